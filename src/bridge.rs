@@ -30,7 +30,7 @@ use crate::plan::Plan;
 use crate::process::Process;
 use crate::runtime::Switches;
 use crate::simd::Level;
-use crate::target::{Calls, Target};
+use crate::target::{CallSize, Target};
 use form::Form;
 use recipe::{Recipe, Settings};
 use servers::{Server, Servers};
@@ -65,7 +65,7 @@ impl Bridge {
     /// A Bridge for calls of `nevt` events. `card` holds the values of the process's card
     /// parameters, see [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
-        let target = Target::choose(switches, Calls::of(&process, nevt))?;
+        let target = Target::choose(switches, CallSize::of(&process, nevt))?;
         Bridge::on(target, process, card, switches, nevt)
     }
 

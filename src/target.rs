@@ -32,7 +32,7 @@ const OF_JAMP: usize = 6;
 
 /// Calls of a bridge.
 #[derive(Clone, Copy, Debug)]
-pub struct Calls {
+pub struct CallSize {
     /// Events of a call.
     pub nevt: usize,
     /// Diagrams, or what is as much work, times helicities.
@@ -41,14 +41,14 @@ pub struct Calls {
     pub cpu_only: Option<&'static str>,
 }
 
-impl Calls {
+impl CallSize {
     /// Calls of so many events of a process.
-    pub fn of(process: &Process, nevt: usize) -> Calls {
+    pub fn of(process: &Process, nevt: usize) -> CallSize {
         let diagrams = match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => OF_JAMP * form.jamps(),
             Amplitudes::Diagrams(_) => process.diagrams as usize,
         };
-        Calls {
+        CallSize {
             nevt,
             amplitudes: diagrams * process.helicities.len(),
             cpu_only: gpu::lacks(process),
@@ -83,7 +83,7 @@ pub enum Target {
 
 impl Target {
     /// The one that the switches ask for; where they leave it open, the better one for these calls.
-    pub fn choose(switches: &Switches, calls: Calls) -> Result<Target> {
+    pub fn choose(switches: &Switches, calls: CallSize) -> Result<Target> {
         // A level that does not exist is an error whatever evaluates.
         let level = match &switches.simd {
             Some(name) => Level::choose(name)?,
@@ -199,13 +199,13 @@ impl Target {
 
 #[cfg(test)]
 mod tests {
-    use super::Calls;
+    use super::CallSize;
 
     /// Where the two were measured to be equally fast: some 2500 events of e+ e- > mu+ mu-, 150 of
     /// g g > t t~ g, fewer than 32 of g g > t t~ g g g.
     #[test]
     fn a_gpu_is_for_calls_that_are_worth_it() {
-        let calls = |amplitudes, nevt| Calls {
+        let calls = |amplitudes, nevt| CallSize {
             nevt,
             amplitudes,
             cpu_only: None,

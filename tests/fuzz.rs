@@ -12,7 +12,7 @@ mod damaged;
 
 use damaged::{HEADER, evaluate, momenta, seal};
 use mebridge::process::arith::Op;
-use mebridge::process::{Process, Source, Term, example};
+use mebridge::process::{Process, Term, TermSource, example};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::panic::catch_unwind;
@@ -51,7 +51,7 @@ fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
     };
     let amplitudes = diagrams.amplitudes.len();
     let term = |rng: &mut ChaCha8Rng| Term {
-        source: Source::Amplitude(rng.random_range(0..amplitudes.max(1)) as u32),
+        source: TermSource::Amplitude(rng.random_range(0..amplitudes.max(1)) as u32),
         factor: (rng.random(), rng.random()),
     };
     match rng.random_range(0..6) {

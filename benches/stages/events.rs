@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// A bridge and the events of its calls.
-pub struct Calls {
+pub struct RepeatedCalls {
     bridge: Bridge,
     momenta: Vec<f64>,
     ones: Vec<f64>,
@@ -23,9 +23,9 @@ pub struct Calls {
     color: Vec<i32>,
 }
 
-impl Calls {
+impl RepeatedCalls {
     /// A bridge with all its plans made.
-    pub fn new(process: &Process, precision: Precision, nevt: usize) -> Calls {
+    pub fn new(process: &Process, precision: Precision, nevt: usize) -> RepeatedCalls {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect("the card is complete");
         let masses = |incoming| binding.masses(&process.legs, incoming);
@@ -54,7 +54,7 @@ impl Calls {
             ..Switches::default()
         };
         let bridge = Bridge::new(process.clone(), &card, &switches, nevt).expect("a bridge");
-        let mut calls = Calls {
+        let mut calls = RepeatedCalls {
             bridge,
             momenta,
             ones: vec![1.0; nevt],

@@ -27,7 +27,7 @@ use criterion::measurement::WallTime;
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
-use events::Calls;
+use events::RepeatedCalls;
 use mebridge::color::BlockDiagonal;
 use mebridge::engine::color::ColorSum;
 use mebridge::engine::stages::Jamps;
@@ -311,7 +311,7 @@ fn whole(c: &mut Criterion) {
     group.throughput(Throughput::Elements(NEVT as u64));
     for named in processes() {
         for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
-            let mut calls = Calls::new(&named.process, precision, NEVT);
+            let mut calls = RepeatedCalls::new(&named.process, precision, NEVT);
             for (door, channels) in [("nomultichannel", false), ("sequence", true)] {
                 let id = format!("{}/{door}", named.name);
                 group.bench_function(BenchmarkId::new(id, precision.name()), |b| {
@@ -321,7 +321,7 @@ fn whole(c: &mut Criterion) {
         }
     }
     // What a call costs beside the process itself.
-    let mut calls = Calls::new(&example::scalars(), Precision::Double, NEVT);
+    let mut calls = RepeatedCalls::new(&example::scalars(), Precision::Double, NEVT);
     group.bench_function(
         BenchmarkId::new("phi phi > phi phi/nomultichannel", "d"),
         |b| {
@@ -334,7 +334,7 @@ fn choices(c: &mut Criterion) {
     let mut group = group(c, "choices");
     group.throughput(Throughput::Elements(NEVT as u64));
     for named in processes().iter().filter(|p| p.is_small) {
-        let mut calls = Calls::new(&named.process, Precision::Double, NEVT);
+        let mut calls = RepeatedCalls::new(&named.process, Precision::Double, NEVT);
         for (what, channels, igraph) in [
             ("helicity", false, false),
             ("helicity and colour", false, true),

@@ -11,7 +11,7 @@ use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
 use super::no_panic;
 use super::pointers::{
-    Access, Array, MOST_NUMBERS, check, input, input_or_none, null, numbers, output,
+    Access, CallerArray, MOST_NUMBERS, check, input, input_or_none, null, numbers, output,
     output_or_none, put, string, wrong,
 };
 use super::registry::{self, Entry, Indices};
@@ -531,12 +531,16 @@ unsafe fn evaluate(
         check(
             name,
             "momenta",
-            Array::of(asked.momenta, reach, Access::Read),
+            CallerArray::of(asked.momenta, reach, Access::Read),
         )?;
     }
     if !asked.amp2.is_null() {
         let reach = diagrams.saturating_sub(1) * asked.amp2_stride + n;
-        check(name, "amp2", Array::of(asked.amp2, reach, Access::Write))?;
+        check(
+            name,
+            "amp2",
+            CallerArray::of(asked.amp2, reach, Access::Write),
+        )?;
     }
     let piece = n.min(PIECE);
     let half = vec![0.5; piece];
@@ -648,7 +652,11 @@ fn check_extents(
     diagrams: usize,
 ) -> Result<usize> {
     let n = asked.events;
-    check(name, "momenta", Array::of(asked.momenta, 1, Access::Read))?;
+    check(
+        name,
+        "momenta",
+        CallerArray::of(asked.momenta, 1, Access::Read),
+    )?;
     numbers(name, n, 1)?;
     let last = [n - 1, legs.saturating_sub(1), 3];
     let mut reach = 0usize;
@@ -665,7 +673,7 @@ fn check_extents(
     if asked.amp2.is_null() {
         return Ok(reach + 1);
     }
-    check(name, "amp2", Array::of(asked.amp2, 1, Access::Write))?;
+    check(name, "amp2", CallerArray::of(asked.amp2, 1, Access::Write))?;
     if asked.amp2_stride < n {
         return Err(wrong(
             name,

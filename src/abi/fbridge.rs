@@ -19,7 +19,7 @@
 //! Fortran has no way to receive an error. It is printed on stderr, and the program ends as with
 //! `STOP 1`: by `exit`, so that open units are flushed and closed.
 
-use super::generation::{Call, Caller, Shape};
+use super::generation::{Call, CallSizes, Caller};
 use super::no_panic;
 use super::pointers::{self, Access, check_variable};
 use super::registry::{self, Entry};
@@ -284,7 +284,7 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
     registry::with(handle, |entry| {
         let nevt = entry.bridge.nevt();
         let legs = entry.bridge.process().legs.len();
-        let shape = Shape {
+        let shape = CallSizes {
             nevt,
             legs,
             configurations: entry.bridge.process().channels.config_diagram.len(),

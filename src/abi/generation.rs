@@ -26,7 +26,7 @@
 //! Where the system has no `/proc/self/maps`, only null, alignment and overlap are tested.
 
 use super::memory::Maps;
-use super::pointers::{Access, Array};
+use super::pointers::{Access, CallerArray};
 use crate::error::{Error, Result};
 use crate::process::Contract;
 use crate::runtime::Igraph;
@@ -163,7 +163,7 @@ impl Reading {
     }
 
     /// What makes this reading impossible, if anything does.
-    fn defect(&self, shape: &Shape, maps: Option<&Maps>) -> Option<String> {
+    fn defect(&self, shape: &CallSizes, maps: Option<&Maps>) -> Option<String> {
         let n = shape.nevt;
         let inputs = [
             ("momenta", Some(self.momenta), 8, 4 * shape.legs),
@@ -178,11 +178,11 @@ impl Reading {
             ("selhel", Some(self.helicity), 4, 1),
             ("selcol", Some(self.color), 4, 1),
         ];
-        let mut arrays: Vec<(&str, Array)> = Vec::with_capacity(9);
+        let mut arrays: Vec<(&str, CallerArray)> = Vec::with_capacity(9);
         for (all, access) in [(&inputs[..], Access::Read), (&outputs, Access::Write)] {
             for &(name, address, size, each) in all {
                 let Some(address) = address else { continue };
-                let array = Array {
+                let array = CallerArray {
                     address,
                     size,
                     count: n.saturating_mul(each),
@@ -203,7 +203,8 @@ impl Reading {
             }
         }
         let flag = self.good_helicities_only;
-        let defect = Array::of(flag as *const u8, 1, Access::Read).defect("goodHelOnly", maps);
+        let defect =
+            CallerArray::of(flag as *const u8, 1, Access::Read).defect("goodHelOnly", maps);
         if defect.is_some() {
             return defect;
         }
@@ -232,7 +233,7 @@ impl Reading {
 
 /// What the lengths and values of the arguments follow from.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct CallSizes {
     /// Events of a call.
     pub nevt: usize,
     /// External legs.
@@ -270,7 +271,7 @@ impl Caller {
     }
 
     /// Reads a call, once its addresses have been found to fit the assumed generation.
-    pub fn read(&mut self, call: &Call, shape: &Shape) -> Result<Reading> {
+    pub fn read(&mut self, call: &Call, shape: &CallSizes) -> Result<Reading> {
         let reading = Reading::new(call, self.generation);
         if !self.passed.contains(call) {
             self.test(call, &reading, shape, Maps::read().as_ref())?;
@@ -286,7 +287,7 @@ impl Caller {
         &self,
         call: &Call,
         assumed: &Reading,
-        shape: &Shape,
+        shape: &CallSizes,
         maps: Option<&Maps>,
     ) -> Result<()> {
         let generation = self.generation;
@@ -339,7 +340,7 @@ impl Caller {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
+    const SHAPE: CallSizes = CallSizes {
         nevt: 4,
         legs: 4,
         configurations: 3,

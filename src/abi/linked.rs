@@ -24,7 +24,7 @@
 //! MadEvent up to 3.5 asks for one helicity of one event after the other. The first question evaluates the event
 //! for all of them, the others are looked up.
 
-use super::check;
+use super::check_mode;
 use super::fbridge::{announce, or_stop};
 use super::generation::Caller;
 use super::pointers::{input, null, output, put, value, wrong};
@@ -300,7 +300,7 @@ pub extern "C" fn mebridge_expect_() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_checks_(on: *mut i32) {
     or_stop(|| {
-        let checks = i32::from(check::is_on()?);
+        let checks = i32::from(check_mode::is_on()?);
         // SAFETY: the caller's promise; null is refused.
         unsafe { put("mebridge_checks", "on", on, checks) }
     });
@@ -329,7 +329,7 @@ pub unsafe extern "C" fn mebridge_check_(
             // SAFETY: the caller's promise; null is refused.
             let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
             let answers = (number("library", library)?, number("fortran", fortran)?);
-            check::note(&process.name, momenta, number("g_s", g_s)?, answers);
+            check_mode::note(&process.name, momenta, number("g_s", g_s)?, answers);
             Ok(())
         })
     });

@@ -19,7 +19,7 @@
 //! | [`xla`] | the interface of XLA, for JAX |
 
 pub mod c;
-mod check;
+mod check_mode;
 pub mod fbridge;
 pub mod generation;
 pub mod linked;

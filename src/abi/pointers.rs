@@ -27,7 +27,7 @@ pub enum Access {
 
 /// An array, or a variable, as a caller passes it.
 #[derive(Clone, Copy, Debug)]
-pub struct Array {
+pub struct CallerArray {
     /// Where it begins.
     pub address: usize,
     /// Bytes of a number, to which it is aligned: a power of two.
@@ -38,11 +38,11 @@ pub struct Array {
     pub access: Access,
 }
 
-impl Array {
+impl CallerArray {
     /// So many values from a pointer on.
     #[inline(always)]
-    pub fn of<T>(pointer: *const T, count: usize, access: Access) -> Array {
-        Array {
+    pub fn of<T>(pointer: *const T, count: usize, access: Access) -> CallerArray {
+        CallerArray {
             address: pointer as usize,
             size: size_of::<T>(),
             count,
@@ -62,8 +62,8 @@ impl Array {
     }
 
     /// Whether a byte is part of both.
-    pub fn overlaps(&self, other: &Array) -> bool {
-        let end = |array: &Array| array.address.saturating_add(array.bytes());
+    pub fn overlaps(&self, other: &CallerArray) -> bool {
+        let end = |array: &CallerArray| array.address.saturating_add(array.bytes());
         self.address < end(other) && other.address < end(self)
     }
 
@@ -120,7 +120,7 @@ pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize
 /// Looks at an array: null and alignment always, and whether it is there where it is so large that asking costs nothing
 /// beside the call itself.
 #[inline(always)]
-pub fn check(function: &'static str, name: &str, array: Array) -> Result<()> {
+pub fn check(function: &'static str, name: &str, array: CallerArray) -> Result<()> {
     let large = array.count >= LARGE;
     if array.address != 0 && array.is_aligned() && !large {
         return Ok(());
@@ -129,7 +129,7 @@ pub fn check(function: &'static str, name: &str, array: Array) -> Result<()> {
 }
 
 #[cold]
-fn look_closer(function: &'static str, name: &str, array: Array, large: bool) -> Result<()> {
+fn look_closer(function: &'static str, name: &str, array: CallerArray, large: bool) -> Result<()> {
     let maps = large.then(Maps::read).flatten();
     match array.defect(name, maps.as_ref()) {
         None => Ok(()),
@@ -152,7 +152,7 @@ pub unsafe fn input<'a, T>(
     pointer: *const T,
     n: usize,
 ) -> Result<&'a [T]> {
-    check(function, name, Array::of(pointer, n, Access::Read))?;
+    check(function, name, CallerArray::of(pointer, n, Access::Read))?;
     // SAFETY: the caller's promise.
     Ok(unsafe { from_raw_parts(pointer, n) })
 }
@@ -185,7 +185,7 @@ pub unsafe fn output<'a, T>(
     pointer: *mut T,
     n: usize,
 ) -> Result<&'a mut [T]> {
-    check(function, name, Array::of(pointer, n, Access::Write))?;
+    check(function, name, CallerArray::of(pointer, n, Access::Write))?;
     // SAFETY: the caller's promise.
     Ok(unsafe { from_raw_parts_mut(pointer, n) })
 }
@@ -240,7 +240,7 @@ pub fn check_variable<T>(
     pointer: *const T,
     access: Access,
 ) -> Result<()> {
-    let bytes = Array::of(pointer.cast::<u8>(), size_of::<T>(), access);
+    let bytes = CallerArray::of(pointer.cast::<u8>(), size_of::<T>(), access);
     let defect = bytes.defect(name, Maps::read().as_ref());
     defect.map_or(Ok(()), |defect| Err(wrong(function, defect)))
 }

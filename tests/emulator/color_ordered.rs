@@ -14,7 +14,7 @@ use mebridge::process::Process;
 use mebridge::process::color_ordered::FlowTerm;
 use mebridge::random::SplitMix64;
 use mebridge::runtime::{BackendChoice, Precision, Switches};
-use mebridge::target::{Calls, Target};
+use mebridge::target::{CallSize, Target};
 use mebridge_testing::worst;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bri
     let driver: Arc<dyn Driver> = gpu.clone();
     let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
     let on = |target| Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Target::choose(&switches, Calls::of(process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::of(process, 64)).expect("a CPU");
     [on(cpu), on(Target::Gpu(gpus))]
 }
 
@@ -228,7 +228,7 @@ fn stages_agree_with_the_cpu() {
         let mut bridge = Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
         answers.push(run(&mut bridge, &points.events(true).first(3)));
     }
-    let cpu = Target::choose(&switches, Calls::of(&process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::of(&process, 64)).expect("a CPU");
     let mut cpu = Bridge::on(cpu, process.clone(), &card, &switches, 64).expect("bridge");
     let right = run(&mut cpu, &points.events(true).first(3));
     for answer in answers {

@@ -11,7 +11,7 @@ use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, Precision, Switches};
-use mebridge::target::{Calls, Target};
+use mebridge::target::{CallSize, Target};
 use std::sync::Arc;
 
 use mebridge_testing::{self as common, worst};
@@ -88,7 +88,7 @@ fn bridges_with(
         false => gpus,
     };
     let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Target::choose(&switches, Calls::of(process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::of(process, 64)).expect("a CPU");
     [on(cpu), on(Target::Gpu(gpus))]
 }
 

@@ -13,7 +13,7 @@ use mebridge::runtime::{BackendChoice, Precision, Switches};
 use mebridge::sample::{
     DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
 };
-use mebridge::target::{Calls, Target};
+use mebridge::target::{CallSize, Target};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -268,7 +268,7 @@ fn bridges(
         By::Helicities => gpus.by_helicities(),
     };
     let on = |target| Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Target::choose(&switches, Calls::of(process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::of(process, 64)).expect("a CPU");
     (on(cpu), on(Target::Gpu(gpus)))
 }
 

@@ -4,7 +4,7 @@
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, number, on_cpu, some};
 use mebridge::process::color::ColorMatrix;
-use mebridge::process::{Amplitudes, Diagrams, Process, Source, Wavefunction};
+use mebridge::process::{Amplitudes, Diagrams, Process, TermSource, Wavefunction};
 use mebridge::runtime::{Precision, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -65,8 +65,8 @@ fn copies(of: &Process, count: usize, flows: usize) -> Process {
             let mut mine = terms.clone();
             for term in &mut mine {
                 term.source = match term.source {
-                    Source::Amplitude(i) => Source::Amplitude(i + copy * amplitudes),
-                    Source::Partial(i) => Source::Partial(i + copy * partials),
+                    TermSource::Amplitude(i) => TermSource::Amplitude(i + copy * amplitudes),
+                    TermSource::Partial(i) => TermSource::Partial(i + copy * partials),
                 };
             }
             mine

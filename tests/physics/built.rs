@@ -11,7 +11,7 @@ use mebridge::process::lorentz::Routine;
 use mebridge::process::model::{CardParameter, Model, Named};
 use mebridge::process::{
     Amplitudes, Contract, CouplingRef, Diagrams, External, ExternalKind, Leg, LinearMap, Process,
-    Quantity, Source, Term, Vertex, Wavefunction,
+    Quantity, Term, TermSource, Vertex, Wavefunction,
 };
 use num_complex::Complex64;
 
@@ -173,7 +173,7 @@ fn pairs(
                     .iter()
                     .map(|&factor| {
                         vec![Term {
-                            source: Source::Amplitude(0),
+                            source: TermSource::Amplitude(0),
                             factor: (factor, 0.0),
                         }]
                     })

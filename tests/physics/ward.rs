@@ -7,7 +7,7 @@ use crate::batch::squared;
 use crate::kinematics::{Point, points};
 use crate::processes::{gauge_invariant, gg_ttx, other_gauge_theories, with_more_gluons};
 use mebridge::process::external::MOMENTUM;
-use mebridge::process::{Process, Source};
+use mebridge::process::{Process, TermSource};
 
 /// Gluons and photons.
 const GAUGE_BOSONS: [i32; 2] = [21, 22];
@@ -28,7 +28,7 @@ fn without_amplitude(process: &Process, amplitude: u32) -> Process {
     let mut process = process.clone();
     let jamp = &mut process.amplitudes.diagrams_mut().expect("diagrams").jamp;
     for terms in jamp.partial.iter_mut().chain(&mut jamp.outputs) {
-        terms.retain(|term| term.source != Source::Amplitude(amplitude));
+        terms.retain(|term| term.source != TermSource::Amplitude(amplitude));
     }
     process
 }

@@ -14,8 +14,8 @@ pub use plot::differences;
 
 use crate::info::DEFAULT_G;
 use crate::interrupt;
-use crate::output::{self, Target};
-use crate::source::{self, Source};
+use crate::output::{self, OutputFile};
+use crate::source::{self, CardedProcess};
 use lists::{LevelList, NumberList, Words};
 use mebridge::process::example;
 use mebridge::runtime::{Precision, Switches};
@@ -115,7 +115,7 @@ impl Options {
         let sweep = self.sweep()?;
         let path = with_ending(&self.output, ".json");
         // What cannot be written is told before minutes of measuring.
-        let mut target = Target::create(&path)?;
+        let mut target = OutputFile::create(&path)?;
         let record = self.measure(&sweep)?;
         let text = output::json(&record)?;
         target
@@ -192,7 +192,7 @@ impl Options {
 
     /// The processes that were named; without any the one that the library would find here, or
     /// else the example that is part of the program.
-    fn sources(&self, switches: &Switches, card: Option<&Path>) -> Result<Vec<Source>> {
+    fn sources(&self, switches: &Switches, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
         if !self.processes.is_empty() {
             let places = source::places(&self.processes);
             let each = places.iter().map(|name| source::all(name, card));
@@ -210,7 +210,7 @@ impl Options {
             Err(Error::NoProcess { .. }) => {
                 output::warn("no process is named, and there is none around: taking the example");
                 let process = example::scalars();
-                Ok(vec![Source {
+                Ok(vec![CardedProcess {
                     card: process.model.default_card(),
                     process,
                     number: 1,
@@ -223,8 +223,8 @@ impl Options {
 
 /// Names of the processes without the orders of couplings that MG5aMC writes behind them; where two
 /// are the same, with their models, and at last with numbers.
-fn names(sources: &[Source]) -> Vec<String> {
-    let bare = |source: &Source| {
+fn names(sources: &[CardedProcess]) -> Vec<String> {
+    let bare = |source: &CardedProcess| {
         let name = &source.process.name;
         let end = [" WEIGHTED", " @"]
             .iter()

@@ -21,13 +21,13 @@ use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
 use crate::random_events::{self, Numbers, RandomEvents};
-use crate::source::{self, Source};
+use crate::source::{self, CardedProcess};
 use crate::statistics::{Class, Statistics};
 use engine::{Door, Engine};
 use mebridge::locate::process_text;
 use mebridge::runtime::{ProcessChoice, Switches};
 use mebridge::simd::Level;
-use mebridge::target::Calls;
+use mebridge::target::CallSize;
 use mebridge::{Error, Result};
 use profile::Profile;
 use report::{Configuration, Report, Times};
@@ -98,7 +98,7 @@ pub struct Options {
 }
 
 /// A place, and its process where that is known.
-type Item = (OsString, Option<Source>);
+type Item = (OsString, Option<CardedProcess>);
 
 /// The numbers of the command line.
 struct Numbered {
@@ -268,7 +268,12 @@ impl Options {
         (processes.to_vec(), numbered)
     }
 
-    fn measure(&self, place: &OsStr, source: Option<Source>, numbers: &Numbered) -> Result<Report> {
+    fn measure(
+        &self,
+        place: &OsStr,
+        source: Option<CardedProcess>,
+        numbers: &Numbered,
+    ) -> Result<Report> {
         let Numbered {
             blocks,
             threads,
@@ -314,7 +319,7 @@ impl Options {
                 bridge: self.bridge,
             },
         );
-        let calls = Calls::of(&source.process, nevt);
+        let calls = CallSize::of(&source.process, nevt);
         let mut engine = if self.bridge {
             Door::open(&pairs, nevt, source.process.legs.len())
         } else {

@@ -1,14 +1,14 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
 use crate::link::{
-    Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, is_hooked, matrix_element,
-    other_settings, recycled,
+    Alone, Journal, Kind, Layout, MatrixElementSource, State, calls, card, changed, is_hooked,
+    matrix_element, other_settings, recycled,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
 use mebridge::runtime::{Switches, environment};
 use mebridge::simd::Level;
-use mebridge::target::{Calls as Work, Target};
+use mebridge::target::{CallSize as Work, Target};
 use mebridge::{Result, cache};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -270,12 +270,12 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                 }
             };
             let (what, right) = match called {
-                Calls::Library => ("the library", is_linked),
-                Calls::Fortran => ("its own Fortran", !is_linked),
-                Calls::Plugin if !layout.of_plugin(name, true)?.is_empty() => {
+                MatrixElementSource::Library => ("the library", is_linked),
+                MatrixElementSource::Fortran => ("its own Fortran", !is_linked),
+                MatrixElementSource::Plugin if !layout.of_plugin(name, true)?.is_empty() => {
                     ("the library, in the place of the plugin", is_linked)
                 }
-                Calls::Plugin => ("the plugin", !is_linked),
+                MatrixElementSource::Plugin => ("the plugin", !is_linked),
             };
             report.line("", format!("{executable} calls {what}"));
             if !right {

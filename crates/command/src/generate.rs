@@ -1,7 +1,7 @@
 //! `mebridge generate`: from the name of a process to process files.
 
 use crate::progress::Progress;
-use crate::source::Source;
+use crate::source::CardedProcess;
 use crate::{import, output, source};
 use mebridge::process::Process;
 use mebridge::{Result, export};
@@ -50,8 +50,8 @@ impl Options {
 }
 
 /// Writes the Fortran of processes with the values of their cards; gives a line on each.
-fn fortran(sources: &[Source], directory: &Path) -> Result<String> {
-    let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
+fn fortran(sources: &[CardedProcess], directory: &Path) -> Result<String> {
+    let processes: Vec<Process> = sources.iter().map(CardedProcess::with_card).collect();
     let folders = export::write(&processes, directory)?;
     let mut report = String::new();
     for (process, folder) in processes.iter().zip(folders) {

@@ -1,8 +1,8 @@
 //! `mebridge import`: from a directory that MG5aMC wrote to process files.
 
-use crate::output::{self, Target};
+use crate::output::{self, OutputFile};
 use crate::progress::Progress;
-use crate::source::{self, Source};
+use crate::source::{self, CardedProcess};
 use mebridge::Result;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -38,7 +38,7 @@ impl Options {
 }
 
 /// Writes processes with the values of their cards, each to a file of its own; gives a line on each.
-pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
+pub fn write(sources: Vec<CardedProcess>, output: &Path) -> Result<String> {
     let several = sources.len() > 1;
     let mut report = String::new();
     let mut files = Vec::new();
@@ -50,7 +50,7 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
         };
         let process = source.with_card();
         let bytes = process.to_bytes()?;
-        files.push(Target::with(&file, &bytes, false)?);
+        files.push(OutputFile::with(&file, &bytes, false)?);
         let _ = writeln!(
             report,
             "{}: {}, {} bytes",
@@ -60,7 +60,7 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
         );
     }
     // Not before all are whole: an error leaves none of them.
-    files.into_iter().try_for_each(Target::finish)?;
+    files.into_iter().try_for_each(OutputFile::finish)?;
     Ok(report)
 }
 

@@ -6,7 +6,7 @@ mod table;
 use crate::number::short;
 use crate::output;
 use crate::progress::Progress;
-use crate::source::{self, Source};
+use crate::source::{self, CardedProcess};
 use mebridge::Result;
 use mebridge::color::BlockDiagonal;
 use mebridge::describe::{Channel, topologies};
@@ -266,7 +266,7 @@ struct Operations {
 
 impl Info {
     fn new(
-        source: &Source,
+        source: &CardedProcess,
         origin: Option<&Origin>,
         g: f64,
         plan: bool,
@@ -399,7 +399,7 @@ fn core() -> Machine {
 }
 
 /// The plan that serves a CPU's calls without channels, as text.
-fn plan_text(source: &Source) -> Result<String> {
+fn plan_text(source: &CardedProcess) -> Result<String> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
     let form = color_ordered_serves(process, &binding, Processor::Core)

@@ -2,7 +2,7 @@
 
 mod target;
 
-pub use target::{Target, write};
+pub use target::{OutputFile, write};
 
 use mebridge::files::temporary;
 use mebridge::message::visible;

@@ -1,7 +1,7 @@
 //! Events on which a process is tried, and their answers.
 
 use crate::random::{CommonRandom, Random};
-use crate::source::Source;
+use crate::source::CardedProcess;
 use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
@@ -41,7 +41,7 @@ impl Numbers {
 }
 
 /// The phase space of a process at an energy.
-pub fn phase_space(source: &Source, energy: f64) -> Result<PhaseSpace> {
+pub fn phase_space(source: &CardedProcess, energy: f64) -> Result<PhaseSpace> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
     let masses = |incoming| binding.masses(&process.legs, incoming);

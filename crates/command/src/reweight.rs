@@ -20,7 +20,7 @@ use crate::source;
 use banner::Banner;
 use cards::Variation;
 use event::Event;
-use file::{Pieces, Target};
+use file::{EventOutput, Pieces};
 use matrix_elements::{MatrixElements, Settings};
 use mebridge::{Error, Result};
 use std::ffi::OsString;
@@ -125,7 +125,7 @@ impl Options {
             Some(path) => path.clone(),
             None => file::beside(&self.events),
         };
-        let mut target = Target::create(&path)?;
+        let mut target = EventOutput::create(&path)?;
         target.write(&banner.with_weights(&names, &described))?;
         let mut sums = Sums::new(weights.len(), banner.cross_section());
         {

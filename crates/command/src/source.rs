@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
 
 /// A process with the values of a parameter card.
-pub struct Source {
+pub struct CardedProcess {
     /// The process.
     pub process: Process,
     /// Card values in the order of the process's model.
@@ -22,7 +22,7 @@ pub struct Source {
     pub number: usize,
 }
 
-impl Source {
+impl CardedProcess {
     /// The process with the values of the card as those of its own.
     pub fn with_card(&self) -> Process {
         self.process.with_card(&self.card)
@@ -43,7 +43,7 @@ pub fn counts(process: &Process) -> String {
 
 /// All processes that the argument stands for: those of a directory, or the one of a file or of
 /// `DIR#N`.
-pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
+pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let choice = ProcessChoice::parse(argument);
     if choice.path.is_dir() {
         directory(argument, card)
@@ -55,7 +55,7 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
 }
 
 /// The processes of a P directory, or the one of `DIR#N`.
-pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
+pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let choice = ProcessChoice::parse(argument);
     if choice.element.is_some() && choice.path.is_dir() {
         return Ok(vec![one(&switches(choice, card)?)?]);
@@ -70,12 +70,12 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
 }
 
 /// Processes with their numbers and the values of a card, or their own.
-fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<Source>> {
+fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let card = card.map(Card::read).transpose()?;
     let sources = (1..).zip(processes).map(|(number, process)| {
         let model = &process.model;
         let card = card.as_ref().map(|card| model.card_values(card));
-        Ok(Source {
+        Ok(CardedProcess {
             card: card.unwrap_or_else(|| Ok(model.default_card()))?,
             process,
             number,
@@ -85,7 +85,7 @@ fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<Source>>
 }
 
 /// The processes that a text such as `p p > t t~ j` stands for.
-pub fn generated(text: &str, card: Option<&Path>) -> Result<Vec<Source>> {
+pub fn generated(text: &str, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     numbered(mebridge::generate(text)?, card)
 }
 
@@ -99,13 +99,13 @@ fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {
 }
 
 /// The one process that the switches name, with the card that the library would take.
-pub fn one(switches: &Switches) -> Result<Source> {
+pub fn one(switches: &Switches) -> Result<CardedProcess> {
     let number = switches.process.as_ref().and_then(|p| p.element);
     Ok(of(locate(switches)?, number.unwrap_or(1)))
 }
 
 /// All processes of a text that stands for several, or else that one.
-pub fn each(switches: &Switches) -> Result<Vec<Source>> {
+pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
     match &switches.process {
         Some(choice) if choice.element.is_none() => {
             let located = (1..).zip(locate_all(switches)?);
@@ -129,8 +129,8 @@ pub fn every(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
     Ok(all)
 }
 
-fn of(located: Located, number: usize) -> Source {
-    Source {
+fn of(located: Located, number: usize) -> CardedProcess {
+    CardedProcess {
         process: located.process,
         card: located.card,
         number,

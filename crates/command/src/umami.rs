@@ -1,9 +1,9 @@
 //! `mebridge umami`: a library that carries a process, for MadSpace and MadGraph7.
 
 use crate::link;
-use crate::output::{self, Target};
+use crate::output::{self, OutputFile};
 use crate::progress::Progress;
-use crate::source::{self, Source};
+use crate::source::{self, CardedProcess};
 use mebridge::abi::umami::attached::attach;
 use mebridge::abi::umami::matrix_elements::fit_together;
 use mebridge::describe::describe;
@@ -71,7 +71,7 @@ impl Options {
         for (name, value) in &self.set {
             set(&mut sources, name, *value)?;
         }
-        let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
+        let processes: Vec<Process> = sources.iter().map(CardedProcess::with_card).collect();
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
         let bytes = regular::read(&library, link::LARGEST_LIBRARY).map_err(Error::io(&library))?;
@@ -99,7 +99,7 @@ impl Options {
             );
         }
         // Where the former one is loaded it stays what it is.
-        let library = Target::with(&self.output, &copy, true)?;
+        let library = OutputFile::with(&self.output, &copy, true)?;
         let description = output::json(&[description])?;
         // Both or none.
         match json == Path::new("-") {
@@ -108,7 +108,7 @@ impl Options {
                 output::print(&description)?;
             }
             false => {
-                let beside = Target::with(&json, description.as_bytes(), false)?;
+                let beside = OutputFile::with(&json, description.as_bytes(), false)?;
                 library.finish()?;
                 beside.finish()?;
             }
@@ -137,7 +137,7 @@ fn parameter(text: &str) -> std::result::Result<(String, f64), String> {
 }
 
 /// Gives a parameter another value in all matrix elements that have it.
-fn set(sources: &mut [Source], name: &str, value: f64) -> Result<()> {
+fn set(sources: &mut [CardedProcess], name: &str, value: f64) -> Result<()> {
     let mut known = BTreeSet::new();
     let mut found = false;
     for source in sources {

@@ -9,7 +9,7 @@ use super::color;
 use super::groups::Groups;
 use super::jamp::JampSums;
 use super::lanes::LaneExternal;
-use super::pairs::{self, Step};
+use super::pairs::{self, BatchStep};
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::events::{Answers, Events};
@@ -35,9 +35,9 @@ pub struct Engine<T: Real> {
     /// Squared diagrams of a helicity, where amplitudes give them.
     pub(super) amp2: ChannelSquares,
     /// What is run for the plan's currents, for those of each tile, and for squared diagrams.
-    pub(super) currents: Vec<Step>,
-    pub(super) tiles: Vec<Vec<Step>>,
-    pub(super) squares: Vec<Step>,
+    pub(super) currents: Vec<BatchStep>,
+    pub(super) tiles: Vec<Vec<BatchStep>>,
+    pub(super) squares: Vec<BatchStep>,
     pub(super) color: ColorSum<T>,
     pub(super) general: Vec<General>,
     pub(super) scratch: Scratch,
@@ -154,7 +154,7 @@ pub(super) enum ColorSum<T> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scratch {
     /// Non-zero in a lane whose momenta are bad.
-    pub check: Address,
+    pub momentum_check: Address,
     /// |M|^2 of each good helicity.
     pub matrix_elements: Address,
     /// JAMP2 of each colour flow.
@@ -216,7 +216,7 @@ impl<T: Real> Engine<T> {
             address
         };
         let scratch = Scratch {
-            check: take(1),
+            momentum_check: take(1),
             matrix_elements: take(plan.helicities.len()),
             jamp2: take(process.color_flows()),
             numerators: take(level.lanes::<T>().max(plan.channels().len())),

@@ -14,7 +14,7 @@ use mebridge_simd::Level;
 use rustc_hash::FxHashMap as HashMap;
 
 /// What is run for a batch of a plan.
-pub(super) enum Step {
+pub(super) enum BatchStep {
     /// The batch with this number as it is.
     Whole(usize),
     /// Those of its operations that have no second.
@@ -24,7 +24,7 @@ pub(super) enum Step {
 }
 
 /// What is run for some batches at a level.
-pub(super) fn steps(batches: &[Batch], level: Level) -> Vec<Step> {
+pub(super) fn steps(batches: &[Batch], level: Level) -> Vec<BatchStep> {
     let mut steps = Vec::new();
     for (number, batch) in batches.iter().enumerate() {
         let of_spinors = matches!(batch.opcode, Opcode::SumFfv1 | Opcode::SumFfv2);
@@ -33,13 +33,13 @@ pub(super) fn steps(batches: &[Batch], level: Level) -> Vec<Step> {
             false => (Vec::new(), Vec::new()),
         };
         if two.is_empty() {
-            steps.push(Step::Whole(number));
+            steps.push(BatchStep::Whole(number));
             continue;
         }
         if !alone.is_empty() {
-            steps.push(Step::Alone(Batch::stream(batch.opcode, alone)));
+            steps.push(BatchStep::Alone(Batch::stream(batch.opcode, alone)));
         }
-        steps.push(Step::Two(batch.opcode, two));
+        steps.push(BatchStep::Two(batch.opcode, two));
     }
     steps
 }
@@ -153,7 +153,7 @@ mod tests {
         ];
         let whole = |level| {
             let steps = steps(&batches, level);
-            let whole = steps.iter().map(|step| matches!(step, Step::Whole(_)));
+            let whole = steps.iter().map(|step| matches!(step, BatchStep::Whole(_)));
             whole.collect::<Vec<_>>()
         };
         assert_eq!(whole(Level::Avx512z), [false, true]);

@@ -8,7 +8,7 @@
 
 use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
-use super::worker::{Each, Worker};
+use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::events::{Answers, Events};
 use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
 use mebridge_backend::{
@@ -182,7 +182,7 @@ impl<T: Real> ThreadedEngine<T> {
         answer.amp2.clear();
         answer.jamp2.clear();
         // The same memory again and again.
-        worker.each = Some(Each {
+        worker.single_helicities = Some(SingleHelicities {
             amp2: std::mem::take(&mut answer.amp2),
             jamp2: std::mem::take(&mut answer.jamp2),
         });
@@ -198,7 +198,7 @@ impl<T: Real> ThreadedEngine<T> {
         };
         let result = self.engine.run(worker, event, answers);
         worker.all_amp2 = false;
-        let each = worker.each.take().unwrap_or_default();
+        let each = worker.single_helicities.take().unwrap_or_default();
         (answer.amp2, answer.jamp2) = (each.amp2, each.jamp2);
         result?;
         answer.lanes = self.engine.helicity_lanes();

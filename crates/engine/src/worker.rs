@@ -20,7 +20,7 @@ pub struct Worker<T> {
     /// Whether to compute all AMP2, whatever is asked for.
     pub all_amp2: bool,
     /// Where AMP2 and JAMP2 of each helicity go, where they are asked for.
-    pub each: Option<Each>,
+    pub single_helicities: Option<SingleHelicities>,
     /// For each event of the block which of them is its channel's, where there are several.
     pub slots: Vec<u32>,
     /// For each event of the block the configuration by which its colour is chosen.
@@ -35,7 +35,7 @@ pub struct Worker<T> {
 
 /// AMP2 and JAMP2 of single helicities of one event, in the order in which they are evaluated.
 #[derive(Default)]
-pub struct Each {
+pub struct SingleHelicities {
     /// `[helicity][lane][AMP2]`
     pub amp2: Vec<f64>,
     /// `[helicity][lane][colour flow]`
@@ -51,7 +51,7 @@ impl<T: Real> Worker<T> {
             couplings: Vec::new(),
             amp2: Vec::new(),
             all_amp2: false,
-            each: None,
+            single_helicities: None,
             slots: Vec::new(),
             configs: Vec::new(),
             bad: 0,

@@ -13,7 +13,7 @@ use mebridge_process::channels::{Amp2, Channels};
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{
     Amplitudes, Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap,
-    Process, Quantity, Source, Term, Vertex, Wavefunction,
+    Process, Quantity, Term, TermSource, Vertex, Wavefunction,
 };
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
@@ -545,12 +545,12 @@ impl Flows {
             let terms = &mut self.jamp[at];
             // Of one amplitude there may be terms with several powers of the number of colours.
             match terms.last_mut() {
-                Some(term) if term.source == Source::Amplitude(amplitude) => {
+                Some(term) if term.source == TermSource::Amplitude(amplitude) => {
                     term.factor.0 += value.re;
                     term.factor.1 += value.im;
                 }
                 _ => terms.push(Term {
-                    source: Source::Amplitude(amplitude),
+                    source: TermSource::Amplitude(amplitude),
                     factor: (value.re, value.im),
                 }),
             }

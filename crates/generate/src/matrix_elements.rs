@@ -29,13 +29,13 @@ pub struct MatrixElements<'a> {
 struct MatrixElement {
     subprocess: Subprocess,
     line: Option<ColorOrderedLegs>,
-    content: Content,
+    content: AmplitudeContent,
     /// The particles of the others that have it.
     others: Vec<Vec<ParticleId>>,
 }
 
 /// What a matrix element is made of.
-enum Content {
+enum AmplitudeContent {
     Diagrams(Diagrams),
     /// The vertices of a colour-ordered form, where diagrams are not listed.
     Vertices(Vec<u32>),
@@ -84,10 +84,10 @@ impl<'a> MatrixElements<'a> {
                 None => Ok(None),
             };
             let content = match vertices.map_err(fail)? {
-                Some(vertices) => Content::Vertices(vertices),
+                Some(vertices) => AmplitudeContent::Vertices(vertices),
                 None => {
                     let diagrams = rules.diagrams(&subprocess.outgoing, lowest, &elements.orders);
-                    Content::Diagrams(diagrams.map_err(fail)?)
+                    AmplitudeContent::Diagrams(diagrams.map_err(fail)?)
                 }
             };
             let element = MatrixElement {
@@ -114,8 +114,8 @@ impl<'a> MatrixElements<'a> {
             return Ok(());
         }
         let some = match &element.content {
-            Content::Diagrams(diagrams) => self.builder.has_color(diagrams)?,
-            Content::Vertices(_) => true,
+            AmplitudeContent::Diagrams(diagrams) => self.builder.has_color(diagrams)?,
+            AmplitudeContent::Vertices(_) => true,
         };
         if some {
             self.elements.push(element);
@@ -145,15 +145,15 @@ impl<'a> MatrixElements<'a> {
         } = &self.elements[place];
         let line = line.as_ref();
         let process = match (content, line) {
-            (Content::Diagrams(diagrams), _) => {
+            (AmplitudeContent::Diagrams(diagrams), _) => {
                 let builder = &self.builder;
                 builder.process(subprocess, diagrams, line, &self.orders, &self.tail)
             }
-            (Content::Vertices(_), Some(line)) => {
+            (AmplitudeContent::Vertices(_), Some(line)) => {
                 let builder = &self.builder;
                 builder.color_ordered(subprocess, line, &self.orders, &self.tail)
             }
-            (Content::Vertices(_), None) => Ok(None),
+            (AmplitudeContent::Vertices(_), None) => Ok(None),
         };
         let process = process.map_err(|what| failure(&self.text, what))?;
         let mut process =
@@ -202,8 +202,10 @@ impl Kinds {
         };
         let vertex = |a: u32, b: u32| self.vertices[a as usize] == self.vertices[b as usize];
         let content = || match (&a.content, &b.content) {
-            (Content::Diagrams(a), Content::Diagrams(b)) => diagrams_equal(a, b, &vertex),
-            (Content::Vertices(a), Content::Vertices(b)) => {
+            (AmplitudeContent::Diagrams(a), AmplitudeContent::Diagrams(b)) => {
+                diagrams_equal(a, b, &vertex)
+            }
+            (AmplitudeContent::Vertices(a), AmplitudeContent::Vertices(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| vertex(*a, *b))
             }
             _ => false,

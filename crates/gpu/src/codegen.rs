@@ -28,7 +28,7 @@ use expression::number;
 use hoisting::Hoisted;
 use mebridge_ops::GeneralRoutine;
 use mebridge_plan::color::BlockDiagonal;
-use register_allocation::{Allocation, Step};
+use register_allocation::{Allocation, RegisterStep};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use value_graph::Id;
@@ -88,7 +88,7 @@ pub struct Generator<'a> {
 
 /// Device code of a whole process.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
+pub struct DeviceCode {
     /// The text.
     pub text: String,
     /// Its kernels, to be run one after the other. All take the same arguments.
@@ -137,7 +137,7 @@ DEVICE Momentum load_leg(const Pair *leg) {
 
 impl Generator<'_> {
     /// The device code. `None` if the tables make no sense.
-    pub fn source(&self) -> Option<Source> {
+    pub fn source(&self) -> Option<DeviceCode> {
         let whole = self.whole()?;
         let mut text = self.colors_function();
         text.push_str(SPILL_FUNCTIONS);
@@ -161,7 +161,7 @@ impl Generator<'_> {
                         None => self.answer(&whole, text),
                     }
                 });
-                Source {
+                DeviceCode {
                     text,
                     kernels: vec!["generated".into()],
                     vectors: 0,
@@ -171,7 +171,12 @@ impl Generator<'_> {
     }
 
     /// What subsets have in common, and the subsets.
-    fn of_subsets(&self, hoisted: &Hoisted, subsets: &HelicitySplit, mut text: String) -> Source {
+    fn of_subsets(
+        &self,
+        hoisted: &Hoisted,
+        subsets: &HelicitySplit,
+        mut text: String,
+    ) -> DeviceCode {
         subset_tables(subsets, self.hoisted == 0, &mut text);
         hoisted.tables(&mut text);
         let vectors = hoisted.vectors;
@@ -216,7 +221,7 @@ impl Generator<'_> {
         self.leave(&hoisted.subset, subsets, &mut text);
         self.clocks_end("threadIdx.x", &mut text);
         text.push_str("    }\n}\n");
-        Source {
+        DeviceCode {
             text,
             kernels: vec!["hoisted".into(), "generated".into()],
             vectors: vectors as u32,
@@ -224,7 +229,7 @@ impl Generator<'_> {
     }
 
     /// Each group as a kernel.
-    fn kernels(&self, whole: &Whole, steps: &Allocation, mut text: String) -> Source {
+    fn kernels(&self, whole: &Whole, steps: &Allocation, mut text: String) -> DeviceCode {
         let vectors = steps.kept;
         let last = steps.groups.len() - 1;
         let mut kernels = Vec::new();
@@ -245,7 +250,7 @@ impl Generator<'_> {
             });
             kernels.push(name);
         }
-        Source {
+        DeviceCode {
             text,
             kernels,
             vectors: vectors as u32,
@@ -253,9 +258,9 @@ impl Generator<'_> {
     }
 
     /// Each group as a function of one kernel, which the compiler does not look into.
-    fn functions(&self, whole: &Whole, steps: &Allocation, mut text: String) -> Source {
+    fn functions(&self, whole: &Whole, steps: &Allocation, mut text: String) -> DeviceCode {
         let Some((last, groups)) = steps.groups.split_last() else {
-            return Source::default();
+            return DeviceCode::default();
         };
         let (parameter, argument) = match self.clocks {
             true => (", unsigned long long &color_cycles", ", color_cycles"),
@@ -282,7 +287,7 @@ impl Generator<'_> {
             self.steps(whole, last, text);
             self.answer(whole, text);
         });
-        Source {
+        DeviceCode {
             text,
             kernels: vec!["generated".into()],
             vectors: 0,
@@ -350,7 +355,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
     fn steps<'b>(
         &self,
         whole: &Whole,
-        steps: impl IntoIterator<Item = &'b Step>,
+        steps: impl IntoIterator<Item = &'b RegisterStep>,
         text: &mut String,
     ) {
         self.steps_with(whole, steps, text, |_, _| {});
@@ -360,7 +365,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
     fn steps_with<'b>(
         &self,
         whole: &Whole,
-        steps: impl IntoIterator<Item = &'b Step>,
+        steps: impl IntoIterator<Item = &'b RegisterStep>,
         text: &mut String,
         behind: impl Fn(Id, &mut String),
     ) {
@@ -373,7 +378,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
         };
         for &step in steps {
             let _ = match step {
-                Step::Compute(id) => {
+                RegisterStep::Compute(id) => {
                     declare(id, text);
                     let value = &whole.graph.values[id];
                     let statement = format!("        x{id} = {};\n", whole.graph.text(id));
@@ -391,13 +396,13 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
                     behind(id, text);
                     Ok(())
                 }
-                Step::Load(id) => {
+                RegisterStep::Load(id) => {
                     declare(id, text);
                     let at = whole.graph.text(id);
                     writeln!(text, "        reload(x{id}, hoisted, {at});")
                 }
-                Step::Spill(id, at) => writeln!(text, "        spill(kept, {at}, x{id});"),
-                Step::Reload(id, at) => {
+                RegisterStep::Spill(id, at) => writeln!(text, "        spill(kept, {at}, x{id});"),
+                RegisterStep::Reload(id, at) => {
                     declare(id, text);
                     writeln!(text, "        reload(x{id}, kept, {at});")
                 }

@@ -25,8 +25,6 @@
 //! | `report` | what the kernels take of the GPU |
 
 mod blas;
-mod blocks;
-mod check;
 mod chunks;
 mod clocks;
 mod color_ordered;
@@ -39,7 +37,9 @@ mod phase;
 mod report;
 mod samples;
 mod slot;
+mod thread_blocks;
 mod tuning;
+mod verify;
 mod workspace;
 
 pub(crate) use color_ordered::fitted;
@@ -49,11 +49,10 @@ use super::arena::{Arena, Uploaded};
 use super::color::ColorTables;
 use super::driver::{Function, Stream};
 use super::generated::Generated;
-use super::level_schedule::{KernelRange, Kind, Level, LevelSchedule, Squares};
+use super::level_schedule::{Amp2Source, KernelRange, Kind, Level, LevelSchedule};
 use super::module_cache::ModuleCache;
-use super::source::{self, Unit};
+use super::source::{self, CompilationUnit};
 use blas::Blas;
-use blocks::Tuning;
 use clocks::Clocked;
 use color_ordered::{ArrayLoops, STAGE};
 use device_layout::DeviceLayout;
@@ -72,6 +71,7 @@ use rustc_hash::FxHashMap as HashMap;
 use samples::Samples;
 use slot::Slot;
 use std::sync::Arc;
+use thread_blocks::Tuning;
 use workspace::WorkspaceSize;
 
 /// Events of a block of memory: a warp.
@@ -139,7 +139,7 @@ pub struct Engine {
     double: bool,
     double_color: bool,
     /// What the kernel of helicities is compiled with.
-    shape: source::Shape,
+    shape: source::CompileOptions,
     workspace_lanes: u32,
     workspace_threads: u32,
     /// Groups of helicities.
@@ -209,7 +209,7 @@ impl Engine {
             true => WorkspaceSize::none(),
             false => WorkspaceSize::choose(&tables, driver.properties(), precision, outside),
         };
-        let shape = source::Shape {
+        let shape = source::CompileOptions {
             double,
             double_color: precision == Precision::Double,
             lanes: LANES,
@@ -222,12 +222,12 @@ impl Engine {
         let ends = shape.ends();
         let helicities =
             (!in_loops).then(|| shape.helicities(&kinds, &plan.operations().general, false));
-        let executors: HashMap<Kind, Unit> = tables
+        let executors: HashMap<Kind, CompilationUnit> = tables
             .kinds()
             .into_iter()
             .map(|kind| (kind, shape.operations(kind, &plan.operations().general)))
             .collect();
-        let mut units: Vec<Unit> = executors.values().cloned().collect();
+        let mut units: Vec<CompilationUnit> = executors.values().cloned().collect();
         units.push(ends.clone());
         units.extend(helicities.clone());
         if in_loops {
@@ -281,7 +281,7 @@ impl Engine {
         let shared = if workspace.shared { workspace.bytes } else { 0 };
         // Generated code has the colour sum in it, always in the precision of the amplitudes: to
         // turn JAMP into single precision costs more there than is saved.
-        let generated = source::Shape {
+        let generated = source::CompileOptions {
             double_color: double,
             ..shape
         };
@@ -309,8 +309,8 @@ impl Engine {
             loops,
             levels: launches(&tables.levels),
             squares: match &tables.squares {
-                Squares::Totals { levels, .. } => launches(levels),
-                Squares::Amplitudes(_) => Vec::new(),
+                Amp2Source::Totals { levels, .. } => launches(levels),
+                Amp2Source::Amplitudes(_) => Vec::new(),
             },
             library: library.clone(),
             binding: binding.clone(),

@@ -6,7 +6,7 @@
 
 use super::driver::Function;
 use super::module_cache::{COMPILER_STACK, ModuleCache};
-use super::source::Unit;
+use super::source::CompilationUnit;
 use mebridge_support::error::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
@@ -103,7 +103,7 @@ impl Generated {
     /// Begins to compile a kernel of a unit.
     pub fn begin(
         library: &Arc<ModuleCache>,
-        unit: impl FnOnce() -> Option<Unit> + Send + 'static,
+        unit: impl FnOnce() -> Option<CompilationUnit> + Send + 'static,
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
         let (library, theirs) = (library.clone(), state.clone());

@@ -31,21 +31,21 @@ pub struct HelicitySplit {
 }
 
 /// How the good helicities fall into subsets.
-struct Cut {
+struct SubsetChoice {
     fixed: Vec<bool>,
     helicities: Vec<Vec<i8>>,
     order: Vec<Vec<u32>>,
 }
 
-impl Cut {
+impl SubsetChoice {
     /// For these fixed legs, if the subsets are alike.
-    fn new(process: &Process, good: &[u32], fixed: Vec<bool>) -> Option<Cut> {
+    fn new(process: &Process, good: &[u32], fixed: Vec<bool>) -> Option<SubsetChoice> {
         let part = |helicity: &[i8], of: bool| -> Vec<i8> {
             let legs = helicity.iter().zip(&fixed);
             legs.filter(|(_, f)| **f == of).map(|(h, _)| *h).collect()
         };
         let mut number = HashMap::default();
-        let mut cut = Cut {
+        let mut cut = SubsetChoice {
             helicities: Vec::new(),
             order: Vec::new(),
             fixed: fixed.clone(),
@@ -89,7 +89,7 @@ impl HelicitySplit {
             for &leg in &legs[..free] {
                 fixed[leg] = false;
             }
-            let Some(cut) = Cut::new(process, good, fixed) else {
+            let Some(cut) = SubsetChoice::new(process, good, fixed) else {
                 continue;
             };
             let own: Vec<u32> = cut.order[0]

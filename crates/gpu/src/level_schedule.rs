@@ -82,7 +82,7 @@ pub type Level = Vec<KernelRange>;
 
 /// How AMP2 are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Squares {
+pub enum Amp2Source {
     /// From operations of their own, which leave them at these addresses.
     Totals {
         /// The operations.
@@ -95,12 +95,12 @@ pub enum Squares {
     Amplitudes(Vec<Vec<Vec<Address>>>),
 }
 
-impl Squares {
+impl Amp2Source {
     /// How many AMP2 there are.
     pub fn len(&self) -> usize {
         match self {
-            Squares::Totals { totals, .. } => totals.len(),
-            Squares::Amplitudes(amp2) => amp2.len(),
+            Amp2Source::Totals { totals, .. } => totals.len(),
+            Amp2Source::Amplitudes(amp2) => amp2.len(),
         }
     }
 }
@@ -141,7 +141,7 @@ pub struct LevelSchedule {
     /// Helicities (indices into `waves`) that are done together: two, or one and `u32::MAX`.
     pub groups: Vec<[u32; 2]>,
     /// AMP2.
-    pub squares: Squares,
+    pub squares: Amp2Source,
 }
 
 /// An operation before it has found its place.
@@ -161,10 +161,10 @@ impl LevelSchedule {
         if !plan.operations().tiles.is_empty() {
             return None;
         }
-        let mut maker = Maker {
+        let mut maker = LevelScheduler {
             in_place: plan.loops().is_some(),
             end: plan.loops().map_or(0, |_| plan.vectors),
-            ..Maker::default()
+            ..LevelScheduler::default()
         };
         let leg_momenta = maker.place(plan.leg_momenta, 4 * plan.masses.len() as u32);
         for leg in 0..plan.masses.len() as u32 {
@@ -237,7 +237,7 @@ impl LevelSchedule {
                     _ => None,
                 })
                 .collect::<Option<_>>()?,
-            squares: Squares::Amplitudes(
+            squares: Amp2Source::Amplitudes(
                 amp2.iter()
                     .map(|sets| {
                         let set =
@@ -250,7 +250,7 @@ impl LevelSchedule {
         tables.levels = tables.order(levels);
         if let Some(operations) = squares {
             let levels = tables.order(operations);
-            tables.squares = Squares::Totals { levels, totals };
+            tables.squares = Amp2Source::Totals { levels, totals };
         }
         tables.amplitudes = tables.order(amplitudes).into_iter().flatten().collect();
         tables.sums = tables.order(sums);
@@ -285,8 +285,8 @@ impl LevelSchedule {
     /// All kinds that occur, each once.
     pub fn kinds(&self) -> Vec<Kind> {
         let squares = match &self.squares {
-            Squares::Totals { levels, .. } => levels.as_slice(),
-            Squares::Amplitudes(_) => &[],
+            Amp2Source::Totals { levels, .. } => levels.as_slice(),
+            Amp2Source::Amplitudes(_) => &[],
         };
         let levels = self.levels.iter().chain(squares).flatten();
         let mut kinds: Vec<Kind> = levels.map(|run| run.kind).collect();
@@ -368,7 +368,7 @@ struct Object {
 }
 
 #[derive(Default)]
-struct Maker {
+struct LevelScheduler {
     /// Whether everything stays where the plan has it: no memory is used again there.
     in_place: bool,
     end: Address,
@@ -380,7 +380,7 @@ struct Maker {
     objects: HashMap<Address, Object>,
 }
 
-impl Maker {
+impl LevelScheduler {
     fn take(&mut self, vectors: u32) -> Address {
         self.end += vectors;
         self.end - vectors

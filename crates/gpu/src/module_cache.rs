@@ -5,7 +5,7 @@
 //! every process, so that the next process finds them.
 
 use super::driver::{Driver, Function, Module, ModuleId};
-use super::source::Unit;
+use super::source::CompilationUnit;
 use mebridge_cache::key::{Builder, Key};
 use mebridge_cache::{Cache, Kind};
 use mebridge_support::error::Result;
@@ -55,8 +55,8 @@ impl ModuleCache {
     }
 
     /// Compiles what is missing of these.
-    pub fn load(&self, units: &[Unit]) -> Result<()> {
-        let mut missing: Vec<&Unit> = Vec::new();
+    pub fn load(&self, units: &[CompilationUnit]) -> Result<()> {
+        let mut missing: Vec<&CompilationUnit> = Vec::new();
         {
             let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
             for unit in units {
@@ -100,7 +100,7 @@ impl ModuleCache {
     }
 
     /// A kernel of a unit, which is compiled if that has not been done.
-    pub fn function(&self, unit: &Unit, name: &str, shared: usize) -> Result<Function> {
+    pub fn function(&self, unit: &CompilationUnit, name: &str, shared: usize) -> Result<Function> {
         self.load(std::slice::from_ref(unit))?;
         let (module, function) = {
             let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +145,7 @@ impl ModuleCache {
         Some(key.finish())
     }
 
-    fn image(&self, unit: &Unit) -> Result<Vec<u8>> {
+    fn image(&self, unit: &CompilationUnit) -> Result<Vec<u8>> {
         let options = options();
         let key: Option<Key> = (|| {
             let mut key: Builder = Key::of("device code");

@@ -3,9 +3,9 @@
 //! The text of `cuda/` is the same for all processes; here it is put together, with a few kernels
 //! for each kind of operation that the tables hold. Operations of fixed length are decoded by
 //! generated code, which follows from the table of operations ([`mebridge_ops`]) alone. A
-//! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
+//! [`CompilationUnit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
-use super::codegen::{Generator, Source, sample};
+use super::codegen::{DeviceCode, Generator, sample};
 use super::color_ordered::schedule::ArrayKernel;
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
@@ -41,7 +41,7 @@ pub const THREADS: u32 = 256;
 
 /// What all units are compiled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub struct CompileOptions {
     /// Whether working numbers are `double`.
     pub double: bool,
     /// Whether the colour sum is done in `double`.
@@ -60,7 +60,7 @@ pub struct Shape {
 
 /// Device code that is compiled by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Unit {
+pub struct CompilationUnit {
     /// The whole text.
     pub text: String,
     /// The names of its kernels.
@@ -107,7 +107,7 @@ pub fn run_name(kind: Kind) -> String {
     format!("run_{}", kind.name())
 }
 
-impl Shape {
+impl CompileOptions {
     fn defines(&self) -> String {
         let name = |double| if double { "double" } else { "float" };
         let (real, color) = (name(self.double), name(self.double_color));
@@ -125,8 +125,8 @@ impl Shape {
 
     /// Nothing but the type and LANES matters to kernels that know no workspaces; so they are the same
     /// for all processes.
-    fn of_events(&self) -> Shape {
-        Shape {
+    fn of_events(&self) -> CompileOptions {
+        CompileOptions {
             double_color: self.double,
             workspace_lanes: self.lanes,
             workspace_threads: THREADS,
@@ -151,9 +151,9 @@ impl Shape {
     }
 
     /// The kernels `load`, `answer` and `gather`.
-    pub fn ends(&self) -> Unit {
+    pub fn ends(&self) -> CompilationUnit {
         let shape = self.of_events();
-        Unit {
+        CompilationUnit {
             text: [
                 &shape.defines(),
                 NUMBER,
@@ -168,7 +168,7 @@ impl Shape {
     }
 
     /// The kernels `load_sample`, `sum_parts` and `answer_sample`.
-    pub fn ends_of_samples(&self) -> Unit {
+    pub fn ends_of_samples(&self) -> CompilationUnit {
         let text = [
             &self.of_events().defines(),
             NUMBER,
@@ -178,7 +178,7 @@ impl Shape {
             &SumPartsArguments::declaration(),
             SAMPLE_TABLES,
         ];
-        Unit {
+        CompilationUnit {
             text: text.join("\n"),
             kernels: ["load_sample", "sum_parts", "answer_sample"]
                 .map(String::from)
@@ -187,12 +187,12 @@ impl Shape {
     }
 
     /// The kernel `color_dots`.
-    pub fn dots(&self) -> Unit {
-        let shape = Shape {
+    pub fn dots(&self) -> CompilationUnit {
+        let shape = CompileOptions {
             double_color: self.double_color,
             ..self.of_events()
         };
-        Unit {
+        CompilationUnit {
             text: [
                 &shape.defines(),
                 NUMBER,
@@ -206,16 +206,16 @@ impl Shape {
     }
 
     /// Straight-line code of a whole process.
-    pub fn whole(&self, generator: &Generator) -> Option<Unit> {
+    pub fn whole(&self, generator: &Generator) -> Option<CompilationUnit> {
         Some(self.generated(generator, generator.source()?))
     }
 
     /// Straight-line code of a helicity.
-    pub fn helicity(&self, generator: &Generator) -> Option<Unit> {
+    pub fn helicity(&self, generator: &Generator) -> Option<CompilationUnit> {
         Some(self.generated(generator, generator.helicity()?))
     }
 
-    fn generated(&self, generator: &Generator, source: Source) -> Unit {
+    fn generated(&self, generator: &Generator, source: DeviceCode) -> CompilationUnit {
         let mut text = self.of_events();
         text.double_color = self.double_color;
         let mut text = text.prelude();
@@ -233,7 +233,7 @@ impl Shape {
             text.push_str(&routine::device_function(&format!("General{i}"), general));
         }
         text.push_str(&source.text);
-        Unit {
+        CompilationUnit {
             text,
             kernels: source.kernels,
         }
@@ -241,7 +241,7 @@ impl Shape {
 
     /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x
     /// share the operations, blocks in y the blocks of events.
-    pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> Unit {
+    pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> CompilationUnit {
         let shape = self.of_events();
         let mut text = shape.prelude();
         text.push_str(&RunArguments::declaration());
@@ -262,14 +262,14 @@ extern "C" __global__ void __launch_bounds__(256)
 }}
 "#
         );
-        Unit {
+        CompilationUnit {
             text,
             kernels: vec![name],
         }
     }
 
     /// The kernels that do operations on arrays.
-    pub fn arrays(&self) -> Unit {
+    pub fn arrays(&self) -> CompilationUnit {
         let kinds = ArrayKernel::all().filter_map(|kernel| match kernel {
             ArrayKernel::Kind(kind) => Some(array_structure(kind)),
             ArrayKernel::Tile => None,
@@ -285,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(256)
             ArrayArguments::declaration(),
         ];
         let threads = format!("#define ARRAY_THREADS {THREADS}\n");
-        Unit {
+        CompilationUnit {
             text: [
                 &self.of_events().prelude(),
                 &declarations.concat(),
@@ -298,8 +298,8 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 
     /// The colour sum of a plan of loops.
-    pub fn color_ordered(&self) -> Unit {
-        Unit {
+    pub fn color_ordered(&self) -> CompilationUnit {
+        CompilationUnit {
             text: [
                 &self.of_events().defines(),
                 NUMBER,
@@ -316,7 +316,12 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 
     /// The kernel of helicities, with clocks in it or without.
-    pub fn helicities(&self, kinds: &[Kind], general: &[GeneralRoutine], clocks: bool) -> Unit {
+    pub fn helicities(
+        &self,
+        kinds: &[Kind],
+        general: &[GeneralRoutine],
+        clocks: bool,
+    ) -> CompilationUnit {
         let mut text = self.prelude();
         match clocks {
             true => {
@@ -349,7 +354,7 @@ extern "C" __global__ void __launch_bounds__(256)
             true => text.push_str(HELICITIES),
             false => text.push_str(&without_clocks(HELICITIES)),
         }
-        Unit {
+        CompilationUnit {
             text,
             kernels: vec!["helicities".into()],
         }
@@ -468,7 +473,9 @@ fn indexed_executor(kind: Kind, general: &[GeneralRoutine]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ARRAYS, ArrayKernel, CLOCKS, HELICITIES, OPERATIONS, Shape, without_clocks};
+    use super::{
+        ARRAYS, ArrayKernel, CLOCKS, CompileOptions, HELICITIES, OPERATIONS, without_clocks,
+    };
     use mebridge_ops::Opcode;
 
     /// Each kind of operation on arrays that the table gives to a GPU has its kernel, and no other has. (Without its
@@ -518,7 +525,7 @@ mod tests {
         let ifs = |text: &str| [text.matches("#if").count(), text.matches("#endif").count()];
         assert_eq!(ifs(&rest)[0], ifs(&rest)[1]);
         assert_eq!(ifs(HELICITIES)[0] - ifs(&rest)[0], 3);
-        let shape = Shape {
+        let shape = CompileOptions {
             double: true,
             double_color: true,
             lanes: 32,

@@ -1,10 +1,10 @@
 //! Where things lie in a directory that MG5aMC wrote.
 //!
 //! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
-//! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
+//! and cards lie in `<output>/SourceFile/MODEL`, `<output>/SourceFile/DHELAS` and `<output>/Cards`.
 
 use super::dependencies;
-use super::source::{Source, read_bounded};
+use super::source::{SourceFile, read_bounded};
 use super::statement::{self, Statement};
 use mebridge_process::Contract;
 use mebridge_support::error::{Error, Result};
@@ -120,7 +120,7 @@ impl Directory {
 
     /// NB_SPIN_STATE, which `auto_dsig.f` gives in a DATA statement.
     fn spin_states(&self) -> Option<[i64; 2]> {
-        let source = Source::read(&self.path.join("auto_dsig.f")).ok()?;
+        let source = SourceFile::read(&self.path.join("auto_dsig.f")).ok()?;
         let texts = (0..source.len()).rev().map(|i| source.text(i));
         let mut values = texts.filter_map(|text| text.strip_prefix(b"DATANB_SPIN_STATE/"));
         let values = String::from_utf8_lossy(values.next()?).into_owned();
@@ -147,7 +147,7 @@ impl Directory {
             files.push(self.path.join(format!("auto_dsig{number}.f")));
         }
         for file in files {
-            let Ok(source) = Source::read(&file) else {
+            let Ok(source) = SourceFile::read(&file) else {
                 continue;
             };
             for i in 0..source.len() {

@@ -1,11 +1,11 @@
-//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX`, ... of `Source/DHELAS/aloha_functions.f`.
+//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX`, ... of `SourceFile/DHELAS/aloha_functions.f`.
 //!
 //! The library computes them itself ([`mebridge_process::external`]). The directory's own are run on numbers and
 //! compared, for every helicity, with and without mass, at rest and along the axis, so that a directory whose
 //! wavefunctions are others is refused. A directory that lacks the file means HELAS's.
 
+use super::program_unit::{Library, ProgramUnit};
 use super::symbolic::{Interpreter, Location};
-use super::unit::{Library, Unit};
 use super::value::Value;
 use mebridge_process::ExternalKind;
 use mebridge_process::arith::Builder;
@@ -81,7 +81,7 @@ fn helicities(kind: ExternalKind, mass: f64) -> &'static [i8] {
 /// Runs the routine on numbers.
 fn run(
     library: &Library,
-    unit: &Rc<Unit>,
+    unit: &Rc<ProgramUnit>,
     kind: ExternalKind,
     p: &[f64; 4],
     mass: f64,

@@ -2,8 +2,8 @@
 //!
 //! Generic names (`SQRT`) follow the type of their argument, specific ones (`DSQRT`) imply it.
 
+use super::amplitude_expression::AmplitudeExpression;
 use super::expression::Parsed;
-use super::form::AmplitudeExpression;
 use super::value::Value;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;

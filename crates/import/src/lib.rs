@@ -10,8 +10,8 @@
 //! | `source` | fixed form: lines into statements |
 //! | `expression`, `statement`, `data`, `unit` | the grammar |
 //! | `value`, `form`, `intrinsic`, `symbolic` | a interpreter that runs Fortran on symbols |
-//! | `lorentz`, `externals` | `Source/DHELAS`: the routines that are called |
-//! | `model` | `Source/MODEL`: parameters and couplings |
+//! | `lorentz`, `externals` | `SourceFile/DHELAS`: the routines that are called |
+//! | `model` | `SourceFile/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `pdg` | PDG codes of standalone outputs |
@@ -19,24 +19,24 @@
 //! | `directory` | where these files are |
 //! | `dependencies` | what an import looked at, and whether it is still so |
 
+mod amplitude_expression;
 mod color_ordered;
 mod data;
 mod dependencies;
 mod directory;
 mod expression;
 mod externals;
-mod form;
 mod intrinsic;
 mod lorentz;
 mod matrix;
 mod model;
 mod pdg;
+mod program_unit;
 mod recycled;
 mod source;
 mod statement;
 mod symbolic;
 mod tables;
-mod unit;
 mod value;
 
 pub use dependencies::{Look, Seen, fortran as fortran_of, record};
@@ -52,9 +52,9 @@ use mebridge_process::model::CardParameter;
 use mebridge_process::{Amplitudes, Diagrams, Leg, Process, Quantity, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use model::ModelReader;
+use program_unit::Library;
 use std::path::Path;
 use std::rc::Rc;
-use unit::Library;
 use value::Value;
 
 /// Imports every matrix element of a subprocess directory, in the order of their numbers, with
@@ -111,7 +111,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let contract = directory.contract();
     let model_name = directory.model_name();
     for (_, path) in &directory.matrices {
-        library.add_source(&Rc::new(source::Source::read(path)?));
+        library.add_source(&Rc::new(source::SourceFile::read(path)?));
     }
     let beams = directory.beams()?;
     let mut processes = Vec::new();
@@ -264,7 +264,7 @@ fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Re
 }
 
 /// What the model takes from the card, and the card. Without ident_card.dat the values are
-/// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
+/// those of `SourceFile/param_card.inc`, which MG5aMC writes from the card when it is launched.
 fn parameters(
     directory: &Directory,
     card: Option<&Path>,
@@ -292,8 +292,8 @@ fn parameters(
 
 /// Names of the subroutines and functions of a Fortran file, in upper case.
 pub fn routines_in(path: &Path) -> Result<Vec<String>> {
-    let source = Rc::new(source::Source::read(path)?);
-    let units = unit::units_of(&source).into_iter();
+    let source = Rc::new(source::SourceFile::read(path)?);
+    let units = program_unit::units_of(&source).into_iter();
     Ok(units.map(|unit| unit.name).collect())
 }
 
@@ -376,7 +376,8 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
         return Ok(Quantity::ZERO);
     };
     for node in nodes.iter() {
-        let unit::NodeKind::Plain(Statement::Assign(name, place, value)) = &node.kind else {
+        let program_unit::NodeKind::Plain(Statement::Assign(name, place, value)) = &node.kind
+        else {
             continue;
         };
         if name != "PMASS" || place.as_slice() != [Expr::Int(leg as i64 + 1)] {

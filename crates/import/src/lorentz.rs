@@ -1,13 +1,13 @@
-//! Lorentz structures: the subroutines of `Source/DHELAS` as programs.
+//! Lorentz structures: the subroutines of `SourceFile/DHELAS` as programs.
 //!
 //! What an argument is follows from its declaration: the last one is the result, complex arrays
 //! are wavefunctions, complex scalars couplings, and two real scalars mass and width. The
 //! result is a wavefunction if it is an array and an amplitude if it is a scalar.
 
 use super::externals;
+use super::program_unit::{Library, Node, ProgramUnit};
 use super::statement::Type;
 use super::symbolic::{Frame, Global, Interpreter};
-use super::unit::{Library, Node, Unit};
 use super::value::Value;
 use mebridge_process::arith::{Builder, Op};
 use mebridge_process::lorentz::Routine;
@@ -50,7 +50,7 @@ pub struct Routines<'l> {
 #[derive(Debug)]
 pub struct Signature {
     pub roles: Vec<Role>,
-    unit: Rc<Unit>,
+    unit: Rc<ProgramUnit>,
     body: Rc<Vec<Node>>,
 }
 
@@ -248,7 +248,7 @@ impl<'l> Routines<'l> {
     }
 }
 
-fn roles(unit: &Unit, interpreter: &Interpreter, frame: &Frame) -> Result<Vec<Role>> {
+fn roles(unit: &ProgramUnit, interpreter: &Interpreter, frame: &Frame) -> Result<Vec<Role>> {
     let mut roles = Vec::new();
     let mut reals = 0;
     for (i, dummy) in unit.arguments.iter().enumerate() {

@@ -12,19 +12,19 @@ mod helas;
 mod squares;
 mod sum;
 
+use super::amplitude_expression::AmplitudeExpression;
 use super::directory::Beams;
-use super::form::AmplitudeExpression;
 use super::lorentz::Routines;
 use super::model::ModelReader;
+use super::program_unit::{Library, ProgramUnit};
 use super::symbolic::{Interpreter, Location, Preset};
-use super::unit::{Library, Unit};
 use super::value::{Truth, Value};
 use helas::Helas;
 use mebridge_process::channels::Amp2;
 use mebridge_process::color::{ColorMatrix, FlowWeight};
 use mebridge_process::{HelicitySum, LinearMap, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
-use squares::Squares;
+use squares::SquareTables;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -60,9 +60,9 @@ pub struct Units<'l> {
     /// What is before the names.
     pub prefix: String,
     /// `SMATRIX<i>`.
-    pub smatrix: &'l Unit,
+    pub smatrix: &'l ProgramUnit,
     /// `MATRIX<i>`.
-    pub matrix: &'l Unit,
+    pub matrix: &'l ProgramUnit,
 }
 
 /// Finds `SMATRIX<i>` and `MATRIX<i>`, or without a number `<prefix>SMATRIX` and `<prefix>MATRIX`.
@@ -163,7 +163,7 @@ pub fn read<'l>(
             unit.name
         )));
     }
-    let Squares {
+    let SquareTables {
         jamp,
         color,
         jamp2,
@@ -260,11 +260,11 @@ const JAMP2: usize = 1;
 
 /// Runs `MATRIX<i>` once.
 fn call<'l>(
-    unit: &'l Unit,
+    unit: &'l ProgramUnit,
     model: &mut ModelReader<'l>,
     routines: &mut Routines<'l>,
     legs: usize,
-) -> Result<(helas::Calls, Results)> {
+) -> Result<(helas::HelasCalls, Results)> {
     let interpreter = &mut model.interpreter;
     let momenta = interpreter.place();
     let helicities = interpreter.place();

@@ -1,4 +1,4 @@
-//! Parameters and couplings: `Source/MODEL` run on symbols.
+//! Parameters and couplings: `SourceFile/MODEL` run on symbols.
 //!
 //! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as
 //! inputs, and then `UPDATE_AS_PARAM` as for an event, with G as the last input. What is in the
@@ -7,10 +7,10 @@
 
 mod setpara;
 
-use super::source::Source;
+use super::program_unit::{Library, NodeKind, blocks};
+use super::source::SourceFile;
 use super::statement::Statement;
 use super::symbolic::Interpreter;
-use super::unit::{Library, NodeKind, blocks};
 use super::value::{Truth, Value};
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::card::Card;
@@ -61,9 +61,9 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
     Ok(parameters)
 }
 
-/// The values of `Source/param_card.inc`: assignments of numbers to names.
+/// The values of `SourceFile/param_card.inc`: assignments of numbers to names.
 pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
-    let source = Source::read(path)?;
+    let source = SourceFile::read(path)?;
     let library = Library::default();
     let mut interpreter = Interpreter::new(&library, Builder::new(0));
     let mut frame = interpreter.frame(path);

@@ -9,7 +9,7 @@
 //! ```
 
 use super::dependencies;
-use super::source::Source;
+use super::source::SourceFile;
 use mebridge_support::error::Result;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn of_prefix(directory: &Path, prefix: &str, legs: usize) -> Result<Vec<Vec<
     if prefix.is_empty() || !dependencies::is_file(&path) {
         return Ok(Vec::new());
     }
-    let source = Source::read(&path)?;
+    let source = SourceFile::read(&path)?;
     let call = format!("CALL{prefix}SMATRIXHEL(");
     let mut found: Vec<Vec<i32>> = Vec::new();
     for i in 1..source.len() {

@@ -6,7 +6,7 @@
 
 use super::directory::Directory;
 use super::lorentz::{Role, Routines};
-use super::unit::Library;
+use super::program_unit::Library;
 use mebridge_support::error::Result;
 use num_complex::Complex64;
 use std::path::Path;

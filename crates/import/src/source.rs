@@ -21,7 +21,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// One file of Fortran, as statements.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceFile {
     /// Where it was read.
     pub path: PathBuf,
     text: Vec<u8>,
@@ -37,15 +37,15 @@ struct StatementSpan {
     end: u32,
 }
 
-impl Source {
+impl SourceFile {
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Source> {
+    pub fn read(path: &Path) -> Result<SourceFile> {
         let bytes = read_bounded(path)?;
-        Ok(Source::parse(path, &bytes))
+        Ok(SourceFile::parse(path, &bytes))
     }
 
     /// Cuts text into statements; `path` is for messages.
-    pub fn parse(path: &Path, bytes: &[u8]) -> Source {
+    pub fn parse(path: &Path, bytes: &[u8]) -> SourceFile {
         let mut reader = Reader {
             text: Vec::with_capacity(bytes.len()),
             statements: Vec::new(),
@@ -57,7 +57,7 @@ impl Source {
             reader.line(i as u32 + 1, line);
         }
         reader.close();
-        Source {
+        SourceFile {
             path: path.to_path_buf(),
             text: reader.text,
             statements: reader.statements,
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     fn statements(text: &str) -> Vec<(u32, String)> {
-        let source = Source::parse(Path::new("x.f"), text.as_bytes());
+        let source = SourceFile::parse(Path::new("x.f"), text.as_bytes());
         (0..source.len())
             .map(|i| {
                 (

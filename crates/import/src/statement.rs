@@ -142,13 +142,13 @@ pub enum Statement {
 /// error is a known one that is malformed.
 pub fn parse(text: &[u8]) -> Parsed<Statement> {
     match assignment_shape(text) {
-        Shape::Assignment => assignment(text),
-        Shape::Do => do_statement(text),
-        Shape::Neither => keyword(text),
+        StatementShape::Assignment => assignment(text),
+        StatementShape::Do => do_statement(text),
+        StatementShape::Neither => keyword(text),
     }
 }
 
-enum Shape {
+enum StatementShape {
     Assignment,
     Do,
     Neither,
@@ -156,37 +156,37 @@ enum Shape {
 
 /// Whether the text is `name = ...` or `name(...) = ...`, and if so whether a comma follows
 /// outside parentheses.
-fn assignment_shape(text: &[u8]) -> Shape {
+fn assignment_shape(text: &[u8]) -> StatementShape {
     let mut cursor = Cursor::new(text);
     if cursor.name().is_err() {
-        return Shape::Neither;
+        return StatementShape::Neither;
     }
     let mut pos = cursor.position();
     while text.get(pos) == Some(&b'(') {
         match closing(text, pos) {
             Some(end) => pos = end + 1,
-            None => return Shape::Neither,
+            None => return StatementShape::Neither,
         }
     }
     if text.get(pos) != Some(&b'=') || matches!(text.get(pos + 1), Some(b'=' | b'>')) {
-        return Shape::Neither;
+        return StatementShape::Neither;
     }
     if !text.starts_with(b"DO") {
-        return Shape::Assignment;
+        return StatementShape::Assignment;
     }
     let mut at = pos + 1;
     while at < text.len() {
         match text[at] {
             b'(' => match closing(text, at) {
                 Some(end) => at = end,
-                None => return Shape::Assignment,
+                None => return StatementShape::Assignment,
             },
-            b',' => return Shape::Do,
+            b',' => return StatementShape::Do,
             _ => {}
         }
         at += 1;
     }
-    Shape::Assignment
+    StatementShape::Assignment
 }
 
 /// Position of the parenthesis that closes the one at `open`.

@@ -18,14 +18,14 @@ mod declare;
 mod evaluate;
 mod execute;
 
+use super::amplitude_expression::{AmplitudeExpression, Terms};
 use super::expression::{Expr, Parsed};
-use super::form::{AmplitudeExpression, Terms};
 use super::intrinsic;
+use super::program_unit::{Library, Node, NodeKind, ProgramUnit};
 use super::statement::{Implicit, ImpliedDo, Statement, Type};
-use super::unit::{Library, Node, NodeKind, Unit};
 use super::value::{Truth, Value, owned};
 use arithmetic::{negated, offset, power, product, sum};
-use mebridge_process::Source;
+use mebridge_process::TermSource;
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
@@ -188,7 +188,7 @@ pub struct Interpreter<'l> {
     pub externals: Option<Rc<RefCell<dyn Externals<'l> + 'l>>>,
     /// Where it is wanted: variables of COMMON blocks that nothing has set become inputs, in this order.
     pub globals: Option<Vec<Global>>,
-    /// Sums of amplitudes that were stored in arrays; [`Source::Partial`] numbers them.
+    /// Sums of amplitudes that were stored in arrays; [`SourceFile::Partial`] numbers them.
     pub sums: Vec<StoredSum>,
     /// Names that a frame does not know are looked up here.
     pub outer: HashMap<String, Location>,
@@ -245,7 +245,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The frame of a unit, whose declarations are still to come.
-    pub fn frame_of(&self, unit: &Unit) -> Frame {
+    pub fn frame_of(&self, unit: &ProgramUnit) -> Frame {
         let mut frame = self.frame(&unit.source.path);
         frame.unit.clone_from(&unit.name);
         if let Some((result, Some(ty))) = &unit.result {
@@ -255,14 +255,19 @@ impl<'l> Interpreter<'l> {
     }
 
     /// A frame in which the declarations of a unit are known.
-    pub fn declare_unit(&mut self, unit: &Unit, body: &[Node]) -> Result<Frame> {
+    pub fn declare_unit(&mut self, unit: &ProgramUnit, body: &[Node]) -> Result<Frame> {
         let mut frame = self.frame_of(unit);
         self.declare_in(&mut frame, unit, body)?;
         Ok(frame)
     }
 
     /// Makes the declarations of a unit known in its frame.
-    pub fn declare_in(&mut self, frame: &mut Frame, unit: &Unit, body: &[Node]) -> Result<()> {
+    pub fn declare_in(
+        &mut self,
+        frame: &mut Frame,
+        unit: &ProgramUnit,
+        body: &[Node],
+    ) -> Result<()> {
         self.declare(frame, body)?;
         self.initialised.insert(unit.name.clone());
         let result = unit.result.iter().map(|(name, _)| name);

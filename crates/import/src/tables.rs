@@ -5,7 +5,7 @@
 
 use super::data::{self, Loops, Setter};
 use super::expression::{Expr, Parsed};
-use super::source::Source;
+use super::source::SourceFile;
 use super::statement::{self, Constant, Statement};
 use mebridge_support::error::{Error, Result};
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// Calls `set` for every element that the DATA statements of a file set. Subscripts are
 /// integers and loop variables here.
 fn each_element(path: &Path, set: impl FnMut(&str, &[i64], &Constant) -> Parsed<()>) -> Result<()> {
-    let source = Source::read(path)?;
+    let source = SourceFile::read(path)?;
     let mut elements = ElementVisitor { set };
     for i in 0..source.len() {
         let fault = |what: String| Error::Fortran {

@@ -1,7 +1,7 @@
 //! Values of the symbolic interpreter: what Fortran's types say about a value of a program.
 
+use super::amplitude_expression::AmplitudeExpression;
 use super::expression::Parsed;
-use super::form::AmplitudeExpression;
 use super::statement::Type;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;

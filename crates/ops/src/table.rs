@@ -38,7 +38,7 @@ macro_rules! for_each_opcode {
         amplitudes {
             /// `f2 V/ f1` of (f1, f2, V).
             Ffv0 = (F, F, V) -> A,
-                factors: 1, momenta: None, masses: 0, multiply_adds: 60, amplitude: ffv::amplitude::<V, I, Both>;
+                factors: 1, momenta: None, masses: 0, multiply_adds: 60, amplitude: ffv::amplitude::<V, I, BothChiralities>;
             /// As [`Opcode::Ffv0`], L only.
             FfvL0 = (F, F, V) -> A,
                 factors: 1, momenta: None, masses: 0, multiply_adds: 32, amplitude: ffv::amplitude::<V, I, Left>;
@@ -79,16 +79,16 @@ macro_rules! for_each_opcode {
         currents {
             /// `f2 V/ (m + p/)` of (f2, V): outgoing fermion line.
             Ffv1 = (F, V) -> F,
-                factors: 1, momenta: Result, masses: 1, multiply_adds: 88, current: ffv::outgoing::<V, I, Both>;
+                factors: 1, momenta: Result, masses: 1, multiply_adds: 88, current: ffv::outgoing::<V, I, BothChiralities>;
             /// `(m - p/) V/ f1` of (f1, V): incoming fermion line.
             Ffv2 = (F, V) -> F,
-                factors: 1, momenta: Result, masses: 1, multiply_adds: 88, current: ffv::incoming::<V, I, Both>;
+                factors: 1, momenta: Result, masses: 1, multiply_adds: 88, current: ffv::incoming::<V, I, BothChiralities>;
             /// `f2 gamma f1`: vector of (f1, f2), massless propagator.
             Ffv3 = (F, F) -> V,
-                factors: 1, momenta: None, masses: 0, multiply_adds: 56, current: ffv::vector::<V, I, Both>;
+                factors: 1, momenta: None, masses: 0, multiply_adds: 56, current: ffv::vector::<V, I, BothChiralities>;
             /// As [`Opcode::Ffv3`] with the numerator of a massive vector.
             FfvMassive3 = (F, F) -> V,
-                factors: 1, momenta: Result, masses: 1, multiply_adds: 84, current: ffv::massive_vector::<V, I, Both>;
+                factors: 1, momenta: Result, masses: 1, multiply_adds: 84, current: ffv::massive_vector::<V, I, BothChiralities>;
             /// As [`Opcode::Ffv1`], L only.
             FfvL1 = (F, V) -> F,
                 factors: 1, momenta: Result, masses: 1, multiply_adds: 44, current: ffv::outgoing::<V, I, Left>;
@@ -272,9 +272,9 @@ macro_rules! for_each_opcode {
             gpu: true,
             kinds: {
                 /// Those that flow in, as [`Opcode::SumFfv2`](crate::Opcode::SumFfv2).
-                LineIn: At::line::<true>;
+                LineIn: ArrayContext::line::<true>;
                 /// Those that flow out, as [`Opcode::SumFfv1`](crate::Opcode::SumFfv1).
-                LineOut: At::line::<false>;
+                LineOut: ArrayContext::line::<false>;
             }
             /// Spinors of one chirality of a massless line, of pairs (spinor of the other one, slashed vector).
             ChiralLine -> CHIRAL {
@@ -292,9 +292,9 @@ macro_rules! for_each_opcode {
             gpu: false,
             kinds: {
                 /// Those that flow in.
-                ChiralLineIn: At::chiral_line::<true>;
+                ChiralLineIn: ArrayContext::chiral_line::<true>;
                 /// Those that flow out.
-                ChiralLineOut: At::chiral_line::<false>;
+                ChiralLineOut: ArrayContext::chiral_line::<false>;
             }
             /// Vectors of pairs (f1, f2), times a factor, as [`Opcode::SumFfv3`](crate::Opcode::SumFfv3).
             Current -> FOUR {
@@ -310,7 +310,7 @@ macro_rules! for_each_opcode {
             gpu: true,
             kinds: {
                 /// Vectors of two spinors.
-                Current: At::currents;
+                Current: ArrayContext::currents;
             }
             /// Vectors of pairs and triples of vectors, as [`Opcode::SumVvv1`](crate::Opcode::SumVvv1).
             Vector -> FOUR {
@@ -334,7 +334,7 @@ macro_rules! for_each_opcode {
             gpu: true,
             kinds: {
                 /// Vectors of vectors.
-                Vector: At::all_vectors;
+                Vector: ArrayContext::all_vectors;
             }
             /// Sums and differences of arrays of vectors; of one array a form, or a multiple.
             Sum -> FOUR {
@@ -350,7 +350,7 @@ macro_rules! for_each_opcode {
             gpu: true,
             kinds: {
                 /// Sums.
-                Sum: At::sums;
+                Sum: ArrayContext::sums;
             }
             /// Complex numbers: products of pairs component by component, with what numbers give.
             Contract -> COMPLEX {
@@ -371,7 +371,7 @@ macro_rules! for_each_opcode {
             gpu: true,
             kinds: {
                 /// Products of spinors or vectors.
-                Contract: At::contract;
+                Contract: ArrayContext::contract;
             }
             /// Complex numbers: products of pairs of spinors of one chirality.
             ChiralContract -> COMPLEX {
@@ -388,7 +388,7 @@ macro_rules! for_each_opcode {
             gpu: false,
             kinds: {
                 /// Products of spinors of one chirality.
-                ChiralContract: At::chiral_contract;
+                ChiralContract: ArrayContext::chiral_contract;
             }
             /// Complex numbers: the [products](crate::arrays::Folded) of pairs of vectors.
             Products -> COMPLEX {
@@ -402,7 +402,7 @@ macro_rules! for_each_opcode {
             gpu: false,
             kinds: {
                 /// Products of vectors.
-                Products: At::products_of_pairs;
+                Products: ArrayContext::products_of_pairs;
             }
         }
         }

@@ -455,7 +455,7 @@ impl<'a> Compiler<'a> {
 
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which
     /// depend on helicity, and of its result.
-    fn call(&mut self, vertex: &Vertex) -> Result<Call> {
+    fn call(&mut self, vertex: &Vertex) -> Result<VertexKernel> {
         let mass = self.binding.value(vertex.mass);
         let width = self.binding.value(vertex.width);
         let massless = mass == 0.0;
@@ -485,7 +485,7 @@ impl<'a> Compiler<'a> {
             others.push(self.factor(&vertex.couplings, terms, propagator));
         }
         self.momenta_and_masses(&layout, &inputs, &result, [mass, width], &mut others);
-        Ok(Call {
+        Ok(VertexKernel {
             opcode: recognized.opcode,
             layout,
             inputs,
@@ -494,7 +494,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A vertex that no kernel knows: its routine's own arithmetic, bare couplings as factors.
-    fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<Call> {
+    fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<VertexKernel> {
         let routine = &self.process.routines[vertex.routine as usize];
         let massless = mass == 0.0;
         let index = match self.general.get(&(vertex.routine, massless)) {
@@ -525,7 +525,7 @@ impl<'a> Compiler<'a> {
         let result = self.sum_of(&vertex.inputs);
         let masses = [mass, width];
         self.momenta_and_masses(&layout, &vertex.inputs, &result, masses, &mut others);
-        Ok(Call {
+        Ok(VertexKernel {
             opcode: Opcode::General(index),
             layout,
             inputs: vertex.inputs.clone(),
@@ -654,7 +654,7 @@ impl WavefunctionInstances {
 }
 
 /// How a vertex is computed.
-pub(super) struct Call {
+pub(super) struct VertexKernel {
     pub(super) opcode: Opcode,
     pub(super) layout: Layout,
     /// Numbers of the wavefunctions that meet, in the kernel's order.
@@ -663,7 +663,7 @@ pub(super) struct Call {
     pub(super) others: Vec<Address>,
 }
 
-impl Call {
+impl VertexKernel {
     fn batch(&self) -> Batch {
         Batch {
             opcode: self.opcode,

@@ -20,7 +20,7 @@ use mebridge_ops::{Address, Batch};
 use mebridge_process::Process;
 
 /// Why a plan reads what it is not meant to read.
-type Found<T> = Result<T, String>;
+type FlowResult<T> = Result<T, String>;
 
 /// Bits of the helicity of a leg.
 const BITS: u32 = 4;
@@ -97,7 +97,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn write(&mut self, at: Address, size: u32, below: Below) -> Found<()> {
+    fn write(&mut self, at: Address, size: u32, below: Below) -> FlowResult<()> {
         let range = at as usize..at as usize + size as usize;
         let vectors = self.vectors.get_mut(range);
         let vectors = vectors.ok_or_else(|| format!("writes {at}, outside of the memory"))?;
@@ -108,7 +108,7 @@ impl Memory {
     }
 
     /// What one operation has written there.
-    fn read(&self, at: Address, size: u32) -> Found<Below> {
+    fn read(&self, at: Address, size: u32) -> FlowResult<Below> {
         let range = at as usize..at as usize + size as usize;
         let vectors = self.vectors.get(range);
         let vectors = vectors.ok_or_else(|| format!("reads {at}, outside of the memory"))?;
@@ -132,7 +132,7 @@ impl Plan {
     ///
     /// # Errors
     /// Which operation reads what nothing has written, or something else than it is meant to read.
-    pub fn follow(&self, process: &Process) -> Found<()> {
+    pub fn follow(&self, process: &Process) -> FlowResult<()> {
         let mut memory = Memory {
             vectors: vec![None; self.vectors as usize],
             writes: 0,
@@ -145,7 +145,7 @@ impl Plan {
     }
 
     /// What is there before any operation.
-    fn event(&self, memory: &mut Memory) -> Found<()> {
+    fn event(&self, memory: &mut Memory) -> FlowResult<()> {
         for leg in 0..self.masses.len() as u32 {
             memory.write(self.leg_momenta + 4 * leg, 4, NOTHING)?;
         }
@@ -186,7 +186,7 @@ impl Plan {
 }
 
 impl Operations {
-    fn follow(&self, plan: &Plan, memory: &mut Memory) -> Found<()> {
+    fn follow(&self, plan: &Plan, memory: &mut Memory) -> FlowResult<()> {
         for batch in self.currents.iter().chain(&self.channels.squares) {
             self.batch(batch, None, memory)?;
         }
@@ -224,7 +224,12 @@ impl Operations {
     }
 
     /// The operations of a batch; a helicity's table for amplitudes.
-    fn batch(&self, batch: &Batch, table: Option<&[Address]>, memory: &mut Memory) -> Found<()> {
+    fn batch(
+        &self,
+        batch: &Batch,
+        table: Option<&[Address]>,
+        memory: &mut Memory,
+    ) -> FlowResult<()> {
         let mut outcome = Ok(());
         let whole = visit(batch, &self.general, table.is_some(), &mut |at, access| {
             if outcome.is_err() {
@@ -254,7 +259,7 @@ impl Operations {
 }
 
 impl Loops {
-    fn follow(&self, plan: &Plan, process: &Process, mut memory: Memory) -> Found<()> {
+    fn follow(&self, plan: &Plan, process: &Process, mut memory: Memory) -> FlowResult<()> {
         let none = self.runs.first().map_or(&[][..], Vec::as_slice);
         for (i, op) in self.once.iter().enumerate() {
             let done = self.pools.follow(op, none, &mut memory);
@@ -268,7 +273,7 @@ impl Loops {
         }
         for (run, shifts) in self.runs.iter().enumerate() {
             let mut memory = memory.clone();
-            for (i, op) in self.each.iter().enumerate() {
+            for (i, op) in self.per_run.iter().enumerate() {
                 let done = self.pools.follow(op, shifts, &mut memory);
                 done.map_err(|what| format!("operation {i} of run {run}, {what}"))?;
             }
@@ -286,7 +291,7 @@ impl Loops {
         run: usize,
         shifts: &[u32],
         mut memory: Memory,
-    ) -> Found<()> {
+    ) -> FlowResult<()> {
         let pools = &self.pools;
         for op in &self.shuffles {
             let shuffle = &pools.shuffles[op.shuffle as usize];
@@ -332,14 +337,21 @@ impl Loops {
 
 /// How operations on arrays are followed.
 trait Follow {
-    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> Found<()>;
+    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> FlowResult<()>;
     /// The legs below the product of a term.
-    fn term(&self, term: &Term, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below>;
-    fn element(&self, read: &Read, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below>;
+    fn term(&self, term: &Term, element: u32, shifts: &[u32], memory: &Memory)
+    -> FlowResult<Below>;
+    fn element(
+        &self,
+        read: &Read,
+        element: u32,
+        shifts: &[u32],
+        memory: &Memory,
+    ) -> FlowResult<Below>;
 }
 
 impl Follow for Pools {
-    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> Found<()> {
+    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> FlowResult<()> {
         let mut terms = Vec::new();
         let whole = self.terms(op, &mut |term| terms.push(term));
         let mut known = Ok(NOTHING);
@@ -394,7 +406,13 @@ impl Follow for Pools {
         Ok(())
     }
 
-    fn term(&self, term: &Term, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below> {
+    fn term(
+        &self,
+        term: &Term,
+        element: u32,
+        shifts: &[u32],
+        memory: &Memory,
+    ) -> FlowResult<Below> {
         let mut product = NOTHING;
         for read in term.reads() {
             let below = self.element(read, element, shifts, memory)?;
@@ -404,7 +422,13 @@ impl Follow for Pools {
         Ok(product)
     }
 
-    fn element(&self, read: &Read, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below> {
+    fn element(
+        &self,
+        read: &Read,
+        element: u32,
+        shifts: &[u32],
+        memory: &Memory,
+    ) -> FlowResult<Below> {
         let offset = self.offset(read, element);
         let shift = shifts.get(read.shift as usize);
         let (Some(offset), Some(shift)) = (offset, shift) else {

@@ -68,14 +68,14 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
 }
 
 /// What is done at once.
-enum Step<'a> {
+enum PlanStep<'a> {
     Externals,
     Batch(&'a Batch),
     Groups(&'a [Vec<u32>]),
 }
 
 /// What a plan does, in order.
-fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
+fn steps(plan: &Plan) -> impl Iterator<Item = PlanStep<'_>> {
     let plan = plan.operations();
     let before = plan.currents.iter().chain(&plan.channels.squares);
     // Where the groups of a tile begin.
@@ -83,13 +83,13 @@ fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
         Some(tile) => tile.group as usize,
         None => plan.groups.len(),
     };
-    let groups = move |start, tile| Step::Groups(&plan.groups[start..start_of(tile)]);
+    let groups = move |start, tile| PlanStep::Groups(&plan.groups[start..start_of(tile)]);
     let tiles = plan.tiles.iter().zip(1..).flat_map(move |(tile, next)| {
-        let currents = tile.currents.iter().map(Step::Batch);
+        let currents = tile.currents.iter().map(PlanStep::Batch);
         currents.chain([groups(tile.group as usize, next)])
     });
-    std::iter::once(Step::Externals)
-        .chain(before.map(Step::Batch))
+    std::iter::once(PlanStep::Externals)
+        .chain(before.map(PlanStep::Batch))
         .chain([groups(0, 0)])
         .chain(tiles)
 }
@@ -119,7 +119,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
     let operations = plan.operations();
     for (at, step) in steps(plan).enumerate() {
         match step {
-            Step::Externals => {
+            PlanStep::Externals => {
                 for external in &plan.externals {
                     let vectors = 2 * (external.kind.components() - 2);
                     for &result in &external.results {
@@ -127,7 +127,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
                     }
                 }
             }
-            Step::Batch(batch) => {
+            PlanStep::Batch(batch) => {
                 visit(
                     batch,
                     &operations.general,
@@ -141,7 +141,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
                     },
                 )?;
             }
-            Step::Groups(groups) => {
+            PlanStep::Groups(groups) => {
                 for &h in groups.iter().flatten() {
                     for &i in looked_up {
                         objects.read(operations.tables[h as usize][i as usize], at);

@@ -7,7 +7,7 @@
 //! partial vertices serve as many amplitudes as they can at the least cost (greedily).
 
 use super::Batch;
-use super::compile::{Call, Compiler};
+use super::compile::{Compiler, VertexKernel};
 use mebridge_ops::opcode::{Mode, Opcode};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;
@@ -35,7 +35,7 @@ const DOT: f64 = 24.0;
 
 /// Replaces calls of whole vertices by products with partial vertices, where that is less work,
 /// and adds the partial vertices to the plan.
-pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
+pub fn share(compiler: &mut Compiler, calls: &mut [VertexKernel]) {
     let helicities = compiler.helicity_indices.len() as f64;
     let ways: Vec<Vec<LastProduct>> = calls.iter().map(ways).collect();
     let mut users: HashMap<&Partial, Vec<usize>> = HashMap::default();
@@ -97,7 +97,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
             continue;
         };
         let layout = way.dot.layout().expect("products have a layout");
-        calls[amplitude] = Call {
+        calls[amplitude] = VertexKernel {
             opcode: way.dot,
             layout,
             inputs: vec![node, way.last],
@@ -124,7 +124,7 @@ fn work(opcode: Opcode) -> f64 {
 type Choice = (Opcode, &'static [usize], usize);
 
 /// The ways to compute an amplitude from a partial vertex.
-fn ways(call: &Call) -> Vec<LastProduct> {
+fn ways(call: &VertexKernel) -> Vec<LastProduct> {
     let (choices, vector): (&[Choice], bool) = match call.opcode {
         Opcode::Ffv0 => (
             &[

@@ -274,7 +274,7 @@ impl Loops {
             write!(f, "{}", joined(run, " "))
         })?;
         let mut offsets = BTreeMap::new();
-        for (name, ops) in [("once an event", &self.once), ("each run", &self.each)] {
+        for (name, ops) in [("once an event", &self.once), ("each run", &self.per_run)] {
             lines(f, name, ops, |f, op| {
                 self.pools.operation(f, op, &mut offsets)
             })?;
@@ -451,7 +451,7 @@ pub fn histogram(plan: &Plan) -> BTreeMap<String, usize> {
             .iter()
             .for_each(|op| add(format!("{:?} once", op.kind()), 1));
         loops
-            .each
+            .per_run
             .iter()
             .for_each(|op| add(format!("{:?} each run", op.kind()), 1));
     }

@@ -6,7 +6,7 @@
 //! coefficient that is neither real nor imaginary takes two of these.
 
 use super::Address;
-use mebridge_process::{LinearMap, Source, Term};
+use mebridge_process::{LinearMap, Term, TermSource};
 use serde::{Deserialize, Serialize};
 
 /// Sums in an order in which each uses only earlier ones.
@@ -107,8 +107,8 @@ impl Long {
         };
         for term in terms {
             let x = match term.source {
-                Source::Amplitude(i) => amplitude(i),
-                Source::Partial(i) => partial(i),
+                TermSource::Amplitude(i) => amplitude(i),
+                TermSource::Partial(i) => partial(i),
             };
             let (re, im) = term.factor;
             match (re, im) {

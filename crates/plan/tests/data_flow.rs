@@ -126,7 +126,7 @@ fn damaged_plans_are_seen() {
             |l| {
                 let spinor =
                     |op: &ArrayOp| matches!(op.kind(), ArrayKind::LineIn | ArrayKind::LineOut);
-                let all = l.once.iter_mut().chain(&mut l.each);
+                let all = l.once.iter_mut().chain(&mut l.per_run);
                 let mut lines = all.filter(|op| spinor(op));
                 let first = lines.next().expect("a spinor").out;
                 let other = lines.find(|op| op.out != first);
@@ -137,8 +137,8 @@ fn damaged_plans_are_seen() {
         (
             "sums of a run that are missing in it",
             |l| {
-                let at = first(&mut l.each, ArrayKind::Sum);
-                l.each.remove(at);
+                let at = first(&mut l.per_run, ArrayKind::Sum);
+                l.per_run.remove(at);
             },
             "nothing has written",
         ),
@@ -163,8 +163,8 @@ fn damaged_plans_are_seen() {
         (
             "half of an element",
             |l| {
-                let at = first(&mut l.each, ArrayKind::Contract);
-                let Payload::Contract(contract) = l.each[at].payload else {
+                let at = first(&mut l.per_run, ArrayKind::Contract);
+                let Payload::Contract(contract) = l.per_run[at].payload else {
                     panic!("a contraction");
                 };
                 let [from, _] = contract.pairs.0;

@@ -5,7 +5,7 @@ use super::channels::Channels;
 use super::color::{ColorMatrix, FlowWeight};
 use super::external::{Momentum, external};
 use super::{
-    CouplingRef, External, HelicitySum, LinearMap, Process, Quantity, Source, Term, Vertex,
+    CouplingRef, External, HelicitySum, LinearMap, Process, Quantity, Term, TermSource, Vertex,
     Wavefunction,
 };
 use num_complex::Complex64;
@@ -201,8 +201,8 @@ impl LinearMap {
                 .iter()
                 .map(|term| {
                     let size = match term.source {
-                        Source::Amplitude(i) => amplitudes[i as usize].norm(),
-                        Source::Partial(i) => partial[i as usize],
+                        TermSource::Amplitude(i) => amplitudes[i as usize].norm(),
+                        TermSource::Partial(i) => partial[i as usize],
                     };
                     Complex64::new(term.factor.0, term.factor.1).norm() * size
                 })
@@ -223,8 +223,8 @@ impl LinearMap {
                 .iter()
                 .map(|term| {
                     let value = match term.source {
-                        Source::Amplitude(i) => amplitudes[i as usize],
-                        Source::Partial(i) => partial[i as usize],
+                        TermSource::Amplitude(i) => amplitudes[i as usize],
+                        TermSource::Partial(i) => partial[i as usize],
                     };
                     Complex64::new(term.factor.0, term.factor.1) * value
                 })

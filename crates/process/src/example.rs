@@ -12,7 +12,7 @@ use super::lorentz::Routine;
 use super::model::{CardParameter, Model, Named};
 use super::{
     Amplitudes, Contract, CouplingRef, Diagrams, External, ExternalKind, HelicitySum, Leg,
-    LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction,
+    LinearMap, Process, Quantity, Term, TermSource, Vertex, Wavefunction,
 };
 
 /// phi phi > phi phi.
@@ -74,7 +74,7 @@ pub fn scalars() -> Process {
                 outputs: vec![
                     (0..3)
                         .map(|i| Term {
-                            source: Source::Amplitude(i),
+                            source: TermSource::Amplitude(i),
                             factor: (1.0, 0.0),
                         })
                         .collect(),

@@ -404,14 +404,14 @@ pub struct LinearMap {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Term {
     /// What is added.
-    pub source: Source,
+    pub source: TermSource,
     /// Real and imaginary part of its coefficient.
     pub factor: (f64, f64),
 }
 
 /// What a term of a [`LinearMap`] refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Source {
+pub enum TermSource {
     /// An amplitude.
     Amplitude(u32),
     /// A partial sum.

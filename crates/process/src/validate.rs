@@ -1,7 +1,7 @@
 //! Checks that a process is whole: that every index in it points at something.
 
 use super::color::ColorMatrix;
-use super::{Amplitudes, Diagrams, LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
+use super::{Amplitudes, Diagrams, LinearMap, Process, Quantity, TermSource, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use std::collections::BTreeSet;
 
@@ -354,9 +354,9 @@ impl Process {
 
 impl LinearMap {
     fn validate(&self, amplitudes: usize) -> Result<()> {
-        let earlier = |source: Source, partial: usize| match source {
-            Source::Amplitude(i) => (i as usize) < amplitudes,
-            Source::Partial(i) => (i as usize) < partial,
+        let earlier = |source: TermSource, partial: usize| match source {
+            TermSource::Amplitude(i) => (i as usize) < amplitudes,
+            TermSource::Partial(i) => (i as usize) < partial,
         };
         let whole = |terms: &[super::Term], partial: usize| {
             terms.iter().all(|t| earlier(t.source, partial))

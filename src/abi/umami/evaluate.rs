@@ -12,7 +12,7 @@ use super::{
     UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
     UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
 };
-use crate::abi::pointers::{Access, Array, check, input};
+use crate::abi::pointers::{Access, CallerArray, check, input};
 use crate::bridge::Sampler;
 use crate::error::Error;
 use crate::message::say;
@@ -63,13 +63,13 @@ pub struct Call {
 /// An array of a call: where its events begin and end, for whoever tests what overlaps.
 struct Named {
     name: String,
-    array: Array,
+    array: CallerArray,
 }
 
 impl EventRange {
     /// The numbers of `rows` rows from a pointer on, each of which has an entry for each event; `None` beyond the end of
     /// memory.
-    fn of_rows<T>(&self, pointer: *const T, rows: usize, access: Access) -> Option<Array> {
+    fn of_rows<T>(&self, pointer: *const T, rows: usize, access: Access) -> Option<CallerArray> {
         let last = self.stride.checked_mul(rows.saturating_sub(1))?;
         let count = last.checked_add(self.count)?;
         let end = count.checked_add(self.offset)?;
@@ -78,7 +78,7 @@ impl EventRange {
         let bytes = bytes.filter(|&n| n <= isize::MAX as usize)?;
         (pointer as usize).checked_add(bytes)?;
         let first = pointer.wrapping_add(self.offset);
-        Some(Array::of(first, count, access))
+        Some(CallerArray::of(first, count, access))
     }
 }
 
@@ -287,7 +287,7 @@ fn note<T>(
     if part.count == 0 {
         return Ok(());
     }
-    if let Some(defect) = Array::of(pointer, 1, access).defect(&name, None) {
+    if let Some(defect) = CallerArray::of(pointer, 1, access).defect(&name, None) {
         return Err(wrong(NAME, defect));
     }
     let end = part.offset.checked_add(part.count);

@@ -54,7 +54,7 @@ const MOST_CURVES: usize = 8;
 
 /// What lines are told apart by.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Distinction {
     Level,
     Precision,
     Program,
@@ -69,11 +69,11 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn of(&self, kind: Kind) -> usize {
+    fn of(&self, kind: Distinction) -> usize {
         match kind {
-            Kind::Level => self.level,
-            Kind::Precision => self.precision,
-            Kind::Program => self.program,
+            Distinction::Level => self.level,
+            Distinction::Precision => self.precision,
+            Distinction::Program => self.program,
         }
     }
 
@@ -142,23 +142,23 @@ impl<'a> Data<'a> {
     }
 
     /// The values of a kind that these entries have, in order.
-    fn values(&self, kind: Kind, entries: &[&Entry]) -> Vec<usize> {
+    fn values(&self, kind: Distinction, entries: &[&Entry]) -> Vec<usize> {
         let mut values: Vec<usize> = entries.iter().map(|entry| entry.of(kind)).collect();
         values.sort_unstable();
         values.dedup();
         values
     }
 
-    fn text(&self, kind: Kind, value: usize) -> String {
+    fn text(&self, kind: Distinction, value: usize) -> String {
         match kind {
-            Kind::Level => self.levels[value].clone(),
-            Kind::Precision => match self.precisions[value].as_str() {
+            Distinction::Level => self.levels[value].clone(),
+            Distinction::Precision => match self.precisions[value].as_str() {
                 "d" => "double".into(),
                 "m" => "mixed".into(),
                 "f" => "single".into(),
                 other => other.into(),
             },
-            Kind::Program => self.programs[value].clone(),
+            Distinction::Program => self.programs[value].clone(),
         }
     }
 
@@ -194,9 +194,9 @@ impl<'a> Data<'a> {
             let inside = entries.iter().copied().filter(|e| key(e) == wanted);
             let inside: Vec<_> = inside.collect();
             let mut about = Vec::new();
-            for kind in [Kind::Level, Kind::Precision] {
+            for kind in [Distinction::Level, Distinction::Precision] {
                 let among: &[&Entry] = match (kind, wanted.precision) {
-                    (Kind::Precision, Some(_)) => &inside,
+                    (Distinction::Precision, Some(_)) => &inside,
                     _ => entries,
                 };
                 if let [one] = *self.values(kind, among) {
@@ -229,7 +229,7 @@ impl<'a> Data<'a> {
             series.dedup();
             series.len() > MOST_CURVES
         });
-        let by_precision = crowded && self.values(Kind::Precision, &all).len() > 1;
+        let by_precision = crowded && self.values(Distinction::Precision, &all).len() > 1;
         if by_precision {
             panels = self.panels(&all, x.panel_by_threads, true);
         }
@@ -245,10 +245,14 @@ impl<'a> Data<'a> {
             .iter()
             .flat_map(|panel| panel.1.iter().copied())
             .collect();
-        let kinds = [Kind::Level, Kind::Precision, Kind::Program];
+        let kinds = [
+            Distinction::Level,
+            Distinction::Precision,
+            Distinction::Program,
+        ];
         let kinds = kinds
             .into_iter()
-            .filter(|&k| k != Kind::Precision || !by_precision);
+            .filter(|&k| k != Distinction::Precision || !by_precision);
         let roles = self.roles(&shown, kinds);
         let panels = panels.into_iter().map(|((title, subtitle), inside)| {
             let mut values: Vec<u64> = inside.iter().map(|e| (x.value)(e.point)).collect();
@@ -313,8 +317,8 @@ impl<'a> Data<'a> {
             return None;
         }
         let all: Vec<&Entry> = panels.iter().flat_map(|p| p.1.iter().copied()).collect();
-        let roles = self.roles(&all, [Kind::Precision, Kind::Program]);
-        let levels = self.values(Kind::Level, &all);
+        let roles = self.roles(&all, [Distinction::Precision, Distinction::Program]);
+        let levels = self.values(Distinction::Level, &all);
         let panels = panels.into_iter().map(|((title, subtitle), inside)| {
             let mut series: Vec<_> = inside.iter().map(|e| (e.precision, e.program)).collect();
             series.sort_unstable();
@@ -378,11 +382,11 @@ impl<'a> Data<'a> {
     }
 
     /// What varies, and by what it is shown.
-    fn roles(&self, entries: &[&Entry], kinds: impl IntoIterator<Item = Kind>) -> Vec<Role> {
+    fn roles(&self, entries: &[&Entry], kinds: impl IntoIterator<Item = Distinction>) -> Vec<Role> {
         let varied = kinds.into_iter().filter_map(|kind| {
             let values = self.values(kind, entries);
             // Several results are always told apart by name.
-            (values.len() > 1 || (kind == Kind::Program && self.programs.len() > 1))
+            (values.len() > 1 || (kind == Distinction::Program && self.programs.len() > 1))
                 .then_some((kind, values))
         });
         varied
@@ -398,9 +402,9 @@ impl<'a> Data<'a> {
     fn legends(&self, roles: &[Role]) -> Vec<Legend> {
         let legend = |role: &Role| Legend {
             title: match role.kind {
-                Kind::Level => "SIMD level",
-                Kind::Precision => "precision",
-                Kind::Program => "program",
+                Distinction::Level => "SIMD level",
+                Distinction::Precision => "precision",
+                Distinction::Program => "program",
             }
             .into(),
             entries: role
@@ -449,7 +453,7 @@ impl Means {
 
 /// What is shown by which means.
 struct Role {
-    kind: Kind,
+    kind: Distinction,
     values: Vec<usize>,
     means: Means,
 }

@@ -10,7 +10,7 @@ use super::record::{Door, Point, Record, Skipped, Spread};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::random_events::{self, Numbers, RandomEvents};
-use crate::source::Source;
+use crate::source::CardedProcess;
 use mebridge::Result;
 use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
@@ -90,7 +90,7 @@ impl Sweep {
     pub fn process(
         &self,
         name: &str,
-        source: &Source,
+        source: &CardedProcess,
         base: &Switches,
         record: &mut Record,
     ) -> Result<()> {
@@ -164,7 +164,7 @@ impl Sweep {
     }
 
     /// A Bridge for each precision, level and number of threads.
-    fn setups(&self, source: &Source, base: &Switches, nevt: usize) -> Result<Vec<Setup>> {
+    fn setups(&self, source: &CardedProcess, base: &Switches, nevt: usize) -> Result<Vec<Setup>> {
         let mut setups = Vec::new();
         for &precision in &self.precisions {
             'levels: for &level in &self.levels {

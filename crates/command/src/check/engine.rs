@@ -2,14 +2,14 @@
 
 use super::profile::Profile;
 use crate::random_events::RandomEvents;
-use crate::source::Source;
+use crate::source::CardedProcess;
 use mebridge::Result;
 use mebridge::abi::fbridge;
 use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::runtime::{PREFIX, Precision, Switches};
-use mebridge::target::{Calls, Target};
+use mebridge::target::{CallSize, Target};
 use std::ffi::{OsString, c_void};
 use std::ptr::from_ref;
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub enum Engine {
 
 impl Engine {
     /// A Bridge.
-    pub fn direct(source: Source, switches: &Switches, nevt: usize) -> Result<Engine> {
+    pub fn direct(source: CardedProcess, switches: &Switches, nevt: usize) -> Result<Engine> {
         let bridge = Bridge::new(source.process, &source.card, switches, nevt)?;
         Ok(Engine::Direct(Box::new(bridge)))
     }
@@ -55,7 +55,7 @@ impl Engine {
     }
 
     /// The GPU that evaluates, if one does; `switches` and calls are those that the engine was made with.
-    pub fn gpu(&self, switches: &Switches, calls: Calls) -> Result<Option<String>> {
+    pub fn gpu(&self, switches: &Switches, calls: CallSize) -> Result<Option<String>> {
         let name = |machine: &Target| match machine {
             Target::Cpu(_) => None,
             Target::Gpu(gpus) => Some(gpus.name()),

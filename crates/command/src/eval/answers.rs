@@ -1,7 +1,7 @@
 //! Writing matrix elements: text, a NumPy array or JSON.
 
 use crate::number::exact;
-use crate::output::{self, Target};
+use crate::output::{self, OutputFile};
 use mebridge::{Error, Result};
 use npyz::{NpyWriter, WriteOptions, WriterBuilder};
 use serde_json::json;
@@ -42,18 +42,18 @@ enum Sink {
 
 /// A file that two have.
 #[derive(Clone)]
-struct Shared(Rc<RefCell<BufWriter<Target>>>);
+struct Shared(Rc<RefCell<BufWriter<OutputFile>>>);
 
 impl Shared {
     fn create(path: &Path) -> Result<Shared> {
-        let file = BufWriter::new(Target::create(path)?);
+        let file = BufWriter::new(OutputFile::create(path)?);
         Ok(Shared(Rc::new(RefCell::new(file))))
     }
 
     /// Gives it its name; nobody else has it any more.
     fn finish(self) -> Result<()> {
         let file = Rc::into_inner(self.0).map(|file| file.into_inner().into_parts().0);
-        file.map_or(Ok(()), Target::finish)
+        file.map_or(Ok(()), OutputFile::finish)
     }
 }
 

@@ -4,7 +4,7 @@ use super::CHUNK;
 use super::input::Chunk;
 use crate::info::DEFAULT_G;
 use crate::random_events::{self, Numbers, RandomEvents};
-use crate::source::Source;
+use crate::source::CardedProcess;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::locate::Located;
@@ -176,7 +176,7 @@ fn strong(path: &Path, chunk: &Chunk, alpha_s: Option<f64>) -> Result<Vec<f64>> 
 /// A Bridge that knows its good helicities. They are found on random events: those of the file may
 /// all be special ones, at which a helicity vanishes that does not elsewhere.
 fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
-    let source = Source {
+    let source = CardedProcess {
         process: located.process.clone(),
         card: located.card.clone(),
         number: 1,

@@ -28,7 +28,7 @@ const MOST_BRACKETS: usize = 8;
 pub struct Npy {
     path: PathBuf,
     data: Data,
-    shape: Shape,
+    shape: ArrayLayout,
     done: u64,
 }
 
@@ -41,7 +41,7 @@ enum Data {
 }
 
 /// How the array lies.
-struct Shape {
+struct ArrayLayout {
     events: u64,
     legs: u64,
     /// How far apart neighbours are: legs of an event, components of a momentum.
@@ -82,7 +82,7 @@ impl Npy {
                 )));
             }
         };
-        let shape = Shape::of(&header, legs as u64).ok_or_else(|| {
+        let shape = ArrayLayout::of(&header, legs as u64).ok_or_else(|| {
             let shape: Vec<String> = header.shape().iter().map(u64::to_string).collect();
             wrong(format!(
                 "the array has the shape ({}); for {legs} legs it has to be (events, {legs}, 4) or \
@@ -188,7 +188,7 @@ impl Read for Shared {
 /// Reads events that lie one behind the other.
 fn in_order<R: Read>(
     numbers: &mut Numbers<R>,
-    shape: &Shape,
+    shape: &ArrayLayout,
     count: usize,
     chunk: &mut Chunk,
 ) -> io::Result<()> {
@@ -203,7 +203,7 @@ fn in_order<R: Read>(
 /// Reads events whose components lie apart.
 fn by_component<R: Read + Seek>(
     numbers: &mut Numbers<R>,
-    shape: &Shape,
+    shape: &ArrayLayout,
     first: u64,
     count: usize,
     chunk: &mut Chunk,
@@ -222,15 +222,15 @@ fn by_component<R: Read + Seek>(
     Ok(())
 }
 
-impl Shape {
+impl ArrayLayout {
     /// The shape for so many legs; nothing for other shapes.
-    fn of(header: &NpyHeader, legs: u64) -> Option<Shape> {
+    fn of(header: &NpyHeader, legs: u64) -> Option<ArrayLayout> {
         let (leg_stride, component_stride) = match (header.shape(), header.strides()) {
             (&[_, n, 4], &[_, leg, component]) if n == legs => (leg, component),
             (&[_, n], &[_, stride]) if n == 4 * legs => (4 * stride, stride),
             _ => return None,
         };
-        Some(Shape {
+        Some(ArrayLayout {
             events: header.shape()[0],
             legs,
             leg_stride,

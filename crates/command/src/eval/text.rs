@@ -16,7 +16,7 @@ pub struct Text {
 }
 
 /// What a line holds.
-enum Kind {
+enum LineContent {
     End,
     Empty,
     Comment,
@@ -42,13 +42,13 @@ impl Text {
         let (mut begun, mut present) = (0, 0);
         loop {
             let line = match self.line()? {
-                Kind::Comment => continue,
-                Kind::Empty if present == 0 => {
+                LineContent::Comment => continue,
+                LineContent::Empty if present == 0 => {
                     self.gap_due = false;
                     continue;
                 }
-                Kind::End if present == 0 => return Ok(false),
-                Kind::Empty | Kind::End => {
+                LineContent::End if present == 0 => return Ok(false),
+                LineContent::Empty | LineContent::End => {
                     let event = self.events + 1;
                     return Err(self.lines.error(format!(
                         "event {event} (line {begun}) has {present} line(s) with a momentum; the \
@@ -56,7 +56,7 @@ impl Text {
                         self.legs
                     )));
                 }
-                Kind::Numbers(line) => line,
+                LineContent::Numbers(line) => line,
             };
             let count = self.numbers.len();
             let first = present == 0;
@@ -94,10 +94,10 @@ impl Text {
     }
 
     /// Reads the numbers of the next line.
-    fn line(&mut self) -> Result<Kind> {
+    fn line(&mut self) -> Result<LineContent> {
         self.numbers.clear();
         let Some(line) = self.lines.next()? else {
-            return Ok(Kind::End);
+            return Ok(LineContent::End);
         };
         let at = line.number;
         let text = line.text.split('#').next().unwrap_or("");
@@ -119,9 +119,9 @@ impl Text {
             return Err(self.lines.error(format!("line {at}: {what}")));
         }
         Ok(match (self.numbers.is_empty(), comment) {
-            (false, _) => Kind::Numbers(at),
-            (true, true) => Kind::Comment,
-            (true, false) => Kind::Empty,
+            (false, _) => LineContent::Numbers(at),
+            (true, true) => LineContent::Comment,
+            (true, false) => LineContent::Empty,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::origin::{Kind, Origin};
 use crate::progress::Progress;
-use crate::source::{self, Source};
+use crate::source::{self, CardedProcess};
 use mebridge::runtime::ProcessChoice;
 use mebridge::{Error, Result};
 use serde::Serialize;
@@ -80,7 +80,7 @@ impl Table {
 }
 
 impl Row {
-    fn of(source: &Source, path: &Path, origin: Option<&Origin>) -> Row {
+    fn of(source: &CardedProcess, path: &Path, origin: Option<&Origin>) -> Row {
         let process = &source.process;
         Row {
             directory: path.display().to_string(),

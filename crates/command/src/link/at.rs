@@ -14,7 +14,7 @@ pub struct Folder(File);
 
 /// What has a name in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FolderEntryKind {
     File,
     Folder,
     Link,
@@ -56,7 +56,7 @@ impl Folder {
     }
 
     /// What has this name in it.
-    pub fn kind(&self, name: &OsStr) -> Result<Kind> {
+    pub fn kind(&self, name: &OsStr) -> Result<FolderEntryKind> {
         let name = c_name(name)?;
         // SAFETY: all zeros are a value of it.
         let mut seen: libc::stat = unsafe { std::mem::zeroed() };
@@ -64,10 +64,10 @@ impl Folder {
         // SAFETY: an open folder, a name that ends with a zero byte, and a struct that the call fills.
         done(unsafe { libc::fstatat(self.fd(), name.as_ptr(), &raw mut seen, flags) })?;
         Ok(match seen.st_mode & libc::S_IFMT {
-            libc::S_IFREG => Kind::File,
-            libc::S_IFDIR => Kind::Folder,
-            libc::S_IFLNK => Kind::Link,
-            _ => Kind::Other,
+            libc::S_IFREG => FolderEntryKind::File,
+            libc::S_IFDIR => FolderEntryKind::Folder,
+            libc::S_IFLNK => FolderEntryKind::Link,
+            _ => FolderEntryKind::Other,
         })
     }
 

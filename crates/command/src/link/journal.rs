@@ -285,7 +285,7 @@ impl Journal {
         let executables = EXECUTABLES.map(|name| format!("{folder}/{name}"));
         let of_library = |path: &String| {
             let calls = calls(&self.root.path().join(path));
-            calls.is_ok_and(|calls| calls != super::Calls::Fortran)
+            calls.is_ok_and(|calls| calls != super::MatrixElementSource::Fortran)
         };
         let found: Vec<String> = executables.into_iter().filter(of_library).collect();
         let built = makefile::products(numbers);

@@ -78,7 +78,7 @@ fn is_shared(head: &[u8]) -> bool {
 
 /// Where an executable takes its matrix elements from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Calls {
+pub enum MatrixElementSource {
     /// The library: it was made by a linked output.
     Library,
     /// The libraries of the plugin, which may be ours under their names.
@@ -89,14 +89,14 @@ pub enum Calls {
 
 /// Where an executable takes its matrix elements from: which libraries it names. A link that leads nowhere calls nothing
 /// of ours.
-pub fn calls(path: &Path) -> Result<Calls> {
+pub fn calls(path: &Path) -> Result<MatrixElementSource> {
     let words: [&[u8]; 2] = [b"libmebridge.so", b"libmg5amc_"];
     let found = regular::open(path, LARGEST).and_then(|file| holds(&file, words));
     match found {
-        Ok([true, _]) => Ok(Calls::Library),
-        Ok([false, true]) => Ok(Calls::Plugin),
-        Ok([false, false]) => Ok(Calls::Fortran),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Calls::Fortran),
+        Ok([true, _]) => Ok(MatrixElementSource::Library),
+        Ok([false, true]) => Ok(MatrixElementSource::Plugin),
+        Ok([false, false]) => Ok(MatrixElementSource::Fortran),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(MatrixElementSource::Fortran),
         Err(error) => Err(Error::io(path)(error)),
     }
 }
@@ -128,15 +128,21 @@ mod tests {
     fn words_are_found_across_borders() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("madevent");
-        for (at, calls_it) in [(5, Calls::Library), ((1 << 20) - 3, Calls::Library)] {
+        for (at, calls_it) in [
+            (5, MatrixElementSource::Library),
+            ((1 << 20) - 3, MatrixElementSource::Library),
+        ] {
             let mut bytes = vec![0; (1 << 20) + 100];
             bytes[at..at + 14].copy_from_slice(b"libmebridge.so");
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(calls(&path).unwrap(), calls_it);
         }
         std::fs::write(&path, "libmg5amc_gg").unwrap();
-        assert_eq!(calls(&path).unwrap(), Calls::Plugin);
-        assert_eq!(calls(&folder.path().join("none")).unwrap(), Calls::Fortran);
+        assert_eq!(calls(&path).unwrap(), MatrixElementSource::Plugin);
+        assert_eq!(
+            calls(&folder.path().join("none")).unwrap(),
+            MatrixElementSource::Fortran
+        );
         assert!(calls(folder.path()).is_err());
     }
 

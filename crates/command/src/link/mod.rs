@@ -35,7 +35,7 @@ mod sources;
 pub use batch::Alone;
 pub use journal::Journal;
 pub use layout::{Kind, Layout};
-pub use library::{Calls, LARGEST as LARGEST_LIBRARY, calls, library};
+pub use library::{LARGEST as LARGEST_LIBRARY, MatrixElementSource, calls, library};
 pub use makefile::is_hooked;
 pub use record::State;
 pub use settings::other_settings;
@@ -197,7 +197,7 @@ impl Options {
         let mut aside = Vec::new();
         for path in work.aside {
             let there = journal.root().kind(&path)?;
-            if there.is_some_and(|kind| kind != at::Kind::Folder) {
+            if there.is_some_and(|kind| kind != at::FolderEntryKind::Folder) {
                 aside.push(path);
             }
         }
@@ -390,7 +390,7 @@ impl Options {
         };
         if fresh {
             for name in subprocess.executables()? {
-                if calls(&subprocess.path.join(&name))? != Calls::Library {
+                if calls(&subprocess.path.join(&name))? != MatrixElementSource::Library {
                     work.aside.push(format!("{folder}/{name}"));
                 }
             }

@@ -3,7 +3,7 @@
 //! A path is walked from the open folder of the output, a folder at a time, and neither a symbolic link on the way nor
 //! one at its end is followed ([`at`](super::at)).
 
-use super::at::{Folder, Kind};
+use super::at::{Folder, FolderEntryKind};
 use super::wrong;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -78,7 +78,11 @@ impl Root {
                     let made = folder.make(name).and_then(|()| folder.enter(name));
                     made.map_err(Error::io(&at))?
                 }
-                Err(_) if folder.kind(name).is_ok_and(|kind| kind == Kind::Link) => {
+                Err(_)
+                    if folder
+                        .kind(name)
+                        .is_ok_and(|kind| kind == FolderEntryKind::Link) =>
+                {
                     return Err(wrong(
                         &at,
                         "this is a symbolic link, and mebridge changes only what lies in the output itself; put a copy \
@@ -97,7 +101,7 @@ impl Root {
     }
 
     /// What has this name; nothing where there is nothing.
-    pub fn kind(&self, relative: impl AsRef<Path>) -> Result<Option<Kind>> {
+    pub fn kind(&self, relative: impl AsRef<Path>) -> Result<Option<FolderEntryKind>> {
         match self.find(relative)? {
             Some(place) => place.kind(),
             None => Ok(None),
@@ -115,7 +119,7 @@ impl Root {
     /// The names in a folder, if it is there and no link.
     pub fn names(&self, relative: impl AsRef<Path>) -> Result<Vec<OsString>> {
         let relative = relative.as_ref();
-        if self.kind(relative)? != Some(Kind::Folder) {
+        if self.kind(relative)? != Some(FolderEntryKind::Folder) {
             return Ok(Vec::new());
         }
         let path = self.path.join(relative);
@@ -127,7 +131,7 @@ impl Root {
 
 impl FolderEntry {
     /// What is there; nothing where there is nothing.
-    pub fn kind(&self) -> Result<Option<Kind>> {
+    pub fn kind(&self) -> Result<Option<FolderEntryKind>> {
         match self.folder.kind(&self.name) {
             Ok(kind) => Ok(Some(kind)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -141,7 +145,7 @@ impl FolderEntry {
         match opened.and_then(|file| regular::bytes(&file, most)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(_) if self.kind()? == Some(Kind::Link) => Err(wrong(
+            Err(_) if self.kind()? == Some(FolderEntryKind::Link) => Err(wrong(
                 &self.path,
                 "this is a symbolic link, where mebridge expects a file that it wrote; remove it"
                     .into(),
@@ -174,7 +178,7 @@ impl FolderEntry {
     /// Removes a file or a link, if it is there. A folder is none of ours.
     pub fn remove(&self) -> Result<()> {
         match self.kind()? {
-            None | Some(Kind::Folder) => Ok(()),
+            None | Some(FolderEntryKind::Folder) => Ok(()),
             Some(_) => match self.folder.remove(&self.name, false) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(self.error(error)),
                 _ => Ok(()),

@@ -26,7 +26,7 @@ const FOLDER: &str = "folder";
 
 /// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum PathState {
     File { sum: u32, size: u64 },
     Absent,
     Folder,
@@ -40,9 +40,9 @@ pub fn list(directory: &Path, looks: &[Look], elements: &[MatrixElement]) -> Res
         let seen = match look.seen() {
             _ if changes_by_itself(path) => continue,
             Seen::Contents(Some(_)) => file(&directory.join(path))?,
-            Seen::IsFile(false) => Found::Absent,
+            Seen::IsFile(false) => PathState::Absent,
             // Of the directory itself MadEvent writes more of them.
-            Seen::Fortran(_) if !path.as_os_str().is_empty() => Found::Folder,
+            Seen::Fortran(_) if !path.as_os_str().is_empty() => PathState::Folder,
             _ => continue,
         };
         found.insert(path.to_owned(), seen);
@@ -80,9 +80,9 @@ pub fn list(directory: &Path, looks: &[Look], elements: &[MatrixElement]) -> Res
             ));
         };
         let _ = match found {
-            Found::File { sum, size } => writeln!(text, "{sum} {size} {name}"),
-            Found::Absent => writeln!(text, "{ABSENT} - {name}"),
-            Found::Folder => writeln!(text, "{FOLDER} - {name}"),
+            PathState::File { sum, size } => writeln!(text, "{sum} {size} {name}"),
+            PathState::Absent => writeln!(text, "{ABSENT} - {name}"),
+            PathState::Folder => writeln!(text, "{FOLDER} - {name}"),
         };
     }
     Ok(text)
@@ -100,9 +100,9 @@ fn changes_by_itself(path: &Path) -> bool {
     (in_cards && name != "ident_card.dat") || written.iter().any(|file| name == *file)
 }
 
-fn file(path: &Path) -> Result<Found> {
+fn file(path: &Path) -> Result<PathState> {
     let bytes = regular::read(path, LARGEST).map_err(Error::io(path))?;
-    Ok(Found::File {
+    Ok(PathState::File {
         sum: cksum(&bytes),
         size: bytes.len() as u64,
     })
@@ -120,10 +120,10 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
         let mut words = line.splitn(3, ' ');
         let (first, second, name) = (words.next(), words.next(), words.next());
         let found = match (first, second) {
-            (Some(ABSENT), _) => Some(Found::Absent),
-            (Some(FOLDER), _) => Some(Found::Folder),
+            (Some(ABSENT), _) => Some(PathState::Absent),
+            (Some(FOLDER), _) => Some(PathState::Folder),
             (Some(sum), Some(size)) => match (sum.parse(), size.parse()) {
-                (Ok(sum), Ok(size)) => Some(Found::File { sum, size }),
+                (Ok(sum), Ok(size)) => Some(PathState::File { sum, size }),
                 _ => None,
             },
             _ => None,
@@ -147,9 +147,9 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
     for (name, found) in &known {
         let now = directory.join(name);
         match found {
-            Found::Absent if now.exists() => tell(name, "has come into being"),
-            Found::Absent => {}
-            Found::Folder => {
+            PathState::Absent if now.exists() => tell(name, "has come into being"),
+            PathState::Absent => {}
+            PathState::Folder => {
                 for file in fortran(&now) {
                     let path = format!("{name}/{file}");
                     if !known.contains_key(path.as_str()) {
@@ -157,9 +157,9 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
                     }
                 }
             }
-            Found::File { .. } if !now.exists() => tell(name, "has gone"),
-            Found::File { .. } if file(&now).is_ok_and(|now| now == *found) => {}
-            Found::File { .. } => tell(name, "has changed"),
+            PathState::File { .. } if !now.exists() => tell(name, "has gone"),
+            PathState::File { .. } if file(&now).is_ok_and(|now| now == *found) => {}
+            PathState::File { .. } => tell(name, "has changed"),
         }
     }
     for (file, name) in elsewhere(directory) {

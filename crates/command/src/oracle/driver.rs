@@ -5,7 +5,7 @@
 //! all helicities are evaluated each time; behind wholly polarised beams those alone that `SMATRIX<i>`
 //! finds good when it has seen all events, because there MadEvent's channels are those of good ones.
 
-use super::matrix_element::{Kind, MatrixElement};
+use super::matrix_element::{Caller, MatrixElement};
 use super::tree::Tree;
 use crate::link::card;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ impl RunCard {
 /// The program that evaluates one matrix element.
 pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
-    let madevent = element.kind == Kind::MadEvent;
+    let madevent = element.kind == Caller::MadEvent;
     let vector = tree.text("Source/vector.inc");
     let wholly = run.polarisations.iter().any(|x| x.abs() == 100.0);
     let two_passes = madevent && wholly && element.good_helicities.is_some();

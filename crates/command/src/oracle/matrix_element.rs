@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Who was to call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Caller {
     /// MadEvent: helicities are chosen, there are channels.
     MadEvent,
     /// A program of the user's: `output standalone`.
@@ -21,7 +21,7 @@ pub struct MatrixElement {
     /// Its file.
     pub file: PathBuf,
     /// Who was to call it.
-    pub kind: Kind,
+    pub kind: Caller,
     /// What MG5aMC calls the process.
     pub name: String,
     /// What stands before names in a standalone output with prefixes: `M0_`.
@@ -86,8 +86,8 @@ impl MatrixElement {
         let standalone = format!("COMMON/{prefix}HELUSERCHOICE/");
         let has = |part: &str| found.iter().any(|s| s.text.contains(part));
         let kind = match has(&standalone) {
-            true => Kind::Standalone,
-            false => Kind::MadEvent,
+            true => Caller::Standalone,
+            false => Caller::MadEvent,
         };
         Ok(MatrixElement {
             number: number.to_owned(),
@@ -169,7 +169,7 @@ mod tests {
         let element = MatrixElement::read(&tree, &number, &file).unwrap();
         assert_eq!(element.entry(), "SMATRIX1");
         assert_eq!(element.name, "g g > t t~ WEIGHTED<=2 @1");
-        assert_eq!(element.kind, Kind::MadEvent);
+        assert_eq!(element.kind, Caller::MadEvent);
         assert!(element.takes("CHANNEL"));
         let good = element.good_helicities.unwrap();
         assert_eq!(good.good, "(NCOMB,MAXSPROC)");

@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 /// The outputs that were begun.
 static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// An output; dropped before [`Target::finish`] it leaves what was there.
-pub struct Target {
+/// An output; dropped before [`OutputFile::finish`] it leaves what was there.
+pub struct OutputFile {
     file: Replacement,
     /// As the user names it.
     path: PathBuf,
@@ -23,23 +23,23 @@ pub struct Target {
 
 /// Writes a file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    Target::with(path, bytes, false)?.finish()
+    OutputFile::with(path, bytes, false)?.finish()
 }
 
-impl Target {
+impl OutputFile {
     /// Begins an output.
-    pub fn create(path: &Path) -> Result<Target> {
-        Target::begin(path, false)
+    pub fn create(path: &Path) -> Result<OutputFile> {
+        OutputFile::begin(path, false)
     }
 
     /// An output with these contents; with `executable` whoever may read it may run it.
-    pub fn with(path: &Path, bytes: &[u8], executable: bool) -> Result<Target> {
-        let mut target = Target::begin(path, executable)?;
+    pub fn with(path: &Path, bytes: &[u8], executable: bool) -> Result<OutputFile> {
+        let mut target = OutputFile::begin(path, executable)?;
         target.write_all(bytes).map_err(Error::io(path))?;
         Ok(target)
     }
 
-    fn begin(path: &Path, executable: bool) -> Result<Target> {
+    fn begin(path: &Path, executable: bool) -> Result<OutputFile> {
         refuse_inputs(path);
         let file = Replacement::begin(path, executable).map_err(Error::io(path))?;
         if let Some(place) = file.path() {
@@ -50,7 +50,7 @@ impl Target {
             }
             begun.push(place);
         }
-        Ok(Target {
+        Ok(OutputFile {
             file,
             path: path.to_owned(),
         })
@@ -78,7 +78,7 @@ fn refuse(path: &Path, why: &str) -> ! {
     ))
 }
 
-impl Write for Target {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -88,7 +88,7 @@ impl Write for Target {
     }
 }
 
-impl Seek for Target {
+impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }

@@ -212,7 +212,7 @@ pub fn beside(path: &Path) -> PathBuf {
 }
 
 /// A file that takes its name when it is whole; gzipped if its name says so.
-pub struct Target {
+pub struct EventOutput {
     out: Box<dyn Finish>,
     path: PathBuf,
 }
@@ -223,7 +223,7 @@ trait Finish: Write {
 }
 
 /// A file, and what is not written yet.
-struct Plain(BufWriter<output::Target>, PathBuf);
+struct Plain(BufWriter<output::OutputFile>, PathBuf);
 
 impl Write for Plain {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -251,10 +251,10 @@ impl Finish for GzEncoder<Plain> {
     }
 }
 
-impl Target {
+impl EventOutput {
     /// Begins it.
-    pub fn create(path: &Path) -> Result<Target> {
-        let file = BufWriter::with_capacity(1 << 20, output::Target::create(path)?);
+    pub fn create(path: &Path) -> Result<EventOutput> {
+        let file = BufWriter::with_capacity(1 << 20, output::OutputFile::create(path)?);
         let file = Plain(file, path.into());
         let gzipped = path
             .extension()
@@ -263,7 +263,7 @@ impl Target {
             true => Box::new(GzEncoder::new(file, Compression::default())),
             false => Box::new(file),
         };
-        Ok(Target {
+        Ok(EventOutput {
             out,
             path: path.into(),
         })

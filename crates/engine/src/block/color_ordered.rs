@@ -1,9 +1,9 @@
 //! Loops over helicities ([`mebridge_plan::color_ordered`]).
 
 use super::{EventBlocks, lane_of};
-use crate::worker::Each;
+use crate::worker::SingleHelicities;
 use mebridge_ops::arrays::SHUFFLE_TILE;
-use mebridge_ops::kernels::{Arrays, Memory, Shuffles};
+use mebridge_ops::kernels::{ArraysTask, Memory, ShufflesTask};
 use mebridge_plan::color_ordered::{Loops, NO_HELICITY, Weight};
 use mebridge_simd::{Cx, Real, Simd};
 use std::time::Instant;
@@ -20,8 +20,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let base = self.worker.vectors();
         let pools = &loops.pools;
         let profile = self.worker.profile;
-        let each = self.worker.each.is_some();
-        let noted = match &self.worker.each {
+        let each = self.worker.single_helicities.is_some();
+        let noted = match &self.worker.single_helicities {
             Some(each) => each.jamp2.len(),
             None => 0,
         };
@@ -30,7 +30,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         // SAFETY: a valid plan, whose operations stay within the memory.
         unsafe {
             if let Some(none) = loops.runs.first() {
-                V::call(Arrays {
+                V::call(ArraysTask {
                     ops: &loops.once,
                     pools,
                     shifts: none,
@@ -46,8 +46,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             let mut place = 0;
             for shifts in &loops.runs {
                 let start = profile.then(Instant::now);
-                V::call(Arrays {
-                    ops: &loops.each,
+                V::call(ArraysTask {
+                    ops: &loops.per_run,
                     pools,
                     shifts,
                     base,
@@ -63,7 +63,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                         && loops.is_evaluated(place, together)
                     {
                         let start = profile.then(Instant::now);
-                        V::call(Shuffles {
+                        V::call(ShufflesTask {
                             ops: &loops.shuffles,
                             pools,
                             shifts,
@@ -154,7 +154,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 m.put_real(matrix_elements + h, V::zero());
             }
             // There is no AMP2 without diagrams.
-            let mut noted = Noted::new(self.worker.each.as_mut(), noted, loops);
+            let mut noted = Noted::new(self.worker.single_helicities.as_mut(), noted, loops);
             for place in 0..loops.rows.len() {
                 let both = loops.both(place);
                 let Some(h) = loops.evaluated_at(place) else {
@@ -198,7 +198,7 @@ struct Noted<'a> {
 
 impl<'a> Noted<'a> {
     /// Of an event whose numbers begin here.
-    fn new(each: Option<&'a mut Each>, at: usize, loops: &Loops) -> Self {
+    fn new(each: Option<&'a mut SingleHelicities>, at: usize, loops: &Loops) -> Self {
         let jamp2 = each.map(|each| &mut each.jamp2);
         let numbers = jamp2.as_ref().map_or(0, |jamp2| jamp2.len() - at);
         Noted {

@@ -13,7 +13,7 @@ mod start;
 use super::at_once::AtOnce;
 use super::color::{self, Sum};
 use super::engine::{ChannelSquares, ColorSum, Engine, Squares};
-use super::pairs::Step;
+use super::pairs::BatchStep;
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::events::{Answers, Events};
@@ -86,15 +86,15 @@ impl<T: Real> EventBlocks<'_, '_, T> {
 
     /// Off-shell wavefunctions, or what squared diagrams are made of: what is run for these batches.
     #[inline(always)]
-    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch], steps: &[Step]) {
+    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch], steps: &[BatchStep]) {
         let base = self.worker.vectors();
         // SAFETY: addresses of the plan.
         unsafe {
             for step in steps {
                 let batch = match step {
-                    Step::Whole(number) => &batches[*number],
-                    Step::Alone(batch) => batch,
-                    Step::Two(opcode, operands) => {
+                    BatchStep::Whole(number) => &batches[*number],
+                    BatchStep::Alone(batch) => batch,
+                    BatchStep::Two(opcode, operands) => {
                         kernels::spinors_of_two::<V>(*opcode, operands, base);
                         continue;
                     }
@@ -118,7 +118,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let plan = &engine.plan;
         let scratch = &engine.scratch;
         let weights = self.worker.weights(engine, &self.events, first, count);
-        let each = self.worker.each.is_some();
+        let each = self.worker.single_helicities.is_some();
         let colors = each || self.asks_for_colors(first, count);
         let profile = self.worker.profile;
         // SAFETY: addresses of the plan and the scratch.
@@ -353,7 +353,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let amp2 = self.worker.amp2.len();
         let flows = self.engine.color_flows();
         let lanes = self.engine.helicity_lanes();
-        let Some(each) = &mut self.worker.each else {
+        let Some(each) = &mut self.worker.single_helicities else {
             return;
         };
         // SAFETY: addresses of the scratch, one behind the other.
@@ -498,7 +498,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 return;
             }
             // A sample takes its sum from the numerators, which are all there; single helicities have none.
-            if self.sample.is_none() && self.worker.each.is_none() {
+            if self.sample.is_none() && self.worker.single_helicities.is_none() {
                 let total = squares(mine, &of.denominator, m.real(scratch.denominator));
                 m.put_real(scratch.denominator, total);
             }

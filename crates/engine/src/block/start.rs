@@ -32,7 +32,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             };
             self.worker.bad = 0;
             if !V::all(good)
-                && let bad = bad_lanes(m, engine.scratch.check, good, count)
+                && let bad = bad_lanes(m, engine.scratch.momentum_check, good, count)
                 && bad != 0
             {
                 if self.sample.is_none() {

@@ -27,14 +27,14 @@ pub struct Term {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     /// Which.
-    pub kind: Kind,
+    pub kind: TensorKind,
     /// Its indices, without the leg of a momentum.
     pub indices: Vec<i32>,
 }
 
 /// Tensors that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TensorKind {
     /// `Gamma(mu, i, j)`.
     Gamma,
     /// `Gamma5(i, j)`.
@@ -55,16 +55,18 @@ pub enum Kind {
     Momentum(u8),
 }
 
-impl Kind {
+impl TensorKind {
     /// How many of its indices, the first ones, are Lorentz indices, and how many spinor indices follow.
     pub fn indices(self) -> (usize, usize) {
         match self {
-            Kind::Gamma => (1, 2),
-            Kind::Gamma5 | Kind::ProjM | Kind::ProjP | Kind::Identity => (0, 2),
-            Kind::Sigma => (2, 2),
-            Kind::Metric => (2, 0),
-            Kind::Epsilon => (4, 0),
-            Kind::Momentum(_) => (1, 0),
+            TensorKind::Gamma => (1, 2),
+            TensorKind::Gamma5 | TensorKind::ProjM | TensorKind::ProjP | TensorKind::Identity => {
+                (0, 2)
+            }
+            TensorKind::Sigma => (2, 2),
+            TensorKind::Metric => (2, 0),
+            TensorKind::Epsilon => (4, 0),
+            TensorKind::Momentum(_) => (1, 0),
         }
     }
 }
@@ -84,7 +86,7 @@ impl Structure {
         for term in &self.terms {
             let mut seen: Vec<(i32, bool)> = Vec::new();
             for tensor in &term.tensors {
-                if let Kind::Momentum(leg) = tensor.kind
+                if let TensorKind::Momentum(leg) = tensor.kind
                     && usize::from(leg) > spins.len()
                 {
                     return Err(format!("there is no leg {leg} for a momentum"));
@@ -182,16 +184,16 @@ fn tensor(name: &str, arguments: &[Expr]) -> Result<Tensor, String> {
     let indices: Option<Vec<i32>> = indices;
     let mut indices = indices.ok_or_else(|| format!("{name}: an index is no number"))?;
     let kind = match name {
-        "Gamma" => Kind::Gamma,
-        "Gamma5" => Kind::Gamma5,
-        "ProjM" => Kind::ProjM,
-        "ProjP" => Kind::ProjP,
-        "Identity" => Kind::Identity,
-        "Sigma" => Kind::Sigma,
-        "Metric" => Kind::Metric,
-        "Epsilon" => Kind::Epsilon,
+        "Gamma" => TensorKind::Gamma,
+        "Gamma5" => TensorKind::Gamma5,
+        "ProjM" => TensorKind::ProjM,
+        "ProjP" => TensorKind::ProjP,
+        "Identity" => TensorKind::Identity,
+        "Sigma" => TensorKind::Sigma,
+        "Metric" => TensorKind::Metric,
+        "Epsilon" => TensorKind::Epsilon,
         "P" => match indices.pop() {
-            Some(leg @ 1..=4) => Kind::Momentum(leg as u8),
+            Some(leg @ 1..=4) => TensorKind::Momentum(leg as u8),
             _ => return Err("P(mu, leg): the leg is not one of 1 to 4".into()),
         },
         _ => return Err(format!("there is no tensor {name}")),

@@ -5,7 +5,7 @@
 //! its propagator: `i/D` for a scalar, `i(pslash + M)/D` for a fermion, `i(-g + p p/M^2)/D` for a vector, without
 //! the second term where it has no mass; `D = p^2 - M(M - i W)`. Its momentum is the sum of those of the others.
 
-use super::lorentz::{Kind, Structure, Term};
+use super::lorentz::{Structure, TensorKind, Term};
 use super::tensor::{Algebra, METRIC, Tensor};
 use mebridge_process::arith::{Builder, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
@@ -197,7 +197,7 @@ impl Derivation<'_> {
                 let first = leg.is_multiple_of(2);
                 let mut slash = BTreeMap::new();
                 let gamma = super::lorentz::Tensor {
-                    kind: Kind::Gamma,
+                    kind: TensorKind::Gamma,
                     indices: vec![-1, -2, -3],
                 };
                 let gamma = algebra.tensor(&gamma, &|_, _| p);

@@ -1,6 +1,6 @@
 //! Sparse tensors whose entries are values of a program.
 
-use super::lorentz::{Kind, Tensor as Named};
+use super::lorentz::{Tensor as Named, TensorKind};
 use mebridge_process::arith::{Builder, Op, ValueId};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
@@ -48,25 +48,25 @@ fn permutations() -> Vec<(Vec<u8>, f64)> {
 }
 
 /// The entries of a tensor that is made of numbers.
-fn constant(kind: Kind) -> Vec<(Vec<u8>, Complex64)> {
+fn constant(kind: TensorKind) -> Vec<(Vec<u8>, Complex64)> {
     let diagonal = |values: [f64; 4]| {
         let entries = (0..4u8).zip(values).filter(|(_, x)| *x != 0.0);
         entries.map(|(i, x)| (vec![i, i], x.into())).collect()
     };
     match kind {
-        Kind::Gamma => (0..4)
+        TensorKind::Gamma => (0..4)
             .flat_map(|mu| {
                 (0..4)
                     .zip(gamma(mu))
                     .map(move |(i, (j, x))| (vec![mu, i, j], x))
             })
             .collect(),
-        Kind::Gamma5 => diagonal([-1.0, -1.0, 1.0, 1.0]),
-        Kind::ProjM => diagonal([1.0, 1.0, 0.0, 0.0]),
-        Kind::ProjP => diagonal([0.0, 0.0, 1.0, 1.0]),
-        Kind::Identity => diagonal([1.0; 4]),
-        Kind::Metric => diagonal(METRIC),
-        Kind::Sigma => {
+        TensorKind::Gamma5 => diagonal([-1.0, -1.0, 1.0, 1.0]),
+        TensorKind::ProjM => diagonal([1.0, 1.0, 0.0, 0.0]),
+        TensorKind::ProjP => diagonal([0.0, 0.0, 1.0, 1.0]),
+        TensorKind::Identity => diagonal([1.0; 4]),
+        TensorKind::Metric => diagonal(METRIC),
+        TensorKind::Sigma => {
             let product = |mu: u8, nu: u8, i: u8| {
                 let (k, x) = gamma(mu)[usize::from(i)];
                 let (j, y) = gamma(nu)[usize::from(k)];
@@ -82,11 +82,11 @@ fn constant(kind: Kind) -> Vec<(Vec<u8>, Complex64)> {
             }
             entries
         }
-        Kind::Epsilon => {
+        TensorKind::Epsilon => {
             let signs = permutations().into_iter();
             signs.map(|(p, sign)| (p, (-sign).into())).collect()
         }
-        Kind::Momentum(_) => Vec::new(),
+        TensorKind::Momentum(_) => Vec::new(),
     }
 }
 
@@ -124,7 +124,7 @@ impl Algebra {
         let indices = named.indices.iter().enumerate();
         let indices = indices.map(|(i, &index)| (index, i < lorentz)).collect();
         let entries = match named.kind {
-            Kind::Momentum(leg) => {
+            TensorKind::Momentum(leg) => {
                 let components = (0..4).zip(momentum(self, leg));
                 components.map(|(i, value)| (vec![i], value)).collect()
             }

@@ -12,8 +12,8 @@
 use super::expression::{Expression, number};
 use super::value_graph::{Id, Type, ValueGraph};
 use super::values::{Operand, Operation};
-use super::{COLOR_SUM, Generator, Source};
-use crate::level_schedule::{Kind, Squares};
+use super::{COLOR_SUM, DeviceCode, Generator};
+use crate::level_schedule::{Amp2Source, Kind};
 use crate::structures::{DeviceStructure, HelicityArguments};
 use mebridge_ops::Address;
 use mebridge_ops::opcode::Opcode;
@@ -43,7 +43,7 @@ enum Factor {
 
 /// Where a number goes.
 #[derive(Clone, Copy)]
-enum Target {
+enum SumTarget {
     /// Into a sum.
     Sum(usize, Factor),
     /// Squared into an AMP2.
@@ -53,7 +53,7 @@ enum Target {
 /// A sum of amplitudes and other sums.
 struct Sum {
     /// Where its value goes; none if it is a JAMP alone.
-    targets: Vec<Target>,
+    targets: Vec<SumTarget>,
     /// Terms that are not there yet.
     open: usize,
     begun: bool,
@@ -63,7 +63,7 @@ struct Sum {
 /// An amplitude.
 struct Product {
     id: Id,
-    targets: Vec<Target>,
+    targets: Vec<SumTarget>,
 }
 
 /// All of a helicity.
@@ -99,7 +99,7 @@ impl Generator<'_> {
     /// The kernel `helicity`; `registers` is the room for wavefunctions that are kept. Its arguments: the
     /// wavefunctions of each helicity and how many, the memory of blocks, how many events, and what
     /// `cuda/answer.cuh` reads, each helicity a part; JAMP2 and AMP2 may be 0.
-    pub fn helicity(&self) -> Option<Source> {
+    pub fn helicity(&self) -> Option<DeviceCode> {
         if !self.has_helicity() {
             return None;
         }
@@ -179,7 +179,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         }
         self.clocks_end("t", &mut text);
         text.push_str("    }\n}\n");
-        Some(Source {
+        Some(DeviceCode {
             text,
             kernels: vec!["helicity".into()],
             vectors: 0,
@@ -223,7 +223,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             }
             let next = sums.len();
             for &(address, factor) in &terms {
-                let target = Target::Sum(next, factor);
+                let target = SumTarget::Sum(next, factor);
                 match *at.get(&address)? {
                     Jamp::Sum(i) => sums[i].targets.push(target),
                     Jamp::Product(i) => products[i].targets.push(target),
@@ -238,11 +238,11 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             at.insert(result, Jamp::Sum(next));
         }
         let mut all_amp2 = Vec::new();
-        if let (true, Squares::Amplitudes(amp2)) = (self.channels, &tables.squares) {
+        if let (true, Amp2Source::Amplitudes(amp2)) = (self.channels, &tables.squares) {
             for (i, sets) in amp2.iter().enumerate() {
                 all_amp2.push(sets.len());
                 for set in sets {
-                    let mut target = Target::Square(i);
+                    let mut target = SumTarget::Square(i);
                     if set.len() != 1 {
                         sums.push(Sum {
                             targets: vec![target],
@@ -250,7 +250,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                             begun: false,
                             jamp: false,
                         });
-                        target = Target::Sum(sums.len() - 1, Factor::One);
+                        target = SumTarget::Sum(sums.len() - 1, Factor::One);
                     }
                     for address in set {
                         match *at.get(address)? {
@@ -402,7 +402,7 @@ impl HelicityCode {
         let loads: usize = loads.map(|&id| self.graph.values[id].class.numbers()).sum();
         let mut alive = 0i64;
         for target in &product.targets {
-            if let Target::Sum(i, _) = *target {
+            if let SumTarget::Sum(i, _) = *target {
                 let sum = &self.sums[i];
                 if !sum.begun {
                     alive += 2;
@@ -424,7 +424,7 @@ impl HelicityCode {
         };
         for target in targets {
             match target {
-                Target::Square(i) => {
+                SumTarget::Square(i) => {
                     let _ = match self.amp2[i] {
                         0 => writeln!(
                             text,
@@ -437,7 +437,7 @@ impl HelicityCode {
                     };
                     self.amp2[i] += 1;
                 }
-                Target::Sum(i, factor) => {
+                SumTarget::Sum(i, factor) => {
                     let sum = &mut self.sums[i];
                     let first = !std::mem::replace(&mut sum.begun, true);
                     let s = format!("s{i}");

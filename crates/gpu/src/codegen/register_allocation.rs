@@ -10,7 +10,7 @@ const ALIGNED: usize = 4;
 
 /// What the thread does next.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum RegisterStep {
     Compute(Id),
     /// Puts a value away, there.
     Spill(Id, usize),
@@ -23,7 +23,7 @@ pub(super) enum Step {
 /// What the thread does.
 pub(super) struct Allocation {
     /// In groups; what the answers need is brought back in one more.
-    pub groups: Vec<Vec<Step>>,
+    pub groups: Vec<Vec<RegisterStep>>,
     /// Numbers of memory for what is put away.
     pub kept: usize,
 }
@@ -42,8 +42,8 @@ impl Allocation {
             let of = &whole.graph.values[id].of;
             of.iter().for_each(|&of| state.bring(of));
             state.steps.push(match whole.graph.values[id].stored {
-                true => Step::Load(id),
-                false => Step::Compute(id),
+                true => RegisterStep::Load(id),
+                false => RegisterStep::Compute(id),
             });
             state.enter(id);
             of.iter().for_each(|&of| state.used(of, time));
@@ -68,7 +68,7 @@ impl Allocation {
 /// Where values are.
 struct State<'a> {
     whole: &'a Whole,
-    steps: Vec<Step>,
+    steps: Vec<RegisterStep>,
     /// When each value is used, the first time last.
     uses: Vec<Vec<usize>>,
     here: Vec<Id>,
@@ -126,8 +126,8 @@ impl State<'_> {
         // Literals are nowhere.
         if let Some(&at) = self.away.get(&id) {
             self.steps.push(match self.whole.graph.values[id].stored {
-                true => Step::Load(id),
-                false => Step::Reload(id, at),
+                true => RegisterStep::Load(id),
+                false => RegisterStep::Reload(id, at),
             });
             self.enter(id);
         }
@@ -168,7 +168,7 @@ impl State<'_> {
             } else if !self.away.contains_key(&id) {
                 let at = self.place(self.room(id));
                 self.away.insert(id, at);
-                self.steps.push(Step::Spill(id, at));
+                self.steps.push(RegisterStep::Spill(id, at));
             }
         }
     }

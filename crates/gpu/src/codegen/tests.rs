@@ -1,7 +1,7 @@
 //! Straight-line code on the stand-in for a GPU, against the CPU's engine, in one piece, with values
 //! put away, and in groups.
 
-use super::{Generator, Source};
+use super::{DeviceCode, Generator};
 use crate::driver::{Buffer, Driver, Module, Pointer, Shape, Stream};
 use crate::emulator::Emulator;
 use crate::helicity_split::HelicitySplit;
@@ -124,13 +124,13 @@ impl Launch<'_> {
 /// Runs device code on events.
 fn run(
     gpu: &Arc<dyn Driver>,
-    source: &Source,
+    source: &DeviceCode,
     process: &Process,
     plan: &Plan,
     events: &Events,
     formula_couplings: &[f64],
 ) -> Result<Outcome> {
-    let shape = source::Shape {
+    let shape = source::CompileOptions {
         double: true,
         double_color: true,
         lanes: 32,

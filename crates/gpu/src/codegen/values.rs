@@ -3,7 +3,7 @@
 use super::expression::Expression;
 use super::value_graph::{Id, Schedule, Type, ValueGraph};
 use super::{COLOR_SUM, Generator};
-use crate::level_schedule::{Kind, Level, Squares};
+use crate::level_schedule::{Amp2Source, Kind, Level};
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
@@ -84,7 +84,7 @@ impl Generator<'_> {
         }
         self.event(&mut graph, &ends)?;
         let mut squares = Vec::new();
-        if let (true, Squares::Totals { levels, totals }) = (self.channels, &tables.squares) {
+        if let (true, Amp2Source::Totals { levels, totals }) = (self.channels, &tables.squares) {
             for operation in self.operations(&ends, levels) {
                 self.event_operation(&mut graph, &operation?)?;
             }
@@ -126,7 +126,7 @@ impl Generator<'_> {
                     whole.jamp2.push(sum);
                 }
             }
-            if let (true, Squares::Amplitudes(amp2)) = (self.channels, &tables.squares) {
+            if let (true, Amp2Source::Amplitudes(amp2)) = (self.channels, &tables.squares) {
                 let before = std::mem::take(&mut whole.amp2);
                 for (i, sets) in amp2.iter().enumerate() {
                     let mut sum = before.get(i).copied();

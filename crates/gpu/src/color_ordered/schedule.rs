@@ -66,7 +66,7 @@ pub struct ArraySchedule {
     /// What comes once an event.
     pub once: Vec<ArrayLevel>,
     /// What comes in each run.
-    pub each: Vec<ArrayLevel>,
+    pub per_run: Vec<ArrayLevel>,
     /// The operations, one behind the other: numbers as [`ArrayOp::numbers`] lists them, of tiles [`TileOperation`].
     pub operations: Vec<u32>,
     /// The pairs of the plan.
@@ -85,7 +85,7 @@ impl ArraySchedule {
     /// The tables of loops. `None` if an array is written twice or an operation is none of a GPU's, which none is in a plan
     /// made for one.
     pub fn new(loops: &Loops) -> Option<ArraySchedule> {
-        let mut maker = Maker {
+        let mut maker = ArrayScheduler {
             pools: &loops.pools,
             levels: HashMap::default(),
             steps: HashMap::default(),
@@ -100,15 +100,15 @@ impl ArraySchedule {
         maker.made.once = once;
         // What is computed once is there when runs begin.
         maker.levels.values_mut().for_each(|level| *level = 0);
-        let each = maker.levels(&loops.each)?;
-        maker.made.each = each;
+        let per_run = maker.levels(&loops.per_run)?;
+        maker.made.per_run = per_run;
         Some(maker.made)
     }
 
     /// All kernels that occur, each once.
     #[cfg(test)]
     fn kernels(&self) -> Vec<ArrayKernel> {
-        let runs = self.once.iter().chain(&self.each).flatten();
+        let runs = self.once.iter().chain(&self.per_run).flatten();
         let mut kernels: Vec<ArrayKernel> = runs.map(|run| run.kernel).collect();
         kernels.sort_unstable();
         kernels.dedup();
@@ -116,7 +116,7 @@ impl ArraySchedule {
     }
 }
 
-struct Maker<'a> {
+struct ArrayScheduler<'a> {
     pools: &'a Pools,
     /// Of each array the level of the operation that makes it.
     levels: HashMap<Address, u32>,
@@ -162,7 +162,7 @@ fn device_addend(addend: &Addend) -> ArrayAddend {
     }
 }
 
-impl Maker<'_> {
+impl ArrayScheduler<'_> {
     fn pairs<'p>(pools: &'p Pools, op: &Contract) -> impl Iterator<Item = &'p Pair> + use<'p> {
         let some = |[from, to]: Range| &pools.pairs[from as usize..to as usize];
         some(op.pairs.0).iter().chain(some(op.broadcast.0))
@@ -385,10 +385,10 @@ mod tests {
             let loops = plan.loops().unwrap();
             let schedule = ArraySchedule::new(loops).unwrap();
             assert!(tile == whole || loops.runs.len() > 1, "{text}");
-            let all: Vec<&ArrayOp> = loops.once.iter().chain(&loops.each).collect();
+            let all: Vec<&ArrayOp> = loops.once.iter().chain(&loops.per_run).collect();
             let mut made: HashMap<Address, usize> = HashMap::default();
             let mut elements = vec![0; all.len()];
-            for (number, level) in schedule.once.iter().chain(&schedule.each).enumerate() {
+            for (number, level) in schedule.once.iter().chain(&schedule.per_run).enumerate() {
                 for run in level {
                     let items = &schedule.items[run.first as usize..][..run.count as usize];
                     for item in items {

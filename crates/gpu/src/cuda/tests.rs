@@ -295,7 +295,7 @@ fn the_device_code_compiles() {
         (true, false, false, true),
         (false, false, false, true),
     ] {
-        let shape = source::Shape {
+        let shape = source::CompileOptions {
             double,
             double_color,
             lanes: 32,

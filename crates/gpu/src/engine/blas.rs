@@ -98,7 +98,7 @@ impl Blas {
     pub(super) fn new(
         library: &Arc<ModuleCache>,
         arena: &mut Arena,
-        shape: &source::Shape,
+        shape: &source::CompileOptions,
         color: &ColorMatrix,
         tables: &LevelSchedule,
         workspace: &WorkspaceSize,

@@ -1,7 +1,7 @@
 //! A call: its chunks of events, and what is put into a stream for each.
 
-use super::blocks::{Sizes, Sort};
 use super::slot::Arrays;
+use super::thread_blocks::{Sizes, Sort};
 use super::{Engine, Phase};
 use crate::driver::{Event, Stream};
 use mebridge_backend::BadMomentum;

@@ -64,7 +64,7 @@ struct ArrayLaunch {
 /// The loops of a plan on a GPU.
 pub(super) struct ArrayLoops {
     once: Vec<ArrayLaunch>,
-    each: Vec<ArrayLaunch>,
+    per_run: Vec<ArrayLaunch>,
     runs: u32,
     /// Helicities of a run.
     helicities: u32,
@@ -105,7 +105,7 @@ impl ArrayLoops {
     pub(super) fn new(
         library: &Arc<ModuleCache>,
         arena: &mut Arena,
-        shape: &source::Shape,
+        shape: &source::CompileOptions,
         loops: &Loops,
         split: &BlockDiagonal,
         stage: usize,
@@ -153,7 +153,7 @@ impl ArrayLoops {
         }
         Ok(ArrayLoops {
             once: launches(&schedule.once)?,
-            each: launches(&schedule.each)?,
+            per_run: launches(&schedule.per_run)?,
             runs: loops.runs.len() as u32,
             helicities: loops.helicities,
             shift_count: loops.runs.first().map_or(0, |run| run.len() as u32),
@@ -192,7 +192,7 @@ impl ArrayLoops {
         let mut all: Vec<(String, Function, usize, u32, usize)> = Vec::new();
         let runs = self.runs as usize;
         let once = self.once.iter().map(|launch| (launch, 1));
-        for (launch, times) in once.chain(self.each.iter().map(|launch| (launch, runs))) {
+        for (launch, times) in once.chain(self.per_run.iter().map(|launch| (launch, runs))) {
             let name = launch.kernel.name();
             match all.iter_mut().find(|known| known.0 == name) {
                 Some(known) => known.2 += times,
@@ -246,7 +246,7 @@ impl Engine {
         };
         operations(&loops.once, 0)?;
         for run in 0..loops.runs {
-            operations(&loops.each, run)?;
+            operations(&loops.per_run, run)?;
             let rows = at(loops.rows) + 4 * u64::from(run * loops.helicities);
             if jamp2 != 0 {
                 let arguments = FlowsArguments {

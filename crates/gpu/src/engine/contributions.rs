@@ -3,7 +3,7 @@
 use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
 use super::{Engine, LANES};
 use crate::driver::Buffer;
-use crate::level_schedule::Squares;
+use crate::level_schedule::Amp2Source;
 use mebridge_backend::events::{Answers, Events};
 use mebridge_backend::{BadMomentum, Contributions};
 use mebridge_support::error::Result;
@@ -66,8 +66,8 @@ impl Engine {
     fn amp2(&self) -> Result<Vec<f64>> {
         let count = self.tables.squares.len();
         let parts = match &self.tables.squares {
-            Squares::Amplitudes(_) => self.parts(1).0,
-            Squares::Totals { .. } => 1,
+            Amp2Source::Amplitudes(_) => self.parts(1).0,
+            Amp2Source::Totals { .. } => 1,
         };
         let rows = self.rows(&self.slots[0].amp2, parts * count)?;
         let mut sums = vec![0.0; count * LANES as usize];

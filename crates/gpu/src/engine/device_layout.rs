@@ -3,7 +3,7 @@
 use super::workspace::WorkspaceSize;
 use crate::arena::{Arena, Offset};
 use crate::color::ColorTables;
-use crate::level_schedule::{Kind, LevelSchedule, Squares};
+use crate::level_schedule::{Amp2Source, Kind, LevelSchedule};
 use crate::structures::{Choices, Helicities, SampleTables};
 use mebridge_plan::Plan;
 use mebridge_process::Process;
@@ -69,7 +69,7 @@ impl DeviceLayout {
         let (mut amp2, mut sets, mut members) = (vec![0], vec![0], Vec::new());
         let mut totals = None;
         match &tables.squares {
-            Squares::Amplitudes(all) => {
+            Amp2Source::Amplitudes(all) => {
                 for of_diagram in all {
                     for set in of_diagram {
                         members.extend(set.iter().copied());
@@ -78,7 +78,9 @@ impl DeviceLayout {
                     amp2.push(count(sets.len() - 1));
                 }
             }
-            Squares::Totals { totals: at, .. } => totals = Some(arena.numbers(at.iter().copied())),
+            Amp2Source::Totals { totals: at, .. } => {
+                totals = Some(arena.numbers(at.iter().copied()))
+            }
         }
         let amp2_count = count(amp2.len() - 1);
         let (amp2, sets) = (arena.numbers(amp2), arena.numbers(sets));

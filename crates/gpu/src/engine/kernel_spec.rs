@@ -4,7 +4,7 @@ use super::{LANES, Options};
 use crate::codegen::Generator;
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
-use crate::source::{self, Unit};
+use crate::source::{self, CompilationUnit};
 use mebridge_ops::opcode::Opcode;
 use mebridge_plan::Plan;
 use mebridge_plan::binding::Binding;
@@ -51,7 +51,7 @@ pub(super) fn helicity_shape(helicities: u32, double: bool) -> (u32, u32) {
 pub(super) struct KernelSpec {
     /// Whether it is for a helicity.
     pub(super) helicity: bool,
-    pub(super) shape: source::Shape,
+    pub(super) shape: source::CompileOptions,
     pub(super) tables: LevelSchedule,
     pub(super) plan: Plan,
     pub(super) split: BlockDiagonal,
@@ -76,7 +76,7 @@ impl KernelSpec {
         plan: &Plan,
         tables: &LevelSchedule,
         split: &BlockDiagonal,
-        shape: source::Shape,
+        shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
         let recursive = plan
@@ -136,7 +136,7 @@ impl KernelSpec {
         plan: &Plan,
         tables: &LevelSchedule,
         split: &BlockDiagonal,
-        shape: source::Shape,
+        shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
         let spec = KernelSpec {
@@ -166,7 +166,7 @@ impl KernelSpec {
 
     /// The code for calls without or with channels, or colours where it is for a helicity; with clocks in
     /// it or without.
-    pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<Unit> {
+    pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<CompilationUnit> {
         if channels && !self.has_amp2() {
             return None;
         }
@@ -187,7 +187,7 @@ impl KernelSpec {
     }
 
     /// The code for samples, without or with diagrams; that for a helicity is the same as for calls.
-    pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<Unit> {
+    pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<CompilationUnit> {
         if diagrams && !self.has_amp2() {
             return None;
         }
@@ -251,7 +251,7 @@ mod tests {
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let recursion = mebridge_plan::recursion::compile(&process, &binding, &all);
         let diagrams = mebridge_plan::compile(&process, &binding, &all).expect("a plan");
-        let shape = source::Shape {
+        let shape = source::CompileOptions {
             double: true,
             double_color: true,
             lanes: 32,

@@ -1,11 +1,11 @@
 //! The launches that evaluate a chunk of events.
 
-use super::blocks::BY_EVENT;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot};
+use super::thread_blocks::BY_EVENT;
 use super::{Engine, LANES};
 use crate::driver::{Buffer, Function, Pointer, Shape};
-use crate::level_schedule::Squares;
+use crate::level_schedule::Amp2Source;
 use crate::source;
 use crate::structures::{
     AnswerArguments, DeviceStructure, GatherArguments, GeneratedArguments, HelicitiesArguments,
@@ -211,7 +211,7 @@ impl Engine {
             sums,
             parts,
         )?;
-        if all_amp2 && !matches!(self.tables.squares, Squares::Amplitudes(_)) {
+        if all_amp2 && !matches!(self.tables.squares, Amp2Source::Amplitudes(_)) {
             let arguments = GatherArguments {
                 choices,
                 memory,
@@ -263,7 +263,7 @@ impl Engine {
             operations(&self.squares)?;
         }
         slot.mark(marks, 3)?;
-        let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
+        let by_amplitudes = matches!(self.tables.squares, Amp2Source::Amplitudes(_));
         let (parts, workspace_blocks) = self.parts(blocks as usize);
         let (parts, workspace_blocks) = (parts as u32, workspace_blocks as u32);
         let colors = channels || igraph;

@@ -4,7 +4,7 @@ use super::slot::{Arrays, Slot};
 use super::workspace::WorkspaceSize;
 use super::{Engine, LANES, Options};
 use crate::driver::Driver;
-use crate::level_schedule::Squares;
+use crate::level_schedule::Amp2Source;
 use mebridge_support::error::{Error, Result};
 use std::sync::Arc;
 
@@ -89,8 +89,8 @@ impl Engine {
             self.tables.waves.len() * events * real,
             self.tables.flows * in_parts * real,
             match &self.tables.squares {
-                Squares::Amplitudes(amp2) => amp2.len() * in_parts * real,
-                Squares::Totals { totals, .. } => {
+                Amp2Source::Amplitudes(amp2) => amp2.len() * in_parts * real,
+                Amp2Source::Totals { totals, .. } => {
                     totals.len() * (LANES as usize).max(subsets * events) * real
                 }
             },

@@ -1,12 +1,12 @@
 //! What the kernels of an engine take of a GPU.
 
-use super::blocks::BY_EVENT;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::launch::Launch;
 use super::slot::Arrays;
+use super::thread_blocks::BY_EVENT;
 use super::{Engine, LANES};
 use crate::driver::Function;
-use crate::level_schedule::{Level, Squares};
+use crate::level_schedule::{Amp2Source, Level};
 use crate::source;
 use mebridge_backend::{Kernel, Kernels};
 use mebridge_support::error::Result;
@@ -56,7 +56,7 @@ impl Engine {
             Ok(())
         };
         operations(&self.tables.levels, &self.levels)?;
-        if let (Squares::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
+        if let (Amp2Source::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
             operations(levels, &self.squares)?;
         }
         if let Some(loops) = &self.loops {

@@ -11,13 +11,13 @@
 mod prepare;
 mod tail;
 
-use super::blocks::BY_EVENT;
 use super::kernel_spec::GENERATED_SHAPE;
 use super::launch::{by_event, by_warp, optional};
 use super::slot::{Arrays, Slot};
+use super::thread_blocks::BY_EVENT;
 use super::{Engine, LANES};
 use crate::driver::{Function, Pointer, Shape, Stream};
-use crate::level_schedule::Squares;
+use crate::level_schedule::Amp2Source;
 use crate::structures::{DeviceStructure, SampleArguments, SumPartsArguments};
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_support::error::{Error, Result};
@@ -262,7 +262,7 @@ impl Engine {
         let bad = slot.map_or(0, |slot| {
             slot.outputs.pointer() + Arrays::of(slot.capacity, self.legs()).helicity
         });
-        let totals = matches!(self.tables.squares, Squares::Totals { .. });
+        let totals = matches!(self.tables.squares, Amp2Source::Totals { .. });
         debug_assert!(!totals || self.tables.squares.len() == self.plan.channels().len());
         let element = &sample.element;
         SampleArguments {

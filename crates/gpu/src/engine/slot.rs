@@ -1,6 +1,6 @@
 //! What one chunk of events needs while it is under way.
 
-use super::blocks::Sizes;
+use super::thread_blocks::Sizes;
 use super::{Engine, LANES, Phase};
 use crate::driver::{Buffer, Event, Function, Graph, Shape, Stream};
 use crate::structures::DeviceStructure;

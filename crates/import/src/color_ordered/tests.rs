@@ -1,7 +1,7 @@
 use super::*;
 use mebridge_generate::generate;
 use mebridge_process::arith::Op;
-use mebridge_process::{Source, Term};
+use mebridge_process::{Term, TermSource};
 
 /// A generated process as if its colour-ordered form had to be found, and that form.
 fn bare(text: &str) -> (Process, ColorOrdered) {
@@ -130,7 +130,7 @@ fn lookalikes_have_none() {
         }),
         ("a tiny part of an amplitude", |p| {
             let term = Term {
-                source: Source::Amplitude(0),
+                source: TermSource::Amplitude(0),
                 factor: (1e-6, 0.0),
             };
             listed(p).jamp.outputs[1].push(term);
@@ -141,7 +141,7 @@ fn lookalikes_have_none() {
             again.couplings[0].negative = true;
             listed(p).amplitudes.push(again);
             listed(p).jamp.outputs[0].push(Term {
-                source: Source::Amplitude(last),
+                source: TermSource::Amplitude(last),
                 factor: (1.0, 0.0),
             });
         }),

@@ -4,22 +4,22 @@
 //! there now; the others hold nothing, so that no component can be looked at behind the routines' backs. A
 //! column that is written again is a new wavefunction, and equal wavefunctions are kept once.
 
+use crate::amplitude_expression::AmplitudeExpression;
 use crate::expression::{Expr, Parsed};
-use crate::form::AmplitudeExpression;
 use crate::lorentz::{Role, Routines, missing};
 use crate::model::Names;
 use crate::statement::Type;
 use crate::symbolic::{Externals, Frame, Global, Interpreter, Location};
 use crate::value::Value;
 use mebridge_process::{
-    CouplingRef, External, ExternalKind, Quantity, Source, Vertex, Wavefunction,
+    CouplingRef, External, ExternalKind, Quantity, TermSource, Vertex, Wavefunction,
 };
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What the calls made.
 #[derive(Debug, Default, PartialEq)]
-pub struct Calls {
+pub struct HelasCalls {
     pub wavefunctions: Vec<Wavefunction>,
     pub amplitudes: Vec<Vertex>,
 }
@@ -33,7 +33,7 @@ pub struct Helas<'l> {
     legs: usize,
     names: Names,
     routines: Routines<'l>,
-    calls: Calls,
+    calls: HelasCalls,
     /// Components of each wavefunction.
     components: Vec<u32>,
     known: HashMap<Key, u32>,
@@ -62,13 +62,13 @@ impl<'l> Helas<'l> {
             legs,
             names,
             routines: std::mem::replace(routines, empty),
-            calls: Calls::default(),
+            calls: HelasCalls::default(),
             components: Vec::new(),
             known: HashMap::new(),
         }
     }
 
-    pub fn finish(self, routines: &mut Routines<'l>) -> (Calls, Names) {
+    pub fn finish(self, routines: &mut Routines<'l>) -> (HelasCalls, Names) {
         *routines = self.routines;
         (self.calls, self.names)
     }
@@ -137,7 +137,7 @@ impl<'l> Helas<'l> {
         } else {
             let number = self.calls.amplitudes.len() as u32;
             self.calls.amplitudes.push(vertex);
-            let form = AmplitudeExpression::of(Source::Amplitude(number));
+            let form = AmplitudeExpression::of(TermSource::Amplitude(number));
             interpreter.set(at, Value::AmplitudeExpression(Rc::new(form)));
         }
         Ok(())

@@ -6,19 +6,19 @@
 //! is one for each colour flow and order.
 
 use super::{AMP2, JAMP2, Results, form_of};
+use crate::amplitude_expression::{AmplitudeExpression, Product, Real, Terms};
 use crate::expression::Parsed;
-use crate::form::{AmplitudeExpression, Product, Real, Terms};
 use crate::symbolic::{Interpreter, before};
 use crate::value::Value;
 use mebridge_process::channels::Amp2;
 use mebridge_process::color::{ColorMatrix, FlowWeight};
-use mebridge_process::{LinearMap, Source, Term};
+use mebridge_process::{LinearMap, Term, TermSource};
 use num_complex::Complex64;
 use std::collections::{BTreeMap, HashMap};
 
 /// What was read off.
 #[derive(Debug, PartialEq)]
-pub struct Squares {
+pub struct SquareTables {
     pub jamp: LinearMap,
     pub color: ColorMatrix,
     pub jamp2: Vec<FlowWeight>,
@@ -37,7 +37,7 @@ pub fn read(
     weights: &[f64],
     flows: usize,
     amplitudes: usize,
-) -> Parsed<Squares> {
+) -> Parsed<SquareTables> {
     let mut products: Vec<(f64, &Product)> = Vec::new();
     for (value, &weight) in results.values.iter().zip(weights) {
         match value {
@@ -78,7 +78,7 @@ pub fn read(
             None => FlowWeight::default(),
         });
     }
-    Ok(Squares {
+    Ok(SquareTables {
         jamp: jamps.map(interpreter, amplitudes)?,
         color,
         jamp2,
@@ -136,7 +136,7 @@ fn amp2(results: &Results) -> Parsed<Vec<Amp2>> {
                 .left
                 .iter()
                 .map(|term| match term {
-                    (Source::Amplitude(a), factor) if *factor == ONE => Some(*a),
+                    (TermSource::Amplitude(a), factor) if *factor == ONE => Some(*a),
                     _ => None,
                 })
                 .collect();
@@ -149,8 +149,8 @@ fn amp2(results: &Results) -> Parsed<Vec<Amp2>> {
 
 /// The JAMPs, in their order.
 struct Jamps {
-    sources: Vec<Source>,
-    index: HashMap<Source, u32>,
+    sources: Vec<TermSource>,
+    index: HashMap<TermSource, u32>,
 }
 
 impl Jamps {
@@ -158,8 +158,8 @@ impl Jamps {
         interpreter: &Interpreter,
         products: impl Iterator<Item = &'a Product>,
     ) -> Parsed<Self> {
-        let mut sources: Vec<Source> = Vec::new();
-        let mut index: HashMap<Source, u32> = HashMap::new();
+        let mut sources: Vec<TermSource> = Vec::new();
+        let mut index: HashMap<TermSource, u32> = HashMap::new();
         for p in products {
             for (source, _) in p.left.iter().chain(p.right.iter()) {
                 index.entry(*source).or_insert_with(|| {
@@ -175,8 +175,8 @@ impl Jamps {
             return Err(format!("{} JAMPs are too many", sources.len()));
         }
         sources.sort_by_key(|source| match source {
-            Source::Amplitude(a) => (0, 0, i64::from(*a)),
-            Source::Partial(p) => {
+            TermSource::Amplitude(a) => (0, 0, i64::from(*a)),
+            TermSource::Partial(p) => {
                 let (storage, at) = interpreter.sums[*p as usize].at;
                 (1, storage, at)
             }
@@ -187,7 +187,7 @@ impl Jamps {
         Ok(Jamps { sources, index })
     }
 
-    fn of(&self, source: &Source) -> Parsed<usize> {
+    fn of(&self, source: &TermSource) -> Parsed<usize> {
         let found = self.index.get(source).map(|&i| i as usize);
         found.ok_or_else(|| "a JAMP that is nowhere".into())
     }
@@ -270,13 +270,15 @@ impl Jamps {
         let mut outputs: Vec<Terms> = Vec::with_capacity(self.sources.len());
         for source in &self.sources {
             outputs.push(match source {
-                Source::Amplitude(_) => vec![(*source, ONE)],
-                Source::Partial(p) => self.written_out(interpreter, &sums[*p as usize].terms, 0)?,
+                TermSource::Amplitude(_) => vec![(*source, ONE)],
+                TermSource::Partial(p) => {
+                    self.written_out(interpreter, &sums[*p as usize].terms, 0)?
+                }
             });
         }
         let mut partial: BTreeMap<usize, Terms> = BTreeMap::new();
         for (source, _) in outputs.iter().flatten() {
-            if let Source::Partial(p) = source {
+            if let TermSource::Partial(p) = source {
                 needed[*p as usize] = true;
             }
         }
@@ -287,7 +289,7 @@ impl Jamps {
             }
             let terms = self.written_out(interpreter, &sums[p].terms, 0)?;
             for (source, _) in &terms {
-                if let Source::Partial(earlier) = source {
+                if let TermSource::Partial(earlier) = source {
                     if *earlier as usize >= p {
                         return Err("a sum of amplitudes that contains itself".into());
                     }
@@ -302,9 +304,11 @@ impl Jamps {
                 .iter()
                 .map(|(source, factor)| {
                     let source = match source {
-                        Source::Amplitude(a) if (*a as usize) < amplitudes => *source,
-                        Source::Amplitude(_) => return Err("an amplitude of another call".into()),
-                        Source::Partial(p) => Source::Partial(number[&(*p as usize)]),
+                        TermSource::Amplitude(a) if (*a as usize) < amplitudes => *source,
+                        TermSource::Amplitude(_) => {
+                            return Err("an amplitude of another call".into());
+                        }
+                        TermSource::Partial(p) => TermSource::Partial(number[&(*p as usize)]),
                     };
                     Ok(Term {
                         source,
@@ -329,7 +333,7 @@ impl Jamps {
         let mut all = Vec::with_capacity(terms.len());
         for (source, factor) in terms {
             match source {
-                Source::Partial(p) if self.is_jamp(source) => {
+                TermSource::Partial(p) if self.is_jamp(source) => {
                     let inner = &interpreter.sums[*p as usize].terms;
                     for (source, f) in self.written_out(interpreter, inner, depth + 1)? {
                         all.push((source, f * factor));
@@ -341,8 +345,8 @@ impl Jamps {
         Ok(all)
     }
 
-    fn is_jamp(&self, source: &Source) -> bool {
-        matches!(source, Source::Partial(_)) && self.index.contains_key(source)
+    fn is_jamp(&self, source: &TermSource) -> bool {
+        matches!(source, TermSource::Partial(_)) && self.index.contains_key(source)
     }
 }
 

@@ -8,9 +8,9 @@
 use super::{AMP2, JAMP2, Units};
 use crate::directory::Beams;
 use crate::expression::{Expr, Parsed};
+use crate::program_unit::{Library, ProgramUnit};
 use crate::statement::Type;
 use crate::symbolic::{Externals, Frame, Interpreter, Location, Preset};
-use crate::unit::{Library, Unit};
 use crate::value::{Truth, Value};
 use mebridge_process::HelicitySum;
 use mebridge_process::arith::Builder;
@@ -71,7 +71,7 @@ pub fn read(
     let mut weights = vec![1.0; results];
     if results > 1 {
         for (i, weight) in weights.iter_mut().enumerate() {
-            let mut trial = Trial::new(units, library, legs, results)?;
+            let mut trial = SmatrixRun::new(units, library, legs, results)?;
             trial.only = Some(i);
             let (answer, rows) = trial.event(0.5)?;
             let total: f64 = rows.iter().map(|row| row.value).sum();
@@ -88,7 +88,7 @@ pub fn read(
             }
         }
     }
-    let mut trial = Trial::new(units, library, legs, results)?;
+    let mut trial = SmatrixRun::new(units, library, legs, results)?;
     let total = |rows: &[Row]| -> f64 {
         let row = |row: &Row| -> f64 { row.parts.iter().zip(&weights).map(|(x, w)| x * w).sum() };
         rows.iter().map(row).sum()
@@ -123,7 +123,7 @@ pub fn read(
     let few = helicities.len() < FEW_HELICITIES;
     let trials = if few { TRIALS_OF_FEW } else { RANDOM.len() };
     for (n, random) in RANDOM.into_iter().cycle().take(trials).enumerate() {
-        let mut trial = Trial::new(units, library, legs, results)?;
+        let mut trial = SmatrixRun::new(units, library, legs, results)?;
         trial.signs = true;
         trial.seed = n as u64 * 1000;
         let (answer, rows) = trial.event(random)?;
@@ -163,7 +163,7 @@ pub fn read(
                 iden,
                 results: &weights,
             };
-            let new = || Trial::new(units, library, legs, results);
+            let new = || SmatrixRun::new(units, library, legs, results);
             beam_weights(new, &unpolarised, beams)?.ok_or_else(|| {
                 fail("polarised beams (polbeam1, polbeam2) weigh helicities in a way that is not known".into())
             })?
@@ -192,7 +192,7 @@ struct Unpolarised<'a> {
 /// helicities of the beams contribute, and held against an event in which all do. `None` where that is not the
 /// same.
 fn beam_weights<'l>(
-    new: impl Fn() -> Result<Trial<'l>>,
+    new: impl Fn() -> Result<SmatrixRun<'l>>,
     sum: &Unpolarised,
     beams: &Beams,
 ) -> Result<Option<Vec<f64>>> {
@@ -272,7 +272,7 @@ pub fn check_channels(
     asked.retain(|d| tables.amp2.contains(d));
     let same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * (a.abs() + b.abs());
     for (n, &channel) in asked.iter().take(3).enumerate() {
-        let mut trial = Trial::new(units, library, legs, results)?;
+        let mut trial = SmatrixRun::new(units, library, legs, results)?;
         trial.seed = 77 + n as u64;
         let is = Preset::Value(Value::Logical(Truth::Known(true)));
         let diagram = || Preset::Value(Value::Int(i64::from(channel)));
@@ -373,10 +373,10 @@ struct Row {
 }
 
 /// A run of MadEvent, event by event.
-struct Trial<'l> {
+struct SmatrixRun<'l> {
     interpreter: Interpreter<'l>,
-    smatrix: &'l Unit,
-    matrix: &'l Unit,
+    smatrix: &'l ProgramUnit,
+    matrix: &'l ProgramUnit,
     legs: usize,
     results: usize,
     /// The only element of RES that is not zero.
@@ -404,7 +404,7 @@ struct Trial<'l> {
     told: Option<Vec<i64>>,
 }
 
-impl<'l> Trial<'l> {
+impl<'l> SmatrixRun<'l> {
     fn new(units: &Units<'l>, library: &'l Library, legs: usize, results: usize) -> Result<Self> {
         let mut interpreter = Interpreter::new(library, Builder::new(0));
         let one = interpreter.builder.real(1.0);
@@ -442,7 +442,7 @@ impl<'l> Trial<'l> {
         for (block, place, preset) in presets {
             interpreter.presets.insert((block.into(), place), preset);
         }
-        Ok(Trial {
+        Ok(SmatrixRun {
             interpreter,
             smatrix: units.smatrix,
             matrix: units.matrix,
@@ -533,7 +533,7 @@ impl<'l> Trial<'l> {
         }
         let answer = answer.ok_or_else(|| unit.error("there is no argument ANS"))?;
         self.seed += 1;
-        let calls = Rc::new(RefCell::new(Calls {
+        let calls = Rc::new(RefCell::new(SmatrixCalls {
             matrix: self.matrix.name.clone(),
             arguments: self.matrix.arguments.clone(),
             is_function: self.matrix.result.is_some(),
@@ -608,7 +608,7 @@ fn number(interpreter: &mut Interpreter, at: Location) -> Option<f64> {
 }
 
 /// Takes the calls that `SMATRIX<i>` makes.
-struct Calls {
+struct SmatrixCalls {
     matrix: String,
     /// Dummy arguments of `MATRIX<i>`.
     arguments: Vec<String>,
@@ -630,7 +630,7 @@ struct Calls {
     jamp2: Option<Vec<f64>>,
 }
 
-impl Calls {
+impl SmatrixCalls {
     /// A number between 1 and 2, or where there are signs perhaps its negative.
     fn number(&mut self) -> f64 {
         // splitmix64, by Sebastiano Vigna.
@@ -765,7 +765,7 @@ impl Calls {
     }
 }
 
-impl<'l> Externals<'l> for Calls {
+impl<'l> Externals<'l> for SmatrixCalls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,

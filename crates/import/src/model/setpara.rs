@@ -6,8 +6,8 @@
 //! what it has read: the width of a Majorana fermion gets the sign of its mass.
 
 use crate::expression::{Expr, Parsed};
+use crate::program_unit::Library;
 use crate::symbolic::{Externals, Frame, Interpreter};
-use crate::unit::Library;
 use crate::value::Value;
 use mebridge_process::arith::{Builder, ValueId};
 use mebridge_process::model::CardParameter;
@@ -35,7 +35,7 @@ pub fn run(
     };
     let mut interpreter = Interpreter::new(library, builder);
     interpreter.defer = true;
-    let calls = Rc::new(RefCell::new(Calls {
+    let calls = Rc::new(RefCell::new(SetparaCalls {
         names: inputs.iter().map(|input| input.name.clone()).collect(),
         read: vec![false; inputs.len()],
         changed: Vec::new(),
@@ -67,7 +67,7 @@ pub fn run(
 }
 
 #[derive(Default)]
-struct Calls {
+struct SetparaCalls {
     /// Names of ident_card.dat.
     names: Vec<String>,
     /// Which of them were read by their names.
@@ -78,7 +78,7 @@ struct Calls {
     coup: u32,
 }
 
-impl Calls {
+impl SetparaCalls {
     /// `LHA_GET_REAL(npara, param, value, 'mdl_MT', MDL_MT, default)`.
     fn get_real(
         &mut self,
@@ -126,7 +126,7 @@ impl Calls {
     }
 }
 
-impl<'l> Externals<'l> for Calls {
+impl<'l> Externals<'l> for SetparaCalls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,

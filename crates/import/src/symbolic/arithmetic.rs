@@ -1,7 +1,7 @@
 //! Operators between values, by Fortran's rules of types.
 
+use crate::amplitude_expression::AmplitudeExpression;
 use crate::expression::Parsed;
-use crate::form::AmplitudeExpression;
 use crate::value::{Value, owned};
 use mebridge_process::arith::{Builder, Comparison, Function, Op};
 use num_complex::Complex64;

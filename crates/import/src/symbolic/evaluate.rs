@@ -250,7 +250,12 @@ impl<'l> Interpreter<'l> {
 
     // ----- calls ---------------------------------------------------------------------------
 
-    fn call_function(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<Value> {
+    fn call_function(
+        &mut self,
+        frame: &mut Frame,
+        unit: &ProgramUnit,
+        args: &[Expr],
+    ) -> Parsed<Value> {
         let name = unit.name.clone();
         let (callee, _) = self.call(frame, unit, args)?;
         let Some((result, _)) = &unit.result else {
@@ -269,7 +274,12 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Runs a unit with arguments by reference.
-    pub fn call(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<(Frame, Flow)> {
+    pub fn call(
+        &mut self,
+        frame: &mut Frame,
+        unit: &ProgramUnit,
+        args: &[Expr],
+    ) -> Parsed<(Frame, Flow)> {
         let name = &unit.name;
         if frame.depth >= MAX_CALLS {
             return Err(format!("calls nest more than {MAX_CALLS} deep at {name}"));
@@ -292,7 +302,7 @@ impl<'l> Interpreter<'l> {
     /// Runs a unit whose dummy arguments are stored at these places.
     pub fn enter(
         &mut self,
-        unit: &Unit,
+        unit: &ProgramUnit,
         places: &[Location],
         depth: usize,
     ) -> Result<(Frame, Flow)> {

@@ -288,14 +288,14 @@ impl<'l> Interpreter<'l> {
                     return Value::Broken("a sum of amplitudes".into());
                 };
                 // `JAMP(1) = JAMP(1) + ...`: the sum so far is nobody else's.
-                if let Some((Source::Partial(p), factor)) = terms.first()
+                if let Some((TermSource::Partial(p), factor)) = terms.first()
                     && *factor == Complex64::new(1.0, 0.0)
                     && self.sums[*p as usize].at == at
                 {
                     let so_far = self.sums[*p as usize].terms.clone();
                     terms.splice(..1, so_far);
                 }
-                let source = Source::Partial(self.sums.len() as u32);
+                let source = TermSource::Partial(self.sums.len() as u32);
                 self.sums.push(StoredSum { at, terms });
                 let one = Complex64::new(1.0, 0.0);
                 Value::AmplitudeExpression(Rc::new(AmplitudeExpression::Linear(vec![(

@@ -78,8 +78,8 @@ impl Shuffle {
             let first = sources.len();
             let mut of_end = 0;
             for &k in before {
-                sources.push(Source::new(insertions, (k, *m), of_end));
-                of_end += sources.last().map_or(0, Source::given);
+                sources.push(ShuffleSource::new(insertions, (k, *m), of_end));
+                of_end += sources.last().map_or(0, ShuffleSource::given);
             }
             for source in &mut sources[first..] {
                 source.stride = of_end;
@@ -211,7 +211,7 @@ impl Shuffle {
 }
 
 /// The numbers of all blocks of the insertions behind the first k to the m-th.
-struct Source {
+struct ShuffleSource {
     ends: [usize; 2],
     block: GluonShuffle,
     /// What can be before a block, by ranks, and what can be behind.
@@ -225,10 +225,10 @@ struct Source {
     kept: u32,
 }
 
-impl Source {
-    fn new(insertions: usize, (k, m): (usize, usize), first: u32) -> Source {
+impl ShuffleSource {
+    fn new(insertions: usize, (k, m): (usize, usize), first: u32) -> ShuffleSource {
         let numbered = |parts: Vec<Letters>| parts.into_iter().zip(0..).collect();
-        Source {
+        ShuffleSource {
             ends: [k, m],
             block: GluonShuffle::new((m - k) as u8),
             starts: numbered(parts(m, k)),

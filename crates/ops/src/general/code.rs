@@ -116,7 +116,7 @@ pub struct Code {
 
 impl Code {
     pub(super) fn of(graph: &Graph) -> Code {
-        let mut emission = Emission::new(graph);
+        let mut emission = CodeEmitter::new(graph);
         for (component, output) in (0u32..).zip(&graph.outputs) {
             emission.output(component, *output);
         }
@@ -125,7 +125,7 @@ impl Code {
 }
 
 /// Instructions whose operands are nodes, before slots are given out.
-struct Emission<'a> {
+struct CodeEmitter<'a> {
     graph: &'a Graph,
     uses: Vec<u32>,
     emitted: Vec<bool>,
@@ -140,7 +140,7 @@ struct Pending {
     plain: [u32; 2],
 }
 
-impl<'a> Emission<'a> {
+impl<'a> CodeEmitter<'a> {
     fn new(graph: &'a Graph) -> Self {
         // Uses by nodes that are needed themselves.
         let mut uses = vec![0u32; graph.nodes.len()];
@@ -154,7 +154,7 @@ impl<'a> Emission<'a> {
                 }
             }
         }
-        Emission {
+        CodeEmitter {
             graph,
             uses,
             emitted: vec![false; graph.nodes.len()],

@@ -7,7 +7,7 @@ mod chiral;
 mod shuffle;
 mod vectors;
 
-pub use shuffle::Shuffles;
+pub use shuffle::ShufflesTask;
 
 use super::Memory;
 use super::ffv::{propagate_in, propagate_out, slash};
@@ -20,7 +20,7 @@ use crate::table::for_each_opcode;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
 /// Operations of a list, one after the other.
-pub struct Arrays<'a, T: Real> {
+pub struct ArraysTask<'a, T: Real> {
     /// They.
     pub ops: &'a [ArrayOp],
     /// What they name.
@@ -32,12 +32,12 @@ pub struct Arrays<'a, T: Real> {
 }
 
 /// `run`: all operations satisfy [`Pools::holds`] for these shifts and the memory at `base`.
-impl<T: Real> Task<T> for Arrays<'_, T> {
+impl<T: Real> Task<T> for ArraysTask<'_, T> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
-        let at = At {
+        let at = ArrayContext {
             pools: self.pools,
             shifts: self.shifts,
             m: Memory::<V>::new(self.base),
@@ -70,7 +70,7 @@ macro_rules! dispatch {
             kinds: { $($(#[$of:meta])* $kind:ident: $kernel:path;)* }
         )* }
     ) => {
-        impl<V: Simd> At<'_, V> {
+        impl<V: Simd> ArrayContext<'_, V> {
             #[inline(always)]
             unsafe fn run(&self, op: &ArrayOp) {
                 // SAFETY: the operation holds.
@@ -93,7 +93,7 @@ const AHEAD: usize = 2;
 /// Vectors of an array that are asked for, at most.
 const FETCHED: u32 = 4 * ELEMENT;
 
-struct At<'a, V: Simd> {
+struct ArrayContext<'a, V: Simd> {
     pools: &'a Pools,
     shifts: &'a [u32],
     m: Memory<V>,
@@ -114,8 +114,8 @@ fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
     [x[0] * c, x[1] * c, x[2] * c, x[3] * c]
 }
 
-/// All methods: the operation holds, see [`Arrays`].
-impl<V: Simd> At<'_, V> {
+/// All methods: the operation holds, see [`ArraysTask`].
+impl<V: Simd> ArrayContext<'_, V> {
     /// Asks for what comes from far: gluon currents.
     #[inline(always)]
     unsafe fn fetch(&self, op: &ArrayOp) {
@@ -390,7 +390,7 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
-    /// Adds what numbers and splits give: of one element, or of four as [`At::four_products`] has them.
+    /// Adds what numbers and splits give: of one element, or of four as [`ArrayContext::four_products`] has them.
     #[inline(always)]
     unsafe fn add_numbers<const K: usize>(
         &self,

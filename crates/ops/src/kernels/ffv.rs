@@ -16,13 +16,13 @@ pub(super) trait Chirality {
 }
 
 /// Both halves, one factor.
-pub(super) struct Both;
+pub(super) struct BothChiralities;
 /// The left-handed half.
 pub(super) struct Left;
 /// Both halves, a factor for each.
 pub(super) struct LeftRight;
 
-impl Chirality for Both {
+impl Chirality for BothChiralities {
     const FACTORS: usize = 1;
     const RIGHT: bool = true;
 }

@@ -24,12 +24,12 @@ mod tests;
 mod vvv;
 mod vvvv;
 
-pub use arrays::{Arrays, Shuffles};
+pub use arrays::{ArraysTask, ShufflesTask};
 pub use external::external;
 
 use crate::Opcode;
 use crate::table::for_each_opcode;
-use ffv::{Both, Left, LeftRight};
+use ffv::{BothChiralities, Left, LeftRight};
 use mebridge_simd::{Cx, Real, Simd, Task};
 
 /// How the addresses of the wavefunctions that meet are found in an operation.

@@ -37,7 +37,7 @@ struct EndCurrents {
 pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, boson: Array) {
     let count = lowering.count;
     let cut = cut(count, lowering.helicities.count(boson.legs, true) as usize);
-    let maker = Maker {
+    let maker = BosonCurrents {
         line,
         chirality,
         boson,
@@ -151,13 +151,13 @@ fn splits(
     sizes.map(split).collect()
 }
 
-struct Maker<'a> {
+struct BosonCurrents<'a> {
     line: &'a QuarkLine,
     chirality: Chirality,
     boson: Array,
 }
 
-impl Maker<'_> {
+impl BosonCurrents<'_> {
     /// Spinors of an end's currents and those of the insertions from one place to another, and of a current and the
     /// boson.
     fn spinor(
@@ -206,7 +206,7 @@ impl Maker<'_> {
             true => Payload::ChiralLineIn(op),
             false => Payload::ChiralLineOut(op),
         };
-        lowering.each.push(ArrayOp {
+        lowering.per_run.push(ArrayOp {
             out,
             count,
             payload,

@@ -44,7 +44,7 @@ impl BothEnds {
             factor: Once(of_pairs),
             ..lowering.vectors(legs, false, ends, 2, None)
         };
-        lowering.each.push(ArrayOp {
+        lowering.per_run.push(ArrayOp {
             out: vector,
             count,
             payload: Payload::Vector(op),
@@ -145,6 +145,6 @@ fn multiply(lowering: &mut Lowering, a: Array, b: Array, address: Address) -> Ar
             pairs: Pairs(lowering.push_pairs(vec![pair])),
         }),
     };
-    lowering.each.push(op);
+    lowering.per_run.push(op);
     Array::numbers(address, legs, false)
 }

@@ -17,7 +17,7 @@ use std::hash::Hash;
 
 /// What is in memory that is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Content {
+pub(super) enum ScratchContent {
     Plain,
     Slashed,
     Products,
@@ -266,7 +266,7 @@ impl Lowering<'_> {
             true => part.to_vec().min(part.iter().rev().copied().collect()),
             false => part.to_vec(),
         };
-        let place = (Content::Products, once, from, part.len());
+        let place = (ScratchContent::Products, once, from, part.len());
         let known = match kept {
             true => self.products.get(&key).map(|&products| (products, true)),
             false => self.scratch.find(&place, part),
@@ -389,7 +389,7 @@ impl Lowering<'_> {
     pub(super) fn push(&mut self, op: ArrayOp, once: bool) {
         match once {
             true => self.once.push(op),
-            false => self.each.push(op),
+            false => self.per_run.push(op),
         }
     }
 
@@ -491,8 +491,8 @@ impl Lowering<'_> {
             return array;
         }
         let content = match components {
-            Components::Slashed => Content::Slashed,
-            Components::Plain | Components::Lower => Content::Plain,
+            Components::Slashed => ScratchContent::Slashed,
+            Components::Plain | Components::Lower => ScratchContent::Plain,
         };
         let key = (content, whole, from, part.len());
         let place = self.scratch.find(&key, part);

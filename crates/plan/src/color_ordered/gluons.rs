@@ -76,7 +76,7 @@ impl Lowering<'_> {
             components: Components::Lower,
             ..self.multiplied(op, None, self.closing)
         };
-        self.each.push(ArrayOp {
+        self.per_run.push(ArrayOp {
             out: address,
             count: self.helicities.count(legs, false),
             payload: Payload::Vector(op),
@@ -178,7 +178,7 @@ impl Lowering<'_> {
             products: products.map(|address| self.with_products(address)),
             ..op
         };
-        self.each.push(ArrayOp {
+        self.per_run.push(ArrayOp {
             out: address,
             count,
             payload: Payload::Vector(op),

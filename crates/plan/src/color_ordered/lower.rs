@@ -2,7 +2,7 @@
 
 use super::arrays::{Array, Helicities, Legs};
 use super::chirality::{Chiral, Chirality};
-use super::gluon_currents::{Content, Scratch};
+use super::gluon_currents::{Scratch, ScratchContent};
 use super::helicities::{Evaluated, Live};
 use super::positions::{Positions, reversed};
 use super::vertices::{
@@ -115,7 +115,7 @@ pub(super) struct Lowering<'a> {
     pub(super) helicities: Helicities,
     pub(super) pools: Pools,
     pub(super) once: Vec<ArrayOp>,
-    pub(super) each: Vec<ArrayOp>,
+    pub(super) per_run: Vec<ArrayOp>,
     shuffles: Vec<ShuffleOp>,
     pub(super) machine: Machine,
     /// Number of insertions.
@@ -138,7 +138,7 @@ pub(super) struct Lowering<'a> {
     pub(super) slashed: HashMap<Vec<u8>, Array>,
     /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
     /// they begin in an order, and their length.
-    pub(super) scratch: Scratch<(Content, bool, usize, usize)>,
+    pub(super) scratch: Scratch<(ScratchContent, bool, usize, usize)>,
     /// Products of gluon currents that are kept, by the order of these, or that which has the same backwards.
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
@@ -286,7 +286,7 @@ impl<'a> Lowering<'a> {
                 ..Pools::default()
             },
             once: Vec::new(),
-            each: Vec::new(),
+            per_run: Vec::new(),
             shuffles: Vec::new(),
             machine,
             count,
@@ -489,7 +489,7 @@ impl<'a> Lowering<'a> {
                 })
             }
         };
-        self.each.push(ArrayOp {
+        self.per_run.push(ArrayOp {
             out: self.tile + self.strides[0] * number_of(order) as u32,
             count: self.helicities.count(self.all(), false),
             payload,
@@ -549,7 +549,7 @@ impl<'a> Lowering<'a> {
             indices,
             ..self.pools
         };
-        let ops = self.once.iter().chain(&self.each);
+        let ops = self.once.iter().chain(&self.per_run);
         let vectors = ops.filter(|op| op.kind() == ArrayKind::Vector);
         let sizes = vectors.filter_map(|op| Some(pools.scratch(op)?.vectors));
         pools.first_numbers = self.compiler.allocate(sizes.max().unwrap_or(0) as u32);
@@ -559,7 +559,7 @@ impl<'a> Lowering<'a> {
         let loops = Loops {
             runs,
             once: self.once,
-            each: self.each,
+            per_run: self.per_run,
             shuffles: self.shuffles,
             pools,
             helicities: count,

@@ -38,7 +38,7 @@ pub struct Loops {
     /// Operations that come once an event.
     pub once: Vec<ArrayOp>,
     /// Operations of each run.
-    pub each: Vec<ArrayOp>,
+    pub per_run: Vec<ArrayOp>,
     /// What is shuffled behind them, for each helicity.
     pub shuffles: Vec<ShuffleOp>,
     /// What they name.
@@ -147,7 +147,7 @@ impl Loops {
                 .iter()
                 .all(|op| self.pools.holds(op, &none, vectors))
             && self
-                .each
+                .per_run
                 .iter()
                 .all(|op| self.pools.holds(op, &largest, vectors))
             && self.helicities > 0
@@ -191,7 +191,7 @@ impl Loops {
             all.2 += times * self.pools.multiply_adds(op);
         };
         self.once.iter().for_each(|op| add(op, 1));
-        self.each.iter().for_each(|op| add(op, self.runs.len()));
+        self.per_run.iter().for_each(|op| add(op, self.runs.len()));
         for op in &self.shuffles {
             if let Some(shuffle) = self.pools.shuffles.get(op.shuffle as usize) {
                 let numbers = shuffle.given as usize;
@@ -233,7 +233,7 @@ mod tests {
 
     fn all_ops(plan: &Plan) -> impl Iterator<Item = &ArrayOp> {
         let loops = plan.loops().unwrap();
-        loops.once.iter().chain(&loops.each)
+        loops.once.iter().chain(&loops.per_run)
     }
 
     fn loops_of(plan: &mut Plan) -> &mut Loops {
@@ -259,7 +259,7 @@ mod tests {
         let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
             let change = |&kind: &ArrayKind| -> Change {
                 Box::new(move |loops: &mut Loops| {
-                    let all = loops.once.iter_mut().chain(&mut loops.each);
+                    let all = loops.once.iter_mut().chain(&mut loops.per_run);
                     all.filter(|op| op.kind() == kind)
                         .for_each(|op| change(op, vectors));
                 })
@@ -272,13 +272,13 @@ mod tests {
         // What stands in payloads.
         fn of_payload(change: fn(&mut Payload)) -> Change {
             Box::new(move |loops| {
-                let all = loops.once.iter_mut().chain(&mut loops.each);
+                let all = loops.once.iter_mut().chain(&mut loops.per_run);
                 all.for_each(|op| change(&mut op.payload));
             })
         }
         fn of_vector(change: fn(&mut Vector)) -> Change {
             Box::new(move |loops| {
-                for op in loops.once.iter_mut().chain(&mut loops.each) {
+                for op in loops.once.iter_mut().chain(&mut loops.per_run) {
                     if let Payload::Vector(vector) = &mut op.payload {
                         change(vector);
                     }
@@ -361,7 +361,7 @@ mod tests {
         ];
         changes.extend(of_pairs.map(|pairs| -> Change {
             Box::new(move |loops| {
-                let all = loops.once.iter_mut().chain(&mut loops.each);
+                let all = loops.once.iter_mut().chain(&mut loops.per_run);
                 let all = all.filter_map(|op| pairs(&mut op.payload));
                 all.for_each(|pairs| pairs[1] = u32::MAX);
             })
@@ -459,7 +459,7 @@ mod tests {
         assert!(plan.clone().validate(&process).is_ok());
         fn numbers(loops: &mut Loops) -> impl Iterator<Item = &mut Numbers> {
             let of_all = loops
-                .each
+                .per_run
                 .iter_mut()
                 .filter_map(|op| match &mut op.payload {
                     Payload::Contract(contract) => Some(&mut contract.numbers),
@@ -527,7 +527,7 @@ mod tests {
             assert_eq!(loops.weights.len(), 1);
             fn of_lines(loops: &mut Loops) -> impl Iterator<Item = &mut ChiralLine> {
                 loops
-                    .each
+                    .per_run
                     .iter_mut()
                     .filter_map(|op| match &mut op.payload {
                         Payload::ChiralLineIn(line) | Payload::ChiralLineOut(line) => Some(line),
@@ -536,7 +536,7 @@ mod tests {
             }
             fn of_contractions(loops: &mut Loops) -> impl Iterator<Item = &mut ChiralContract> {
                 loops
-                    .each
+                    .per_run
                     .iter_mut()
                     .filter_map(|op| match &mut op.payload {
                         Payload::ChiralContract(contract) => Some(contract),
@@ -590,7 +590,7 @@ mod tests {
     fn operations_do_not_grow_with_helicities() {
         let (_, plan) = made("g g > t t~ g g g");
         let loops = plan.loops().unwrap();
-        let operations = loops.once.len() + loops.each.len();
+        let operations = loops.once.len() + loops.per_run.len();
         assert!(operations < 2000, "{operations}");
         assert!(plan.count.multiply_adds > 1_000_000);
     }

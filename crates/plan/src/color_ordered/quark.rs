@@ -397,7 +397,7 @@ fn vector(
     let count = lowering.helicities.count(legs, false);
     let out = lowering.allocate(count);
     let pairs = lowering.push_pairs(vec![pair]);
-    lowering.each.push(ArrayOp {
+    lowering.per_run.push(ArrayOp {
         out,
         count,
         payload: Payload::Current(Current {

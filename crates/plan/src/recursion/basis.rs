@@ -1,6 +1,6 @@
 //! Which of several vectors to keep, such that the others are sums and differences of them.
 
-use super::diagrams::TreeId;
+use super::diagrams::TreeIndex;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// A vector: its components that are not zero, and marks that tell some vectors from others.
 pub struct Sparse<'a> {
     /// Components.
-    pub components: &'a [(TreeId, Complex64)],
+    pub components: &'a [(TreeIndex, Complex64)],
     /// One bit for each mark.
     pub marks: u64,
 }
@@ -29,8 +29,8 @@ pub fn reduce(vectors: &[Sparse]) -> Sums {
         return all_sums;
     }
     let trees = related.iter().flat_map(|&v| vectors[v].components);
-    let trees: BTreeSet<TreeId> = trees.map(|e| e.0).collect();
-    let index: HashMap<TreeId, usize> = trees.iter().zip(0..).map(|(&t, i)| (t, i)).collect();
+    let trees: BTreeSet<TreeIndex> = trees.map(|e| e.0).collect();
+    let index: HashMap<TreeIndex, usize> = trees.iter().zip(0..).map(|(&t, i)| (t, i)).collect();
     let dense = related.iter().map(|&v| {
         let mut row = vec![Complex64::default(); trees.len()];
         for (tree, c) in vectors[v].components {
@@ -70,7 +70,7 @@ fn related(vectors: &[Sparse]) -> Vec<usize> {
     let mut related: Vec<usize> = (0..vectors.len()).collect();
     loop {
         let before = related.len();
-        let mut have: HashMap<TreeId, u32> = HashMap::default();
+        let mut have: HashMap<TreeIndex, u32> = HashMap::default();
         for (tree, _) in related.iter().flat_map(|&v| vectors[v].components) {
             *have.entry(*tree).or_default() += 1;
         }

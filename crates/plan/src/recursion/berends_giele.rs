@@ -13,9 +13,9 @@
 
 use super::basis;
 use super::columns::{Columns, is_zero};
-use super::diagrams::{Branch, Children, DiagramLine, Forest, LineKind, Tree, TreeId};
+use super::diagrams::{Branch, Children, DiagramLine, Forest, LineKind, Tree, TreeIndex};
 use crate::passes::Pass;
-use mebridge_process::{LinearMap, Source};
+use mebridge_process::{LinearMap, TermSource};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -28,7 +28,7 @@ pub struct Current {
     pub line: DiagramLine,
     /// The trees with their coefficients, in ascending order; that of the simplest one is 1 (see
     /// [`Forest::simplicity`]).
-    pub trees: Vec<(TreeId, Complex64)>,
+    pub trees: Vec<(TreeIndex, Complex64)>,
     /// How the sum is computed.
     pub make: Make,
 }
@@ -201,7 +201,7 @@ impl BerendsGiele {
 
 /// Single legs that meet all others in the tree's last vertex: in a colour-ordered current those
 /// at either end.
-fn ends(forest: &Forest, tree: TreeId) -> u64 {
+fn ends(forest: &Forest, tree: TreeIndex) -> u64 {
     match &forest.trees[tree as usize] {
         Tree::Vertex(branch) if branch.children.len() == 2 => {
             let legs = branch.children.iter();
@@ -220,8 +220,8 @@ fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
         for term in terms {
             let factor = Complex64::new(term.factor.0, term.factor.1);
             match term.source {
-                Source::Amplitude(a) => *sum.entry(a).or_default() += factor,
-                Source::Partial(p) => {
+                TermSource::Amplitude(a) => *sum.entry(a).or_default() += factor,
+                TermSource::Partial(p) => {
                     for &(a, c) in &partial[p as usize] {
                         *sum.entry(a).or_default() += factor * c;
                     }
@@ -240,8 +240,8 @@ fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
 }
 
 /// How a current follows from those below it.
-fn make(forest: &Forest, columns: &Columns, trees: &[(TreeId, Complex64)]) -> Option<Make> {
-    let branch = |&(tree, c): &(TreeId, Complex64)| match forest.trees[tree as usize] {
+fn make(forest: &Forest, columns: &Columns, trees: &[(TreeIndex, Complex64)]) -> Option<Make> {
+    let branch = |&(tree, c): &(TreeIndex, Complex64)| match forest.trees[tree as usize] {
         Tree::Vertex(branch) => Some((branch, c)),
         Tree::Leg(_) => None,
     };
@@ -295,7 +295,7 @@ fn product(columns: &Columns, branches: &[(Branch, Complex64)]) -> Option<Produc
     let mut scale = Complex64::new(1.0, 0.0);
     for position in 0..pivot.children.len() {
         let beside = |mut children: Children| {
-            children[position] = TreeId::MAX;
+            children[position] = TreeIndex::MAX;
             children
         };
         let column: Vec<_> = branches
@@ -337,7 +337,7 @@ fn product(columns: &Columns, branches: &[(Branch, Complex64)]) -> Option<Produc
 }
 
 /// The coefficient of a tree in a column.
-fn coefficient(column: &[(TreeId, Complex64)], tree: TreeId) -> Option<Complex64> {
+fn coefficient(column: &[(TreeIndex, Complex64)], tree: TreeIndex) -> Option<Complex64> {
     let at = column.binary_search_by_key(&tree, |(tree, _)| *tree).ok()?;
     Some(column[at].1)
 }

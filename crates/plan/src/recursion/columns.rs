@@ -5,7 +5,7 @@
 //! amplitude is gone through once, however many flows it contributes to; then one context after the
 //! other gives its columns, of which only those are kept that are new.
 
-use super::diagrams::{Branch, Forest, Tree, TreeId};
+use super::diagrams::{Branch, Forest, Tree, TreeIndex};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap as HashMap;
 pub type CurrentId = u32;
 
 /// A sum of trees over one line, in ascending order.
-pub type Column = Vec<(TreeId, Complex64)>;
+pub type Column = Vec<(TreeIndex, Complex64)>;
 
 /// A colour flow as a sum of amplitudes, in ascending order.
 pub type Flow = Vec<(u32, Complex64)>;
@@ -35,7 +35,7 @@ pub struct Columns<'a> {
 }
 
 /// Trees with their rounded coefficients.
-type Key = Vec<(TreeId, i64, i64)>;
+type Key = Vec<(TreeIndex, i64, i64)>;
 
 /// Where a tree hangs, numbered in the order in which flows and their amplitudes come to it.
 type ContextId = u32;
@@ -44,7 +44,7 @@ type ContextId = u32;
 struct PlacedTree {
     context: ContextId,
     amplitude: u32,
-    tree: TreeId,
+    tree: TreeIndex,
     coefficient: Complex64,
 }
 
@@ -52,7 +52,7 @@ struct PlacedTree {
 struct Entry {
     flow: u32,
     line: u32,
-    tree: TreeId,
+    tree: TreeIndex,
     coefficient: Complex64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds a column unless it is known (or empty); says whether it was new.
-    fn add(&mut self, column: &[(TreeId, Complex64)], key: &mut Key) -> bool {
+    fn add(&mut self, column: &[(TreeIndex, Complex64)], key: &mut Key) -> bool {
         let Some(scale) = self.key(column, key) else {
             return false;
         };
@@ -143,10 +143,10 @@ impl<'a> Columns<'a> {
     }
 
     /// Makes the key of a column; gives the coefficient of its simplest tree.
-    fn key(&self, column: &[(TreeId, Complex64)], key: &mut Key) -> Option<Complex64> {
+    fn key(&self, column: &[(TreeIndex, Complex64)], key: &mut Key) -> Option<Complex64> {
         // A power of two: fractions that occur then don't lie between two numbers.
         let rounded = |x: f64| (x * (1u64 << 30) as f64).round() as i64;
-        let simplicity = |tree: TreeId| (self.simplicity[tree as usize], tree);
+        let simplicity = |tree: TreeIndex| (self.simplicity[tree as usize], tree);
         let scale = column.iter().min_by_key(|(tree, _)| simplicity(*tree))?.1;
         key.clear();
         key.extend(column.iter().map(|&(tree, c)| {
@@ -157,7 +157,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The current that a column is, up to a factor.
-    pub fn current(&self, column: &[(TreeId, Complex64)]) -> Option<CurrentId> {
+    pub fn current(&self, column: &[(TreeIndex, Complex64)]) -> Option<CurrentId> {
         let mut key = Key::with_capacity(column.len());
         self.key(column, &mut key)?;
         self.ids.get(&key).copied()
@@ -243,7 +243,7 @@ impl Hanging<'_> {
                 continue;
             };
             let mut rest = branch;
-            rest.children[position] = TreeId::MAX;
+            rest.children[position] = TreeIndex::MAX;
             let next = self.contexts.len() as ContextId + 1;
             let key = (context, rest, position as u8);
             let context = *self.contexts.entry(key).or_insert(next);

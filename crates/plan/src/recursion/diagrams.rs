@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::ops::{Deref, DerefMut};
 
 /// Index of a tree in [`Forest::trees`].
-pub type TreeId = u32;
+pub type TreeIndex = u32;
 
 /// What flows along a line. Two lines over the same legs whose kind, mass and width agree can be
 /// added.
@@ -151,19 +151,19 @@ pub struct Branch {
 /// Two or three trees, in place: there are many branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Children {
-    trees: [TreeId; 3],
+    trees: [TreeIndex; 3],
     count: u8,
 }
 
 impl Children {
-    fn push(&mut self, tree: TreeId) {
+    fn push(&mut self, tree: TreeIndex) {
         self.trees[usize::from(self.count)] = tree;
         self.count += 1;
     }
 }
 
-impl FromIterator<TreeId> for Children {
-    fn from_iter<I: IntoIterator<Item = TreeId>>(trees: I) -> Children {
+impl FromIterator<TreeIndex> for Children {
+    fn from_iter<I: IntoIterator<Item = TreeIndex>>(trees: I) -> Children {
         let mut children = Children::default();
         trees.into_iter().for_each(|tree| children.push(tree));
         children
@@ -171,15 +171,15 @@ impl FromIterator<TreeId> for Children {
 }
 
 impl Deref for Children {
-    type Target = [TreeId];
+    type Target = [TreeIndex];
 
-    fn deref(&self) -> &[TreeId] {
+    fn deref(&self) -> &[TreeIndex] {
         &self.trees[..usize::from(self.count)]
     }
 }
 
 impl DerefMut for Children {
-    fn deref_mut(&mut self) -> &mut [TreeId] {
+    fn deref_mut(&mut self) -> &mut [TreeIndex] {
         &mut self.trees[..usize::from(self.count)]
     }
 }
@@ -201,7 +201,7 @@ pub struct Forest {
     pub root: u32,
     /// The vertices of each amplitude.
     diagrams: Vec<Vec<Node>>,
-    ids: HashMap<Tree, TreeId>,
+    ids: HashMap<Tree, TreeIndex>,
     interaction_ids: HashMap<InteractionKey, u32>,
 }
 
@@ -362,7 +362,7 @@ impl Forest {
         for &leg in order {
             let trees = self.trees_at(process, nodes, nodes[node].ends[leg as usize]);
             let append = |&(children, c): &(Children, f64)| {
-                let append = |&(tree, s): &(TreeId, f64)| {
+                let append = |&(tree, s): &(TreeIndex, f64)| {
                     let mut children = children;
                     children.push(tree);
                     (children, c * s)
@@ -403,7 +403,7 @@ impl Forest {
     }
 
     /// What hangs at an end of a vertex, as a sum of trees.
-    fn trees_at(&mut self, process: &Process, nodes: &[Node], end: End) -> Combination<TreeId> {
+    fn trees_at(&mut self, process: &Process, nodes: &[Node], end: End) -> Combination<TreeIndex> {
         match end {
             End::Open => unreachable!("every end of a whole diagram leads somewhere"),
             End::Leg(w) => {
@@ -486,11 +486,11 @@ impl Forest {
         all
     }
 
-    fn insert(&mut self, tree: Tree, line: DiagramLine) -> TreeId {
+    fn insert(&mut self, tree: Tree, line: DiagramLine) -> TreeIndex {
         if let Some(&id) = self.ids.get(&tree) {
             return id;
         }
-        let id = self.trees.len() as TreeId;
+        let id = self.trees.len() as TreeIndex;
         self.trees.push(tree);
         self.lines.push(line);
         self.ids.insert(tree, id);

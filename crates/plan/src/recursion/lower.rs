@@ -8,7 +8,7 @@ use crate::passes::Pass;
 use crate::sums::Sums;
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_ops::{Address, Batch};
-use mebridge_process::{CouplingRef, LinearMap, Quantity, Source, Term};
+use mebridge_process::{CouplingRef, LinearMap, Quantity, Term, TermSource};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
@@ -182,7 +182,7 @@ impl Roots {
             }
             let terms = sum.into_iter().filter(|(_, c)| c.norm() > 1e-12);
             let term = |(at, c): (u32, Complex64)| Term {
-                source: Source::Amplitude(at),
+                source: TermSource::Amplitude(at),
                 factor: (whole(c.re), whole(c.im)),
             };
             roots.jamp.outputs.push(terms.map(term).collect());

@@ -23,7 +23,7 @@ use diagrams::Forest;
 use mebridge_ops::recognize::{Recognized, recognize};
 use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
-use squares::Squares;
+use squares::Amp2Cuts;
 
 /// A recursive plan without tiles, as GPUs take it, if the process has one.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
@@ -103,7 +103,7 @@ fn make(
     let nodes = lower::lower(&mut compiler, &forest, &recursion)?;
     if each {
         compiler.squared_amplitudes(listed).ok()?;
-    } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
+    } else if let Some(squares) = Amp2Cuts::find(process, helicities, &mut forest) {
         squares.lower(&mut compiler, &forest, &recursion, &nodes)?;
     }
     let mut plan = compiler.into_plan();

@@ -17,7 +17,7 @@
 //! on either side. Where a helicity has no reverse, or is its own, the list of diagrams serves.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
-use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
+use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
 use super::lower::{Example, NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
 use crate::ChannelPlan;
 use crate::compile::{Compiler, WavefunctionInstances, amp2_index};
@@ -34,18 +34,18 @@ pub struct Cut {
     /// What is not propagated.
     pub bare: Branch,
     /// The other side.
-    pub tree: TreeId,
+    pub tree: TreeIndex,
 }
 
 /// The AMP2 of a process, one cut for each.
-pub struct Squares {
+pub struct Amp2Cuts {
     cuts: Vec<Cut>,
 }
 
-impl Squares {
+impl Amp2Cuts {
     /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without
     /// four-vector vertices, or a helicity configuration has no reverse.
-    pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Squares> {
+    pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Amp2Cuts> {
         if !all_have_reverses(&process.helicities, helicities) {
             return None;
         }
@@ -79,7 +79,7 @@ impl Squares {
             *used.entry(&best.bare).or_default() += 1;
             cuts.push(best.clone());
         }
-        Some(Squares { cuts })
+        Some(Amp2Cuts { cuts })
     }
 
     /// Adds the operations to the compiler's plan. `nodes` are the lines of the currents.
@@ -111,7 +111,7 @@ impl Squares {
             }
         }
         let mut plan: Vec<Batch> = Vec::new();
-        let mut below: BTreeMap<TreeId, Address> = BTreeMap::new();
+        let mut below: BTreeMap<TreeIndex, Address> = BTreeMap::new();
         let mut above: BTreeMap<&Branch, (Address, Opcode)> = BTreeMap::new();
         for cut in &self.cuts {
             for &child in cut.bare.children.iter().chain([&cut.tree]) {
@@ -186,7 +186,7 @@ impl Squares {
 }
 
 /// How the matrix of a side is made, by what flows along the line that is cut.
-fn density(forest: &Forest, tree: TreeId) -> Opcode {
+fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
     match forest.lines[tree as usize].kind {
         LineKind::Vector => Opcode::DensityVector,
         LineKind::In | LineKind::Out => Opcode::DensitySpinor,
@@ -225,23 +225,23 @@ fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32]) -> bool {
 struct Lowering<'a> {
     forest: &'a Forest,
     /// The compiler's line of each tree.
-    lines: HashMap<TreeId, u32>,
+    lines: HashMap<TreeIndex, u32>,
     /// Trees of which all helicities are needed, as others grow from them.
-    whole: HashSet<TreeId>,
+    whole: HashSet<TreeIndex>,
     /// By number of legs.
     batches: BTreeMap<(u32, Opcode), Vec<Address>>,
 }
 
 impl Lowering<'_> {
     /// Notes that all helicities of a tree are needed.
-    fn needs_whole(&mut self, tree: TreeId) {
+    fn needs_whole(&mut self, tree: TreeIndex) {
         if self.whole.insert(tree) {
             self.needs_whole_children(tree);
         }
     }
 
     /// The same of the trees that a tree grows from.
-    fn needs_whole_children(&mut self, tree: TreeId) {
+    fn needs_whole_children(&mut self, tree: TreeIndex) {
         if let Tree::Vertex(branch) = self.forest.trees[tree as usize] {
             for &child in branch.children.iter() {
                 self.needs_whole(child);
@@ -250,7 +250,7 @@ impl Lowering<'_> {
     }
 
     /// Sees to it that a tree has a line.
-    fn tree(&mut self, compiler: &mut Compiler, tree: TreeId) -> Option<()> {
+    fn tree(&mut self, compiler: &mut Compiler, tree: TreeIndex) -> Option<()> {
         if self.lines.contains_key(&tree) {
             return Some(());
         }

@@ -1,8 +1,8 @@
-//! `Source/DHELAS`: a subroutine for each Lorentz structure, with arguments as ALOHA (arXiv:1108.2041) has them: the
+//! `SourceText/DHELAS`: a subroutine for each Lorentz structure, with arguments as ALOHA (arXiv:1108.2041) has them: the
 //! wavefunctions, the couplings, mass and width of the line that is the result, and the result.
 
 use super::program::{Expression, Statements};
-use super::source::Source;
+use super::source::SourceText;
 use crate::lorentz::Routine;
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub fn subroutine(routine: &Routine) -> String {
     let input = |n: u32| names.input(routine, n);
     let known = HashMap::new();
     let statements = Statements::write(&routine.program, &routine.outputs, &known, &input);
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     f.comment("Written by mebridge.");
     f.raw("C");
     let mut arguments = names.wavefunctions.clone();

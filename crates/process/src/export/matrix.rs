@@ -1,9 +1,9 @@
 //! `matrix1.f`.
 
-use super::source::{Source, factor, number};
+use super::source::{SourceText, factor, number};
 use crate::color::ColorMatrix;
 use crate::{
-    CouplingRef, Diagrams, ExternalKind, LinearMap, Process, Quantity, Source as From, Term,
+    CouplingRef, Diagrams, ExternalKind, LinearMap, Process, Quantity, Term, TermSource as From,
     Vertex, Wavefunction,
 };
 
@@ -43,7 +43,7 @@ pub fn matrix(process: &Process, diagrams: &Diagrams, per_event: &dyn Fn(&str) -
 
 fn helicities(process: &Process) -> String {
     let legs = process.legs.len();
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     for (row, helicities) in (1..).zip(&process.helicities) {
         let values: Vec<String> = helicities.iter().map(|h| format!("{h:2}")).collect();
         let values = values.join(",");
@@ -54,7 +54,7 @@ fn helicities(process: &Process) -> String {
 
 /// The triangle of the colour matrix, what is off the diagonal twice.
 fn colors(color: &ColorMatrix) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     let flows = color.flows as usize;
     let places = (0..flows).flat_map(|i| (i..flows).map(move |j| i == j));
     let entries = color.upper.iter().zip(places);
@@ -86,7 +86,7 @@ fn calls(process: &Process, amplitudes: &[Vertex], per_event: &dyn Fn(&str) -> b
         arguments.push(result);
         format!("CALL {}({})", routine.name, arguments.join(","))
     };
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     for (n, wavefunction) in (1..).zip(&process.wavefunctions) {
         match wavefunction {
             Wavefunction::External(e) => {
@@ -121,7 +121,7 @@ fn jamps(jamp: &LinearMap) -> String {
         });
         terms.collect()
     };
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     for (n, sum) in (1..).zip(&jamp.partial) {
         f.sum(&format!("TMP_JAMP({n})"), &terms(sum));
     }
@@ -132,7 +132,7 @@ fn jamps(jamp: &LinearMap) -> String {
 }
 
 fn squares(process: &Process) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     for amp2 in &process.channels.amp2 {
         for set in &amp2.squares {
             let terms: Vec<String> = set.iter().map(|a| format!("AMP({})", a + 1)).collect();

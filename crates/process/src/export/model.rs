@@ -1,8 +1,8 @@
-//! `Source/MODEL` and the cards.
+//! `SourceText/MODEL` and the cards.
 
 use super::program::{Expression, Statements};
 use super::shared::Shared;
-use super::source::{Source, number};
+use super::source::{SourceText, number};
 use crate::arith::{Op, ValueId};
 use crate::model::{CardParameter, Model};
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +14,7 @@ const ALPHA_S: (&str, [i32; 1]) = ("sminputs", [3]);
 /// A file's name and its text.
 pub type File = (&'static str, String);
 
-/// The files of `Source/MODEL`.
+/// The files of `SourceText/MODEL`.
 pub fn files(shared: &Shared) -> Vec<File> {
     let formulas = Formulas::of(shared);
     vec![
@@ -65,7 +65,7 @@ pub fn cards(model: &Model, name: &str) -> Result<Vec<File>, String> {
 
 /// SETPARA.
 fn rw_para(model: &Model) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     f.comment("Written by mebridge. SETPARA: reads the card, then computes what follows.");
     f.raw("C");
     for line in [
@@ -161,7 +161,7 @@ impl<'a> Formulas<'a> {
     /// COMMON blocks with the strong coupling, masses, widths and couplings.
     fn coupl(&self) -> String {
         let model = &self.shared.model;
-        let mut f = Source::default();
+        let mut f = SourceText::default();
         f.comment("Written by mebridge. The strong coupling, masses, widths and couplings.");
         f.comment("vector.inc comes before this file: it defines VECSIZE_MEMMAX.");
         f.line("DOUBLE PRECISION G");
@@ -180,7 +180,7 @@ impl<'a> Formulas<'a> {
 
     /// COMMON blocks with everything else.
     fn input(&self) -> String {
-        let mut f = Source::default();
+        let mut f = SourceText::default();
         f.comment("Written by mebridge. Parameters that are neither masses nor widths.");
         let model = &self.shared.model;
         let is_mass = |name: &str| model.parameters.iter().any(|p| p.name == name);
@@ -199,7 +199,7 @@ impl<'a> Formulas<'a> {
     /// COUP, UPDATE_AS_PARAM and UPDATE_AS_PARAM2.
     fn couplings(&self) -> String {
         let model = &self.shared.model;
-        let mut f = Source::default();
+        let mut f = SourceText::default();
         f.comment(
             "Written by mebridge. COUP: what follows from the card. To be called once, by SETPARA.",
         );
@@ -266,7 +266,7 @@ impl<'a> Formulas<'a> {
 }
 
 /// A subroutine as far as its first statement.
-fn head(f: &mut Source, name: &str, argument: &str, statements: &Statements) {
+fn head(f: &mut SourceText, name: &str, argument: &str, statements: &Statements) {
     f.line(&format!("SUBROUTINE {name}"));
     f.line("IMPLICIT NONE");
     if !argument.is_empty() {
@@ -282,7 +282,7 @@ fn head(f: &mut Source, name: &str, argument: &str, statements: &Statements) {
 }
 
 /// A COMMON block with the declarations of its names, unless there are none.
-fn common(f: &mut Source, kind: &str, block: &str, declared: &[String], names: &[String]) {
+fn common(f: &mut SourceText, kind: &str, block: &str, declared: &[String], names: &[String]) {
     if !names.is_empty() {
         f.raw("");
         f.list(kind, declared);

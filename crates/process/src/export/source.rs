@@ -9,9 +9,9 @@ const TERMS: usize = 24;
 
 /// A file that grows.
 #[derive(Default)]
-pub struct Source(pub String);
+pub struct SourceText(pub String);
 
-impl Source {
+impl SourceText {
     /// A line as it is.
     pub fn raw(&mut self, line: &str) {
         self.0.push_str(line);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn long_statements_are_broken() {
-        let mut source = Source::default();
+        let mut source = SourceText::default();
         let terms: Vec<String> = (1..40).map(|n| format!("-2D-1*AMP({n})")).collect();
         source.sum("JAMP(1,1)", &terms);
         source.line(

@@ -1,6 +1,6 @@
 //! The files beside `matrix1.f`: tables and sizes.
 
-use super::source::Source;
+use super::source::SourceText;
 use crate::{Leg, Process};
 
 /// A file's name and its text.
@@ -14,7 +14,7 @@ pub fn files(process: &Process, name: &str) -> Vec<File> {
     let configs = channels.config_diagram.len();
     let amps = channels.amp2.iter().map(|a| a.diagram).max().unwrap_or(0);
     let sizes = |sizes: &[(&str, usize)]| {
-        let mut f = Source::default();
+        let mut f = SourceText::default();
         for (name, value) in sizes {
             f.line(&format!("INTEGER {name}"));
             f.line(&format!("PARAMETER ({name}={value})"));
@@ -53,7 +53,7 @@ pub fn files(process: &Process, name: &str) -> Vec<File> {
 }
 
 fn masses(process: &Process) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     for (n, leg) in (1..).zip(&process.legs) {
         let mass = match leg.mass.0 {
             Some(mass) => &process.model.parameters[mass as usize].name,
@@ -65,7 +65,7 @@ fn masses(process: &Process) -> String {
 }
 
 fn leshouche(process: &Process) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     let legs = process.legs.len();
     let list = |values: &mut dyn Iterator<Item = i32>| {
         let values: Vec<String> = values.map(|v| v.to_string()).collect();
@@ -91,7 +91,7 @@ fn leshouche(process: &Process) -> String {
 }
 
 fn configurations(process: &Process) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     for (config, diagram) in (1..).zip(&process.channels.config_diagram) {
         f.line(&format!("DATA (CONFSUB(I,{config}),I=1,1)/{diagram}/"));
     }
@@ -99,7 +99,7 @@ fn configurations(process: &Process) -> String {
 }
 
 fn allowed(process: &Process) -> String {
-    let mut f = Source::default();
+    let mut f = SourceText::default();
     let rows = &process.channels.color_allowed;
     let flows = process.color_flows();
     f.line(&format!("LOGICAL ICOLAMP({flows},{},1)", rows.len()));

@@ -28,9 +28,9 @@ impl Replacement {
     /// Begins a file in the place of what is at the path.
     pub fn begin(path: &Path, executable: bool) -> Result<Replacement> {
         let former = match look(path)? {
-            Found::Other(file) => return Ok(Replacement { file, names: None }),
-            Found::Nothing => None,
-            Found::File(former) => Some(former),
+            Existing::Other(file) => return Ok(Replacement { file, names: None }),
+            Existing::Nothing => None,
+            Existing::File(former) => Some(former),
         };
         let path = match &former {
             Some(_) => path.canonicalize()?,
@@ -82,7 +82,7 @@ impl Seek for Replacement {
 }
 
 /// What is at a path.
-enum Found {
+enum Existing {
     Nothing,
     /// A file that can be replaced.
     File(Metadata),
@@ -90,7 +90,7 @@ enum Found {
     Other(File),
 }
 
-fn look(path: &Path) -> Result<Found> {
+fn look(path: &Path) -> Result<Existing> {
     // As the system says it to who opens `name/` for writing.
     let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     match fs::metadata(path) {
@@ -100,15 +100,15 @@ fn look(path: &Path) -> Result<Found> {
             "this is a symbolic link that leads nowhere; remove it, or make what it leads to",
         )),
         Err(_) if slash || path.file_name().is_none() => Err(ErrorKind::IsADirectory.into()),
-        Err(_) => Ok(Found::Nothing),
+        Err(_) => Ok(Existing::Nothing),
         Ok(seen) if seen.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(seen) => {
             let mut options = OpenOptions::new();
             // Whoever may not write to a file does not replace it either. What an open file holds already stays.
             let file = options.append(true).open(path)?;
             match seen.is_file() && !is_open_file(path) {
-                true => Ok(Found::File(seen)),
-                false => Ok(Found::Other(file)),
+                true => Ok(Existing::File(seen)),
+                false => Ok(Existing::Other(file)),
             }
         }
     }

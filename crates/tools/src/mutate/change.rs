@@ -1,6 +1,6 @@
 //! One change of one token, or of one statement.
 
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Token, TokenKind, tokens};
 use mebridge_command::oracle::statements;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -107,7 +107,11 @@ impl Original {
         let (what, new) = match random.random_range(0..7) {
             0 => ("delete", String::new()),
             1 => {
-                let between = if token.kind == Kind::Name { " " } else { "" };
+                let between = if token.kind == TokenKind::Name {
+                    " "
+                } else {
+                    ""
+                };
                 ("duplicate", format!("{0}{between}{0}", token.text))
             }
             2 => return self.swap(at),
@@ -160,11 +164,11 @@ impl Original {
 /// A digit, a sign, an operator, a letter.
 fn alter(token: &Token, random: &mut impl Rng) -> Option<(&'static str, String)> {
     match token.kind {
-        Kind::Number if random.random_bool(0.3) => Some(match token.text.strip_prefix('-') {
+        TokenKind::Number if random.random_bool(0.3) => Some(match token.text.strip_prefix('-') {
             Some(positive) => ("sign", positive.to_owned()),
             None => ("sign", format!("-{}", token.text)),
         }),
-        Kind::Number => {
+        TokenKind::Number => {
             let digits: Vec<usize> = token
                 .text
                 .bytes()
@@ -178,20 +182,20 @@ fn alter(token: &Token, random: &mut impl Rng) -> Option<(&'static str, String)>
             text.replace_range(at..=at, &digit);
             Some(("digit", text))
         }
-        Kind::Operator => {
+        TokenKind::Operator => {
             let others = [
                 "+", "-", "*", "/", "**", ",", "=", "", ".EQ.", ".NE.", ".GT.", ":",
             ];
             Some(("operator", (*others.choose(random)?).to_owned()))
         }
-        Kind::Parenthesis => Some((
+        TokenKind::Parenthesis => Some((
             "parenthesis",
             match token.text.as_str() {
                 "(" => ")".to_owned(),
                 _ => "(".to_owned(),
             },
         )),
-        Kind::Name => {
+        TokenKind::Name => {
             let mut text = token.text.clone();
             match random.random_range(0..3) {
                 0 => drop(text.pop()),
@@ -200,7 +204,7 @@ fn alter(token: &Token, random: &mut impl Rng) -> Option<(&'static str, String)>
             }
             Some(("letter", text))
         }
-        Kind::Keyword | Kind::Text => None,
+        TokenKind::Keyword | TokenKind::Text => None,
     }
 }
 

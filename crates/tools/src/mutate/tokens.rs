@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TokenKind {
     Number,
     Name,
     Keyword,
@@ -17,7 +17,7 @@ pub enum Kind {
 /// One token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Its line, from 0.
     pub line: usize,
     /// Where it is in the line.
@@ -107,33 +107,37 @@ fn add(line: &str, number: usize, range: Range<usize>, card: bool, tokens: &mut 
 }
 
 /// The first word of a line of a card.
-fn word(rest: &str) -> (usize, Kind) {
+fn word(rest: &str) -> (usize, TokenKind) {
     let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
     let word = &rest[..length];
     let number = word.replace(['d', 'D'], "e").parse::<f64>().is_ok();
     let kind = match number {
-        true => Kind::Number,
-        false if KEYWORDS.contains(&word.to_ascii_uppercase().as_str()) => Kind::Keyword,
-        false => Kind::Name,
+        true => TokenKind::Number,
+        false if KEYWORDS.contains(&word.to_ascii_uppercase().as_str()) => TokenKind::Keyword,
+        false => TokenKind::Name,
     };
     (length, kind)
 }
 
 /// The first token of Fortran.
-fn fortran(rest: &str) -> (usize, Kind) {
+fn fortran(rest: &str) -> (usize, TokenKind) {
     let bytes = rest.as_bytes();
     let run = |from: usize, f: fn(&u8) -> bool| bytes[from..].iter().take_while(|b| f(b)).count();
     let digits = |from: usize| run(from, u8::is_ascii_digit);
     match bytes[0] {
-        b'(' | b')' => (1, Kind::Parenthesis),
+        b'(' | b')' => (1, TokenKind::Parenthesis),
         quote @ (b'\'' | b'"') => {
             let end = bytes[1..].iter().position(|b| *b == quote);
-            (end.map_or(rest.len(), |end| end + 2), Kind::Text)
+            (end.map_or(rest.len(), |end| end + 2), TokenKind::Text)
         }
         b'A'..=b'Z' | b'a'..=b'z' => {
             let length = run(0, |b| b.is_ascii_alphanumeric() || *b == b'_');
             let keyword = KEYWORDS.contains(&rest[..length].to_ascii_uppercase().as_str());
-            let kind = if keyword { Kind::Keyword } else { Kind::Name };
+            let kind = if keyword {
+                TokenKind::Keyword
+            } else {
+                TokenKind::Name
+            };
             (length, kind)
         }
         b'0'..=b'9' | b'.' => {
@@ -141,8 +145,8 @@ fn fortran(rest: &str) -> (usize, Kind) {
             if bytes[0] == b'.' && bytes.get(1).is_some_and(u8::is_ascii_alphabetic) {
                 let letters = run(1, u8::is_ascii_alphabetic);
                 return match bytes.get(letters + 1) {
-                    Some(b'.') => (letters + 2, Kind::Operator),
-                    _ => (1, Kind::Operator),
+                    Some(b'.') => (letters + 2, TokenKind::Operator),
+                    _ => (1, TokenKind::Operator),
                 };
             }
             let mut length = digits(0);
@@ -153,7 +157,7 @@ fn fortran(rest: &str) -> (usize, Kind) {
                 length += 1 + digits(length + 1);
             }
             if length == 0 {
-                return (1, Kind::Operator);
+                return (1, TokenKind::Operator);
             }
             if matches!(bytes.get(length), Some(b'D' | b'd' | b'E' | b'e')) {
                 let sign = usize::from(matches!(bytes.get(length + 1), Some(b'+' | b'-')));
@@ -162,10 +166,10 @@ fn fortran(rest: &str) -> (usize, Kind) {
                     length += 1 + sign + exponent;
                 }
             }
-            (length, Kind::Number)
+            (length, TokenKind::Number)
         }
-        b'*' if bytes.get(1) == Some(&b'*') => (2, Kind::Operator),
-        _ => (1, Kind::Operator),
+        b'*' if bytes.get(1) == Some(&b'*') => (2, TokenKind::Operator),
+        _ => (1, TokenKind::Operator),
     }
 }
 
@@ -173,14 +177,14 @@ fn fortran(rest: &str) -> (usize, Kind) {
 mod tests {
     use super::*;
 
-    fn texts(line: &str, card: bool) -> Vec<(String, Kind)> {
+    fn texts(line: &str, card: bool) -> Vec<(String, TokenKind)> {
         let tokens = tokens(line, card);
         tokens.into_iter().map(|t| (t.text, t.kind)).collect()
     }
 
     #[test]
     fn fortran_is_cut_into_tokens() {
-        use Kind::{Keyword, Name, Number, Operator, Parenthesis};
+        use TokenKind::{Keyword, Name, Number, Operator, Parenthesis};
         let found = texts("      IF(A(2).EQ.-1.5D+00**2) CALL X_1 ! no", false);
         let expected = [
             ("IF", Keyword),
@@ -208,7 +212,7 @@ mod tests {
     #[test]
     fn cards_are_cut_into_words() {
         let found = texts("  6 -1.73e+02 # MT", true);
-        assert_eq!(found[1], ("-1.73e+02".to_owned(), Kind::Number));
-        assert_eq!(texts("Block mass", true)[0].1, Kind::Keyword);
+        assert_eq!(found[1], ("-1.73e+02".to_owned(), TokenKind::Number));
+        assert_eq!(texts("Block mass", true)[0].1, TokenKind::Keyword);
     }
 }

@@ -1,7 +1,7 @@
 //! The symbols of cuBLAS.
 
 use super::driver::{CUdeviceptr, CUstream};
-use super::library::{self, Found};
+use super::library::{self, FoundLibrary};
 use mebridge_support::error::Result;
 use std::ffi::{c_int, c_longlong, c_void};
 use std::sync::Mutex;
@@ -53,7 +53,7 @@ pub struct Symbols {
     pub single: Multiply,
     pub double: Multiply,
     /// Where they lie.
-    _library: Found,
+    _library: FoundLibrary,
 }
 
 impl Symbols {

@@ -35,7 +35,7 @@ pub fn load(
     name: &str,
     package: &str,
     driver: Option<u32>,
-) -> Result<Found> {
+) -> Result<FoundLibrary> {
     let places = places();
     let groups = files(name, driver);
     for files in &groups {
@@ -49,7 +49,7 @@ pub fn load(
                 load_neighbours(place, file);
                 // SAFETY: a library of NVIDIA's, whose initialisation has no conditions.
                 if let Ok(file) = unsafe { Library::new(&path) } {
-                    return Ok(Found {
+                    return Ok(FoundLibrary {
                         library,
                         package: package.to_string(),
                         path,
@@ -113,7 +113,7 @@ fn load_neighbours(place: &Path, file: &str) {
 }
 
 /// A loaded library.
-pub struct Found {
+pub struct FoundLibrary {
     library: &'static str,
     package: String,
     /// Which file it is; without a folder where the system's loader found it.
@@ -121,7 +121,7 @@ pub struct Found {
     file: Library,
 }
 
-impl Found {
+impl FoundLibrary {
     /// A function by its name.
     ///
     /// # Safety

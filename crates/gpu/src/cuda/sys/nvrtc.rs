@@ -1,6 +1,6 @@
 //! The symbols of NVRTC.
 
-use super::library::{self, Found};
+use super::library::{self, FoundLibrary};
 use mebridge_support::error::Result;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ pub struct Symbols {
     pub ptx: (Size, Bytes),
     pub log: (Size, Bytes),
     /// Where they lie.
-    pub library: Found,
+    pub library: FoundLibrary,
 }
 
 impl Symbols {

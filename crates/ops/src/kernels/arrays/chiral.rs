@@ -1,14 +1,14 @@
 //! Operations on spinors of one chirality ([`Spinors`]).
 
 use super::super::ffv::{propagate_first, propagate_second};
-use super::At;
+use super::ArrayContext;
 use crate::arrays::{
     ArrayOp, CHIRAL, ChiralContract, ChiralLine, MasslessPropagator, Spinors, Unrolled,
 };
 use mebridge_simd::{Cx, Simd};
 
 /// All methods: the operation holds, see [`super::Arrays`].
-impl<V: Simd> At<'_, V> {
+impl<V: Simd> ArrayContext<'_, V> {
     #[inline(always)]
     pub(super) unsafe fn chiral_line<const IN: bool>(&self, op: &ArrayOp, line: &ChiralLine) {
         // SAFETY: the operation holds.

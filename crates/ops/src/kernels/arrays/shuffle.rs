@@ -3,7 +3,7 @@
 //! What a JAMP gets is added up in registers. The products of four elements are computed at a time, and share their second
 //! vector where elements come in fours; two elements at a time are shuffled, and share the reading of the tables.
 
-use super::At;
+use super::ArrayContext;
 use crate::arrays::{ELEMENT, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp};
 use crate::kernels::Memory;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
@@ -15,8 +15,8 @@ const PRODUCTS_AHEAD: usize = 3;
 /// Results ahead of which what they are added to is asked for.
 const RESULTS_AHEAD: usize = 12;
 
-/// Shuffles for some elements.
-pub struct Shuffles<'a, T: Real> {
+/// ShufflesTask for some elements.
+pub struct ShufflesTask<'a, T: Real> {
     /// The numbers and the results, one after the other.
     pub ops: &'a [ShuffleOp],
     /// What they name.
@@ -35,7 +35,7 @@ pub struct Shuffles<'a, T: Real> {
 
 /// `run`: [`Pools::holds_shuffle`] for all elements, the shifts, the memory at `base` and what is at `to`; at most
 /// [`SHUFFLE_TILE`] elements from a multiple of it on.
-impl<T: Real> Task<T> for Shuffles<'_, T> {
+impl<T: Real> Task<T> for ShufflesTask<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -63,12 +63,12 @@ impl<T: Real> Task<T> for Shuffles<'_, T> {
 }
 
 /// All methods: the caller's promise.
-impl<T: Real> Shuffles<'_, T> {
+impl<T: Real> ShufflesTask<'_, T> {
     /// The numbers of all elements.
     #[inline(always)]
     unsafe fn products<V: Simd<Scalar = T>>(&self, op: &ShuffleOp) {
         let m = Memory::<V>::new(self.base);
-        let at = At {
+        let at = ArrayContext {
             pools: self.pools,
             shifts: self.shifts,
             m,

@@ -5,7 +5,7 @@
 //! before the vectors.
 
 use super::super::{add, dot, dot_momentum, sub};
-use super::{At, Four, in_components, scaled};
+use super::{ArrayContext, Four, in_components, scaled};
 use crate::arrays::{ArrayOp, ELEMENT, Mirror, Operand, Products, Ratio, Triple, Vector};
 use crate::opcode::{COMPLEX, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd, Task};
@@ -14,7 +14,7 @@ use mebridge_simd::{Cx, Real, Simd, Task};
 const PER_NUMBER: u32 = ELEMENT / COMPLEX;
 
 /// All methods: the operation holds, see [`super::Arrays`].
-impl<V: Simd> At<'_, V> {
+impl<V: Simd> ArrayContext<'_, V> {
     /// Triples with all of their terms.
     #[inline(always)]
     pub(super) unsafe fn vectors(&self, op: &ArrayOp, vector: &Vector) {

@@ -90,7 +90,7 @@ impl Sizes {
 }
 
 /// A chunk with clocks.
-struct Trial {
+struct TimedChunk {
     sort: Sort,
     events: usize,
     sizes: Sizes,
@@ -102,7 +102,7 @@ struct Trial {
 pub(super) struct Tuning {
     kernels: HashMap<Sort, Vec<Kernel>>,
     /// The chunks of this call that have clocks.
-    trials: Vec<Trial>,
+    trials: Vec<TimedChunk>,
     /// Whether candidates have been given to launches whose times are not known.
     pending: bool,
 }
@@ -131,7 +131,7 @@ impl Tuning {
         stream: &Stream,
     ) -> Result<()> {
         if !sizes.clocks.borrow().is_empty() {
-            self.trials.push(Trial {
+            self.trials.push(TimedChunk {
                 sort,
                 events,
                 sizes,

@@ -5,7 +5,7 @@
 
 use super::dependencies;
 use super::expression::{Cursor, Expr};
-use super::source::Source;
+use super::source::SourceFile;
 use super::statement::{self, Statement, Type, type_prefix};
 use mebridge_support::error::{Error, Result};
 use once_cell::unsync::OnceCell;
@@ -20,13 +20,13 @@ const MAX_BLOCKS: usize = 50;
 
 /// A subroutine or function.
 #[derive(Debug)]
-pub struct Unit {
+pub struct ProgramUnit {
     pub name: String,
     /// Names of the dummy arguments.
     pub arguments: Vec<String>,
     /// Of a function: the name of its result, and its type if the header has it.
     pub result: Option<(String, Option<Type>)>,
-    pub source: Rc<Source>,
+    pub source: Rc<SourceFile>,
     /// Statement of the header.
     pub header: usize,
     /// Statement behind the last of the body.
@@ -61,7 +61,7 @@ pub enum NodeKind {
     DoOther(Vec<Node>),
 }
 
-impl Unit {
+impl ProgramUnit {
     /// The body as blocks.
     pub fn body(&self) -> Result<Rc<Vec<Node>>> {
         let read = || blocks(&self.source, self.header + 1, self.end).map(Rc::new);
@@ -79,9 +79,9 @@ impl Unit {
 }
 
 /// The units of a file.
-pub fn units_of(source: &Rc<Source>) -> Vec<Unit> {
+pub fn units_of(source: &Rc<SourceFile>) -> Vec<ProgramUnit> {
     let mut units = Vec::new();
-    let mut open: Option<Unit> = None;
+    let mut open: Option<ProgramUnit> = None;
     for i in 0..source.len() {
         let text = source.text(i);
         let ends = text == b"END"
@@ -94,7 +94,7 @@ pub fn units_of(source: &Rc<Source>) -> Vec<Unit> {
                 units.push(unit);
             }
         } else if open.is_none() {
-            open = header(text).map(|(name, arguments, result)| Unit {
+            open = header(text).map(|(name, arguments, result)| ProgramUnit {
                 name,
                 arguments,
                 result,
@@ -153,7 +153,7 @@ fn dummies(cursor: &mut Cursor) -> Option<Vec<String>> {
 }
 
 /// Reads statements into blocks.
-pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
+pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<Node>> {
     let mut stack: Vec<Open> = Vec::new();
     let mut nodes: Vec<Node> = Vec::new();
     for i in from..to {
@@ -336,9 +336,9 @@ fn loop_node(head: Statement, body: Vec<Node>) -> NodeKind {
 /// Units by name, and the files that they include.
 #[derive(Debug, Default)]
 pub struct Library {
-    units: HashMap<String, Rc<Unit>>,
+    units: HashMap<String, Rc<ProgramUnit>>,
     /// Units of a name that an earlier one has.
-    twice: HashMap<String, Rc<Unit>>,
+    twice: HashMap<String, Rc<ProgramUnit>>,
     included: RefCell<HashMap<PathBuf, Rc<Vec<Node>>>>,
     /// Subroutines without a source whose calls leave the answer alone, because somebody says so.
     pub harmless_calls: Vec<String>,
@@ -350,13 +350,13 @@ impl Library {
     /// Adds the units of every `*.f` file of a folder.
     pub fn add_folder(&mut self, folder: &Path) -> Result<()> {
         for file in dependencies::fortran(folder).map_err(Error::io(folder))? {
-            self.add_source(&Rc::new(Source::read(&file)?));
+            self.add_source(&Rc::new(SourceFile::read(&file)?));
         }
         Ok(())
     }
 
     /// Adds the units of one file.
-    pub fn add_source(&mut self, source: &Rc<Source>) {
+    pub fn add_source(&mut self, source: &Rc<SourceFile>) {
         for unit in units_of(source) {
             let name = unit.name.clone();
             let unit = Rc::new(unit);
@@ -373,7 +373,7 @@ impl Library {
 
     /// The unit of a name. That there is another one is an error only where it is asked for: a
     /// folder may hold what no program is made of.
-    pub fn unit(&self, name: &str) -> Result<Option<&Rc<Unit>>> {
+    pub fn unit(&self, name: &str) -> Result<Option<&Rc<ProgramUnit>>> {
         let Some(unit) = self.units.get(name) else {
             return Ok(None);
         };
@@ -420,7 +420,7 @@ impl Library {
         if let Some(nodes) = self.included.borrow().get(&path) {
             return Ok(Some((path.clone(), nodes.clone())));
         }
-        let source = Source::read(&path)?;
+        let source = SourceFile::read(&path)?;
         let nodes = Rc::new(blocks(&source, 0, source.len())?);
         self.included
             .borrow_mut()

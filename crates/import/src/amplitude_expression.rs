@@ -6,7 +6,7 @@
 //! coupling orders are split). Nothing else has a meaning in a matrix element, and anything else is an error.
 
 use super::expression::Parsed;
-use mebridge_process::Source;
+use mebridge_process::TermSource;
 use num_complex::Complex64;
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ const MAX_PRODUCTS: usize = 1 << 20;
 const ONE: Complex64 = Complex64::new(1.0, 0.0);
 
 /// Terms of a linear combination.
-pub type Terms = Vec<(Source, Complex64)>;
+pub type Terms = Vec<(TermSource, Complex64)>;
 
 /// What an expression of amplitudes can be.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Product {
 
 impl AmplitudeExpression {
     /// One amplitude or sum.
-    pub fn of(source: Source) -> AmplitudeExpression {
+    pub fn of(source: TermSource) -> AmplitudeExpression {
         AmplitudeExpression::Linear(vec![(source, ONE)])
     }
 
