@@ -3,7 +3,9 @@
 use crate::cache::key::Key;
 use crate::cache::{Cache, Kind};
 use crate::error::Result;
-use crate::import::{Look, Options, folder_name, fortran_of, import_with, read_bounded, record};
+use crate::import::{
+    DependencyRecord, Options, folder_name, fortran_of, import_with, read_bounded, record,
+};
 use crate::process::Process;
 use crate::process::file::FORMAT_VERSION;
 use mebridge_support::digest;
@@ -16,7 +18,7 @@ pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec
     let Some(key) = keeps.then(|| key(dir, options)).flatten() else {
         return import_with(dir, options);
     };
-    type Stored = (Vec<Look>, Vec<Process>);
+    type Stored = (Vec<DependencyRecord>, Vec<Process>);
     if let Some((looks, processes)) = cache.load::<Stored>(Kind::Process, &key)
         && looks.iter().all(|look| look.still_holds(dir))
         && processes.iter().all(|process| process.validate().is_ok())

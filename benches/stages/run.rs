@@ -2,7 +2,7 @@
 //! the caller made for it; the level is one that the CPU has.
 
 use mebridge::engine::color::ColorSum;
-use mebridge::engine::color::Sum;
+use mebridge::engine::color::ColorSumTask;
 use mebridge::ops::Batch;
 use mebridge::ops::kernels::{self, Direct, Table};
 use mebridge::process::ExternalKind;
@@ -103,7 +103,7 @@ pub fn color_sum<T: Real>(level: Level, base: *mut T, color: &ColorSum<T>, flows
     // SAFETY: see above.
     unsafe {
         let result = base.add(2 * flows * lanes);
-        let sum = Sum {
+        let sum = ColorSumTask {
             color,
             jamp: base,
             scratch: result.add(lanes),

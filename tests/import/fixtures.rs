@@ -418,7 +418,7 @@ impl Changed {
 
 /// MG5aMC 3.1, and the vectorised 3.3 and 3.4: SMATRIX<i> hands JAMP2 out, and who calls it chooses.
 #[test]
-fn jamp2_may_be_handed_out() {
+fn jamp2_may_be_passed_out() {
     let head = "SMATRIX1(P, RHEL, RCOL, CHANNEL, IVEC, ANS, IHEL,\n     $  ICOL)";
     let other = changed(
         "new/P1_qq_ff",

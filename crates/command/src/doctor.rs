@@ -1,8 +1,8 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
 use crate::link::{
-    Alone, Journal, Kind, Layout, MatrixElementSource, State, calls, card, changed, is_hooked,
-    matrix_element, other_settings, recycled,
+    Alone, CallerKind, Journal, Layout, MatrixElementSource, State, calls, card, changed,
+    is_hooked, matrix_element, other_settings, recycled,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
@@ -232,7 +232,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                 }
             }
         }
-        if is_linked && subprocess.kind == Kind::Plain {
+        if is_linked && subprocess.kind == CallerKind::Plain {
             let settings = other_settings(&layout, &subprocess)?;
             if !settings.is_empty() {
                 report.wrong(format!(
@@ -285,7 +285,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                 ));
             }
         }
-        if subprocess.kind == Kind::Plugin
+        if subprocess.kind == CallerKind::Plugin
             && is_linked
             && layout
                 .of_plugin(name, false)?

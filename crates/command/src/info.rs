@@ -20,7 +20,7 @@ use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
 use mebridge::simd::l2_bytes;
 use num_complex::Complex64;
-use origin::{Kind, Origin};
+use origin::{Origin, OutputKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -94,7 +94,7 @@ impl Options {
         let origin = path.is_dir().then(|| Origin::of(&path));
         let sources = source::all(process, self.card.as_deref());
         if let (Err(_), Some(origin)) = (&sources, &origin)
-            && origin.kind != Kind::Unknown
+            && origin.kind != OutputKind::Unknown
         {
             // The error comes behind it.
             output::warn(&format!("{}: {origin}", path.display()));
@@ -135,7 +135,7 @@ struct Info {
     process: String,
     model: String,
     /// The kind of output and its version, of a directory.
-    kind: Option<Kind>,
+    kind: Option<OutputKind>,
     mg5amc: Option<String>,
     contract: &'static str,
     legs: Vec<Leg>,

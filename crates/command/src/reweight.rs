@@ -36,7 +36,7 @@ pub enum Helicity {
     /// Those of the event (SPINUP); all where one of them is not known
     Event,
     /// The sum over all
-    Sum,
+    WeightSum,
 }
 
 /// Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file
@@ -127,7 +127,7 @@ impl Options {
         };
         let mut target = EventOutput::create(&path)?;
         target.write(&banner.with_weights(&names, &described))?;
-        let mut sums = Sums::new(weights.len(), banner.cross_section());
+        let mut sums = ReweightSummary::new(weights.len(), banner.cross_section());
         {
             let _progress = Progress::new("events", 0);
             let mut chunk = Vec::new();
@@ -171,16 +171,16 @@ impl Options {
 }
 
 /// What is said in the end.
-struct Sums {
+struct ReweightSummary {
     events: u64,
     original: f64,
     /// Cross section of the events and its error, in pb.
     cross: Option<(f64, f64)>,
-    cards: Vec<Sum>,
+    cards: Vec<WeightSum>,
 }
 
 /// Of the weights of a card.
-struct Sum {
+struct WeightSum {
     weights: f64,
     /// Of the ratios: their mean so far, and the sum of squares of what they are from it.
     mean: f64,
@@ -189,16 +189,16 @@ struct Sum {
     most: f64,
 }
 
-impl Sums {
-    fn new(cards: usize, cross: Option<(f64, f64)>) -> Sums {
-        let sum = || Sum {
+impl ReweightSummary {
+    fn new(cards: usize, cross: Option<(f64, f64)>) -> ReweightSummary {
+        let sum = || WeightSum {
             weights: 0.0,
             mean: 0.0,
             squares: 0.0,
             least: f64::INFINITY,
             most: f64::NEG_INFINITY,
         };
-        Sums {
+        ReweightSummary {
             events: 0,
             original: 0.0,
             cross,
@@ -233,7 +233,7 @@ impl Sums {
 
     /// Cross section and error of a card: that of the events times the mean ratio, and what its spread leaves open
     /// with so many events.
-    fn cross(&self, sum: &Sum) -> Option<(f64, f64)> {
+    fn cross(&self, sum: &WeightSum) -> Option<(f64, f64)> {
         let (cross, error) = self.cross?;
         let ratio = sum.weights / self.original;
         let n = self.events as f64;

@@ -6,7 +6,7 @@
 //! of each product ([`super::groups`]) are evaluated together as before. Portions come one after the other in the same
 //! memory, which stays in the first cache.
 
-use super::engine::{ChannelSquares, Scratch, jamp2_of};
+use super::engine::{ChannelSquares, ScratchAddresses, jamp2_of};
 use super::groups::{self, Groups};
 use super::jamp::JampSums;
 use mebridge_ops::visit::{Access, visit};
@@ -65,7 +65,7 @@ impl<T: Real> AtOnce<T> {
     pub(super) fn of(
         plan: &Plan,
         groups: &Groups,
-        scratch: &Scratch,
+        scratch: &ScratchAddresses,
         taken: u32,
         lanes: usize,
     ) -> Option<AtOnce<T>> {
@@ -115,7 +115,7 @@ impl<T: Real> Portion<T> {
         groups: &[Vec<u32>],
         most: usize,
         places: &HelicityAddresses,
-        scratch: &Scratch,
+        scratch: &ScratchAddresses,
         lanes: usize,
     ) -> Option<Portion<T>> {
         let plan = places.plan;

@@ -40,7 +40,7 @@ pub struct Engine<T: Real> {
     pub(super) squares: Vec<BatchStep>,
     pub(super) color: ColorSum<T>,
     pub(super) general: Vec<General>,
-    pub(super) scratch: Scratch,
+    pub(super) scratch: ScratchAddresses,
     /// Helicities that are evaluated together.
     pub(super) groups: Groups,
     /// Small helicities, several at once.
@@ -132,7 +132,11 @@ impl ChannelSquares {
 }
 
 /// Where the square of the JAMP goes that is made at an address; `None` where it is no JAMP.
-pub(super) fn jamp2_of(plan: &Plan, scratch: &Scratch, address: Address) -> Option<Address> {
+pub(super) fn jamp2_of(
+    plan: &Plan,
+    scratch: &ScratchAddresses,
+    address: Address,
+) -> Option<Address> {
     let jamps = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
     let flow = || (address - plan.jamp_base) / 2;
     jamps.contains(&address).then(|| scratch.jamp2 + flow())
@@ -152,7 +156,7 @@ pub(super) enum ColorSum<T> {
 
 /// Addresses behind those of the plan.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scratch {
+pub(super) struct ScratchAddresses {
     /// Non-zero in a lane whose momenta are bad.
     pub momentum_check: Address,
     /// |M|^2 of each good helicity.
@@ -215,7 +219,7 @@ impl<T: Real> Engine<T> {
             next += vectors as u32;
             address
         };
-        let scratch = Scratch {
+        let scratch = ScratchAddresses {
             momentum_check: take(1),
             matrix_elements: take(plan.helicities.len()),
             jamp2: take(process.color_flows()),
@@ -237,7 +241,7 @@ impl<T: Real> Engine<T> {
             false => None,
         };
         let taken = at_once.as_ref().map_or(0, |at_once| at_once.vectors);
-        let scratch = Scratch {
+        let scratch = ScratchAddresses {
             vectors: next.saturating_add(taken),
             ..scratch
         };

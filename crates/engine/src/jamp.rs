@@ -23,7 +23,7 @@ pub(super) struct JampSums<T> {
     /// For each sum where it goes and where its square does, then its terms with unit coefficients.
     places: Vec<u32>,
     /// The other terms.
-    terms: Vec<Term<T>>,
+    terms: Vec<JampTerm<T>>,
 }
 
 /// Sums of one shape.
@@ -48,7 +48,7 @@ struct ShapedPairs {
 type PairShape = ([[u32; 4]; 3], bool);
 
 /// Two JAMPs that share terms.
-struct Pair {
+struct JampPair {
     /// Which of the sums they are.
     sums: [usize; 2],
     shape: PairShape,
@@ -56,7 +56,7 @@ struct Pair {
 }
 
 /// [`mebridge_plan::sums::SumTerm`] in the engine's precision.
-struct Term<T> {
+struct JampTerm<T> {
     re: u32,
     im: u32,
     factor_re: T,
@@ -126,7 +126,7 @@ impl<T: Real> JampSums<T> {
         lanes: u32,
     ) {
         self.places.extend(places.map(|address| address * lanes));
-        self.terms.extend(terms.iter().map(|term| Term {
+        self.terms.extend(terms.iter().map(|term| JampTerm {
             re: term.re * lanes,
             im: term.im * lanes,
             factor_re: T::from_f64(term.factor_re),
@@ -193,10 +193,10 @@ impl SumShape {
     unsafe fn add_up<V: Simd, const N: usize, const SQUARES: bool>(
         &self,
         mut places: *const u32,
-        mut terms: *const Term<V::Scalar>,
+        mut terms: *const JampTerm<V::Scalar>,
         mine: [*mut V::Scalar; N],
         all: *mut V::Scalar,
-    ) -> (*const u32, *const Term<V::Scalar>) {
+    ) -> (*const u32, *const JampTerm<V::Scalar>) {
         // SAFETY: the caller's promise.
         unsafe {
             for _ in 0..self.sums {
@@ -382,7 +382,7 @@ fn front<'a, T>(rest: &mut &'a [T], count: u32) -> &'a [T] {
 
 /// Pairs of JAMPs that share terms, those of one shape one after the other. A sum with other than unit coefficients, or
 /// that has a term twice, is in none.
-fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<Pair> {
+fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair> {
     // Of each sum its terms, with coefficients by their place among 1, -1, i and -i; in order.
     let mut sums: Vec<Vec<(Address, usize)>> = Vec::new();
     let mut units = &all.units[..];
@@ -430,7 +430,7 @@ fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<Pair> {
     for ((both, opposite), _) in shared {
         if both.iter().all(|&at| !taken[at]) {
             both.into_iter().for_each(|at| taken[at] = true);
-            pairs.push(Pair::of(both, &sums, opposite));
+            pairs.push(JampPair::of(both, &sums, opposite));
         }
     }
     pairs.sort_unstable_by_key(|pair| (pair.shape, pair.sums));
@@ -440,9 +440,9 @@ fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<Pair> {
 /// Pairs of which it is asked what they share: what a plan of thousands of flows has more of is left alone.
 const MOST_COMPARISONS: usize = 1 << 22;
 
-impl Pair {
+impl JampPair {
     /// Two of some sums, given by their terms.
-    fn of(sums: [usize; 2], all: &[Vec<(Address, usize)>], opposite: bool) -> Pair {
+    fn of(sums: [usize; 2], all: &[Vec<(Address, usize)>], opposite: bool) -> JampPair {
         let [first, second] = sums.map(|at| &all[at]);
         let flip = usize::from(opposite);
         let in_both = |&&(at, k): &&(Address, usize)| second.contains(&(at, k ^ flip));
@@ -462,7 +462,7 @@ impl Pair {
                 *count = (units.len() - before) as u32;
             }
         }
-        Pair {
+        JampPair {
             sums,
             shape: (shape, opposite),
             units,

@@ -38,7 +38,7 @@ impl<T: Real> Jamps<T> {
 
     /// Does it once.
     pub fn run(&mut self) {
-        let sums = Sums {
+        let sums = JampSumsTask {
             engine: &self.engine,
             base: self.worker.vectors(),
         };
@@ -48,12 +48,12 @@ impl<T: Real> Jamps<T> {
     }
 }
 
-struct Sums<'a, T: Real> {
+struct JampSumsTask<'a, T: Real> {
     engine: &'a Engine<T>,
     base: *mut T,
 }
 
-impl<T: Real> Task<T> for Sums<'_, T> {
+impl<T: Real> Task<T> for JampSumsTask<'_, T> {
     type Output = ();
 
     #[inline(always)]

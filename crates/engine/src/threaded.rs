@@ -278,7 +278,7 @@ struct Queue<'a> {
 }
 
 /// Some events of a call.
-struct Share<'a> {
+struct CallShare<'a> {
     first: usize,
     events: Events<'a>,
     answers: Answers<'a>,
@@ -286,14 +286,14 @@ struct Share<'a> {
 
 impl<'a> Queue<'a> {
     /// The next so many events, or as many as there are.
-    fn take(&mut self, size: usize) -> Option<Share<'a>> {
+    fn take(&mut self, size: usize) -> Option<CallShare<'a>> {
         let size = size.min(self.answers.helicity.len());
         if size == 0 {
             return None;
         }
         let first = self.first;
         self.first += size;
-        Some(Share {
+        Some(CallShare {
             first,
             events: self.events.part(first, size),
             answers: Answers {

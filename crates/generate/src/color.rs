@@ -4,7 +4,7 @@
 //! It follows from the colour of its vertex and of its children, so that what diagrams share is done once.
 
 use super::number::{Number, TOO_LARGE};
-use super::strings::{Label, Strings, Sum, TooLong, collected};
+use super::strings::{Label, StringSum, Strings, TooLong, collected};
 use crate::model::expression::{Binary, Expr};
 
 /// The index of the line at the root of a tree; external legs have labels below it.
@@ -19,7 +19,7 @@ const SUMMED: Label = 110;
 pub struct VertexColor {
     /// Representations of its legs.
     legs: Vec<i8>,
-    sum: Sum,
+    sum: StringSum,
     /// For each leg whether it is an octet of which a singlet part would decouple: the sum vanishes with the unit
     /// matrix in place of the leg's generator.
     traceless: Vec<bool>,
@@ -28,7 +28,7 @@ pub struct VertexColor {
 /// Colour of a tree.
 #[derive(Clone, Debug)]
 pub struct TreeColor {
-    sum: Sum,
+    sum: StringSum,
     traceless: bool,
 }
 
@@ -53,7 +53,7 @@ impl VertexColor {
     /// Reads a colour structure of a vertex whose legs have these representations.
     pub fn of(expr: &Expr, legs: &[i8]) -> Result<VertexColor, String> {
         let mut sum = lower(expr, legs)?;
-        let labels = |sum: &Sum| -> Vec<Label> {
+        let labels = |sum: &StringSum| -> Vec<Label> {
             let pieces = sum.iter().flat_map(|(s, _)| s.pieces());
             let labels = pieces.flat_map(|p| p.labels.to_vec());
             labels.filter(|&l| l >= SUMMED).collect()
@@ -72,7 +72,7 @@ impl VertexColor {
         }
         let traceless = (0..legs.len()).map(|leg| {
             let unit = sum.iter().map(|(s, n)| Ok((s.cut(slot(leg))?, *n)));
-            let unit: Sum = unit.collect::<Result<_, TooLong>>().map_err(too_long)?;
+            let unit: StringSum = unit.collect::<Result<_, TooLong>>().map_err(too_long)?;
             Ok(legs[leg] == 8 && collected(unit).is_empty())
         });
         Ok(VertexColor {
@@ -122,7 +122,7 @@ impl VertexColor {
 
 impl TreeColor {
     /// Of a diagram: the products of strings with their coefficients.
-    pub fn flows(&self) -> &Sum {
+    pub fn flows(&self) -> &StringSum {
         &self.sum
     }
 
@@ -132,14 +132,14 @@ impl TreeColor {
     }
 }
 
-fn relabelled(sum: &Sum, from: Label, to: Label) -> Sum {
+fn relabelled(sum: &StringSum, from: Label, to: Label) -> StringSum {
     let rename = |l: Label| if l == from { to } else { l };
     let terms = sum.iter().map(|(s, n)| (s.relabelled(rename), *n));
     terms.collect()
 }
 
 /// Sums over an index that occurs twice in every product.
-fn summed(sum: Sum, label: Label, traceless: bool) -> Result<Sum, String> {
+fn summed(sum: StringSum, label: Label, traceless: bool) -> Result<StringSum, String> {
     let mut next = Vec::with_capacity(2 * sum.len());
     for (strings, number) in sum {
         if strings.is_end(label) {
@@ -163,8 +163,8 @@ fn summed(sum: Sum, label: Label, traceless: bool) -> Result<Sum, String> {
 }
 
 /// An expression as a sum of products of strings.
-fn lower(expr: &Expr, legs: &[i8]) -> Result<Sum, String> {
-    let scaled = |sum: Sum, by: Number| -> Sum {
+fn lower(expr: &Expr, legs: &[i8]) -> Result<StringSum, String> {
+    let scaled = |sum: StringSum, by: Number| -> StringSum {
         let terms = sum.into_iter().map(|(s, n)| (s, n.times(by)));
         terms.collect()
     };
@@ -200,7 +200,7 @@ fn lower(expr: &Expr, legs: &[i8]) -> Result<Sum, String> {
     })
 }
 
-fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<Sum, String> {
+fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, String> {
     let label = |index: &Expr| match index.integer() {
         Some(leg) if leg > 0 && leg as usize <= legs.len() => Ok(slot(leg as usize - 1)),
         Some(summed @ -100..0) => Ok(SUMMED + (-summed) as Label),
@@ -289,7 +289,7 @@ mod tests {
         ];
         let split = quark.grow(&whole, None).unwrap().sum;
         let i = Number::imaginary(1);
-        let mut sum: Sum = split.into_iter().map(|(s, n)| (s, n.times(i))).collect();
+        let mut sum: StringSum = split.into_iter().map(|(s, n)| (s, n.times(i))).collect();
         sum.extend(
             line(2, 3)
                 .into_iter()

@@ -1,7 +1,7 @@
 //! The colour matrix: products of colour flows, summed over all colours.
 
 use super::number::{Number, TOO_LARGE, over_one};
-use super::strings::{Label, Strings, Sum, collected};
+use super::strings::{Label, StringSum, Strings, collected};
 use mebridge_process::color::ColorMatrix;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -56,7 +56,7 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
             .map_err(fail)?
             .ok_or("colours do not match")?;
     }
-    let mut sum: Sum = collected([(whole, Number::ONE)]);
+    let mut sum: StringSum = collected([(whole, Number::ONE)]);
     while let Some(label) = sum.iter().find_map(|(s, _)| first(s, true)) {
         let mut next = Vec::with_capacity(2 * sum.len());
         for (strings, number) in sum {

@@ -50,19 +50,19 @@ impl Number {
     }
 
     /// Real part, imaginary part and denominator: products of two of them, and sums of two products, fit.
-    fn wide(self) -> [i128; 3] {
+    fn to_i128(self) -> [i128; 3] {
         [self.re, self.im, self.below].map(i128::from)
     }
 
     /// Product.
     pub fn times(self, other: Number) -> Number {
-        let ([re, im, below], [re2, im2, below2]) = (self.wide(), other.wide());
+        let ([re, im, below], [re2, im2, below2]) = (self.to_i128(), other.to_i128());
         Number::reduced(re * re2 - im * im2, re * im2 + im * re2, below * below2)
     }
 
     /// Sum.
     pub fn plus(self, other: Number) -> Number {
-        let ([re, im, below], [re2, im2, below2]) = (self.wide(), other.wide());
+        let ([re, im, below], [re2, im2, below2]) = (self.to_i128(), other.to_i128());
         Number::reduced(
             re * below2 + re2 * below,
             im * below2 + im2 * below,

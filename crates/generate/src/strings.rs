@@ -302,12 +302,12 @@ impl std::fmt::Debug for Strings {
 }
 
 /// A sum of products of strings.
-pub type Sum = Vec<(Strings, Number)>;
+pub type StringSum = Vec<(Strings, Number)>;
 
 /// Adds equal products; those that vanish are left out.
-pub fn collected(terms: impl IntoIterator<Item = (Strings, Number)>) -> Sum {
+pub fn collected(terms: impl IntoIterator<Item = (Strings, Number)>) -> StringSum {
     let mut places: HashMap<Strings, usize> = HashMap::default();
-    let mut sum: Sum = Vec::new();
+    let mut sum: StringSum = Vec::new();
     for (strings, number) in terms {
         let Some(strings) = strings.normal() else {
             continue;
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     /// Contracts all labels that are there twice, and gives the number for `N = 3`.
-    fn value(terms: Sum) -> f64 {
+    fn value(terms: StringSum) -> f64 {
         let mut terms = terms;
         loop {
             let label =

@@ -78,7 +78,7 @@ struct Properties {
 type Particles = u64;
 
 /// Ways to put particles on legs of vertices.
-struct Table {
+struct JoinTable {
     /// By the particles of two or three trees.
     joins: HashMap<Particles, Vec<Join>>,
     /// By all particles: vertex and the legs on which they are.
@@ -98,7 +98,7 @@ struct Join {
 /// The vertices that a process may have, and their weights.
 pub struct Rules<'a> {
     model: &'a Model,
-    table: Table,
+    table: JoinTable,
     /// Orders of each vertex with its `WEIGHTED`.
     orders: Vec<CouplingOrders>,
     excluded: Vec<ParticleId>,
@@ -119,7 +119,7 @@ pub struct Lowest {
 impl<'a> Rules<'a> {
     /// The rules of a model, without excluded propagators.
     pub fn new(model: &'a Model, request: &Request) -> Self {
-        let mut table = Table {
+        let mut table = JoinTable {
             joins: HashMap::default(),
             closes: HashMap::default(),
             quartic: false,

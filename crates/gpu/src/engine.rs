@@ -49,7 +49,7 @@ use super::arena::{Arena, Uploaded};
 use super::color::ColorTables;
 use super::driver::{Function, Stream};
 use super::generated::Generated;
-use super::level_schedule::{Amp2Source, KernelRange, Kind, Level, LevelSchedule};
+use super::level_schedule::{Amp2Source, KernelRange, LevelSchedule, OperationKind, ScheduleLevel};
 use super::module_cache::ModuleCache;
 use super::source::{self, CompilationUnit};
 use blas::Blas;
@@ -222,7 +222,7 @@ impl Engine {
         let ends = shape.ends();
         let helicities =
             (!in_loops).then(|| shape.helicities(&kinds, &plan.operations().general, false));
-        let executors: HashMap<Kind, CompilationUnit> = tables
+        let executors: HashMap<OperationKind, CompilationUnit> = tables
             .kinds()
             .into_iter()
             .map(|kind| (kind, shape.operations(kind, &plan.operations().general)))
@@ -240,14 +240,14 @@ impl Engine {
                 let function = library.function(unit, &source::run_name(kind), 0)?;
                 Ok((kind, function))
             })
-            .collect::<Result<HashMap<Kind, Function>>>()?;
-        let launches = |levels: &[Level]| -> Vec<Vec<Launch>> {
+            .collect::<Result<HashMap<OperationKind, Function>>>()?;
+        let launches = |levels: &[ScheduleLevel]| -> Vec<Vec<Launch>> {
             let launch = |run: &KernelRange| Launch {
                 function: functions[&run.kind],
                 first: run.first,
                 count: run.count,
             };
-            let level = |level: &Level| level.iter().map(launch).collect();
+            let level = |level: &ScheduleLevel| level.iter().map(launch).collect();
             levels.iter().map(level).collect()
         };
         let mut arena = Arena::default();

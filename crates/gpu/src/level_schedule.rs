@@ -8,7 +8,7 @@
 //!
 //! An operation is its *kind*, which names the device function that does it, and its operands, a run
 //! of numbers in [`LevelSchedule::operands`] that begins where [`LevelSchedule::starts`] says. The operands of
-//! kernels are those of [`mebridge_ops::visit`]; for the other kinds see [`Kind`].
+//! kernels are those of [`mebridge_ops::visit`]; for the other kinds see [`OperationKind`].
 //!
 //! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *workspace*, of
 //! which each helicity at work has one; addresses in it count from 0. Wavefunctions are looked up in the
@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// What an operation computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum OperationKind {
     /// A sum of momenta: how many to add, how many to subtract, these, result.
     Momentum,
     /// A coupling as a polynomial in G: G, number of coefficients, pairs of
@@ -55,12 +55,12 @@ pub enum Kind {
     Sum,
 }
 
-impl Kind {
+impl OperationKind {
     /// What its device function is called.
     pub fn name(self) -> String {
         match self {
-            Kind::Opcode(Opcode::General(i)) => format!("General{i}"),
-            Kind::Opcode(opcode) => format!("{opcode:?}"),
+            OperationKind::Opcode(Opcode::General(i)) => format!("General{i}"),
+            OperationKind::Opcode(opcode) => format!("{opcode:?}"),
             kind => format!("{kind:?}"),
         }
     }
@@ -70,7 +70,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelRange {
     /// What they compute.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// The first, as an index into [`LevelSchedule::starts`].
     pub first: u32,
     /// How many.
@@ -78,7 +78,7 @@ pub struct KernelRange {
 }
 
 /// What can be done at the same time.
-pub type Level = Vec<KernelRange>;
+pub type ScheduleLevel = Vec<KernelRange>;
 
 /// How AMP2 are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub enum Amp2Source {
     /// From operations of their own, which leave them at these addresses.
     Totals {
         /// The operations.
-        levels: Vec<Level>,
+        levels: Vec<ScheduleLevel>,
         /// Where each AMP2 is.
         totals: Vec<Address>,
     },
@@ -127,11 +127,11 @@ pub struct LevelSchedule {
     /// Couplings that are no polynomials in G, by index, with their addresses.
     pub formula_couplings: Vec<(u32, Address)>,
     /// Everything up to the amplitudes.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ScheduleLevel>,
     /// The amplitudes of a helicity.
-    pub amplitudes: Level,
+    pub amplitudes: ScheduleLevel,
     /// The sums that lead from there to JAMP.
-    pub sums: Vec<Level>,
+    pub sums: Vec<ScheduleLevel>,
     /// The first JAMP in the workspace; the others follow.
     pub jamp: Address,
     /// Number of colour flows: of JAMP, but of a plan of loops where those are sums of JAMP.
@@ -147,7 +147,7 @@ pub struct LevelSchedule {
 /// An operation before it has found its place.
 struct Operation {
     level: u32,
-    kind: Kind,
+    kind: OperationKind,
     start: u32,
 }
 
@@ -259,13 +259,13 @@ impl LevelSchedule {
 
     /// Gives operations their places: level by level, kind by kind, otherwise in the order in which
     /// they came.
-    fn order(&mut self, mut operations: Vec<Operation>) -> Vec<Level> {
+    fn order(&mut self, mut operations: Vec<Operation>) -> Vec<ScheduleLevel> {
         operations.sort_by_key(|o| (o.level, o.kind));
-        let mut levels: Vec<Level> = Vec::new();
+        let mut levels: Vec<ScheduleLevel> = Vec::new();
         let mut last = None;
         for operation in operations {
             if last != Some(operation.level) {
-                levels.push(Level::new());
+                levels.push(ScheduleLevel::new());
                 last = Some(operation.level);
             }
             let level = levels.last_mut().expect("one was pushed");
@@ -283,13 +283,13 @@ impl LevelSchedule {
     }
 
     /// All kinds that occur, each once.
-    pub fn kinds(&self) -> Vec<Kind> {
+    pub fn kinds(&self) -> Vec<OperationKind> {
         let squares = match &self.squares {
             Amp2Source::Totals { levels, .. } => levels.as_slice(),
             Amp2Source::Amplitudes(_) => &[],
         };
         let levels = self.levels.iter().chain(squares).flatten();
-        let mut kinds: Vec<Kind> = levels.map(|run| run.kind).collect();
+        let mut kinds: Vec<OperationKind> = levels.map(|run| run.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
         kinds
@@ -361,7 +361,7 @@ impl Workspace {
 }
 
 /// A number, a wavefunction or whatever else lies at an address.
-struct Object {
+struct PlacedNumber {
     address: Address,
     /// The level of the operation that finishes it.
     level: u32,
@@ -377,7 +377,7 @@ struct LevelScheduler {
     operands: Vec<u32>,
     operations: Vec<Operation>,
     /// What lies at the addresses of the plan now.
-    objects: HashMap<Address, Object>,
+    objects: HashMap<Address, PlacedNumber>,
 }
 
 impl LevelScheduler {
@@ -395,7 +395,7 @@ impl LevelScheduler {
     }
 
     fn define(&mut self, old: Address, address: Address, level: u32) {
-        self.objects.insert(old, Object { address, level });
+        self.objects.insert(old, PlacedNumber { address, level });
     }
 
     fn of(&self, old: Address) -> Option<Address> {
@@ -411,7 +411,7 @@ impl LevelScheduler {
         index
     }
 
-    fn operation(&mut self, level: u32, kind: Kind, operands: &[u32]) {
+    fn operation(&mut self, level: u32, kind: OperationKind, operands: &[u32]) {
         self.operations.push(Operation {
             level,
             kind,
@@ -439,7 +439,7 @@ impl LevelScheduler {
                         operands.push(self.number(c.im));
                     }
                     operands.push(result);
-                    self.operation(1, Kind::Coupling, &operands);
+                    self.operation(1, OperationKind::Coupling, &operands);
                 }
                 Coupling::Formula => formula_couplings.push((i, self.result(old, 2, 0))),
             }
@@ -459,14 +459,18 @@ impl LevelScheduler {
             let mut operands: Vec<u32> = legs.iter().map(|l| l.len() as u32).collect();
             operands.extend(legs.iter().flatten());
             operands.push(self.result(sum.address, MOMENTUM, 1));
-            self.operation(1, Kind::Momentum, &operands);
+            self.operation(1, OperationKind::Momentum, &operands);
         }
         for p in &plan.propagators {
             let momentum = self.objects.get(&p.momentum)?;
             let (momentum, level) = (momentum.address, momentum.level + 1);
             let (square, width) = (self.number(p.mass * p.mass), self.number(p.mass * p.width));
             let result = self.result(p.address, 2, level);
-            self.operation(level, Kind::Propagator, &[momentum, square, width, result]);
+            self.operation(
+                level,
+                OperationKind::Propagator,
+                &[momentum, square, width, result],
+            );
         }
         for f in &plan.factors {
             let mut level = 0;
@@ -489,16 +493,16 @@ impl LevelScheduler {
                 operands.push(self.number(c.im));
             }
             operands.push(self.result(f.address, 2, level + 1));
-            self.operation(level + 1, Kind::Factor, &operands);
+            self.operation(level + 1, OperationKind::Factor, &operands);
         }
         for e in &plan.externals {
             let momentum = self.of(leg(e.leg as usize))?;
             let mass = self.number(e.mass);
             let (kind, vectors) = match e.kind {
-                ExternalKind::FermionIn => (Kind::ExternalIn, FOUR),
-                ExternalKind::FermionOut => (Kind::ExternalOut, FOUR),
-                ExternalKind::Vector => (Kind::ExternalVector, FOUR),
-                ExternalKind::Scalar => (Kind::ExternalScalar, 2),
+                ExternalKind::FermionIn => (OperationKind::ExternalIn, FOUR),
+                ExternalKind::FermionOut => (OperationKind::ExternalOut, FOUR),
+                ExternalKind::Vector => (OperationKind::ExternalVector, FOUR),
+                ExternalKind::Scalar => (OperationKind::ExternalScalar, 2),
                 // Refused before, see [`super::lacks`].
                 ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut => {
                     return None;
@@ -521,7 +525,7 @@ impl LevelScheduler {
             // The operands of the operation at hand, and what it has to wait for.
             let mut operands = Vec::new();
             let (mut level, mut sound) = (0, true);
-            let kind = Kind::Opcode(batch.opcode);
+            let kind = OperationKind::Opcode(batch.opcode);
             visit(
                 batch,
                 &plan.operations().general,
@@ -574,7 +578,7 @@ impl LevelScheduler {
         for batch in &plan.operations().amplitudes {
             let mut operands: Vec<u32> = Vec::new();
             let mut sound = true;
-            let kind = Kind::Opcode(batch.opcode);
+            let kind = OperationKind::Opcode(batch.opcode);
             visit(
                 batch,
                 &plan.operations().general,
@@ -648,7 +652,7 @@ impl LevelScheduler {
             }
             operands.push(workspace.of(sum.address)?);
             levels.insert(sum.address, level + 1);
-            self.operation(level + 1, Kind::Sum, &operands);
+            self.operation(level + 1, OperationKind::Sum, &operands);
         }
         Some(std::mem::take(&mut self.operations))
     }

@@ -30,7 +30,7 @@ pub fn device_function(name: &str, general: &GeneralRoutine) -> String {
         arguments.extend(["Real mass".into(), "Real width".into()]);
     }
     let result = components_type(code.components as u32);
-    let body = Body::of(general, &code);
+    let body = FunctionText::of(general, &code);
     let mut text = format!("DEVICE {result} {name}({}) {{\n", arguments.join(", "));
     for line in &body.lines {
         let _ = writeln!(text, "    {line}");
@@ -60,7 +60,7 @@ fn components_type(count: u32) -> String {
 }
 
 /// The lines of a function under construction.
-struct Body<'a> {
+struct FunctionText<'a> {
     general: &'a GeneralRoutine,
     /// What is in each slot: the name of a number, or an expression without operators.
     slots: Vec<String>,
@@ -68,9 +68,9 @@ struct Body<'a> {
     outputs: Vec<String>,
 }
 
-impl<'a> Body<'a> {
+impl<'a> FunctionText<'a> {
     fn of(general: &'a GeneralRoutine, code: &Code) -> Self {
-        let mut body = Body {
+        let mut body = FunctionText {
             general,
             slots: vec![String::new(); code.slots],
             lines: Vec::new(),

@@ -7,7 +7,7 @@
 
 use super::codegen::{DeviceCode, Generator, sample};
 use super::color_ordered::schedule::ArrayKernel;
-use super::level_schedule::{Kind, LevelSchedule};
+use super::level_schedule::{LevelSchedule, OperationKind};
 use super::routine;
 use super::structures::{
     AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayPair, ArrayTriple, Choices,
@@ -68,8 +68,8 @@ pub struct CompilationUnit {
 }
 
 /// The numbers by which the kernel of helicities knows kinds of amplitudes.
-pub fn amplitude_kinds(tables: &LevelSchedule) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = tables.amplitudes.iter().map(|run| run.kind).collect();
+pub fn amplitude_kinds(tables: &LevelSchedule) -> Vec<OperationKind> {
+    let mut kinds: Vec<OperationKind> = tables.amplitudes.iter().map(|run| run.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds
@@ -103,7 +103,7 @@ fn array_structure(kind: ArrayKind) -> String {
 }
 
 /// The name of the kernel that does operations of a kind.
-pub fn run_name(kind: Kind) -> String {
+pub fn run_name(kind: OperationKind) -> String {
     format!("run_{}", kind.name())
 }
 
@@ -241,7 +241,7 @@ impl CompileOptions {
 
     /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x
     /// share the operations, blocks in y the blocks of events.
-    pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> CompilationUnit {
+    pub fn operations(&self, kind: OperationKind, general: &[GeneralRoutine]) -> CompilationUnit {
         let shape = self.of_events();
         let mut text = shape.prelude();
         text.push_str(&RunArguments::declaration());
@@ -318,7 +318,7 @@ extern "C" __global__ void __launch_bounds__(256)
     /// The kernel of helicities, with clocks in it or without.
     pub fn helicities(
         &self,
-        kinds: &[Kind],
+        kinds: &[OperationKind],
         general: &[GeneralRoutine],
         clocks: bool,
     ) -> CompilationUnit {
@@ -339,7 +339,7 @@ extern "C" __global__ void __launch_bounds__(256)
             let name = kind.name();
             let one = format!("execute_indexed_{name}(h->operands + starts[j], m, waves, r)");
             let call = match kind {
-                Kind::Opcode(Opcode::Dots) => format!(
+                OperationKind::Opcode(Opcode::Dots) => format!(
                     "if (count == 2) execute_indexed_Dots_of_two(h->operands + starts[j], m, waves, others, r, s); else {one}"
                 ),
                 _ => one,
@@ -386,9 +386,12 @@ pub fn declarations_of_generated() -> String {
 
 /// The types of the wavefunctions that meet in an operation of fixed length, its layout, and the
 /// device function, where it does not stand in `cuda/vertices.cuh`.
-fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Option<String>)> {
+fn fixed(
+    kind: OperationKind,
+    general: &[GeneralRoutine],
+) -> Option<(Vec<u8>, Layout, Option<String>)> {
     match kind {
-        Kind::Opcode(Opcode::General(i)) => {
+        OperationKind::Opcode(Opcode::General(i)) => {
             let general = general.get(i as usize)?;
             let inputs = general.routine.inputs.iter().map(|&n| n as u8 - 2);
             let mut inputs: Vec<u8> = inputs.collect();
@@ -402,7 +405,7 @@ fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Opt
                 format!("#ifndef FUNCTIONS\n#define FUNCTIONS\n{FUNCTIONS}\n#endif\n{function}");
             Some((inputs, Layout::of_routine(&general.routine), Some(text)))
         }
-        Kind::Opcode(opcode) => {
+        OperationKind::Opcode(opcode) => {
             let components = opcode.spins().iter().map(|s| s.components());
             Some((components.collect(), opcode.layout()?, None))
         }
@@ -440,7 +443,7 @@ fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> 
 }
 
 /// `execute_K` for a kind of fixed length; the others stand in `cuda/operations.cuh`.
-fn executor(kind: Kind, general: &[GeneralRoutine]) -> String {
+fn executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     let Some((components, layout, function)) = fixed(kind, general) else {
         return String::new();
     };
@@ -458,7 +461,7 @@ fn executor(kind: Kind, general: &[GeneralRoutine]) -> String {
 }
 
 /// `execute_indexed_K` for a kind of fixed length.
-fn indexed_executor(kind: Kind, general: &[GeneralRoutine]) -> String {
+fn indexed_executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     let Some((components, layout, function)) = fixed(kind, general) else {
         return String::new();
     };

@@ -1,7 +1,7 @@
 //! DATA statements, element by element.
 
 use super::expression::{Expr, Parsed};
-use super::statement::{Constant, DataGroup, DataTarget};
+use super::statement::{DataGroup, DataTarget, LiteralValue};
 use std::collections::HashMap;
 
 /// Elements that one DATA statement may set.
@@ -16,7 +16,7 @@ pub trait Setter {
     fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64>;
 
     /// Sets an element of an array, or without subscripts a variable.
-    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()>;
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &LiteralValue) -> Parsed<()>;
 
     /// Whether a variable may count an implied loop.
     fn may_count(&mut self, _variable: &str) -> Parsed<()> {
@@ -29,7 +29,7 @@ pub trait Setter {
     }
 
     /// Sets an element (from 0, in storage order) of an array that stands without subscripts.
-    fn set_in_order(&mut self, name: &str, place: u64, value: &Constant) -> Parsed<()> {
+    fn set_in_order(&mut self, name: &str, place: u64, value: &LiteralValue) -> Parsed<()> {
         match place {
             0 => self.set(name, &[], value),
             _ => Err(format!("the whole of {name} is set at once")),
@@ -61,10 +61,10 @@ pub fn expand(group: &DataGroup, setter: &mut impl Setter) -> Parsed<()> {
 }
 
 struct Values<'a> {
-    list: &'a [(u64, Constant)],
+    list: &'a [(u64, LiteralValue)],
     next: usize,
     /// The value that is being repeated, and how often it is still to come.
-    left: Option<(u64, &'a Constant)>,
+    left: Option<(u64, &'a LiteralValue)>,
     steps: u64,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    fn take(&mut self, setter: &mut impl Setter) -> Parsed<&'a Constant> {
+    fn take(&mut self, setter: &mut impl Setter) -> Parsed<&'a LiteralValue> {
         loop {
             self.step()?;
             if let Some((times, value)) = &mut self.left
@@ -93,7 +93,7 @@ impl<'a> Values<'a> {
                 .ok_or("a DATA statement has fewer values than names")?;
             self.next += 1;
             self.left = Some(match value {
-                Constant::Repeated(inner) => {
+                LiteralValue::Repeated(inner) => {
                     let (count, value) = inner.as_ref();
                     let count = setter.integer(&Expr::Name(count.clone()), &Loops::new())?;
                     let count = u64::try_from(count).map_err(|_| "a negative repeat count")?;

@@ -2,7 +2,7 @@
 //! same.
 //!
 //! Every look of the importer at a file, its absence or a folder goes through here. While
-//! [`record`] runs, they are noted; [`Look::still_holds`] looks again. Paths are noted relative to
+//! [`record`] runs, they are noted; [`DependencyRecord::still_holds`] looks again. Paths are noted relative to
 //! the directory that is imported, so that a copy of an output is as good as the output.
 
 use mebridge_support::digest;
@@ -25,7 +25,7 @@ pub enum Seen {
 
 /// A look at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
+pub struct DependencyRecord {
     path: PathBuf,
     seen: Seen,
 }
@@ -54,7 +54,7 @@ fn note(path: &Path, seen: impl FnOnce() -> Seen) {
 }
 
 /// Runs an import of a directory, and gives what it saw.
-pub fn record<T>(directory: &Path, import: impl FnOnce() -> T) -> (T, Vec<Look>) {
+pub fn record<T>(directory: &Path, import: impl FnOnce() -> T) -> (T, Vec<DependencyRecord>) {
     /// Ends the record also where the import panics.
     struct End;
     impl Drop for End {
@@ -67,7 +67,7 @@ pub fn record<T>(directory: &Path, import: impl FnOnce() -> T) -> (T, Vec<Look>)
     let result = import();
     let Record(looks) = RECORD.take().unwrap_or_default();
     drop(end);
-    let looks = looks.into_iter().map(|((path, _), seen)| Look {
+    let looks = looks.into_iter().map(|((path, _), seen)| DependencyRecord {
         path: path
             .strip_prefix(directory)
             .map_or(path.clone(), Path::to_owned),
@@ -109,7 +109,7 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-impl Look {
+impl DependencyRecord {
     /// Where it was, from the directory that was imported.
     pub fn path(&self) -> &Path {
         &self.path

@@ -39,7 +39,7 @@ mod symbolic;
 mod tables;
 mod value;
 
-pub use dependencies::{Look, Seen, fortran as fortran_of, record};
+pub use dependencies::{DependencyRecord, Seen, fortran as fortran_of, record};
 pub use directory::no_loops;
 pub use recycled::recycled_otherwise;
 pub use source::read_bounded;
@@ -64,7 +64,7 @@ pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
 }
 
 /// The same, with all that was looked at.
-pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<Look>) {
+pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<DependencyRecord>) {
     dependencies::record(dir, || import_directory(dir))
 }
 

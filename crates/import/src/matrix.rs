@@ -50,7 +50,7 @@ pub struct Matrix {
     pub jamp2: Vec<FlowWeight>,
     pub amp2: Vec<Amp2>,
     /// How `SMATRIX<i>` sums over helicities.
-    pub sum: sum::Helicities,
+    pub sum: sum::HelicityLoop,
     /// Elements of RES.
     results: usize,
 }

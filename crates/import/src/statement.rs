@@ -39,7 +39,7 @@ pub struct Dim {
 pub struct DataGroup {
     pub targets: Vec<DataTarget>,
     /// Values with how often each is repeated.
-    pub values: Vec<(u64, Constant)>,
+    pub values: Vec<(u64, LiteralValue)>,
 }
 
 /// What a DATA statement sets.
@@ -59,7 +59,7 @@ pub enum DataTarget {
 
 /// A constant in a DATA statement.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Constant {
+pub enum LiteralValue {
     Int(i64),
     Real(f64),
     Complex(f64, f64),
@@ -68,7 +68,7 @@ pub enum Constant {
     /// A PARAMETER.
     Name(String),
     /// A constant as often as a PARAMETER says.
-    Repeated(Box<(String, Constant)>),
+    Repeated(Box<(String, LiteralValue)>),
 }
 
 /// What IMPLICIT says of names that are not declared.
@@ -675,18 +675,18 @@ fn data_target(cursor: &mut Cursor, depth: u32) -> Parsed<DataTarget> {
     }
 }
 
-fn data_values(cursor: &mut Cursor) -> Parsed<Vec<(u64, Constant)>> {
+fn data_values(cursor: &mut Cursor) -> Parsed<Vec<(u64, LiteralValue)>> {
     let mut values = Vec::new();
     loop {
         let value = constant(cursor)?;
         match value {
-            Constant::Int(times) if cursor.accept(b"*") => {
+            LiteralValue::Int(times) if cursor.accept(b"*") => {
                 let times = u64::try_from(times).map_err(|_| "a negative repeat count")?;
                 values.push((times, constant(cursor)?));
             }
-            Constant::Name(times) if cursor.accept(b"*") => {
+            LiteralValue::Name(times) if cursor.accept(b"*") => {
                 let value = constant(cursor)?;
-                values.push((1, Constant::Repeated(Box::new((times, value)))));
+                values.push((1, LiteralValue::Repeated(Box::new((times, value)))));
             }
             _ => values.push((1, value)),
         }
@@ -697,42 +697,42 @@ fn data_values(cursor: &mut Cursor) -> Parsed<Vec<(u64, Constant)>> {
     }
 }
 
-fn constant(cursor: &mut Cursor) -> Parsed<Constant> {
+fn constant(cursor: &mut Cursor) -> Parsed<LiteralValue> {
     match cursor.peek() {
-        Some(b'.') if cursor.accept(b".TRUE.") => Ok(Constant::Logical(true)),
-        Some(b'.') if cursor.accept(b".FALSE.") => Ok(Constant::Logical(false)),
-        Some(b'\'' | b'"') => cursor.text().map(|_| Constant::Text),
+        Some(b'.') if cursor.accept(b".TRUE.") => Ok(LiteralValue::Logical(true)),
+        Some(b'.') if cursor.accept(b".FALSE.") => Ok(LiteralValue::Logical(false)),
+        Some(b'\'' | b'"') => cursor.text().map(|_| LiteralValue::Text),
         Some(b'(') => {
             cursor.skip(1);
             let re = signed(cursor)?;
             cursor.expect(b",")?;
             let im = signed(cursor)?;
             cursor.expect(b")")?;
-            Ok(Constant::Complex(re.real()?, im.real()?))
+            Ok(LiteralValue::Complex(re.real()?, im.real()?))
         }
-        Some(b) if b.is_ascii_alphabetic() => cursor.name().map(Constant::Name),
+        Some(b) if b.is_ascii_alphabetic() => cursor.name().map(LiteralValue::Name),
         _ => signed(cursor),
     }
 }
 
-fn signed(cursor: &mut Cursor) -> Parsed<Constant> {
+fn signed(cursor: &mut Cursor) -> Parsed<LiteralValue> {
     let negative = cursor.accept(b"-");
     if !negative {
         cursor.accept(b"+");
     }
     match cursor.number()? {
-        Expr::Int(i) => Ok(Constant::Int(if negative { -i } else { i })),
-        Expr::Real(x) => Ok(Constant::Real(if negative { -x } else { x })),
+        Expr::Int(i) => Ok(LiteralValue::Int(if negative { -i } else { i })),
+        Expr::Real(x) => Ok(LiteralValue::Real(if negative { -x } else { x })),
         _ => Err("expected a number".into()),
     }
 }
 
-impl Constant {
+impl LiteralValue {
     /// The value of a real or integer constant.
     pub fn real(&self) -> Parsed<f64> {
         match self {
-            Constant::Int(i) => Ok(*i as f64),
-            Constant::Real(x) => Ok(*x),
+            LiteralValue::Int(i) => Ok(*i as f64),
+            LiteralValue::Real(x) => Ok(*x),
             _ => Err("expected a real constant".into()),
         }
     }
@@ -787,13 +787,13 @@ mod tests {
         assert_eq!(groups.len(), 2);
         assert_eq!(
             groups[0].values,
-            [(1, Constant::Int(16)), (2, Constant::Int(-4))]
+            [(1, LiteralValue::Int(16)), (2, LiteralValue::Int(-4))]
         );
         assert_eq!(
             groups[1].values,
             [
-                (1, Constant::Complex(0.0, 1.0)),
-                (1, Constant::Logical(true))
+                (1, LiteralValue::Complex(0.0, 1.0)),
+                (1, LiteralValue::Logical(true))
             ]
         );
     }

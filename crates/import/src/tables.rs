@@ -6,13 +6,16 @@
 use super::data::{self, Loops, Setter};
 use super::expression::{Expr, Parsed};
 use super::source::SourceFile;
-use super::statement::{self, Constant, Statement};
+use super::statement::{self, LiteralValue, Statement};
 use mebridge_support::error::{Error, Result};
 use std::path::Path;
 
 /// Calls `set` for every element that the DATA statements of a file set. Subscripts are
 /// integers and loop variables here.
-fn each_element(path: &Path, set: impl FnMut(&str, &[i64], &Constant) -> Parsed<()>) -> Result<()> {
+fn each_element(
+    path: &Path,
+    set: impl FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>,
+) -> Result<()> {
     let source = SourceFile::read(path)?;
     let mut elements = ElementVisitor { set };
     for i in 0..source.len() {
@@ -35,7 +38,7 @@ struct ElementVisitor<F> {
     set: F,
 }
 
-impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for ElementVisitor<F> {
+impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisitor<F> {
     fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
         match expr {
             Expr::Int(i) => Ok(*i),
@@ -52,14 +55,14 @@ impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for ElementVisitor<
         }
     }
 
-    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &LiteralValue) -> Parsed<()> {
         (self.set)(name, subscripts, value)
     }
 }
 
-fn int(value: &Constant) -> Parsed<i64> {
+fn int(value: &LiteralValue) -> Parsed<i64> {
     match value {
-        Constant::Int(i) => Ok(*i),
+        LiteralValue::Int(i) => Ok(*i),
         _ => Err("expected an integer".into()),
     }
 }
@@ -86,7 +89,7 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
         let leg = usize::try_from(leg - 1).ok().filter(|&l| l < legs);
         leg.ok_or("a leg that does not exist")
     };
-    let small = |value: &Constant| {
+    let small = |value: &LiteralValue| {
         i32::try_from(int(value)?).map_err(|_| String::from("an integer out of range"))
     };
     each_element(path, |name, indices, value| {
@@ -210,7 +213,7 @@ pub fn color_allowed(
         // Rows are as long as those of the matrix element with most colour flows.
         if let Some(entry) = usize::try_from(flow - 1).ok().and_then(|f| row.get_mut(f)) {
             match value {
-                Constant::Logical(is) => once(entry, *is)?,
+                LiteralValue::Logical(is) => once(entry, *is)?,
                 _ => return Err("ICOLAMP is not logical".into()),
             }
         }

@@ -89,7 +89,7 @@ pub struct Addend {
 
 /// What an operation uses while it runs: so many vectors from an address on, and what it computes there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scratch {
+pub struct ScratchUse {
     /// The address.
     pub address: Address,
     /// How many vectors.
@@ -206,7 +206,7 @@ macro_rules! define {
             }
 
             /// What so many computed elements use for themselves; `None` where that cannot be.
-            fn scratch(&self, pools: &Pools, count: u32) -> Option<Scratch> {
+            fn scratch(&self, pools: &Pools, count: u32) -> Option<ScratchUse> {
                 match self {
                     $($(Payload::$kind(payload) => $scratch(payload, pools, count),)*)*
                 }
@@ -218,17 +218,17 @@ macro_rules! define {
 for_each_opcode!(define);
 
 /// Of what needs none.
-fn no_scratch<P>(_: &P, _: &Pools, _: u32) -> Option<Scratch> {
-    Some(Scratch::default())
+fn no_scratch<P>(_: &P, _: &Pools, _: u32) -> Option<ScratchUse> {
+    Some(ScratchUse::default())
 }
 
 /// The row of numbers in which products are added up, pair by pair; elements that come in fours need none.
-fn row_of_sums(op: &Contract, pools: &Pools, count: u32) -> Option<Scratch> {
+fn row_of_sums(op: &Contract, pools: &Pools, count: u32) -> Option<ScratchUse> {
     let vectors = match op.unrolled {
         FOURS => 0,
         _ => u64::from(COMPLEX) * u64::from(count),
     };
-    Some(Scratch {
+    Some(ScratchUse {
         address: pools.buffer,
         vectors,
         multiply_adds: 0,
@@ -269,9 +269,9 @@ fn cost_of_vectors(op: &Vector) -> usize {
 /// What an operation on vectors computes first, where terms of triples come with pairs: of each pair a momentum, and a
 /// number for each element of both vectors, of each triple one for the outer vectors. None where a computed element needs
 /// one behind that of the last one.
-fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<Scratch> {
+fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<ScratchUse> {
     if op.pairs.folded.is_none() {
-        return Some(Scratch::default());
+        return Some(ScratchUse::default());
     }
     let of = |index: u32, size: u32| {
         let from = index as usize;
@@ -290,7 +290,7 @@ fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<Scratch> {
         of_triples += of(triple.ends, COMPLEX)?;
     }
     let momenta = u64::from(MOMENTUM) * op.pairs.len() as u64;
-    Some(Scratch {
+    Some(ScratchUse {
         address: pools.first_numbers,
         vectors: momenta + u64::from(COMPLEX) * (of_pairs + of_triples),
         multiply_adds: (8 * of_pairs + 16 * of_triples) as usize,
@@ -393,7 +393,7 @@ impl Pools {
     }
 
     /// What an operation uses for itself while it runs; `None` where that cannot be.
-    pub fn scratch(&self, op: &ArrayOp) -> Option<Scratch> {
+    pub fn scratch(&self, op: &ArrayOp) -> Option<ScratchUse> {
         op.payload.scratch(self, op.computed())
     }
 

@@ -12,7 +12,7 @@
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::{Body, Operations, Plan};
-use mebridge_ops::arrays::visit::{Read, Term, Written};
+use mebridge_ops::arrays::visit::{AddendTerm, Read, Written};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL};
 use mebridge_ops::opcode::{COMPLEX, FOUR};
 use mebridge_ops::visit::{Access, visit};
@@ -91,12 +91,12 @@ struct Content {
 
 /// What is known of the memory.
 #[derive(Clone)]
-struct Memory {
+struct TrackedMemory {
     vectors: Vec<Option<Content>>,
     writes: u32,
 }
 
-impl Memory {
+impl TrackedMemory {
     fn write(&mut self, at: Address, size: u32, below: Below) -> FlowResult<()> {
         let range = at as usize..at as usize + size as usize;
         let vectors = self.vectors.get_mut(range);
@@ -133,7 +133,7 @@ impl Plan {
     /// # Errors
     /// Which operation reads what nothing has written, or something else than it is meant to read.
     pub fn follow(&self, process: &Process) -> FlowResult<()> {
-        let mut memory = Memory {
+        let mut memory = TrackedMemory {
             vectors: vec![None; self.vectors as usize],
             writes: 0,
         };
@@ -145,7 +145,7 @@ impl Plan {
     }
 
     /// What is there before any operation.
-    fn event(&self, memory: &mut Memory) -> FlowResult<()> {
+    fn event(&self, memory: &mut TrackedMemory) -> FlowResult<()> {
         for leg in 0..self.masses.len() as u32 {
             memory.write(self.leg_momenta + 4 * leg, 4, NOTHING)?;
         }
@@ -186,7 +186,7 @@ impl Plan {
 }
 
 impl Operations {
-    fn follow(&self, plan: &Plan, memory: &mut Memory) -> FlowResult<()> {
+    fn follow(&self, plan: &Plan, memory: &mut TrackedMemory) -> FlowResult<()> {
         for batch in self.currents.iter().chain(&self.channels.squares) {
             self.batch(batch, None, memory)?;
         }
@@ -228,7 +228,7 @@ impl Operations {
         &self,
         batch: &Batch,
         table: Option<&[Address]>,
-        memory: &mut Memory,
+        memory: &mut TrackedMemory,
     ) -> FlowResult<()> {
         let mut outcome = Ok(());
         let whole = visit(batch, &self.general, table.is_some(), &mut |at, access| {
@@ -259,7 +259,7 @@ impl Operations {
 }
 
 impl Loops {
-    fn follow(&self, plan: &Plan, process: &Process, mut memory: Memory) -> FlowResult<()> {
+    fn follow(&self, plan: &Plan, process: &Process, mut memory: TrackedMemory) -> FlowResult<()> {
         let none = self.runs.first().map_or(&[][..], Vec::as_slice);
         for (i, op) in self.once.iter().enumerate() {
             let done = self.pools.follow(op, none, &mut memory);
@@ -290,7 +290,7 @@ impl Loops {
         process: &Process,
         run: usize,
         shifts: &[u32],
-        mut memory: Memory,
+        mut memory: TrackedMemory,
     ) -> FlowResult<()> {
         let pools = &self.pools;
         for op in &self.shuffles {
@@ -337,21 +337,26 @@ impl Loops {
 
 /// How operations on arrays are followed.
 trait Follow {
-    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> FlowResult<()>;
+    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut TrackedMemory) -> FlowResult<()>;
     /// The legs below the product of a term.
-    fn term(&self, term: &Term, element: u32, shifts: &[u32], memory: &Memory)
-    -> FlowResult<Below>;
+    fn term(
+        &self,
+        term: &AddendTerm,
+        element: u32,
+        shifts: &[u32],
+        memory: &TrackedMemory,
+    ) -> FlowResult<Below>;
     fn element(
         &self,
         read: &Read,
         element: u32,
         shifts: &[u32],
-        memory: &Memory,
+        memory: &TrackedMemory,
     ) -> FlowResult<Below>;
 }
 
 impl Follow for Pools {
-    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> FlowResult<()> {
+    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut TrackedMemory) -> FlowResult<()> {
         let mut terms = Vec::new();
         let whole = self.terms(op, &mut |term| terms.push(term));
         let mut known = Ok(NOTHING);
@@ -408,10 +413,10 @@ impl Follow for Pools {
 
     fn term(
         &self,
-        term: &Term,
+        term: &AddendTerm,
         element: u32,
         shifts: &[u32],
-        memory: &Memory,
+        memory: &TrackedMemory,
     ) -> FlowResult<Below> {
         let mut product = NOTHING;
         for read in term.reads() {
@@ -427,7 +432,7 @@ impl Follow for Pools {
         read: &Read,
         element: u32,
         shifts: &[u32],
-        memory: &Memory,
+        memory: &TrackedMemory,
     ) -> FlowResult<Below> {
         let offset = self.offset(read, element);
         let shift = shifts.get(read.shift as usize);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// A wavefunction or a matrix.
 #[derive(Clone, Copy)]
-struct Object {
+struct Lifetime {
     start: Address,
     vectors: u32,
     first: usize,
@@ -30,7 +30,7 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
     let mut new = plan.clone();
     map.persistent(&mut new);
     let steps = steps(plan).count();
-    let mut ends: Vec<Vec<&Object>> = vec![Vec::new(); steps];
+    let mut ends: Vec<Vec<&Lifetime>> = vec![Vec::new(); steps];
     let mut coming = objects.iter().peekable();
     for step in 0..steps {
         while let Some(object) = coming.next_if(|object| object.first == step) {
@@ -111,7 +111,7 @@ pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
 }
 
 /// What can be placed anew, in the order in which it is computed.
-fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
+fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Lifetime>> {
     let mut objects = Objects {
         at: vec![None; plan.vectors as usize],
         all: Vec::new(),
@@ -164,7 +164,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
 struct Objects {
     /// For each address which object begins there.
     at: Vec<Option<u32>>,
-    all: Vec<Object>,
+    all: Vec<Lifetime>,
 }
 
 impl Objects {
@@ -172,7 +172,7 @@ impl Objects {
         let next = self.all.len() as u32;
         let object = *self.at[start as usize].get_or_insert(next);
         if object == next {
-            self.all.push(Object {
+            self.all.push(Lifetime {
                 start,
                 vectors,
                 first: step,
@@ -199,7 +199,7 @@ struct Map {
 
 impl Map {
     /// What is not an object keeps its order, at the beginning.
-    fn new(plan: &Plan, objects: &[Object]) -> Self {
+    fn new(plan: &Plan, objects: &[Lifetime]) -> Self {
         let mut movable = vec![false; plan.vectors as usize];
         for object in objects {
             movable[object.start as usize..][..object.vectors as usize].fill(true);
@@ -223,7 +223,7 @@ impl Map {
         self.new[old as usize]
     }
 
-    fn place(&mut self, object: &Object) {
+    fn place(&mut self, object: &Lifetime) {
         let at = self.find(object.vectors).unwrap_or_else(|| {
             self.end += object.vectors;
             self.end - object.vectors
@@ -244,7 +244,7 @@ impl Map {
         Some(at)
     }
 
-    fn free(&mut self, object: &Object) {
+    fn free(&mut self, object: &Lifetime) {
         let at = self.of(object.start);
         self.free.entry(object.vectors).or_default().push(at);
     }

@@ -15,7 +15,7 @@
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;
 use super::{Body, Operations, Plan};
-use mebridge_ops::arrays::visit::{ElementMap, Read, Term};
+use mebridge_ops::arrays::visit::{AddendTerm, ElementMap, Read};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools};
 use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use mebridge_ops::visit::{Access, visit};
@@ -352,7 +352,7 @@ type Offsets = BTreeMap<u32, u32>;
 trait Print {
     fn operation(&self, f: &mut Formatter, op: &ArrayOp, offsets: &mut Offsets) -> fmt::Result;
     /// The product of a term, without its sign.
-    fn term(&self, term: &Term, count: u32, offsets: &mut Offsets) -> String;
+    fn term(&self, term: &AddendTerm, count: u32, offsets: &mut Offsets) -> String;
 }
 
 impl Print for Pools {
@@ -399,7 +399,7 @@ impl Print for Pools {
         }
     }
 
-    fn term(&self, term: &Term, count: u32, offsets: &mut Offsets) -> String {
+    fn term(&self, term: &AddendTerm, count: u32, offsets: &mut Offsets) -> String {
         let reads = term
             .reads()
             .iter()

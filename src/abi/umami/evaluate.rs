@@ -329,13 +329,13 @@ pub struct Instance {
     elements: &'static MatrixElements,
     compiled: Arc<Compiled>,
     samplers: Vec<Sampler>,
-    scratch: Scratch,
+    scratch: ChunkBuffers,
     flavors: Vec<i32>,
     gathered: Gathered,
 }
 
 /// Arrays of a chunk that the caller does not have.
-struct Scratch {
+struct ChunkBuffers {
     g_s: Vec<f64>,
     random: Vec<f64>,
     matrix_elements: Vec<f64>,
@@ -380,7 +380,7 @@ impl Instance {
             samplers: of_thread(elements, &compiled)?,
             elements,
             compiled,
-            scratch: Scratch {
+            scratch: ChunkBuffers {
                 g_s: vec![DEFAULT_G_S; CHUNK],
                 random: vec![DEFAULT_RANDOM; CHUNK],
                 matrix_elements: vec![0.0; CHUNK],

@@ -69,12 +69,12 @@ fn range(first: u64, last: u64, factor: f64, numbers: &mut Vec<u64>) -> Result<(
 pub struct Words<T>(pub Vec<T>);
 
 /// A set of words.
-pub trait Word: Sized + Copy + PartialEq {
+pub trait Spelling: Sized + Copy + PartialEq {
     /// The word's meaning, or which words there are.
     fn parse(word: &str) -> Result<Self, &'static str>;
 }
 
-impl Word for Precision {
+impl Spelling for Precision {
     fn parse(word: &str) -> Result<Self, &'static str> {
         match word {
             "d" => Ok(Precision::Double),
@@ -85,7 +85,7 @@ impl Word for Precision {
     }
 }
 
-impl Word for Door {
+impl Spelling for Door {
     fn parse(word: &str) -> Result<Self, &'static str> {
         match word {
             "sequence" => Ok(Door::Sequence),
@@ -95,7 +95,7 @@ impl Word for Door {
     }
 }
 
-impl<T: Word> FromStr for Words<T> {
+impl<T: Spelling> FromStr for Words<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

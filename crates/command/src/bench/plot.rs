@@ -21,7 +21,7 @@ use super::record::{Point, Record};
 use super::with_ending;
 use crate::output;
 use axis::Axis;
-use figure::{Bar, Contents, Curve, Figure, Legend, Look, Panel, Spot};
+use figure::{Bar, Contents, Curve, Figure, Legend, LineStyle, Panel, Spot};
 pub use histogram::differences;
 use mebridge::Result;
 use std::path::{Path, PathBuf};
@@ -412,7 +412,7 @@ impl<'a> Data<'a> {
                 .iter()
                 .enumerate()
                 .map(|(i, &value)| {
-                    let mut look = Look::default();
+                    let mut look = LineStyle::default();
                     role.means.set(&mut look, i);
                     (self.text(role.kind, value), look)
                 })
@@ -442,7 +442,7 @@ enum Means {
 }
 
 impl Means {
-    fn set(self, look: &mut Look, i: usize) {
+    fn set(self, look: &mut LineStyle, i: usize) {
         match self {
             Means::Color => look.color = Some(i),
             Means::Dash => look.dash = i,
@@ -458,10 +458,10 @@ struct Role {
     means: Means,
 }
 
-fn look(roles: &[Role], entry: &Entry) -> Look {
-    let mut look = Look {
+fn look(roles: &[Role], entry: &Entry) -> LineStyle {
+    let mut look = LineStyle {
         color: Some(0),
-        ..Look::default()
+        ..LineStyle::default()
     };
     for role in roles {
         let value = entry.of(role.kind);

@@ -18,7 +18,7 @@ const LONGEST_VERSION: usize = 24;
 
 /// Kinds of outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Kind {
+pub enum OutputKind {
     /// `output madevent`.
     #[serde(rename = "madevent")]
     Madevent,
@@ -48,18 +48,18 @@ pub enum Kind {
     Unknown,
 }
 
-impl Display for Kind {
+impl Display for OutputKind {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         f.pad(match self {
-            Kind::Madevent => "madevent",
-            Kind::MadeventCudacpp => "madevent with CUDACPP",
-            Kind::Gridpack => "gridpack",
-            Kind::Standalone => "standalone",
-            Kind::Reweighting => "reweighting",
-            Kind::StandaloneCudacpp => "standalone CUDACPP",
-            Kind::MadLoop => "MadLoop",
-            Kind::Nlo => "NLO",
-            Kind::Unknown => "unknown",
+            OutputKind::Madevent => "madevent",
+            OutputKind::MadeventCudacpp => "madevent with CUDACPP",
+            OutputKind::Gridpack => "gridpack",
+            OutputKind::Standalone => "standalone",
+            OutputKind::Reweighting => "reweighting",
+            OutputKind::StandaloneCudacpp => "standalone CUDACPP",
+            OutputKind::MadLoop => "MadLoop",
+            OutputKind::Nlo => "NLO",
+            OutputKind::Unknown => "unknown",
         })
     }
 }
@@ -68,7 +68,7 @@ impl Display for Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// The kind of its output.
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// The version of MG5aMC, where it is known.
     pub version: Option<String>,
     /// Its matrix elements as their comments name them, in order of their numbers; an empty name
@@ -108,30 +108,30 @@ fn output(directory: &Path) -> PathBuf {
     whole.join("../..")
 }
 
-fn kind(directory: &Path) -> Kind {
+fn kind(directory: &Path) -> OutputKind {
     let has = |name: &str| directory.join(name).exists();
     let output = output(directory);
     let plugin = has("CPPProcess.cc") || has("CPPProcess.h");
     let madevent = ["auto_dsig.f", "config_subproc_map.inc", "configs.inc"];
     if has("born.f") || has("born_matrix.f") && has("fks_info.inc") {
-        Kind::Nlo
+        OutputKind::Nlo
     } else if has("loop_matrix.f") {
-        Kind::MadLoop
+        OutputKind::MadLoop
     } else if output.join("bin/gridrun").exists() {
-        Kind::Gridpack
+        OutputKind::Gridpack
     } else if madevent.iter().any(|name| has(name)) {
         match plugin {
-            true => Kind::MadeventCudacpp,
-            false => Kind::Madevent,
+            true => OutputKind::MadeventCudacpp,
+            false => OutputKind::Madevent,
         }
     } else if plugin {
-        Kind::StandaloneCudacpp
+        OutputKind::StandaloneCudacpp
     } else if !has("matrix.f") {
-        Kind::Unknown
+        OutputKind::Unknown
     } else if is_reweighting(&output) {
-        Kind::Reweighting
+        OutputKind::Reweighting
     } else {
-        Kind::Standalone
+        OutputKind::Standalone
     }
 }
 
@@ -243,20 +243,24 @@ mod tests {
     #[test]
     fn kinds_are_told_by_their_files() {
         for (name, files, kind) in [
-            ("a", &["matrix1.f", "auto_dsig.f"][..], Kind::Madevent),
-            ("a", &["matrix1_orig.f", "configs.inc"], Kind::Madevent),
+            ("a", &["matrix1.f", "auto_dsig.f"][..], OutputKind::Madevent),
+            (
+                "a",
+                &["matrix1_orig.f", "configs.inc"],
+                OutputKind::Madevent,
+            ),
             (
                 "a",
                 &["matrix1.f", "auto_dsig.f", "CPPProcess.cc"],
-                Kind::MadeventCudacpp,
+                OutputKind::MadeventCudacpp,
             ),
-            ("a", &["CPPProcess.cc"], Kind::StandaloneCudacpp),
-            ("a", &["matrix.f"], Kind::Standalone),
-            ("rw_me", &["matrix.f"], Kind::Reweighting),
-            ("rw_me_second", &["matrix.f"], Kind::Reweighting),
-            ("a", &["matrix_1.f", "born.f"], Kind::Nlo),
-            ("a", &["loop_matrix.f"], Kind::MadLoop),
-            ("a", &[], Kind::Unknown),
+            ("a", &["CPPProcess.cc"], OutputKind::StandaloneCudacpp),
+            ("a", &["matrix.f"], OutputKind::Standalone),
+            ("rw_me", &["matrix.f"], OutputKind::Reweighting),
+            ("rw_me_second", &["matrix.f"], OutputKind::Reweighting),
+            ("a", &["matrix_1.f", "born.f"], OutputKind::Nlo),
+            ("a", &["loop_matrix.f"], OutputKind::MadLoop),
+            ("a", &[], OutputKind::Unknown),
         ] {
             let (_folder, p) = output_with(name, files);
             assert_eq!(Origin::of(&p).kind, kind, "{name} {files:?}");
@@ -264,7 +268,7 @@ mod tests {
         let (folder, p) = output_with("a", &["matrix1.f", "auto_dsig.f"]);
         fs::create_dir(folder.path().join("a/bin")).unwrap();
         fs::write(folder.path().join("a/bin/gridrun"), "").unwrap();
-        assert_eq!(Origin::of(&p).kind, Kind::Gridpack);
+        assert_eq!(Origin::of(&p).kind, OutputKind::Gridpack);
     }
 
     #[test]

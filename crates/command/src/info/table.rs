@@ -1,6 +1,6 @@
 //! Several matrix elements as a table, those that are refused among them.
 
-use super::origin::{Kind, Origin};
+use super::origin::{Origin, OutputKind};
 use crate::progress::Progress;
 use crate::source::{self, CardedProcess};
 use mebridge::runtime::ProcessChoice;
@@ -27,7 +27,7 @@ struct Row {
     /// Which matrix element of its directory, from 1; nothing where that is not known.
     element: Option<usize>,
     process: String,
-    kind: Option<Kind>,
+    kind: Option<OutputKind>,
     mg5amc: Option<String>,
     legs: Option<usize>,
     diagrams: Option<u32>,
@@ -59,7 +59,9 @@ impl Table {
         for place in &places {
             let path = ProcessChoice::parse(place).path;
             let origin = path.is_dir().then(|| Origin::of(&path));
-            any |= origin.as_ref().is_some_and(|o| o.kind != Kind::Unknown);
+            any |= origin
+                .as_ref()
+                .is_some_and(|o| o.kind != OutputKind::Unknown);
             match source::all(place, card) {
                 Ok(sources) => {
                     any = true;

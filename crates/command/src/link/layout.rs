@@ -25,7 +25,7 @@ pub struct Layout {
 
 /// Who calls the matrix elements of a P directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CallerKind {
     /// MadEvent's own Fortran.
     Plain,
     /// MadEvent with the plugin CUDACPP.
@@ -37,7 +37,7 @@ pub enum Kind {
 pub struct Subprocess {
     pub name: String,
     pub path: PathBuf,
-    pub kind: Kind,
+    pub kind: CallerKind,
 }
 
 impl Layout {
@@ -101,10 +101,10 @@ impl Layout {
             });
         }
         let kind = match path.join("CPPProcess.cc").is_file() {
-            true => Kind::Plugin,
-            false => Kind::Plain,
+            true => CallerKind::Plugin,
+            false => CallerKind::Plain,
         };
-        if kind == Kind::Plugin && !path.join("cudacpp.mk").is_file() {
+        if kind == CallerKind::Plugin && !path.join("cudacpp.mk").is_file() {
             return Err(wrong(
                 &path,
                 "it has the plugin's CPPProcess.cc, but no cudacpp.mk: versions of the plugin before MG5aMC 3.6 are not \
@@ -123,7 +123,7 @@ impl Layout {
     pub fn has_plugin(&self) -> bool {
         let is = |name: &String| {
             let subprocess = self.subprocess(name);
-            subprocess.is_ok_and(|s| s.kind == Kind::Plugin)
+            subprocess.is_ok_and(|s| s.kind == CallerKind::Plugin)
         };
         self.chosen.iter().any(is)
     }
@@ -241,7 +241,7 @@ impl Subprocess {
         let names = files(&self.path)?.into_iter().filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
             let of_plugin = EXECUTABLES[1..].contains(&name.as_str());
-            let is = name == EXECUTABLES[0] || (of_plugin && self.kind == Kind::Plugin);
+            let is = name == EXECUTABLES[0] || (of_plugin && self.kind == CallerKind::Plugin);
             is.then_some(name)
         });
         Ok(names.collect())

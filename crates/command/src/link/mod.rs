@@ -34,7 +34,7 @@ mod sources;
 
 pub use batch::Alone;
 pub use journal::Journal;
-pub use layout::{Kind, Layout};
+pub use layout::{CallerKind, Layout};
 pub use library::{LARGEST as LARGEST_LIBRARY, MatrixElementSource, calls, library};
 pub use makefile::is_hooked;
 pub use record::State;
@@ -323,7 +323,7 @@ impl Options {
         }
         let recycled = elements.iter().any(MatrixElement::is_recycled);
         let what = match subprocess.kind {
-            Kind::Plugin => {
+            CallerKind::Plugin => {
                 layout.whole()?;
                 if events <= 1 {
                     return Err(wrong(
@@ -338,7 +338,7 @@ impl Options {
                 made(makefile::PLUGIN, makefile::PLUGIN_MAKEFILE.into());
                 format!("in the place of the plugin's libraries, batches of {events} events")
             }
-            Kind::Plain => {
+            CallerKind::Plain => {
                 if let Some((file, name)) = sources::elsewhere(&subprocess.path).first() {
                     return Err(wrong(
                         &subprocess.path,
@@ -399,7 +399,7 @@ impl Options {
             let products = makefile::products(&numbers);
             work.aside
                 .extend(products.map(|name| format!("{folder}/{name}")));
-            if subprocess.kind == Kind::Plugin {
+            if subprocess.kind == CallerKind::Plugin {
                 work.aside
                     .extend(layout.of_plugin(&subprocess.name, false)?);
             }
@@ -407,7 +407,7 @@ impl Options {
         for process in &processes {
             let _ = writeln!(work.report, "{}: {}, {what}", subprocess.name, process.name);
         }
-        if subprocess.kind == Kind::Plain {
+        if subprocess.kind == CallerKind::Plain {
             let _ = writeln!(
                 work.report,
                 "{}: {}",
@@ -415,7 +415,7 @@ impl Options {
                 gain::expected(&processes)
             );
         }
-        if subprocess.kind == Kind::Plain && recycled {
+        if subprocess.kind == CallerKind::Plain && recycled {
             let _ = writeln!(
                 work.report,
                 "{}: read from matrix<i>_orig.f; the Fortran runs matrix<i>_optim.f, which MG5aMC makes of it at each launch \
@@ -482,7 +482,7 @@ impl Options {
         let text = latin(&layout.root.join(path))?;
         let new = card::vector_inc(&text, sizes);
         // The plugin's launcher takes care of its own, unless it is us who change the run card.
-        let plain = subprocesses.iter().any(|s| s.kind == Kind::Plain);
+        let plain = subprocesses.iter().any(|s| s.kind == CallerKind::Plain);
         let folders = [
             ("Source", "vector.inc"),
             ("Source/MODEL", "../vector.inc"),

@@ -8,7 +8,7 @@
 use super::matrix_element::MatrixElement;
 use super::wrong;
 use mebridge::files::regular;
-use mebridge::import::{Look, Seen, routines_in};
+use mebridge::import::{DependencyRecord, Seen, routines_in};
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -33,7 +33,11 @@ enum PathState {
 }
 
 /// The list of a P directory, from what the importer looked at and what link read beside it.
-pub fn list(directory: &Path, looks: &[Look], elements: &[MatrixElement]) -> Result<String> {
+pub fn list(
+    directory: &Path,
+    looks: &[DependencyRecord],
+    elements: &[MatrixElement],
+) -> Result<String> {
     let mut found = BTreeMap::new();
     for look in looks {
         let path = look.path();

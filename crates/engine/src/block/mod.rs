@@ -11,7 +11,7 @@ mod sample;
 mod start;
 
 use super::at_once::AtOnce;
-use super::color::{self, Sum};
+use super::color::{self, ColorSumTask};
 use super::engine::{ChannelSquares, ColorSum, Engine, Squares};
 use super::pairs::BatchStep;
 use super::worker::Worker;
@@ -317,7 +317,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     let square = jamp.re * (c * jamp.re) + jamp.im * (c * jamp.im);
                     m.put_real(scratch.matrix_elements + h, square);
                 }
-                ColorSum::Same(color) => V::call(Sum {
+                ColorSum::Same(color) => V::call(ColorSumTask {
                     color,
                     jamp: lane_of(mine, plan.jamp_base, 0),
                     scratch: lane_of(m, scratch.color, 0),
@@ -448,7 +448,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 return;
             }
             let result = single.add(2 * plan.flows * lanes);
-            let sum = Sum {
+            let sum = ColorSumTask {
                 color,
                 jamp: single,
                 scratch: result.add(lanes),

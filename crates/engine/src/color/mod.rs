@@ -5,4 +5,4 @@ mod sum;
 mod tests;
 mod triangle;
 
-pub use sum::{ColorSum, Sum};
+pub use sum::{ColorSum, ColorSumTask};

@@ -14,10 +14,10 @@ use mebridge_simd::{Simd, Task};
 /// them. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
 const COORDINATES_AT_ONCE: usize = 24;
 
-/// A colour matrix ready for [`Sum`].
+/// A colour matrix ready for [`ColorSumTask`].
 #[derive(Clone, Debug)]
 pub struct ColorSum<T> {
-    passes: Vec<Pass>,
+    passes: Vec<OrbitSums>,
     blocks: Vec<Triangle<T>>,
     flows: usize,
     /// Slots at the end of the scratch.
@@ -30,14 +30,14 @@ pub struct ColorSum<T> {
 
 /// Sums of up to eight vectors: pairs of places, where from and where to.
 #[derive(Clone, Debug, Default)]
-struct Pass {
+struct OrbitSums {
     /// Whether it takes the JAMPs.
     first: bool,
-    ones: Vec<[[u32; 1]; 2]>,
-    twos: Vec<[[u32; 2]; 2]>,
-    threes: Vec<[[u32; 3]; 2]>,
-    fours: Vec<[[u32; 4]; 2]>,
-    eights: Vec<[[u32; 8]; 2]>,
+    of_one: Vec<[[u32; 1]; 2]>,
+    of_two: Vec<[[u32; 2]; 2]>,
+    of_three: Vec<[[u32; 3]; 2]>,
+    of_four: Vec<[[u32; 4]; 2]>,
+    of_eight: Vec<[[u32; 8]; 2]>,
 }
 
 impl<T: Copy + Default> ColorSum<T> {
@@ -72,7 +72,7 @@ impl<T: Copy + Default> ColorSum<T> {
         let taken = taken_together(split);
         for coordinates in &taken {
             together = coordinates.len().max(together);
-            passes.extend(Pass::all(split, coordinates, &place));
+            passes.extend(OrbitSums::all(split, coordinates, &place));
         }
         ColorSum {
             passes,
@@ -118,9 +118,9 @@ fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
     all
 }
 
-impl Pass {
+impl OrbitSums {
     /// The sums of some slots, which come to these places in the end.
-    fn all(split: &BlockDiagonal, coordinates: &[Coordinate], places: &[u32]) -> Vec<Pass> {
+    fn all(split: &BlockDiagonal, coordinates: &[Coordinate], places: &[u32]) -> Vec<OrbitSums> {
         let mut local = vec![u32::MAX; split.flows];
         for (at, &coordinate) in (split.flows as u32..).zip(coordinates) {
             local[coordinate as usize] = at;
@@ -138,9 +138,9 @@ impl Pass {
         let mut all = Vec::new();
         for (i, orbits) in passes.into_iter().enumerate() {
             let (first, last) = (i == 0, i + 1 == count);
-            let mut pass = Pass {
+            let mut pass = OrbitSums {
                 first,
-                ..Pass::default()
+                ..OrbitSums::default()
             };
             let mut left: Vec<bool> = vec![true; split.flows];
             let rest = coordinates
@@ -178,11 +178,11 @@ impl Pass {
             Some([from.try_into().ok()?, to.try_into().ok()?])
         }
         match from.len() {
-            1 => self.ones.extend(both(from, to)),
-            2 => self.twos.extend(both(from, to)),
-            3 => self.threes.extend(both(from, to)),
-            4 => self.fours.extend(both(from, to)),
-            8 => self.eights.extend(both(from, to)),
+            1 => self.of_one.extend(both(from, to)),
+            2 => self.of_two.extend(both(from, to)),
+            3 => self.of_three.extend(both(from, to)),
+            4 => self.of_four.extend(both(from, to)),
+            8 => self.of_eight.extend(both(from, to)),
             _ => {}
         }
     }
@@ -200,7 +200,7 @@ impl<T: Copy> ColorSum<T> {
 }
 
 /// `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events, as a task.
-pub struct Sum<'a, T> {
+pub struct ColorSumTask<'a, T> {
     /// The matrix.
     pub color: &'a ColorSum<T>,
     /// The JAMPs, real and imaginary vector after each other.
@@ -211,7 +211,7 @@ pub struct Sum<'a, T> {
     pub result: *mut T,
 }
 
-impl<T: mebridge_simd::Real> Task<T> for Sum<'_, T> {
+impl<T: mebridge_simd::Real> Task<T> for ColorSumTask<'_, T> {
     type Output = ();
 
     /// `jamp` must point at `2 * flows` vectors, `scratch` at as many as the matrix asks for, and
@@ -238,18 +238,18 @@ impl<T: mebridge_simd::Real> Task<T> for Sum<'_, T> {
     }
 }
 
-impl Pass {
+impl OrbitSums {
     /// # Safety
     /// The places are within `from` and `to`.
     #[inline(always)]
     unsafe fn run<V: Simd>(&self, from: *const V::Scalar, to: *mut V::Scalar, root: V::Scalar) {
         // SAFETY: the caller's promise.
         unsafe {
-            orbits::<V, 1>(&self.ones, from, to);
-            orbits::<V, 2>(&self.twos, from, to);
-            threes::<V>(&self.threes, from, to, root);
-            orbits::<V, 4>(&self.fours, from, to);
-            orbits::<V, 8>(&self.eights, from, to);
+            orbits::<V, 1>(&self.of_one, from, to);
+            orbits::<V, 2>(&self.of_two, from, to);
+            of_three::<V>(&self.of_three, from, to, root);
+            orbits::<V, 4>(&self.of_four, from, to);
+            orbits::<V, 8>(&self.of_eight, from, to);
         }
     }
 }
@@ -294,7 +294,7 @@ unsafe fn orbits<V: Simd, const N: usize>(
 /// # Safety
 /// The places are within `from` and `to`; the features that `V` stands for are there.
 #[inline(always)]
-unsafe fn threes<V: Simd>(
+unsafe fn of_three<V: Simd>(
     places: &[[[u32; 3]; 2]],
     from: *const V::Scalar,
     to: *mut V::Scalar,

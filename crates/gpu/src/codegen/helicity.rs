@@ -11,9 +11,9 @@
 
 use super::expression::{Expression, number};
 use super::value_graph::{Id, Type, ValueGraph};
-use super::values::{Operand, Operation};
+use super::values::{Operation, ValueOperand};
 use super::{COLOR_SUM, DeviceCode, Generator};
-use crate::level_schedule::{Amp2Source, Kind};
+use crate::level_schedule::{Amp2Source, OperationKind};
 use crate::structures::{DeviceStructure, HelicityArguments};
 use mebridge_ops::Address;
 use mebridge_ops::opcode::Opcode;
@@ -45,13 +45,13 @@ enum Factor {
 #[derive(Clone, Copy)]
 enum SumTarget {
     /// Into a sum.
-    Sum(usize, Factor),
+    AmplitudeSum(usize, Factor),
     /// Squared into an AMP2.
     Square(usize),
 }
 
 /// A sum of amplitudes and other sums.
-struct Sum {
+struct AmplitudeSum {
     /// Where its value goes; none if it is a JAMP alone.
     targets: Vec<SumTarget>,
     /// Terms that are not there yet.
@@ -70,7 +70,7 @@ struct Product {
 struct HelicityCode {
     graph: ValueGraph,
     products: Vec<Product>,
-    sums: Vec<Sum>,
+    sums: Vec<AmplitudeSum>,
     /// For each JAMP the sum or the amplitude.
     jamp: Vec<Jamp>,
     /// Numbers of squares in each AMP2.
@@ -79,7 +79,7 @@ struct HelicityCode {
 
 #[derive(Clone, Copy)]
 enum Jamp {
-    Sum(usize),
+    AmplitudeSum(usize),
     Product(usize),
 }
 
@@ -88,7 +88,7 @@ impl Generator<'_> {
     pub fn has_helicity(&self) -> bool {
         let tables = self.tables;
         let amplitudes = tables.amplitudes.iter().map(|run| {
-            let dots = run.kind == Kind::Opcode(Opcode::Dots);
+            let dots = run.kind == OperationKind::Opcode(Opcode::Dots);
             run.count as usize * if dots { 4 } else { 1 }
         });
         tables.flows <= FLOWS
@@ -203,7 +203,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                 });
             }
         }
-        let mut sums: Vec<Sum> = Vec::new();
+        let mut sums: Vec<AmplitudeSum> = Vec::new();
         for operation in self.operations(&ends, &tables.sums) {
             let (counts, rest) = operation?.operands.split_at_checked(5)?;
             let (&result, mut rest) = rest.split_last()?;
@@ -223,19 +223,19 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             }
             let next = sums.len();
             for &(address, factor) in &terms {
-                let target = SumTarget::Sum(next, factor);
+                let target = SumTarget::AmplitudeSum(next, factor);
                 match *at.get(&address)? {
-                    Jamp::Sum(i) => sums[i].targets.push(target),
+                    Jamp::AmplitudeSum(i) => sums[i].targets.push(target),
                     Jamp::Product(i) => products[i].targets.push(target),
                 }
             }
-            sums.push(Sum {
+            sums.push(AmplitudeSum {
                 targets: Vec::new(),
                 open: terms.len(),
                 begun: false,
                 jamp: false,
             });
-            at.insert(result, Jamp::Sum(next));
+            at.insert(result, Jamp::AmplitudeSum(next));
         }
         let mut all_amp2 = Vec::new();
         if let (true, Amp2Source::Amplitudes(amp2)) = (self.channels, &tables.squares) {
@@ -244,17 +244,17 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                 for set in sets {
                     let mut target = SumTarget::Square(i);
                     if set.len() != 1 {
-                        sums.push(Sum {
+                        sums.push(AmplitudeSum {
                             targets: vec![target],
                             open: set.len(),
                             begun: false,
                             jamp: false,
                         });
-                        target = SumTarget::Sum(sums.len() - 1, Factor::One);
+                        target = SumTarget::AmplitudeSum(sums.len() - 1, Factor::One);
                     }
                     for address in set {
                         match *at.get(address)? {
-                            Jamp::Sum(i) => sums[i].targets.push(target),
+                            Jamp::AmplitudeSum(i) => sums[i].targets.push(target),
                             Jamp::Product(i) => products[i].targets.push(target),
                         }
                     }
@@ -264,7 +264,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         let jamp = (0..tables.flows as u32).map(|flow| at.get(&(tables.jamp + 2 * flow)).copied());
         let jamp: Vec<Jamp> = jamp.collect::<Option<_>>()?;
         for jamp in &jamp {
-            if let Jamp::Sum(i) = *jamp {
+            if let Jamp::AmplitudeSum(i) = *jamp {
                 sums[i].jamp = true;
             }
         }
@@ -283,7 +283,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         graph: &mut ValueGraph,
         operation: &Operation,
     ) -> Option<Vec<(Address, Id)>> {
-        let Kind::Opcode(opcode) = operation.kind else {
+        let OperationKind::Opcode(opcode) = operation.kind else {
             return None;
         };
         let mut fetch = |operand: u32, access: Access| {
@@ -306,11 +306,11 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             let id = self.opcode(graph, opcode, &operands)?;
             return Some(vec![(*operation.operands.last()?, id)]);
         }
-        let Operand::Value(one) = *operands.first()? else {
+        let ValueOperand::Value(one) = *operands.first()? else {
             return None;
         };
         let pairs = operands.get(2..)?.chunks(2).map(|pair| match *pair {
-            [Operand::Value(other), Operand::Result(at, _)] => {
+            [ValueOperand::Value(other), ValueOperand::Result(at, _)] => {
                 let id = graph.call(Type::Complex, "DotSpinor0", &[one, other]);
                 Some((at, id))
             }
@@ -323,7 +323,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
 impl Jamp {
     fn name(self) -> String {
         match self {
-            Jamp::Sum(i) => format!("s{i}"),
+            Jamp::AmplitudeSum(i) => format!("s{i}"),
             Jamp::Product(i) => format!("p{i}"),
         }
     }
@@ -339,7 +339,7 @@ impl HelicityCode {
             if self.sums[i].open == 0 {
                 let _ = writeln!(text, "        Cx s{i} = cx(0, 0);");
                 self.sums[i].begun = true;
-                self.give(Jamp::Sum(i), text);
+                self.give(Jamp::AmplitudeSum(i), text);
             }
         }
         for (i, _) in squares.iter().enumerate().filter(|(_, n)| **n == 0) {
@@ -402,7 +402,7 @@ impl HelicityCode {
         let loads: usize = loads.map(|&id| self.graph.values[id].class.numbers()).sum();
         let mut alive = 0i64;
         for target in &product.targets {
-            if let SumTarget::Sum(i, _) = *target {
+            if let SumTarget::AmplitudeSum(i, _) = *target {
                 let sum = &self.sums[i];
                 if !sum.begun {
                     alive += 2;
@@ -419,7 +419,7 @@ impl HelicityCode {
     fn give(&mut self, from: Jamp, text: &mut String) {
         let name = from.name();
         let targets = match from {
-            Jamp::Sum(i) => self.sums[i].targets.clone(),
+            Jamp::AmplitudeSum(i) => self.sums[i].targets.clone(),
             Jamp::Product(i) => self.products[i].targets.clone(),
         };
         for target in targets {
@@ -437,7 +437,7 @@ impl HelicityCode {
                     };
                     self.amp2[i] += 1;
                 }
-                SumTarget::Sum(i, factor) => {
+                SumTarget::AmplitudeSum(i, factor) => {
                     let sum = &mut self.sums[i];
                     let first = !std::mem::replace(&mut sum.begun, true);
                     let s = format!("s{i}");
@@ -447,7 +447,7 @@ impl HelicityCode {
                     };
                     sum.open -= 1;
                     if sum.open == 0 {
-                        self.give(Jamp::Sum(i), text);
+                        self.give(Jamp::AmplitudeSum(i), text);
                     }
                 }
             }

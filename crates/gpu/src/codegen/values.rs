@@ -3,7 +3,7 @@
 use super::expression::Expression;
 use super::value_graph::{Id, Schedule, Type, ValueGraph};
 use super::{COLOR_SUM, Generator};
-use crate::level_schedule::{Amp2Source, Kind, Level};
+use crate::level_schedule::{Amp2Source, OperationKind, ScheduleLevel};
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
@@ -30,7 +30,7 @@ impl Whole {
 
 /// Operands of one operation.
 pub(super) struct Operation<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: OperationKind,
     pub(super) operands: &'a [u32],
 }
 
@@ -49,7 +49,7 @@ impl Generator<'_> {
     pub(super) fn operations<'b>(
         &'b self,
         ends: &'b HashMap<u32, u32>,
-        levels: &'b [Level],
+        levels: &'b [ScheduleLevel],
     ) -> impl Iterator<Item = Option<Operation<'b>>> {
         levels.iter().flatten().flat_map(move |run| {
             (run.first..run.first + run.count).map(move |i| {
@@ -185,7 +185,7 @@ impl Generator<'_> {
         let signed = |x: u32| Expression::Integer(i64::from(x) - 8);
         let at = |graph: &ValueGraph, address: u32| graph.memory.get(&address).copied();
         let id = match operation.kind {
-            Kind::Momentum => {
+            OperationKind::Momentum => {
                 let plus = *rest.first()? as usize;
                 let mut sum = None;
                 for (i, &address) in rest.get(2..)?.iter().enumerate() {
@@ -205,7 +205,7 @@ impl Generator<'_> {
                 }
                 sum?
             }
-            Kind::Coupling => {
+            OperationKind::Coupling => {
                 let g = at(graph, *rest.first()?)?;
                 let mut sums = [None, None];
                 for pair in rest.get(2..)?.chunks_exact(2) {
@@ -222,12 +222,12 @@ impl Generator<'_> {
                 };
                 graph.push(Type::Complex, Expression::call("cx", [re, im]))
             }
-            Kind::Propagator => {
+            OperationKind::Propagator => {
                 let momentum = Expression::Value(at(graph, rest[0])?);
                 let arguments = [momentum, number_of(&rest[1])?, number_of(&rest[2])?];
                 graph.push(Type::Complex, Expression::call("propagator", arguments))
             }
-            Kind::Factor => {
+            OperationKind::Factor => {
                 let mut sum = None;
                 for term in rest.get(3..)?.chunks_exact(3) {
                     let coupling = Expression::Value(at(graph, term[0])?);
@@ -257,13 +257,15 @@ impl Generator<'_> {
                 }
                 graph.push(Type::Complex, value)
             }
-            Kind::ExternalScalar => {
+            OperationKind::ExternalScalar => {
                 graph.literal(Type::Complex, Expression::call("external_scalar", []))
             }
-            Kind::ExternalIn | Kind::ExternalOut | Kind::ExternalVector => {
+            OperationKind::ExternalIn
+            | OperationKind::ExternalOut
+            | OperationKind::ExternalVector => {
                 let function = match operation.kind {
-                    Kind::ExternalIn => "external_in",
-                    Kind::ExternalOut => "external_out",
+                    OperationKind::ExternalIn => "external_in",
+                    OperationKind::ExternalOut => "external_out",
                     _ => "external_vector",
                 };
                 let arguments = [
@@ -275,12 +277,12 @@ impl Generator<'_> {
                 ];
                 graph.push(Type::Four, Expression::call(function, arguments))
             }
-            Kind::Opcode(opcode) => {
+            OperationKind::Opcode(opcode) => {
                 let mut fetch = |operand: u32, _: Access| graph.memory.get(&operand).copied();
                 let operands = self.operands(opcode, op, false, &mut fetch)?;
                 self.opcode(graph, opcode, &operands)?
             }
-            Kind::Sum => return None,
+            OperationKind::Sum => return None,
         };
         graph.memory.insert(result, id);
         Some(())
@@ -302,19 +304,19 @@ impl Generator<'_> {
         op: &[u32],
         tables: bool,
         fetch: &mut dyn FnMut(u32, Access) -> Option<Id>,
-    ) -> Option<Vec<Operand>> {
+    ) -> Option<Vec<ValueOperand>> {
         let batch = Batch::stream(opcode, op.to_vec());
         let mut operands = Vec::new();
         let mut sound = true;
         visit(&batch, self.general, tables, &mut |operand, access| {
             operands.push(match access {
-                Access::Number => Operand::Number(operand),
-                Access::Write(vectors) => Operand::Result(operand, vectors),
+                Access::Number => ValueOperand::Number(operand),
+                Access::Write(vectors) => ValueOperand::Result(operand, vectors),
                 _ => match fetch(operand, access) {
-                    Some(id) => Operand::Value(id),
+                    Some(id) => ValueOperand::Value(id),
                     None => {
                         sound = false;
-                        Operand::Number(0)
+                        ValueOperand::Number(0)
                     }
                 },
             });
@@ -327,15 +329,15 @@ impl Generator<'_> {
         &self,
         graph: &mut ValueGraph,
         opcode: Opcode,
-        operands: &[Operand],
+        operands: &[ValueOperand],
     ) -> Option<Id> {
-        let name = Kind::Opcode(opcode).name();
+        let name = OperationKind::Opcode(opcode).name();
         let value = |i: usize| match operands.get(i)? {
-            Operand::Value(id) => Some(*id),
+            ValueOperand::Value(id) => Some(*id),
             _ => None,
         };
         let count = |i: usize| match operands.get(i)? {
-            Operand::Number(n) => Some(*n as usize),
+            ValueOperand::Number(n) => Some(*n as usize),
             _ => None,
         };
         let values = |from: usize, to: usize| (from..to).map(value).collect::<Option<Vec<Id>>>();
@@ -431,7 +433,7 @@ impl Generator<'_> {
             }
             Opcode::Dots => None,
             _ => {
-                let Operand::Result(_, vectors) = operands[last] else {
+                let ValueOperand::Result(_, vectors) = operands[last] else {
                     return None;
                 };
                 let of = values(0, last)?;
@@ -448,7 +450,7 @@ impl Generator<'_> {
         waves: &[Address],
         workspace: &mut HashMap<Address, Id>,
     ) -> Option<()> {
-        let Kind::Opcode(opcode) = operation.kind else {
+        let OperationKind::Opcode(opcode) = operation.kind else {
             return None;
         };
         let mut fetch = |operand: u32, access: Access| {
@@ -464,11 +466,11 @@ impl Generator<'_> {
             workspace.insert(*operation.operands.last()?, id);
             return Some(());
         }
-        let Operand::Value(one) = *operands.first()? else {
+        let ValueOperand::Value(one) = *operands.first()? else {
             return None;
         };
         for pair in operands.get(2..)?.chunks(2) {
-            let [Operand::Value(other), Operand::Result(at, _)] = *pair else {
+            let [ValueOperand::Value(other), ValueOperand::Result(at, _)] = *pair else {
                 return None;
             };
             let id = graph.call(Type::Complex, "DotSpinor0", &[one, other]);
@@ -547,7 +549,7 @@ fn has_no_width(graph: &ValueGraph, propagator: Id) -> bool {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Operand {
+pub(super) enum ValueOperand {
     Number(u32),
     Value(Id),
     Result(Address, u32),

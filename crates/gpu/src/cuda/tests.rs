@@ -1,5 +1,5 @@
 use super::*;
-use crate::level_schedule::Kind;
+use crate::level_schedule::OperationKind;
 use crate::source;
 use crate::structures::{DeviceStructure, device_structures};
 use mebridge_ops::opcode::Opcode;
@@ -304,11 +304,14 @@ fn the_device_code_compiles() {
             workspace_blocks: 3,
             colors_outside,
         };
-        let kinds = [Kind::Opcode(Opcode::Ffv0), Kind::Opcode(Opcode::Dots)];
+        let kinds = [
+            OperationKind::Opcode(Opcode::Ffv0),
+            Kind::Opcode(Opcode::Dots),
+        ];
         let units = [
             shape.ends(),
             shape.dots(),
-            shape.operations(Kind::Opcode(Opcode::SumFfv1), &[]),
+            shape.operations(OperationKind::Opcode(Opcode::SumFfv1), &[]),
             shape.helicities(&kinds, &[], clocks),
         ];
         for (unit, architecture) in units.iter().zip(["sm_80", "sm_90", "sm_80", "sm_90"]) {

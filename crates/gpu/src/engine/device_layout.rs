@@ -3,7 +3,7 @@
 use super::workspace::WorkspaceSize;
 use crate::arena::{Arena, Offset};
 use crate::color::ColorTables;
-use crate::level_schedule::{Amp2Source, Kind, LevelSchedule};
+use crate::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use crate::structures::{Choices, Helicities, SampleTables};
 use mebridge_plan::Plan;
 use mebridge_process::Process;
@@ -36,7 +36,7 @@ impl DeviceLayout {
         plan: &Plan,
         tables: &LevelSchedule,
         color: &ColorTables,
-        kinds: &[Kind],
+        kinds: &[OperationKind],
         workspace: &WorkspaceSize,
         double: bool,
         precision: Precision,
@@ -49,7 +49,8 @@ impl DeviceLayout {
         let groups = workspace.groups(tables);
         let group_count = count(groups.len());
         let groups = arena.numbers(groups.into_iter().flatten());
-        let number = |kind: Kind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
+        let number =
+            |kind: OperationKind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
         let runs = tables.amplitudes.iter();
         let amplitudes =
             arena.numbers(runs.flat_map(|r| [count(number(r.kind)), r.first, r.count]));

@@ -6,7 +6,7 @@ use super::slot::Arrays;
 use super::thread_blocks::BY_EVENT;
 use super::{Engine, LANES};
 use crate::driver::Function;
-use crate::level_schedule::{Amp2Source, Level};
+use crate::level_schedule::{Amp2Source, ScheduleLevel};
 use crate::source;
 use mebridge_backend::{Kernel, Kernels};
 use mebridge_support::error::Result;
@@ -42,7 +42,7 @@ impl Engine {
             });
         }
         let mut each = vec![self.kernel("load", self.load, sort, BY_EVENT, 0)?];
-        let mut operations = |levels: &[Level], launches: &[Vec<Launch>]| {
+        let mut operations = |levels: &[ScheduleLevel], launches: &[Vec<Launch>]| {
             let runs = levels.iter().flatten().zip(launches.iter().flatten());
             for (run, launch) in runs {
                 let name = source::run_name(run.kind);

@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 /// The sum over helicities.
 #[derive(Clone, Debug)]
-pub struct Helicities {
+pub struct HelicityLoop {
     /// The rows of NHEL, in order.
     pub helicities: Vec<Vec<i8>>,
     pub iden: u32,
@@ -32,7 +32,7 @@ pub struct Helicities {
 
 /// What was seen of `SMATRIX<i>`.
 pub struct Sum {
-    pub helicities: Helicities,
+    pub helicities: HelicityLoop,
     /// How often each element of RES is added.
     pub results: Vec<f64>,
 }
@@ -170,7 +170,7 @@ pub fn read(
         }
     };
     Ok(Sum {
-        helicities: Helicities {
+        helicities: HelicityLoop {
             helicities,
             iden: iden as u32,
             weights: seen.unwrap_or(HelicitySum::Signed),
@@ -253,7 +253,7 @@ pub fn check_channels(
     library: &Library,
     legs: usize,
     results: usize,
-    helicities: &Helicities,
+    helicities: &HelicityLoop,
     tables: &Tables,
 ) -> Result<()> {
     let fail = |what: &str| {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::{self, Loops, Setter};
-use crate::statement::{Constant, DataGroup, Dim, Entity};
+use crate::statement::{DataGroup, Dim, Entity, LiteralValue};
 
 impl Interpreter<'_> {
     /// Makes the declarations among these statements known. DATA come last: they may stand in front of what
@@ -237,15 +237,15 @@ impl Interpreter<'_> {
     }
 
     /// A constant of a DATA statement.
-    fn constant_value(&mut self, frame: &mut Frame, constant: &Constant) -> Parsed<Value> {
+    fn constant_value(&mut self, frame: &mut Frame, constant: &LiteralValue) -> Parsed<Value> {
         Ok(match constant {
-            Constant::Int(i) => Value::Int(*i),
-            Constant::Real(x) => Value::Real(self.builder.real(*x)),
-            Constant::Complex(re, im) => Value::Complex(self.builder.complex(*re, *im)),
-            Constant::Logical(known) => Value::Logical(Truth::Known(*known)),
-            Constant::Text => Value::Text,
-            Constant::Name(name) => self.eval_name(frame, name)?,
-            Constant::Repeated(_) => return Err("a repeat count where none can be".into()),
+            LiteralValue::Int(i) => Value::Int(*i),
+            LiteralValue::Real(x) => Value::Real(self.builder.real(*x)),
+            LiteralValue::Complex(re, im) => Value::Complex(self.builder.complex(*re, *im)),
+            LiteralValue::Logical(known) => Value::Logical(Truth::Known(*known)),
+            LiteralValue::Text => Value::Text,
+            LiteralValue::Name(name) => self.eval_name(frame, name)?,
+            LiteralValue::Repeated(_) => return Err("a repeat count where none can be".into()),
         })
     }
 
@@ -283,13 +283,13 @@ impl Setter for Variables<'_, '_> {
         self.interpreter.size_of(self.frame, name).unwrap_or(1)
     }
 
-    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &LiteralValue) -> Parsed<()> {
         let subscripts: Vec<Expr> = subscripts.iter().map(|&i| Expr::Int(i)).collect();
         let at = self.interpreter.location(self.frame, name, &subscripts)?;
         self.store(name, at, value)
     }
 
-    fn set_in_order(&mut self, name: &str, place: u64, value: &Constant) -> Parsed<()> {
+    fn set_in_order(&mut self, name: &str, place: u64, value: &LiteralValue) -> Parsed<()> {
         let first = self.interpreter.location(self.frame, name, &[])?;
         let place = i64::try_from(place).map_err(|_| "an array is too large")?;
         self.store(name, (first.0, first.1.saturating_add(place)), value)
@@ -297,7 +297,7 @@ impl Setter for Variables<'_, '_> {
 }
 
 impl Variables<'_, '_> {
-    fn store(&mut self, name: &str, at: Location, value: &Constant) -> Parsed<()> {
+    fn store(&mut self, name: &str, at: Location, value: &LiteralValue) -> Parsed<()> {
         let value = self.interpreter.constant_value(self.frame, value)?;
         let ty = self.interpreter.type_of(self.frame, name);
         let value = value.convert(ty, &mut self.interpreter.builder)?;

@@ -4,7 +4,7 @@
 //! asks of it, how it is printed, and what a GPU reads of it: all that is derived of the table goes through parts with
 //! this description and knows no kind.
 
-use super::visit::{ElementMap, Read, Term, Written};
+use super::visit::{AddendTerm, ElementMap, Read, Written};
 use super::{Operand, Pools};
 use crate::Address;
 use crate::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
@@ -14,7 +14,7 @@ use std::fmt::Arguments;
 /// What stands in an operation.
 pub trait Part {
     /// Calls `visitor` for each term of the sum that an element is. `None` where the part names what is not there.
-    fn terms(&self, _: &Pools, _visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, _: &Pools, _visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         Some(())
     }
 
@@ -62,7 +62,7 @@ pub trait Part {
 
 /// A part that may be missing.
 impl<P: Part + Default> Part for Option<P> {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         self.iter().try_for_each(|part| part.terms(pools, visitor))
     }
 
@@ -143,9 +143,9 @@ impl<const A: u32, const B: u32> Pairs<A, B> {
 }
 
 impl<const A: u32, const B: u32> Part for Pairs<A, B> {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         for pair in range(&pools.pairs, self.0)? {
-            visitor(Term::two(pair.a.read(A), pair.b.read(B)));
+            visitor(AddendTerm::two(pair.a.read(A), pair.b.read(B)));
         }
         Some(())
     }
@@ -161,7 +161,7 @@ impl<const A: u32, const B: u32> Part for Pairs<A, B> {
 pub struct Less<P>(pub P);
 
 impl<P: Part> Part for Less<P> {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         self.0.terms(pools, &mut |term| visitor(term.subtracted()))
     }
 }
@@ -208,7 +208,7 @@ impl VectorPairs {
 }
 
 impl Part for VectorPairs {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         Pairs::<FOUR, FOUR>(self.range).terms(pools, visitor)
     }
 
@@ -264,9 +264,9 @@ impl Triples {
 }
 
 impl Part for Triples {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         for triple in range(&pools.triples, self.0)? {
-            visitor(Term::three(triple.operands.map(|o| o.read(FOUR))));
+            visitor(AddendTerm::three(triple.operands.map(|o| o.read(FOUR))));
         }
         Some(())
     }
@@ -294,7 +294,7 @@ impl Addends {
 }
 
 impl Part for Addends {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         for addend in range(&pools.addends, self.0)? {
             let read = Read {
                 address: addend.address,
@@ -302,7 +302,7 @@ impl Part for Addends {
                 elements: ElementMap::Same,
                 size: FOUR,
             };
-            let term = Term::one(read);
+            let term = AddendTerm::one(read);
             visitor(if addend.minus {
                 term.subtracted()
             } else {
@@ -341,13 +341,13 @@ impl Numbers {
 }
 
 impl Part for Numbers {
-    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         self.pairs.terms(pools, visitor)?;
         for split in range(&pools.splits, self.splits)? {
             let [fa, fb] = split.first.map(|operand| operand.read(COMPLEX));
             let [ae, be] = split.second.map(|operand| operand.read(COMPLEX));
-            visitor(Term::two(fb, ae));
-            visitor(Term::two(fa, be).subtracted());
+            visitor(AddendTerm::two(fb, ae));
+            visitor(AddendTerm::two(fa, be).subtracted());
         }
         Some(())
     }

@@ -273,7 +273,7 @@ struct GluonShuffle {
     given: u32,
     all: u32,
     sums: Vec<[u32; 3]>,
-    parts: Vec<(u8, Sums)>,
+    parts: Vec<(u8, ShuffleSums)>,
 }
 
 impl GluonShuffle {
@@ -303,7 +303,7 @@ impl GluonShuffle {
     }
 
     /// Sums of what comes next behind a beginning, by what that is: kept from this place on.
-    fn behind(&mut self, start: &[u8], rest: &[u8], mut next: u32) -> Vec<(u8, Sums)> {
+    fn behind(&mut self, start: &[u8], rest: &[u8], mut next: u32) -> Vec<(u8, ShuffleSums)> {
         let mut all = Vec::new();
         for &x in rest {
             let start = [start, &[x]].concat();
@@ -315,7 +315,7 @@ impl GluonShuffle {
                 true => Vec::new(),
                 false => self.behind(&start, &rest, behind),
             };
-            let mut sums = Sums::default();
+            let mut sums = ShuffleSums::default();
             for ((a, b), to) in mine.into_iter().zip(next..) {
                 let [first, second] = of(&parts, &start, &a, &b);
                 self.sums.push([to, first, second]);
@@ -329,10 +329,10 @@ impl GluonShuffle {
 }
 
 /// Sums of shuffles by what is shuffled, neither of which is empty.
-type Sums = HashMap<(Letters, Letters), u32>;
+type ShuffleSums = HashMap<(Letters, Letters), u32>;
 
 /// The two numbers whose sum is that of the shuffles of `a` and `b` behind a beginning.
-fn of(parts: &[(u8, Sums)], start: &[u8], a: &[u8], b: &[u8]) -> [u32; 2] {
+fn of(parts: &[(u8, ShuffleSums)], start: &[u8], a: &[u8], b: &[u8]) -> [u32; 2] {
     let one = |first: u8, rest: &[u8], other: &[u8]| {
         if rest.is_empty() {
             return number_of(&[start, &[first], other].concat()) as u32;

@@ -31,16 +31,16 @@ pub enum ElementMap {
 
 /// A term: the product of elements of one, two or three arrays, with a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term {
+pub struct AddendTerm {
     arrays: [Read; 3],
     count: usize,
     /// Whether it is subtracted.
     pub minus: bool,
 }
 
-impl Term {
-    fn new(arrays: [Read; 3], count: usize) -> Term {
-        Term {
+impl AddendTerm {
+    fn new(arrays: [Read; 3], count: usize) -> AddendTerm {
+        AddendTerm {
             arrays,
             count,
             minus: false,
@@ -48,23 +48,23 @@ impl Term {
     }
 
     /// One array.
-    pub(super) fn one(a: Read) -> Term {
-        Term::new([a; 3], 1)
+    pub(super) fn one(a: Read) -> AddendTerm {
+        AddendTerm::new([a; 3], 1)
     }
 
     /// Two that meet.
-    pub(super) fn two(a: Read, b: Read) -> Term {
-        Term::new([a, b, b], 2)
+    pub(super) fn two(a: Read, b: Read) -> AddendTerm {
+        AddendTerm::new([a, b, b], 2)
     }
 
     /// Three that meet.
-    pub(super) fn three(arrays: [Read; 3]) -> Term {
-        Term::new(arrays, 3)
+    pub(super) fn three(arrays: [Read; 3]) -> AddendTerm {
+        AddendTerm::new(arrays, 3)
     }
 
     /// The same with the opposite sign.
-    pub(super) fn subtracted(self) -> Term {
-        Term {
+    pub(super) fn subtracted(self) -> AddendTerm {
+        AddendTerm {
             minus: !self.minus,
             ..self
         }
@@ -89,7 +89,7 @@ pub struct Written {
 
 impl Pools {
     /// Calls `visitor` for each term. `None` where the operation names what is not there.
-    pub fn terms(&self, op: &ArrayOp, visitor: &mut impl FnMut(Term)) -> Option<()> {
+    pub fn terms(&self, op: &ArrayOp, visitor: &mut impl FnMut(AddendTerm)) -> Option<()> {
         let mut whole = Some(());
         op.parts(&mut |part| whole = whole.and(part.terms(self, visitor)));
         whole

@@ -6,7 +6,7 @@
 //! numbers, and the sum of A B over all of them comes with J.
 
 use super::arrays::{Array, PRODUCTS, insertions};
-use super::gluon_currents::Scratch;
+use super::gluon_currents::ReusedMemory;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
@@ -25,7 +25,7 @@ pub(super) struct BothEnds {
     /// Products of each end with the gluon currents.
     kept: [HashMap<Vec<u8>, Array>; 2],
     /// Those of long ones: by the end, and by where the insertions begin in an order and how many they are.
-    scratch: Scratch<(usize, usize, usize)>,
+    scratch: ReusedMemory<(usize, usize, usize)>,
 }
 
 impl BothEnds {
@@ -67,7 +67,7 @@ impl BothEnds {
             ends: [first, of_triples],
             product: multiply(lowering, first, minus, product),
             kept: Default::default(),
-            scratch: Scratch::default(),
+            scratch: ReusedMemory::default(),
         }
     }
 

@@ -49,13 +49,13 @@ impl Chirality {
 
 /// What a massless line with helicities of its ends does.
 pub struct Chiral {
-    vectors: Vec<Vector>,
+    vectors: Vec<LinkedVector>,
     /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
     mirrored: bool,
 }
 
 /// A vector that the line takes up.
-struct Vector {
+struct LinkedVector {
     line: Sides,
     made: Option<FermionPair>,
 }
@@ -113,7 +113,7 @@ impl Chiral {
                 None => None,
             };
             let line = of_boson(process, binding, &exchange.taken)?;
-            Some(Vector { line, made })
+            Some(LinkedVector { line, made })
         };
         Some(Chiral {
             vectors: boson.vectors.iter().map(vector).collect::<Option<_>>()?,

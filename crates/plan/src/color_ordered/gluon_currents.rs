@@ -24,15 +24,15 @@ pub(super) enum ScratchContent {
 }
 
 /// Memory that is used again: for each key a place, and the insertions whose current, or a product of it, is there.
-pub(super) struct Scratch<K>(HashMap<K, (Address, Vec<u8>)>);
+pub(super) struct ReusedMemory<K>(HashMap<K, (Address, Vec<u8>)>);
 
-impl<K> Default for Scratch<K> {
+impl<K> Default for ReusedMemory<K> {
     fn default() -> Self {
-        Scratch(HashMap::default())
+        ReusedMemory(HashMap::default())
     }
 }
 
-impl<K: Eq + Hash> Scratch<K> {
+impl<K: Eq + Hash> ReusedMemory<K> {
     /// The place of a key, if it has one, and whether these insertions are there.
     pub(super) fn find(&self, key: &K, insertions: &[u8]) -> Option<(Address, bool)> {
         let (address, there) = self.0.get(key)?;

@@ -2,7 +2,7 @@
 
 use super::arrays::{Array, Helicities, Legs};
 use super::chirality::{Chiral, Chirality};
-use super::gluon_currents::{Scratch, ScratchContent};
+use super::gluon_currents::{ReusedMemory, ScratchContent};
 use super::helicities::{Evaluated, Live};
 use super::positions::{Positions, reversed};
 use super::vertices::{
@@ -138,7 +138,7 @@ pub(super) struct Lowering<'a> {
     pub(super) slashed: HashMap<Vec<u8>, Array>,
     /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
     /// they begin in an order, and their length.
-    pub(super) scratch: Scratch<(ScratchContent, bool, usize, usize)>,
+    pub(super) scratch: ReusedMemory<(ScratchContent, bool, usize, usize)>,
     /// Products of gluon currents that are kept, by the order of these, or that which has the same backwards.
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
@@ -299,7 +299,7 @@ impl<'a> Lowering<'a> {
             parity,
             currents: HashMap::default(),
             slashed: HashMap::default(),
-            scratch: Scratch::default(),
+            scratch: ReusedMemory::default(),
             products: HashMap::default(),
             zero: None,
             lines: Vec::new(),

@@ -14,7 +14,7 @@ pub struct Sparse<'a> {
 }
 
 /// For each vector the others that it is a sum of.
-type Sums = Vec<Option<Vec<(usize, f64)>>>;
+type Dependence = Vec<Option<Vec<(usize, f64)>>>;
 
 /// For each vector the sum of others that it is, or `None` where it is kept: the kept ones are
 /// linearly independent or not worth writing as sums (only coefficients 1 and -1 are).
@@ -22,7 +22,7 @@ type Sums = Vec<Option<Vec<(usize, f64)>>>;
 /// Which of them are kept decides how long the sums are. Gluon currents that begin with one
 /// chosen gluon are a good choice (all others are sums of them with signs). So for each mark the
 /// vectors that bear it are tried first, and the shortest sums win.
-pub fn reduce(vectors: &[Sparse]) -> Sums {
+pub fn reduce(vectors: &[Sparse]) -> Dependence {
     let related = related(vectors);
     let mut all_sums = vec![None; vectors.len()];
     if related.len() < 2 {
@@ -39,7 +39,7 @@ pub fn reduce(vectors: &[Sparse]) -> Sums {
         row
     });
     let mut dense: Vec<Vec<Complex64>> = dense.collect();
-    let mut best: Option<(usize, Sums)> = None;
+    let mut best: Option<(usize, Dependence)> = None;
     let marks = vectors.iter().fold(0, |all, v| all | v.marks);
     for mark in (0..64).filter(|bit| marks >> bit & 1 == 1).chain([64]) {
         let mut order: Vec<usize> = (0..related.len()).collect();
@@ -90,7 +90,7 @@ const TINY: f64 = 1e-9;
 /// Goes through the vectors in an order and writes each as a sum of those kept before, where
 /// that is possible. Gives also as many components as there are independent vectors, in which they
 /// are independent.
-fn express(dense: &[Vec<Complex64>], order: &[usize]) -> (Sums, Vec<usize>) {
+fn express(dense: &[Vec<Complex64>], order: &[usize]) -> (Dependence, Vec<usize>) {
     /// A vector in reduced form: pivot, and which kept vectors it is made of.
     struct Row {
         vector: Vec<Complex64>,

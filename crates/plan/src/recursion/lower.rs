@@ -37,14 +37,14 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Terms of one current that are computed by one operation. Three- and four-vector vertices
 /// share one, each with a factor of its own.
 #[derive(Clone, Debug)]
-pub(super) struct Share {
+pub(super) struct SharedTerms {
     pub(super) opcode: Opcode,
     /// Interaction and coefficient; the second is that of the four-vector vertices.
     factors: [Option<(u32, Complex64)>; 2],
     plus: Vec<Vec<u32>>,
     minus: Vec<Vec<u32>>,
     /// Four-vector vertices `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`, to add and to subtract.
-    fours: [Vec<Vec<u32>>; 2],
+    four_vector_terms: [Vec<Vec<u32>>; 2],
 }
 
 /// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
@@ -212,12 +212,12 @@ impl Roots {
                         _ => Opcode::SumFfv1,
                     };
                     let children = vec![forest.root, nodes[vector as usize]];
-                    let share = Share {
+                    let share = SharedTerms {
                         opcode,
                         factors: [Some((interaction, Complex64::new(1.0, 0.0))), None],
                         plus: vec![children],
                         minus: Vec::new(),
-                        fours: Default::default(),
+                        four_vector_terms: Default::default(),
                     };
                     let node = at_the_root(compiler, forest, &share, line, batches);
                     partners.push(Partner {
@@ -342,12 +342,16 @@ fn same(a: Option<(u32, Complex64)>, b: (u32, Complex64), sign: f64) -> bool {
 }
 
 /// Groups the terms of a current by kernel and factor.
-pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Option<Vec<Share>> {
-    let mut shares: Vec<Share> = Vec::new();
+pub(super) fn shares(
+    forest: &Forest,
+    products: &[Product],
+    nodes: &[u32],
+) -> Option<Vec<SharedTerms>> {
+    let mut shares: Vec<SharedTerms> = Vec::new();
     let mut push =
         |opcode: Opcode, slot: usize, interaction: u32, c: Complex64, children: Vec<u32>| {
             let factor = (interaction, c);
-            let fits = |share: &Share| {
+            let fits = |share: &SharedTerms| {
                 share.opcode == opcode
                     && (same(share.factors[slot], factor, 1.0)
                         || same(share.factors[slot], factor, -1.0))
@@ -355,12 +359,12 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
             let at = match shares.iter().position(fits) {
                 Some(at) => at,
                 None => {
-                    shares.push(Share {
+                    shares.push(SharedTerms {
                         opcode,
                         factors: [None, None],
                         plus: Vec::new(),
                         minus: Vec::new(),
-                        fours: Default::default(),
+                        four_vector_terms: Default::default(),
                     });
                     shares.len() - 1
                 }
@@ -369,7 +373,7 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
             let plus = same(share.factors[slot], factor, 1.0);
             share.factors[slot].get_or_insert(factor);
             match (slot, plus) {
-                (1, _) => share.fours[usize::from(!plus)].push(children),
+                (1, _) => share.four_vector_terms[usize::from(!plus)].push(children),
                 (_, true) => share.plus.push(children),
                 (_, false) => share.minus.push(children),
             }
@@ -420,7 +424,7 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
 fn factors(
     compiler: &mut Compiler,
     forest: &Forest,
-    share: &Share,
+    share: &SharedTerms,
     propagator: Option<Address>,
 ) -> Vec<Address> {
     let used: Vec<(u32, Complex64)> = match share.factors {
@@ -467,7 +471,7 @@ pub(super) struct Others {
 pub(super) fn others(
     compiler: &mut Compiler,
     forest: &Forest,
-    share: &Share,
+    share: &SharedTerms,
     signs: &[i8],
     line: Option<(Quantity, Quantity)>,
 ) -> Others {
@@ -493,7 +497,7 @@ pub(super) fn others(
 fn at_the_root(
     compiler: &mut Compiler,
     forest: &Forest,
-    share: &Share,
+    share: &SharedTerms,
     line: Option<(Quantity, Quantity)>,
     batches: &mut Batches,
 ) -> u32 {
@@ -550,7 +554,7 @@ fn conjugates(
 /// Writes the operations of a share for these combinations of helicities.
 pub(super) fn emit(
     compiler: &mut Compiler,
-    share: &Share,
+    share: &SharedTerms,
     node: u32,
     helicities: &[Example],
     mode: u32,
@@ -571,7 +575,9 @@ pub(super) fn emit(
     for &(instance, h) in helicities {
         operands.extend([mode, plus.len() as u32]);
         match share.opcode {
-            Opcode::SumVvv1 => operands.extend(share.fours.iter().map(|f| f.len() as u32)),
+            Opcode::SumVvv1 => {
+                operands.extend(share.four_vector_terms.iter().map(|f| f.len() as u32))
+            }
             Opcode::SumVvvvDiff1 => {}
             _ => operands.push(minus.len() as u32),
         }
@@ -584,7 +590,7 @@ pub(super) fn emit(
                 }
             }
         }
-        for children in share.fours.iter().flatten() {
+        for children in share.four_vector_terms.iter().flatten() {
             inputs(compiler, h, children, operands);
         }
         operands.extend(&others.factors);

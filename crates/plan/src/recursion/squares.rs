@@ -18,7 +18,7 @@
 
 use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
-use super::lower::{Example, NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
+use super::lower::{Example, NOWHERE, SharedTerms, at_the_top, emit, legs_of, others, shares};
 use crate::ChannelPlan;
 use crate::compile::{Compiler, WavefunctionInstances, amp2_index};
 use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
@@ -90,7 +90,7 @@ impl Amp2Cuts {
         recursion: &BerendsGiele,
         nodes: &[u32],
     ) -> Option<()> {
-        let mut lowering = Lowering {
+        let mut lowering = SquareLowering {
             forest,
             lines: HashMap::default(),
             whole: HashSet::default(),
@@ -222,7 +222,7 @@ fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32]) -> bool {
 }
 
 /// Single trees on their way to operations.
-struct Lowering<'a> {
+struct SquareLowering<'a> {
     forest: &'a Forest,
     /// The compiler's line of each tree.
     lines: HashMap<TreeIndex, u32>,
@@ -232,7 +232,7 @@ struct Lowering<'a> {
     batches: BTreeMap<(u32, Opcode), Vec<Address>>,
 }
 
-impl Lowering<'_> {
+impl SquareLowering<'_> {
     /// Notes that all helicities of a tree are needed.
     fn needs_whole(&mut self, tree: TreeIndex) {
         if self.whole.insert(tree) {
@@ -319,7 +319,7 @@ impl Lowering<'_> {
     }
 
     /// The operation of a branch.
-    fn shares(&self, branch: &Branch) -> Option<Vec<Share>> {
+    fn shares(&self, branch: &Branch) -> Option<Vec<SharedTerms>> {
         let family = self.forest.interactions[branch.interaction as usize].family;
         if family == Family::Vvvv {
             return None;

@@ -126,7 +126,7 @@ impl Log {
             writeln!(file, "{text}").map_err(Error::io(&*path))?;
         }
         if entry.is_bad() {
-            output::print(&told(&entry))?;
+            output::print(&in_words(&entry))?;
         }
         self.numbers.insert(entry.number);
         self.entries.push(entry);
@@ -204,7 +204,7 @@ pub fn name(outcome: Outcome) -> &'static str {
 }
 
 /// An entry for people.
-fn told(entry: &Entry) -> String {
+fn in_words(entry: &Entry) -> String {
     format!(
         "{} #{} {}:{} ({}): {}\n  - {}\n  + {}\n",
         name(entry.outcome).to_uppercase(),

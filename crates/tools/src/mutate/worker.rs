@@ -120,7 +120,7 @@ fn reply(task: &Task, points: &[Point]) -> Reply {
     let mut answers = Vec::new();
     for channel in std::iter::once(None).chain(channels.iter().copied().map(Some)) {
         match library::plain_or_panic(process, points, channel) {
-            Ok(found) => answers.extend(found.iter().map(|a| told(process, a))),
+            Ok(found) => answers.extend(found.iter().map(|a| in_text(process, a))),
             Err(message) => return Reply::Panicked(format!("evaluation: {message}")),
         }
     }
@@ -130,7 +130,7 @@ fn reply(task: &Task, points: &[Point]) -> Reply {
     }
 }
 
-fn told(process: &Process, answer: &library::Answer) -> Answer {
+fn in_text(process: &Process, answer: &library::Answer) -> Answer {
     let row = (answer.helicity as usize).checked_sub(1);
     let row = row.and_then(|row| process.helicities.get(row));
     Answer {

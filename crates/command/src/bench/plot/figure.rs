@@ -77,7 +77,7 @@ pub enum Contents {
 
 /// A line through points.
 pub struct Curve {
-    pub look: Look,
+    pub look: LineStyle,
     pub spots: Vec<Spot>,
     /// Whether to show what would be in proportion to x, from the first point on.
     pub ideal: bool,
@@ -98,19 +98,19 @@ pub struct Bar {
     pub y: f64,
     pub low: f64,
     pub high: f64,
-    pub look: Look,
+    pub look: LineStyle,
 }
 
 /// What a line or a bar looks like, by numbers of colour, dashes (or tint) and marker; without a
 /// colour it is grey.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct LineStyle {
     pub color: Option<usize>,
     pub dash: usize,
     pub marker: usize,
 }
 
-impl Look {
+impl LineStyle {
     fn line_color(&self) -> RGBColor {
         self.color.map_or(FAINT, |i| COLORS[i % COLORS.len()])
     }
@@ -127,7 +127,7 @@ impl Look {
 /// What one of the means stands for.
 pub struct Legend {
     pub title: String,
-    pub entries: Vec<(String, Look)>,
+    pub entries: Vec<(String, LineStyle)>,
     pub means: Means,
 }
 

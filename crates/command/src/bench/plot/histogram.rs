@@ -1,7 +1,7 @@
 //! Histograms: how often which relative difference occurs.
 
 use super::axis::Axis;
-use super::figure::{self, Bar, Contents, Figure, Look, Panel};
+use super::figure::{self, Bar, Contents, Figure, LineStyle, Panel};
 use mebridge::Result;
 
 /// Smaller differences are in the same bar as this power of ten: no two doubles are closer but for equal ones.
@@ -44,9 +44,9 @@ pub fn differences(rows: &[(&str, &str, &[f64])]) -> Result<String> {
                 y,
                 low: y,
                 high: y,
-                look: Look {
+                look: LineStyle {
                     color: Some(0),
-                    ..Look::default()
+                    ..LineStyle::default()
                 },
             }
         });

@@ -231,7 +231,7 @@ impl PermutationGroup {
 }
 
 /// A word, by the order in which the things of A and those of B ascend; or that which reads so backwards.
-struct Word {
+struct LabelledWord {
     order: Vec<u8>,
     /// Whether it is the same backwards.
     palindrome: bool,
@@ -241,7 +241,7 @@ struct Word {
 struct PermutationTable {
     a: PermutationGroup,
     b: PermutationGroup,
-    words: Vec<Word>,
+    words: Vec<LabelledWord>,
 }
 
 impl BlockDiagonal {
@@ -279,7 +279,7 @@ impl PermutationTable {
             let of = order.iter().filter(|x| is_a(x) == a);
             of.is_sorted()
         };
-        let mut words: Vec<Word> = Vec::new();
+        let mut words: Vec<LabelledWord> = Vec::new();
         for order in orders(count) {
             if !ascends(&order, true) || !ascends(&order, false) {
                 continue;
@@ -290,12 +290,12 @@ impl PermutationTable {
                 // The word backwards is read so.
                 let order_backwards = order.iter().rev().copied().collect();
                 let both = [order, order_backwards];
-                words.extend(both.map(|order| Word {
+                words.extend(both.map(|order| LabelledWord {
                     order,
                     palindrome: false,
                 }));
             } else if letters == backwards {
-                words.push(Word {
+                words.push(LabelledWord {
                     order,
                     palindrome: true,
                 });

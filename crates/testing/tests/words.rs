@@ -1,0 +1,195 @@
+//! What of the rules of words (docs/architecture.md, "Words") a program can see.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Words that say nothing to a reader, in names of types, functions, modules and fields.
+const UNREADABLE: [&str; 9] = [
+    "rung", "alike", "twos", "wide", "hung", "grown", "handed", "told", "stuff",
+];
+
+/// Types that the whole project has one of at most: the words of the table, and those that once had several meanings.
+const ONE_MEANING: [&str; 26] = [
+    "Block", "Blocks", "Bridge", "Check", "Checks", "Element", "Elements", "Form", "Forms",
+    "Group", "Groups", "Line", "Lines", "Order", "Orders", "Part", "Parts", "Pass", "Place",
+    "Places", "Run", "Runs", "Sample", "Slot", "Split", "Target",
+];
+
+/// Words of a diary. What holds has no evening.
+const DIARY: [&str; 10] = [
+    "on 2026-",
+    "on 2025-",
+    "later that day",
+    "that evening",
+    "of the evening",
+    "earlier that day",
+    "the day before",
+    "two days before",
+    "by now",
+    "as of today",
+];
+
+/// Lines of a document beyond which nobody reads it.
+const MOST_LINES: usize = 400;
+
+/// Files below a folder with an ending.
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().expect("its kind"));
+        if kind.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            files(&path, ending, found);
+        } else if kind.is_file() && path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+}
+
+/// All Rust sources, with their paths from the top.
+fn sources() -> Vec<(String, String)> {
+    let root = mebridge_testing::root();
+    let mut paths = Vec::new();
+    for folder in ["src", "crates", "benches", "tests"] {
+        files(&root.join(folder), "rs", &mut paths);
+    }
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(&root).expect("below the top");
+        let text = std::fs::read_to_string(&path).expect("a source");
+        (name.display().to_string(), text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The keyword and the name of what a line declares.
+fn declared(line: &str) -> Option<(&str, &str)> {
+    let mut words = line
+        .trim_start()
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty());
+    loop {
+        let word = words.next()?;
+        match word {
+            "pub" | "crate" | "super" | "in" | "unsafe" | "const" | "async" | "extern" | "C" => {}
+            "struct" | "enum" | "union" | "trait" | "type" | "fn" | "mod" => {
+                return words.next().map(|name| (word, name));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The words of a name in either spelling.
+fn words(name: &str) -> BTreeSet<String> {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() {
+            text.push('_');
+        }
+        text.extend(c.to_lowercase());
+    }
+    text.split('_').map(str::to_owned).collect()
+}
+
+#[test]
+fn names_can_be_read() {
+    let (mut names, mut unreadable) = (0, Vec::new());
+    for (path, text) in &sources() {
+        // Names of tests are sentences.
+        if path.starts_with("tests/") {
+            continue;
+        }
+        let mut is_test = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            let of_test = std::mem::replace(&mut is_test, line.trim() == "#[test]");
+            let Some((_, name)) = declared(line) else {
+                continue;
+            };
+            names += 1;
+            let words = words(name);
+            if !of_test && UNREADABLE.iter().any(|&word| words.contains(word)) {
+                unreadable.push(format!("{path}:{number}: {name}"));
+            }
+        }
+    }
+    assert!(names > 5000, "{names}");
+    assert!(unreadable.is_empty(), "{}", unreadable.join("\n"));
+}
+
+#[test]
+fn words_of_the_table_name_one_type() {
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in &sources() {
+        // The comparison of two libraries and what is only timed know the library by its C interface.
+        if path.starts_with("benches/") || path.starts_with("tests/") {
+            continue;
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            // An associated type is the trait's.
+            let is_type = |keyword| keyword != "fn" && keyword != "mod";
+            let associated = line.starts_with(' ') && line.trim_start().starts_with("type ");
+            if let Some((keyword, name)) = declared(line)
+                && is_type(keyword)
+                && !associated
+            {
+                let here = format!("{path}:{number}");
+                types.entry(name.to_owned()).or_default().push(here);
+            }
+        }
+    }
+    assert!(types.len() > 500, "{}", types.len());
+    let several: Vec<String> = ONE_MEANING
+        .iter()
+        .filter_map(|&name| types.get(name).map(|places| (name, places)))
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(name, places)| format!("{name}: {}", places.join(", ")))
+        .collect();
+    assert!(several.is_empty(), "{}", several.join("\n"));
+}
+
+/// Documents that users and developers read.
+fn documents() -> Vec<(String, String)> {
+    let root = mebridge_testing::root();
+    let mut paths = vec![root.join("README.md")];
+    files(&root.join("docs"), "md", &mut paths);
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(&root).expect("below the top");
+        let text = std::fs::read_to_string(&path).expect("a document");
+        (name.display().to_string(), text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+#[test]
+fn documents_are_no_diaries_and_not_endless() {
+    let documents = documents();
+    assert!(documents.len() > 10, "{}", documents.len());
+    let mut wrong = Vec::new();
+    for (path, text) in &documents {
+        let lines = text.lines().count();
+        if lines > MOST_LINES {
+            wrong.push(format!("{path}: {lines} lines, more than {MOST_LINES}"));
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            let lower = line.to_lowercase();
+            let found = DIARY.iter().filter(|&&word| lower.contains(word));
+            wrong.extend(found.map(|word| format!("{path}:{number}: {word:?}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn words_are_found() {
+    assert_eq!(
+        declared("    pub(super) struct Line<'a> {"),
+        Some(("struct", "Line"))
+    );
+    assert_eq!(
+        declared("pub unsafe extern \"C\" fn run_all("),
+        Some(("fn", "run_all"))
+    );
+    assert_eq!(declared("/// A struct Line"), None);
+    assert_eq!(declared("let line = 1;"), None);
+    let found: Vec<String> = words("HungTree").into_iter().collect();
+    assert_eq!(found, ["", "hung", "tree"]);
+    assert!(words("keeps_alike").contains("alike"));
+}
