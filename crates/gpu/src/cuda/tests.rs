@@ -306,7 +306,7 @@ fn the_device_code_compiles() {
         };
         let kinds = [
             OperationKind::Opcode(Opcode::Ffv0),
-            Kind::Opcode(Opcode::Dots),
+            OperationKind::Opcode(Opcode::Dots),
         ];
         let units = [
             shape.ends(),
