@@ -1,4 +1,4 @@
-use super::{ColorSum, Sum};
+use super::{ColorSum, ColorSumTask};
 use mebridge_plan::color::BlockDiagonal;
 use mebridge_plan::color::symmetry::{Matrix, Work, commuting};
 use mebridge_process::color::ColorMatrix;
@@ -96,7 +96,7 @@ impl<T: Real> Task<T> for ColorSumTask<'_, T> {
                     *numbers.add((2 * flow + 1) * V::LANES + lane) = T::from_f64(im);
                 }
             }
-            let sum = Sum {
+            let sum = ColorSumTask {
                 color: self.color,
                 jamp: numbers,
                 scratch: scratch.as_mut_ptr().cast(),
