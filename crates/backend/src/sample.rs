@@ -388,7 +388,7 @@ pub struct DeviceSample {
 pub struct MatrixElementOffsets {
     /// Which.
     pub index: usize,
-    /// Of how many.
+    /// How many there are.
     pub count: usize,
     /// Its first helicity.
     pub helicity: usize,

@@ -133,7 +133,7 @@ fn in_turn(numbers: impl Iterator<Item = i32> + Clone, count: usize) -> Vec<i32>
     numbers.cycle().chain(zeros).take(count).collect()
 }
 
-/// Of some points the one whose smallest product of two momenta is largest.
+/// The point whose smallest product of two momenta is largest, among some random ones.
 fn farthest(space: &PhaseSpace, random: &mut SplitMix64) -> Vec<f64> {
     let mut best = (f64::NEG_INFINITY, Vec::new());
     for _ in 0..TRIES {
@@ -163,9 +163,9 @@ fn distance(momenta: &[f64]) -> f64 {
 
 /// A frame that is turned and moves.
 struct Moved {
-    /// Of the turn: a unit quaternion.
+    /// The turn, as a unit quaternion.
     turn: [f64; 4],
-    /// Of the boost, times gamma.
+    /// The velocity of the boost, times gamma.
     velocity: [f64; 3],
     gamma: f64,
 }

@@ -1,10 +1,9 @@
-//! Small helicities: several at once.
+//! Several helicities at a time, where each is a handful of operations.
 //!
-//! Where a helicity is a handful of operations, finding them takes longer than doing them. Helicities are then taken in
-//! portions. Each of a portion has its amplitudes and JAMPs in a place of its own, and operations, JAMP sums and squared
-//! diagrams of all of them stand one after the other, as if they were one helicity's. Two helicities that share a factor
-//! of each product ([`super::groups`]) are evaluated together as before. Portions come one after the other in the same
-//! memory, which stays in the first cache.
+//! There, finding the operations takes longer than doing them. Helicities are taken in portions. Each helicity of a
+//! portion has memory of its own for amplitudes and JAMPs. Operations, JAMP sums and squared diagrams of the whole
+//! portion stand one after the other, as if they belonged to one helicity. Two helicities that share a factor of each
+//! product ([`super::groups`]) stay together. All portions use the same memory, which stays in the first cache.
 
 use super::engine::{ChannelSquares, ScratchAddresses, jamp2_of};
 use super::groups::{self, Groups};

@@ -1,8 +1,9 @@
 //! Which helicities are evaluated together.
 //!
-//! Two helicities that differ in one leg share a factor of each product at the end of a list of diagrams: the leg is
-//! below the other one. Evaluated together, that factor is loaded once for both, and sums of JAMPs are gone through
-//! once. A recursion names such pairs itself ([`Plan::groups`]); those of a list of diagrams are found here.
+//! Two helicities that differ in one leg share a factor of each product at the end of a list of diagrams, because the
+//! leg is below the other factor. Where they are evaluated together, the shared factor is loaded once, and the sums of
+//! JAMPs are gone through once. A recursion names such pairs itself ([`Plan::groups`]); this module finds them for a
+//! list of diagrams.
 
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::visit::{Access, visit};

@@ -1,12 +1,12 @@
 //! From amplitudes to JAMP, and on to JAMP2.
 //!
-//! Most coefficients are 1, -1, i or -i ([`mebridge_plan::sums`]). The sums are short and many, so what counts is what
-//! comes beside the additions: the plan has sums of one shape one after the other, numbers of terms are looked at
-//! once for all of them, and terms are known by their distance from the beginning of memory, in numbers. The square
-//! of a JAMP is added to JAMP2 while it is in registers.
+//! Most coefficients are 1, -1, i or -i ([`mebridge_plan::sums`]). The sums are short and many, so the work beside the
+//! additions counts. The plan therefore lists sums of one shape one after the other, and the engine reads the numbers
+//! of terms once for all of them. Terms are offsets from the beginning of memory. The square of a JAMP is added to
+//! JAMP2 while the JAMP is in registers.
 //!
-//! Flows that differ in the order of some gluons share what these gluons make by themselves, up to a sign. Two such sums
-//! are made together: the terms that they share are loaded and added once for both, and stay in registers.
+//! Colour flows that differ in the order of some gluons share terms, up to a sign. Two such sums are computed at a
+//! time: their common terms are loaded and added once for both, and stay in registers.
 
 use mebridge_ops::Address;
 use mebridge_plan::sums::{SumTerm, Sums};
@@ -383,7 +383,7 @@ fn front<'a, T>(rest: &mut &'a [T], count: u32) -> &'a [T] {
 /// Pairs of JAMPs that share terms, those of one shape one after the other. A sum with other than unit coefficients, or
 /// that has a term twice, is in none.
 fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair> {
-    // Of each sum its terms, with coefficients by their place among 1, -1, i and -i; in order.
+    // For each sum its terms in order, each with the number of its coefficient among 1, -1, i and -i.
     let mut sums: Vec<Vec<(Address, usize)>> = Vec::new();
     let mut units = &all.units[..];
     for sum in &all.sums {

@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(found, every);
     }
 
-    /// Of as many runs those that share the most: here legs 2 and 3 are below every vertex.
+    /// Among choices with equally many runs, the one that shares most: here legs 2 and 3 are below every vertex.
     #[test]
     fn lanes_hold_the_legs_of_most_wavefunctions() {
         let mut all = Vec::new();

@@ -1,8 +1,7 @@
 //! Threads that wait for work on behalf of a caller.
 //!
-//! A call to [`ThreadPool::run`] is often shorter than it takes to wake a thread, so a thread goes on looking
-//! for work for a while after its last piece, and one that has not come by the time the
-//! caller is done is not waited for.
+//! A call to [`ThreadPool::run`] is often shorter than it takes to wake a thread. So a thread goes on looking for work
+//! for a while after its last piece. The caller does not wait for a thread that has not come when it is done.
 
 use mebridge_support::float_environment::in_default_environment;
 use std::any::Any;

@@ -1,10 +1,10 @@
 //! Several threads on one engine.
 //!
-//! Every thread takes the next chunk of the events of a call, whole vectors, when it is done with its
-//! last one: a thread that comes late or is held up by other work on the machine takes fewer. Chunks
-//! are a part of what is left, so that all are done at about the same time. An event's answer does not
-//! depend on who computes it or on what is in its chunk. The caller's own thread is one of them; the
-//! others ([`ThreadPool`]) are not woken for a call that would be done before they are awake.
+//! A thread that is done with a chunk of events takes the next one; a chunk is whole vectors. A thread that comes late,
+//! or that other work on the machine holds up, takes fewer. Chunks are a part of what is left, so that all threads end
+//! at about the same time. An event's answer does not depend on who computes it or on what is in its chunk. The
+//! caller's own thread is one of them; the others ([`ThreadPool`]) are not woken for a call that would be done before
+//! they are awake.
 
 use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;

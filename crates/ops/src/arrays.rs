@@ -1,14 +1,14 @@
 //! Operations on arrays of wavefunctions: one for all helicities of the legs below.
 //!
 //! An *array* holds a current for all helicities of the legs below it, one behind the other. An operation makes one
-//! array (`out`, of `count` elements) from others: element `r` from those elements of the others that have the
-//! helicities that `r` has. Where these are a table says ([`Operand::index`], shared by all operations over the same legs),
-//! and where legs have one helicity at a time beyond what the array is over, a *shift* that all operations share does
-//! ([`Operand::shift`]): so the list of operations does not grow with helicities.
+//! array (`out`, with `count` elements) from others: it makes element `r` from the elements of the others that have the
+//! helicities of `r`. A table gives the offsets of these elements ([`Operand::index`]); operations over the same legs
+//! share it. Some legs may have one helicity at a time. For these a *shift* is added to the address, which all
+//! operations share ([`Operand::shift`]). So the list of operations does not grow with the number of helicities.
 //!
-//! Elements have four complex components; what an operation adds up, and its result, are laid out as [`crate`]
-//! says. Vectors are kept in one of three forms ([`Components`]). A massless spinor has two components that are not zero, those
-//! of its chirality: of a massless line with one helicity these alone are there ([`Spinors`]).
+//! Elements have four complex components; [`crate`] says how terms and results are laid out. Vectors are kept in one of
+//! three kinds of components ([`Components`]). A massless spinor has two components that are not zero, those of its
+//! chirality. Where a massless line has one helicity, only these are kept ([`Spinors`]).
 //!
 //! Kinds of operations are rows of the table of operations (`table`), each with a payload of its own, a list of parts
 //! ([`Part`]). Visitor ([`visit`]), validation ([`Pools::holds`]), cost, printing and what a GPU reads follow from it.
@@ -217,7 +217,7 @@ macro_rules! define {
 
 for_each_opcode!(define);
 
-/// Of what needs none.
+/// For operations that need no scratch.
 fn no_scratch<P>(_: &P, _: &Pools, _: u32) -> Option<ScratchUse> {
     Some(ScratchUse::default())
 }
@@ -235,11 +235,11 @@ fn row_of_sums(op: &Contract, pools: &Pools, count: u32) -> Option<ScratchUse> {
     })
 }
 
-/// Of contractions whose elements come in fours.
+/// For contractions whose elements come in fours.
 pub const FOURS: Unrolled = Unrolled(4);
 
 impl Vector {
-    /// Of so many elements those that are computed, see [`ArrayOp::computed`].
+    /// How many of these elements are computed, see [`ArrayOp::computed`].
     #[inline(always)]
     pub(crate) fn computed(&self, count: u32) -> u32 {
         match self.mirror {

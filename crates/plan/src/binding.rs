@@ -173,7 +173,7 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
                 }
                 power
             }
-            // Of a value that is REAL for every G; coefficients are then real.
+            // The value is REAL for every G, so its coefficients are real.
             Op::Call(Function::Re, a) => get(a).map(|a| a.iter().map(|c| c.re.into()).collect()),
             Op::Call(Function::Im, a) => get(a).map(|a| a.iter().map(|c| c.im.into()).collect()),
             Op::Call(Function::Conj, a) => get(a).map(|a| a.iter().map(|c| c.conj()).collect()),

@@ -1,12 +1,14 @@
 //! Whether a plan reads what was written, and what it is meant to read.
 //!
-//! Memory serves for one thing after the other. Validation ([`super::validate`]) sees that no address lies outside of it;
-//! here operations are followed one by one, and of each vector it is known which of them wrote it last. What an operation
-//! reads is the whole of what one has written. Of operations on arrays it is known besides which legs are below an
-//! element, with which helicity each: arrays that meet have no leg in common, all that is added up for an element has the
-//! same legs with the same helicities, and a JAMP has all of them as the plan says. So an array whose memory serves for
-//! another one too early is seen where that other one has other legs. (The order of the same insertions is not followed:
-//! what is wrong with that, tests of numbers see.) A run leaves nothing for the next one.
+//! Memory is reused. Validation ([`super::validate`]) checks that no address lies outside of it. Here the operations
+//! are followed one by one, with the last writer of each vector. An operation must read the whole of what one operation
+//! has written.
+//!
+//! For operations on arrays the legs below each element are followed as well, with the helicity of each. Arrays that
+//! meet must have no leg in common; the terms of an element must have the same legs with the same helicities; a JAMP
+//! must have all legs. So an array whose memory is reused too early is found where the new array has other legs. (The
+//! order of the same insertions is not followed; tests of numbers see what is wrong with it.) A run leaves nothing for
+//! the next one.
 //!
 //! Following a plan takes much longer than running it once: it is for tests, and for who doubts a plan.
 

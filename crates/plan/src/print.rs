@@ -8,9 +8,9 @@
 //! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to what is there. A wavefunction that
 //! amplitudes look up in the table of a helicity is its number there, `[4]`; `#2` is a count or a mode.
 //!
-//! Of operations on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` makes four elements, each of them the
-//! sum of these products of elements: those with the offsets `i0`, which are listed at the end, from an address that is
-//! shifted by the run's shift 1. Behind the first semicolon stands what is read once for all elements.
+//! The operation on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` makes four elements. Each is the sum
+//! of these products of elements. `i0` names a list of offsets, printed at the end; `s1` is the run's shift 1 of the
+//! address. Behind the first semicolon stands what is read once for all elements.
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;

@@ -116,7 +116,7 @@ fn gluons_in_color_order() {
 #[test]
 fn quarks_and_a_boson_in_color_order() {
     let process = generated("u d~ > w+ g").as_color_ordered().expect("a form");
-    // Of quarks that are opposite.
+    // Quarks that are opposite.
     let rows = (0..).zip(&process.helicities);
     let good = rows.filter(|(_, row)| row[0] == -row[1]);
     let good: Vec<u32> = good.map(|(h, _)| h).collect();

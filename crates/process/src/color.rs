@@ -70,7 +70,7 @@ impl ColorMatrix {
             let pivot = open[at];
             let size = left[pivot * n + pivot];
             if size <= small {
-                // Of what is left no diagonal entry is positive: so nothing may be left.
+                // No diagonal entry of the rest is positive, so the rest must be zero.
                 let zero = |x: f64| x.abs() <= 1e3 * small;
                 let mut rest = open.iter().flat_map(|&i| open.iter().map(move |&j| (i, j)));
                 return size >= -small && rest.all(|(i, j)| zero(left[i * n + j]));
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn tells_positive_matrices_from_others() {
         assert!(matrix(&[&[16.0, -2.0], &[-2.0, 16.0]]).is_positive());
-        // Of rank 1 and 2.
+        // Rank 1 and rank 2.
         assert!(matrix(&[&[9.0, 3.0], &[3.0, 1.0]]).is_positive());
         assert!(matrix(&[&[2.0, 1.0, 3.0], &[1.0, 2.0, 3.0], &[3.0, 3.0, 6.0]]).is_positive());
         // An interference alone.

@@ -203,8 +203,8 @@ impl Process {
         Ok(())
     }
 
-    /// Checks amplitudes, JAMPs and the colour matrix. Of wavefunctions: their components, and the legs below, a bit
-    /// each.
+    /// Checks amplitudes, JAMPs and the colour matrix, given the components of the wavefunctions and the legs below
+    /// them (a bit each).
     fn validate_diagrams(
         &self,
         diagrams: &Diagrams,

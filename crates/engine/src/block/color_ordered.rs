@@ -88,7 +88,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     let mine = m.shifted(at - self.engine.plan.jamp_base);
                     if colors {
                         let start = profile.then(Instant::now);
-                        // Of single helicities JAMP2 is noted without weight.
+                        // JAMP2 of single helicities is noted without weight.
                         let weight = match each {
                             true => None,
                             false => total(m, loops, element, both),
@@ -197,7 +197,7 @@ struct Noted<'a> {
 }
 
 impl<'a> Noted<'a> {
-    /// Of an event whose numbers begin here.
+    /// For an event whose numbers begin at `at`.
     fn new(each: Option<&'a mut SingleHelicities>, at: usize, loops: &Loops) -> Self {
         let jamp2 = each.map(|each| &mut each.jamp2);
         let numbers = jamp2.as_ref().map_or(0, |jamp2| jamp2.len() - at);

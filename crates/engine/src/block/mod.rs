@@ -32,7 +32,7 @@ pub struct EventBlocks<'a, 'b, T: Real> {
     pub worker: &'a mut Worker<T>,
     pub events: Events<'a>,
     pub answers: Answers<'b>,
-    /// Of a sample what events and answers do not hold. The events have no momenta then.
+    /// For a sample: what events and answers do not hold. The events have no momenta then.
     pub sample: Option<Sampled<'a, 'b>>,
 }
 

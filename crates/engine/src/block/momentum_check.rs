@@ -12,7 +12,7 @@ pub(super) struct MomentumCheck<V: Simd> {
     good: V::Mask,
     /// What comes in less what goes out: E, px, py, pz.
     sum: [V; 4],
-    /// Of the beams.
+    /// The energy of the beams.
     energy: V,
 }
 

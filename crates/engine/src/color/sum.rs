@@ -1,10 +1,10 @@
 //! The colour sum on a vector of events at a time.
 //!
-//! What the JAMPs become on the way to the blocks of [`BlockDiagonal`] is kept in a scratch of `2 flows`
-//! vectors and some more, real and imaginary part after each other, each block's in a row. Slots that sums lead to each
-//! other are taken together, some at a time: they come from the JAMPs to the end of the scratch, and from there to their
-//! places. Tables, read from one end to the other, say where. Where a matrix has no blocks the JAMPs are summed as they
-//! are.
+//! JAMPs become coordinates of the diagonal blocks of [`BlockDiagonal`]. The scratch holds them: `2 flows` vectors and
+//! some more, real and imaginary part after each other, the coordinates of a block in a row. Coordinates that sums
+//! connect are taken at a time, some sets of them: they go from the JAMPs to the end of the scratch, and from there to
+//! their places. Tables say where; they are read from one end to the other. Where a matrix has no blocks, the JAMPs are
+//! summed as they are.
 
 use super::triangle::Triangle;
 use mebridge_plan::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};

@@ -1,8 +1,8 @@
 //! Parts: what stands in an operation on arrays.
 //!
-//! A payload of the table of operations is a list of parts. Each says here what it reads and writes, what a valid plan
-//! asks of it, how it is printed, and what a GPU reads of it: all that is derived of the table goes through parts with
-//! this description and knows no kind.
+//! A payload in the table of operations is a list of parts. Each part says here what it reads and writes, when it is
+//! valid, how it is printed, and what a GPU reads. Everything that is derived from the table goes through these
+//! descriptions and knows no kind of operation.
 
 use super::visit::{AddendTerm, ElementMap, Read, Written};
 use super::{Operand, Pools};

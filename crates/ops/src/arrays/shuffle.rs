@@ -1,13 +1,15 @@
 //! Sums of numbers over shuffles of orders.
 //!
-//! Where the currents of some insertions are those of the orders with the smallest first (Kleiss and Kuijf, Nucl. Phys. B312
-//! (1989) 616), so are their products with what is around them: `N(a, 1, b) = (-1)^|a| sum of N(1, s)` over all shuffles
-//! `s` of `a` backwards with `b`. Sums that begin with the same insertions are added up once: with `S(p; a, b)` the sum over the
-//! shuffles of `a` and `b` behind `p`, `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. And each serves two orders, as `a` and
-//! `b` are shuffled in the same way.
+//! Currents of gluons in all orders are sums of those in which the smallest insertion is first (Kleiss and Kuijf, Nucl.
+//! Phys. B312 (1989) 616). Their products with other currents are such sums, too: `N(a, 1, b) = (-1)^|a| sum of N(1,
+//! s)` over all shuffles `s` of `a` backwards with `b`.
 //!
-//! An order gets several such sums, of its insertions from the one behind the first k to the m-th for some k and m: they are
-//! added up before they go on.
+//! Sums that begin with the same insertions are computed once: let `S(p; a, b)` be the sum over the shuffles of `a` and
+//! `b` behind `p`, then `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. Each sum serves two orders, because `S(p; a, b) =
+//! S(p; b, a)`.
+//!
+//! An order gets several such sums: one for each *shuffled range*, its insertions k + 1 to m. They are added up before
+//! they go on.
 
 use mebridge_process::color_ordered::{number_of, orders, parts};
 use rustc_hash::FxHashMap as HashMap;
@@ -51,7 +53,7 @@ pub struct Shuffle {
 pub struct SumGroup {
     /// How many they are.
     pub results: u32,
-    /// Of how many given numbers each is the sum, and how many are subtracted; the same of those on the way.
+    /// How many given numbers each adds and how many it subtracts; the same for numbers on the way.
     pub counts: [u8; 4],
 }
 
@@ -221,7 +223,7 @@ struct ShuffleSource {
     first: u32,
     stride: u32,
     scratch: u32,
-    /// Of how many blocks sums are kept.
+    /// How many starts keep their sums.
     kept: u32,
 }
 
@@ -372,7 +374,7 @@ fn all_orders(letters: &[u8]) -> Vec<Letters> {
     orders(letters.len()).iter().map(of).collect()
 }
 
-/// Of each letter how many are smaller.
+/// For each letter the number of smaller ones.
 fn ranks(letters: &[u8]) -> Letters {
     let rank = |x: &u8| letters.iter().filter(|y| *y < x).count() as u8;
     letters.iter().map(rank).collect()

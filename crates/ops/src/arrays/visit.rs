@@ -1,8 +1,8 @@
 //! What an operation on arrays reads and writes: its visitor.
 //!
-//! An element of the result is a sum of *terms*, each a product of elements of some arrays. Validation, the check that
-//! only what was written is read, the GPU's levels and the printer of plans go through operations with this description
-//! and know no kind. It is that of the parts that stand in an operation ([`Part`]).
+//! An element of the result is a sum of *terms*, each a product of elements of some arrays. The parts of an operation
+//! ([`Part`]) describe them. Validation, the check of data flow, the GPU's levels and the printer of plans use this
+//! description and know no kind of operation.
 
 use super::{ArrayOp, Part, Pools};
 use crate::Address;

@@ -1,7 +1,7 @@
 //! Operations on arrays of wavefunctions ([`crate::arrays`]).
 //!
-//! Sums are added up in registers over all that meet, and two elements (of spinors) or four (of products) at a time share
-//! what they load.
+//! Sums over all terms stay in registers. Two elements of spinors, or four of products, are computed at a time and
+//! share what they load.
 
 mod chiral;
 mod shuffle;
@@ -86,7 +86,7 @@ macro_rules! dispatch {
 
 for_each_opcode!(dispatch);
 
-/// Of spinors that share vectors.
+/// Two spinors at a time, which share vectors.
 const TWO: Unrolled = Unrolled(2);
 /// Operations ahead of which memory is asked for.
 const AHEAD: usize = 2;
@@ -407,7 +407,8 @@ impl<V: Simd> ArrayContext<'_, V> {
                 }
             }
             for split in self.some(&self.pools.splits, numbers.splits) {
-                // Of four elements the first and the second differ by the first end, the first and the third by the second.
+                // The first and the second of four elements differ by the first end, the first and the third by the
+                // second end.
                 let [fa, fb] = &split.first;
                 let [ae, be] = &split.second;
                 let (other, behind) = if K == 4 { (r[1], r[2]) } else { (r[0], r[0]) };

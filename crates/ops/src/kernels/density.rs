@@ -1,10 +1,11 @@
 //! Sums of squared products, from each factor's own sums of products of components.
 //!
-//! Of wavefunctions `a` and `b` in all their helicities `sum |a b|^2 = sum over i, j of A_ij B_ij`, where `A_ij` is the sum
-//! of `a_i a_j^*`. With all helicities reversed `a` is, up to a phase, the *mirrored* wavefunction: the conjugate of a
-//! vector, and `(a3, -a2, a1, -a0)^*` of a spinor `(a0, a1, a2, a3)`, whichever way it flows (HELAS's conventions, the
-//! chiral representation; vertices that treat both chiralities alike keep it so). So one of each two helicities that are
-//! each other's reverse is given, the mirrored one is added, and few numbers are left of A:
+//! Summed over all helicities of the wavefunctions `a` and `b`, `sum |a b|^2 = sum over i, j of A_ij B_ij`, where
+//! `A_ij` is the sum of `a_i a_j^*`. With all helicities reversed `a` becomes the *mirrored* wavefunction, up to a
+//! phase: the conjugate of a vector, and `(a3, -a2, a1, -a0)^*` for a spinor `(a0, a1, a2, a3)`, whichever way it
+//! flows. (These are HELAS's conventions in the chiral representation; vertices that treat both chiralities in the same
+//! way keep it so.) Two helicities may be each other's reverse. Then one of them is given, the kernel adds the mirrored
+//! one, and few numbers of A are left:
 //!
 //! - of spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers, then two
 //!   complex ones;

@@ -145,7 +145,7 @@ pub(super) fn propagate_out<V: Simd>(
     ]
 }
 
-/// Of `(m - p/) u`, or `w (m + p/)`, without mass the first two components, from the last two.
+/// The first two components of `(m - p/) u`, or of `w (m + p/)`, without mass, from the last two.
 #[inline(always)]
 pub(super) fn propagate_first<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4]) -> [Cx<V>; 2] {
     let (plus, minus, pt) = (p[0] + p[3], p[0] - p[3], Cx::new(p[1], p[2]));

@@ -337,7 +337,7 @@ pub(super) unsafe fn products_of_two<V: Simd, const VECTORS: bool>(
     }
 }
 
-/// Of two vectors with the metric, of two spinors without.
+/// The product of two vectors, with the metric, or of two spinors, without it.
 #[inline(always)]
 fn product<V: Simd, const VECTORS: bool>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> {
     match VECTORS {

@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(shifts, [vec![0, 0], vec![0, 16], vec![0, 32]]);
     }
 
-    /// Of four legs the last but one varies as soon as the first.
+    /// With four legs the last but one varies as fast as the first.
     #[test]
     fn elements_come_in_fours() {
         let h = Helicities::new(vec![2; 4], 0, vec![vec![0; 4]]).with_second(2);

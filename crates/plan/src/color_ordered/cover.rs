@@ -107,7 +107,7 @@ fn with(
                     let length = (m - k) as f64;
                     let orders: f64 = (1..=m - k).map(|i| i as f64).product();
                     cost += VECTOR / orders;
-                    // Of the sums on the way each serves two orders.
+                    // Each of the sums on the way serves two orders.
                     let shared = (length - 1.0) * (length - 2.0) / (4.0 * length);
                     let of_sums = PRODUCT / length + 2.0 * ADDITION * (1.0 + shared);
                     if !sums || m - k <= short && PRODUCT <= of_sums {

@@ -1,7 +1,8 @@
 //! Gluon currents: those that are kept, and those that are made where they are needed.
 //!
-//! Those of the Kleiss-Kuijf basis, the orders with the smallest insertion first, are computed from vertices; others
-//! are sums of them. Short ones are kept for all orders; long ones lie in memory that is used again.
+//! Currents of the Kleiss-Kuijf basis, whose orders have the smallest insertion first, are computed from vertices.
+//! Currents of all other orders are sums of these. Short currents are kept for all orders; long ones lie in memory that
+//! is reused.
 
 use super::arrays::{Array, Helicities, Legs, PRODUCTS, insertions};
 use super::lower::{Lowering, SHORT};
@@ -59,7 +60,7 @@ impl Lowering<'_> {
                 .filter(|r| set >> r & 1 == 1)
                 .collect();
             let size = insertions.len();
-            // Of long ones other orders are made where they are needed.
+            // Other orders of long ones are made where they are needed.
             if size > 1 {
                 for order in orders(size) {
                     let order: Vec<u8> =
@@ -109,7 +110,7 @@ impl Lowering<'_> {
             Some(_) => Mirror::Minus,
         };
         let op = self.multiplied(op, Some(legs), 1.0);
-        // Of gluons alone the second end meets currents of all insertions.
+        // For gluons alone the second end meets currents of all insertions.
         let longest = self.count - usize::from(self.line.is_some());
         let needed = folded.is_some() && order.len() <= longest;
         let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
@@ -200,7 +201,7 @@ impl Lowering<'_> {
     ) -> Vector {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
         let mut products = Vec::new();
-        // Of two things there is nothing to fold.
+        // Two insertions leave nothing to fold.
         let folded = folded.filter(|_| size > 2);
         let (first, both) = (folded.is_some(), folded == Some(Folded::Both));
         for i in 1..size {

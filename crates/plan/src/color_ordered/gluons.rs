@@ -1,9 +1,9 @@
 //! Gluons alone: the line is that of the first one.
 //!
-//! The orders are visited as a tree; currents of the line for the insertions so far lie in one place for each depth.
-//! A JAMP is the sum over the number of insertions before them of the line's current, times that of the second end with
-//! the insertions left, without its propagator, in which the second end meets one or two gluon currents. Where no
-//! insertion is before, a core multiplies numbers instead, see [`BothEnds`].
+//! The orders are visited as a tree; the line's current for the insertions so far has one place for each depth. A JAMP
+//! is a sum over n: the line's current with the first n insertions, times the current of the second end with the
+//! others. The latter has no propagator; in it the second end meets one or two gluon currents. For n = 0 a core
+//! multiplies numbers instead, see [`BothEnds`].
 
 use super::arrays::{Array, PRODUCTS, insertions};
 use super::both_ends::BothEnds;

@@ -143,13 +143,13 @@ pub(super) struct Lowering<'a> {
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
     pub(super) zero: Option<Address>,
-    /// Of gluons alone: where currents of the line are used again, their place for each number of insertions.
+    /// For gluons alone: the address of the line's current for each number of insertions, where its memory is reused.
     pub(super) lines: Vec<Address>,
-    /// Of gluons alone: the same for their products.
+    /// For gluons alone: the same for their products.
     pub(super) line_products: Vec<Address>,
-    /// Of gluons alone: currents of the line by the insertions so far.
+    /// For gluons alone: currents of the line by the insertions so far.
     pub(super) line_currents: HashMap<Vec<u8>, Array>,
-    /// Of gluons alone: currents of the second end by the insertions before it, without propagator.
+    /// For gluons alone: currents of the second end by the insertions before it, without propagator.
     pub(super) roots: HashMap<Vec<u8>, Array>,
     /// Where such long ones are, by the number of insertions.
     pub(super) long_roots: HashMap<usize, Address>,

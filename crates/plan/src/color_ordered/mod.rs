@@ -1,9 +1,9 @@
 //! Plans as loops over helicities: that of a process in its colour-ordered form.
 //!
-//! What [`mebridge_process::color_ordered`] says becomes operations on arrays ([`mebridge_ops::arrays`]). Gluon
-//! currents are computed once an event, for all helicities. The helicities of some insertions, the *outer* ones, are
-//! then taken one after the other, so that the JAMPs of all orders for those of the other legs fit the cache. How JAMPs
-//! are made of currents is said in `quark` and `gluons`.
+//! The recursion of [`mebridge_process::color_ordered`] becomes operations on arrays ([`mebridge_ops::arrays`]). Gluon
+//! currents are computed once an event, for all helicities. Some insertions are *outer* ones: their helicities are
+//! taken one after the other, so that the JAMPs of all orders for the helicities of the other legs fit the cache.
+//! `quark` and `gluons` make JAMPs of currents.
 
 mod arrays;
 mod boson;
@@ -251,7 +251,7 @@ mod tests {
         let vectors = plan.vectors;
         assert!(plan.clone().validate(&process).is_ok());
         type Change = Box<dyn Fn(&mut Loops)>;
-        // Of all kinds that there are.
+        // All kinds are there.
         let kinds = ArrayKind::ALL.iter().copied();
         let kinds = kinds.filter(|&kind| all_ops(&plan).any(|op| op.kind() == kind));
         let kinds: Vec<ArrayKind> = kinds.collect();

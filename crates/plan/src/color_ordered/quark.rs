@@ -357,7 +357,7 @@ fn spinor(
             momentum: Once(lowering.momentum(legs)),
             mass: Once(lowering.constant(line.mass)),
         }),
-        // Of both ends the helicity varies fastest.
+        // The helicities of both ends vary fastest.
         unrolled: Unrolled(if lowering.pools.fours { 2 } else { 1 }),
         pairs: Pairs(lowering.push_pairs(pairs)),
     };

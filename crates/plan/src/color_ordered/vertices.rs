@@ -81,7 +81,7 @@ pub(super) fn four_gluon(
         let (order, (couplings, terms)) =
             recognized(compiler, vertex, Opcode::VvvvDiff1).ok_or_else(none)?;
         for (i, c) in terms {
-            // Of V2, V3 and V4 it is V3 (V2 V4) - V4 (V2 V3).
+            // It is V3 (V2 V4) - V4 (V2 V3) for V2, V3 and V4.
             for (which, sign) in [(1, 1.0), (2, -1.0)] {
                 let sum = &mut sums[usize::from(order[which])];
                 *sum.entry(couplings[i]).or_default() += c * sign;

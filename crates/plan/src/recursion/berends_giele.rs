@@ -1,11 +1,10 @@
 //! Which sums of trees are worth computing: the currents of a recursion.
 //!
-//! Take a line (a set of legs and what flows) and all trees that grow below it somewhere in the
-//! diagrams. In each place where the line occurs (the rest of the diagram, and the colour flow that
-//! it contributes to) the trees enter with certain coefficients: a *column*. Columns that differ
-//! only by a factor ask for the same sum of trees. Each different column is a *current*: it has one
-//! colour structure, as those of Berends and Giele (Nucl. Phys. B306 (1988) 759) have. Rather than to
-//! every tree, the rest of the diagrams is attached to the currents.
+//! Take a diagram line (a set of legs and what flows) and all trees below it in the diagrams. The line occurs in
+//! several places: a place is the rest of the diagram, and the colour flow that it contributes to. In each place the
+//! trees enter with certain coefficients: a *column*. Columns that differ only by a factor ask for the same sum of
+//! trees. Each different column is a *current* with one colour structure, as in Berends and Giele (Nucl. Phys. B306
+//! (1988) 759). The rest of the diagrams is attached to the currents, not to every tree.
 //!
 //! Currents of one line may depend on each other (those of gluons do, by the relations of Kleiss
 //! and Kuijf, Nucl. Phys. B312 (1989) 616): a few are computed from vertices, the others are sums
@@ -53,7 +52,7 @@ pub struct Product {
     pub result: u8,
     /// The currents on its other legs.
     pub children: Vec<CurrentId>,
-    /// The coefficient. Of four vectors one for each of the children, as the lone one.
+    /// The coefficient; for four vectors one coefficient for each child as the lone one.
     pub coefficients: [Complex64; 3],
 }
 

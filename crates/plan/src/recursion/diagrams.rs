@@ -23,7 +23,7 @@ use std::ops::{Deref, DerefMut};
 /// Index of a tree in [`Forest::trees`].
 pub type TreeIndex = u32;
 
-/// What flows along a line. Two lines over the same legs whose kind, mass and width agree can be
+/// A line of a diagram: what flows along it. Two lines over the same legs whose kind, mass and width agree can be
 /// added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DiagramLine {
@@ -143,8 +143,8 @@ pub struct Branch {
     pub result: u8,
     /// The trees on the other legs, in the order of the family's legs that follow.
     pub children: Children,
-    /// Of three vectors that meet in a fourth, which one gives the result its direction: the
-    /// others are multiplied with each other. 0 for all other families.
+    /// Where three vectors make a fourth: the one that gives the result its direction, while the others are multiplied
+    /// with each other. 0 for all other families.
     pub lone: u8,
 }
 
@@ -390,7 +390,7 @@ impl Forest {
                 Family::Vvv if sorted[0] == 0 => branches.push((branch(0), c)),
                 Family::Vvv => branches.push((branch(0), -c)),
                 Family::Vvvv => {
-                    // Of V2, V3, V4 the difference is V3 (V2 V4) - V4 (V2 V3).
+                    // The difference for V2, V3, V4 is V3 (V2 V4) - V4 (V2 V3).
                     for (lone, sign) in [(1, 1.0), (2, -1.0)] {
                         let at = sorted.iter().position(|&i| i == lone);
                         let at = at.expect("a permutation") as u8;

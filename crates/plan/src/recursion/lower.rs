@@ -561,7 +561,7 @@ pub(super) fn emit(
     others: Others,
     operands: &mut Vec<Address>,
 ) {
-    // Of vectors the last two may be exchanged in place of a sign.
+    // An exchange of the last two vectors takes the place of a sign.
     let exchange = matches!(share.opcode, Opcode::SumVvv1 | Opcode::SumVvvvDiff1);
     let mut plus = share.plus.clone();
     let mut minus = share.minus.clone();

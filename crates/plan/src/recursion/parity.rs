@@ -1,11 +1,10 @@
 //! Which currents with all helicities reversed are complex conjugates.
 //!
-//! Of a massless external vector HELAS's wavefunction of helicity -1 is minus the conjugate of that
-//! of helicity 1 ([`mebridge_process::ExternalKind::Vector`]). Vertices of vectors and massless
-//! propagators are real but for their constants. So if all constants that enter a current of
-//! massless vectors are real or imaginary, and agree in the sign that conjugation gives them,
-//! half of its helicities need not be computed. Lines with a width don't have this: their
-//! propagator is complex, and what hangs on it with helicities reversed is another number.
+//! HELAS's wavefunction of a massless external vector with helicity -1 is minus the conjugate of the one with helicity
+//! 1 ([`mebridge_process::ExternalKind::Vector`]). Vertices of vectors and massless propagators are real but for their
+//! constants. Let all constants in a current of massless vectors be real or imaginary, and agree in the sign that
+//! conjugation gives them: then half of its helicities need not be computed. Lines with a width do not have this
+//! symmetry, because their propagator is complex.
 
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{Forest, Tree};

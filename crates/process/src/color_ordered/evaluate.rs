@@ -214,7 +214,7 @@ impl<'a> Recursion<'a> {
         current
     }
 
-    /// Of two vectors, or of two spinors.
+    /// The product of two vectors, or of two spinors.
     fn contract(&self, a: &Current, b: &Current) -> Complex64 {
         let products = a.iter().zip(b).skip(COMPONENTS).map(|(x, y)| x * y);
         let minus = self.form.line.is_none();

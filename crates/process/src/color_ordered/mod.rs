@@ -1,9 +1,9 @@
 //! Colour flows by recursion, without diagrams.
 //!
-//! Of a process whose coloured legs are gluons, and at most one quark and antiquark, one line runs from one *end* to
-//! the other: the quark line, or that of one gluon. The other gluons are *inserted* along it in every order. An
-//! amplitude of one order gets contributions only from gluon currents that are neighbours in it (Berends and Giele,
-//! Nucl. Phys. B306 (1988) 759):
+//! A process has this form if its coloured legs are gluons and at most one quark and antiquark. One line runs from one
+//! *end* to the other: the quark line, or the line of one gluon. The other gluons are *inserted* along it in every
+//! order. Only gluon currents that are neighbours in an order contribute to its amplitude (Berends and Giele, Nucl.
+//! Phys. B306 (1988) 759):
 //!
 //! * gluon current `J(1..k) = sum of V3(J(1..j), J(j+1..k)) + sum of V4(J(1..i), J(i+1..j), J(j+1..k))`;
 //! * current of the line `L(1..k) = sum of V(L(1..j), J(j+1..k))`, or as that of insertions where it is a gluon's;

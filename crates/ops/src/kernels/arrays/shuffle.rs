@@ -1,7 +1,7 @@
 //! Products of pairs that are shuffled ([`crate::arrays::Shuffle`]) and added to JAMPs.
 //!
-//! What a JAMP gets is added up in registers. The products of four elements are computed at a time, and share their second
-//! vector where elements come in fours; two elements at a time are shuffled, and share the reading of the tables.
+//! Sums for a JAMP stay in registers. The products of four elements are computed at a time; they share their second
+//! vector where elements come in fours. Two elements are shuffled at a time; they share the reading of the tables.
 
 use super::ArrayContext;
 use crate::arrays::{ELEMENT, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp};

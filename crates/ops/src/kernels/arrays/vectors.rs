@@ -1,8 +1,8 @@
 //! Vectors of pairs and triples of vectors ([`crate::arrays::ArrayKind::Vector`]), and their products.
 //!
-//! The product of a vector with a momentum depends on its helicities alone, and the product of the outer vectors of a
-//! triple on theirs: where terms of triples come with pairs ([`crate::arrays::Folded`]), these numbers are computed
-//! before the vectors.
+//! The product of a vector with a momentum depends on the vector's helicities alone. The product of the outer vectors
+//! of a triple depends on their helicities alone. Where terms of triples come with pairs ([`crate::arrays::Folded`]),
+//! these numbers are computed before the vectors.
 
 use super::super::{add, dot, dot_momentum, sub};
 use super::{ArrayContext, Four, in_components, scaled};

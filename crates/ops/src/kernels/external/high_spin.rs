@@ -20,7 +20,7 @@ pub(super) struct HighSpin<'a, V: Simd> {
 impl<U: Simd> Task<U::Scalar> for HighSpin<'_, U> {
     type Output = ();
 
-    /// Of the level of `U`.
+    /// The level is that of `U`.
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
         let m = Memory::<U>::new(self.base);

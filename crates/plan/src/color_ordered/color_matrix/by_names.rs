@@ -7,8 +7,8 @@
 //! all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the matrix:
 //! `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it takes words to words.
 //!
-//! The sums are exchanges and threes (see [`Orbit`]). Of A, `S_4`, the normal subgroup of three exchanges of two pairs
-//! comes first: its four characters are one that `S_3` acts on, and three that it permutes.
+//! The sums are exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A, `S_4`, with its three exchanges
+//! of two pairs comes first: its four characters are one that `S_3` acts on, and three that it permutes.
 
 use crate::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use crate::color::symmetry::Matrix;

@@ -17,7 +17,7 @@ use mebridge_process::{Amplitudes, Process};
 /// Exchanges that are used at once.
 const EXCHANGES: usize = 3;
 
-/// Of so few things a core takes the matrix as it is.
+/// A core takes the matrix of at most so many insertions as it is.
 const FEW: usize = 3;
 
 /// Flows that belong together: bit k of a number says whether exchange k is made.
@@ -237,7 +237,7 @@ mod tests {
     fn blocks_give_what_the_matrix_gives() {
         for count in 1..=6 {
             let all = orders(count);
-            // Of distances within both orders, which no renaming and no reading backwards changes.
+            // A function of distances within both orders, which no renaming and no reading backwards changes.
             let entry = |s: &[u8], t: &[u8]| {
                 let place = |order: &[u8], x: u8| order.iter().position(|y| *y == x).unwrap();
                 let near = |order: &[u8], x: u8, y: u8| {
