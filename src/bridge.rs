@@ -1,8 +1,9 @@
 //! The Bridge: events in, answers out.
 //!
-//! A Bridge belongs to one process, one parameter card and one way to run. What evaluates is a table of servers, by what is
-//! asked (`servers`); each finds the good helicities, on points of its own ([`crate::trial`]), and makes its plan when it
-//! is first asked. Around it stand the weights of channels (`weighting`) and what single precision loses (`again`).
+//! A Bridge belongs to one process, one parameter card and one way to run. A table of servers evaluates, by what is
+//! asked (`servers`). Each server finds the good helicities on points of its own ([`crate::trial`]) and makes its plan
+//! when it is first asked. Two steps stand around the table: the weights of channels (`weighting`), and events that
+//! single precision cannot hold (`again`).
 
 mod again;
 mod card;

@@ -1,7 +1,7 @@
 //! Channel weights of `sde_strategy` 2: products of propagators instead of squared diagrams.
 //!
-//! MadEvent weights a channel with `GET_CHANNEL_CUT` of its configuration over the sum of those of all
-//! configurations (`genps.f` and `SMATRIX<i>` of MG5aMC 3.6.2 and later). Of a configuration with the lines `i` that is
+//! MadEvent weights a channel with `GET_CHANNEL_CUT` of its configuration over the sum of those of all configurations
+//! (`genps.f` and `SMATRIX<i>` of MG5aMC 3.6.2 and later). For a configuration with the lines `i`, `GET_CHANNEL_CUT` is
 //! the product of
 //!
 //! * `1 / ((p^2 - M^2)^2 + (M W)^2)` for a line that holds both incoming particles on one side (s-channel),

@@ -95,7 +95,7 @@ impl Entry {
 pub struct Registry<E: 'static> {
     first: u64,
     open: Mutex<Open<E>>,
-    /// Of the thread that forks, while it does.
+    /// The lock of the thread that forks, while it does.
     forking: UnsafeCell<Option<MutexGuard<'static, Open<E>>>>,
 }
 

@@ -1,8 +1,9 @@
 //! A form of a process, with the plans for its good helicities.
 //!
-//! A process has its diagrams, and some have a colour-ordered form, too; a few have that alone. Each form finds its good
-//! helicities once and makes what serves calls of them: the list of diagrams (or the loops of the colour-ordered form),
-//! which is always there, and the recursion where it is less work. What was never asked for is never made.
+//! A process has its diagrams; some processes have a colour-ordered form, too, and a few have that alone. Each form
+//! finds its good helicities once, and makes the plans that serve calls: the list of diagrams (or the loops of the
+//! colour-ordered form), which is always there, and the recursion where it is less work. A plan that nobody asks for is
+//! never made.
 
 use super::plans::Plans;
 use super::recipe::Recipe;

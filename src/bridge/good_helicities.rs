@@ -1,7 +1,7 @@
 //! Which helicities of a form contribute.
 //!
-//! They are looked for on points of the library's own ([`crate::trial`]), in double precision and one point at a time
-//! whatever evaluates the events, so that the answer is the same everywhere.
+//! The search uses points of the library's own ([`crate::trial`]), in double precision and one point at a time,
+//! whatever evaluates the events. So the answer is the same everywhere.
 
 use super::form::{Engines, Form, Recursion};
 use crate::cpu::Scalar;

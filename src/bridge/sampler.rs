@@ -1,4 +1,4 @@
-//! Samples of a sampler: what each thread of a caller's holds of a bridge.
+//! Samples of a sampler: the part of a bridge that each thread of a caller holds.
 
 use super::Bridge;
 use super::again::Again;

@@ -1,9 +1,9 @@
 //! The weights of channels, as a step around what evaluates.
 //!
-//! Squared diagrams ([`ChannelWeights::Amp2`]) weight channels where they are computed, by a plan that has them. By
-//! propagators |M|^2 is that of calls without channels, which other plans serve, with the colour flows of the channel's
-//! configuration, and is multiplied by the weight behind. That serves for a list of channels, too, which a caller states by
-//! their topologies: it takes the place of the process's configurations, so that `igraph` counts it, too.
+//! A plan with squared diagrams computes the weights itself ([`ChannelWeights::Amp2`]). For weights by propagators, a
+//! plan without channels computes |M|^2, with the colour flows of the channel's configuration, and this step multiplies
+//! it by the weight. The same step serves a list of channels that a caller states by their topologies. Such a list
+//! takes the place of the process's configurations, so that `igraph` counts in it, too.
 
 use super::Bridge;
 use super::checks::{check_channels, check_indices};
@@ -30,7 +30,7 @@ pub(super) struct List {
     topologies: Vec<Topology>,
     s: f64,
     pub propagators: Propagators,
-    /// Of the process with the list's colour flows in the place of its configurations'.
+    /// Servers of the process with the list's colour flows in the place of its configurations'.
     pub servers: Servers,
 }
 

@@ -57,8 +57,8 @@ impl EventSet {
     }
 }
 
-/// Masses of the outgoing legs. Of the particles on the list the top quark alone has one; for a directory it is the
-/// one of its card, where it has a card.
+/// Masses of the outgoing legs. Only the top quark on the list has a mass; a directory with a card has the mass of its
+/// card.
 pub fn masses(process: &Process, source: &Path) -> Vec<f64> {
     let card = std::fs::read_to_string(source.join("../../Cards/param_card.dat"));
     let top = card.ok().and_then(|card| mass(&card, 6)).unwrap_or(TOP);

@@ -25,7 +25,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these rounds, of which there is at least one.
+    /// The summary of these rounds, of which there is at least one.
     pub fn of(rounds: &[Round]) -> Summary {
         let ratios: Vec<f64> = rounds.iter().map(|r| r.old / r.new).collect();
         let times = |time: fn(&Round) -> f64| rounds.iter().map(time).collect::<Vec<f64>>();

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `statements` | fixed form: lines into statements |
 //! | `tree` | which files of an output matter, and their copy |
-//! | `element` | what a `matrix<i>.f` says about how it is to be called |
+//! | `matrix_element` | what a `matrix<i>.f` says about how it is to be called |
 //! | `driver` | the Fortran that calls it, and what stands in for MadEvent |
 //! | `card` | `Source/param_card.inc`, which MG5aMC writes when a run starts |
 //! | `compiler` | gfortran |

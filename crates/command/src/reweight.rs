@@ -179,10 +179,10 @@ struct ReweightSummary {
     cards: Vec<WeightSum>,
 }
 
-/// Of the weights of a card.
+/// Sums over the weights of a card.
 struct WeightSum {
     weights: f64,
-    /// Of the ratios: their mean so far, and the sum of squares of what they are from it.
+    /// The mean of the ratios so far, and the sum of the squares of their distances from it.
     mean: f64,
     squares: f64,
     least: f64,

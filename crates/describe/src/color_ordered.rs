@@ -2,7 +2,7 @@
 //!
 //! Three lines meet in every vertex. Gluon currents are binary trees; a quark line has trees along it, in their order
 //! from the first end to the second, and gluons alone are a tree that grows from the first of them. Equal gluons that
-//! go out are not told apart: of the topologies that differ by their permutations there is the one in which they are
+//! go out are not told apart: among topologies that differ by their permutations, the one is listed in which they are
 //! named in the order of the vertices.
 
 use super::{Channel, DiagramLines, Topology};

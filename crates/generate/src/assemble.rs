@@ -543,7 +543,7 @@ impl Flows {
             };
             let value = number.times(sign).value()? * 3f64.powi(power);
             let terms = &mut self.jamp[at];
-            // Of one amplitude there may be terms with several powers of the number of colours.
+            // One amplitude may have terms with several powers of the number of colours.
             match terms.last_mut() {
                 Some(term) if term.source == TermSource::Amplitude(amplitude) => {
                     term.factor.0 += value.re;

@@ -1,7 +1,7 @@
 //! Colour of vertices, of trees that grow from them and of whole diagrams.
 //!
-//! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root.
-//! It follows from the colour of its vertex and of its children, so that what diagrams share is done once.
+//! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root. It
+//! follows from the colour of its vertex and of its children, so that the colour of shared trees is computed once.
 
 use super::number::{Number, TOO_LARGE};
 use super::strings::{Label, StringSum, Strings, TooLong, collected};
@@ -121,7 +121,7 @@ impl VertexColor {
 }
 
 impl TreeColor {
-    /// Of a diagram: the products of strings with their coefficients.
+    /// The colour of a diagram: products of strings with their coefficients.
     pub fn flows(&self) -> &StringSum {
         &self.sum
     }

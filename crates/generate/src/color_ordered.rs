@@ -1,11 +1,13 @@
 //! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
 //!
-//! A process has it if its legs are gluons, and at most one quark and antiquark, and no other particle can be a
-//! propagator; where quarks are massless, with a vector without colour that can only be taken up by their line, or with
-//! two massless fermions without colour that can only become such vectors. "Gluon" and "quark" stand for whatever octet
-//! and triplet the model has with such vertices. What colour multiplies a vertex of neighbours by is the coefficient of
-//! the string of their generators in the order in which they stand; an octet index between two currents is summed over
-//! by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose second term `f` makes cancel.
+//! A process has it if its legs are gluons and at most one quark and antiquark, and no other particle can be a
+//! propagator. A line of massless quarks may also take up a vector without colour, if only the line can; or two
+//! massless fermions without colour, if they can only become such vectors. "Gluon" and "quark" stand for whatever octet
+//! and triplet the model has with such vertices.
+//!
+//! Colour multiplies a vertex of neighbours by the coefficient of the string of their generators in the order in which
+//! they stand. An octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`; `f` makes
+//! the second term cancel.
 
 use super::assemble::Assembly;
 use super::color::{Child, OPEN, VertexColor};

@@ -20,7 +20,7 @@ pub fn rank(flow: &Strings) -> Vec<(bool, Vec<Label>)> {
 }
 
 /// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on, in MG5aMC's order: lines that begin at
-/// quarks come before those that begin at gluons. Of a leg that comes in colour and anticolour are swapped.
+/// quarks come before those that begin at gluons. Colour and anticolour of a leg that comes in are swapped.
 pub fn lines(flow: &Strings, legs: usize, incoming: usize) -> Vec<(i32, i32)> {
     // Whether it begins at a gluon, where it begins and where it ends.
     let mut lines: Vec<(bool, Label, Label)> = Vec::new();

@@ -7,11 +7,11 @@
 //! |---|---|
 //! | `request` | MG5aMC's language of processes |
 //! | `subprocess` | labels into processes, what is conserved |
-//! | `elements` | which of them have equal matrix elements |
+//! | `matrix_elements` | which of them have equal matrix elements |
 //! | `trees` | diagrams |
 //! | `number`, `strings`, `color` | the algebra of colour |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
-//! | `ordered` | currents of neighbours in a colour flow, in place of diagrams |
+//! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
 //! | `assemble` | all of it into a [`Process`] |
 //!
 //! docs/generate.md says which conventions hold, and what cannot be generated.

@@ -1,8 +1,9 @@
 //! The matrix elements that a text stands for.
 //!
-//! Subprocesses have equal ones if their legs are of one *kind* (spin, colour, mass, width) and their diagrams the same
-//! but for the names of particles: vertices of one kind join legs of one kind, by the same structures and couplings. So
-//! they are told apart before any of them is assembled, and who asks for one of them does not wait for the others.
+//! Subprocesses have equal matrix elements if their legs are of one *kind* (spin, colour, mass, width) and their
+//! diagrams differ by the names of particles only: vertices of one kind join legs of one kind, by the same structures
+//! and couplings. This is known before any matrix element is assembled, so that who asks for one does not wait for the
+//! others.
 
 use super::assemble::Assembler;
 use super::color_ordered::ColorOrderedLegs;

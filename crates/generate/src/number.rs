@@ -1,7 +1,7 @@
 //! Exact complex numbers: coefficients of colour.
 //!
-//! What does not fit into 64 bits is not wrapped: such a [`Number`] is not known, nor is anything made of it, and who
-//! takes a value out of it has to ask.
+//! A value that does not fit into 64 bits is not wrapped: such a [`Number`] is not known, nor is any number that is
+//! made of it. Who takes a value out of it has to ask.
 
 use num_complex::Complex64;
 

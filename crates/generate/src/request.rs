@@ -215,7 +215,7 @@ fn particles(word: &str, model: &Model) -> Result<Vec<ParticleId>, String> {
     let particles = model.particles.iter().map(|p| p.name.as_str());
     let labels = model.labels.keys().map(String::as_str);
     let known: Vec<&str> = particles.chain(labels).collect();
-    // Of names that are equally near the one that is as long.
+    // Among names that are equally near, the one that is as long.
     let near = known.iter().map(|name| {
         let longer = name.len().abs_diff(word.len());
         (distance(&word.to_lowercase(), name), longer, *name)

@@ -225,7 +225,7 @@ impl Strings {
         };
         let piece = |i: usize| self.pieces().nth(i).map_or(&[][..], |p| p.labels);
         let mut strings = self.without(a.0, b.0)?;
-        // Of two strings, that in which the label is the tail comes first.
+        // The string in which the label is the tail comes first.
         let (front, back) = if b.1 == 0 { (a, b) } else { (b, a) };
         let (x, y) = (piece(front.0), piece(back.0));
         match a.0 == b.0 {

@@ -52,7 +52,7 @@ impl Subprocess {
             let charges = self.outgoing.iter().map(|&p| model.of(p).charges[charge]);
             charges.sum()
         };
-        // Of colour only triality is additive.
+        // Only triality is an additive part of colour.
         let triality = self
             .outgoing
             .iter()

@@ -5,8 +5,8 @@
 //! branch holds more than half of the legs, so that no tree does and diagrams share as many trees as they can;
 //! where a branch holds exactly half of them, the vertex is meant that is on the side of leg 0.
 //!
-//! Before trees are made, the lowest coupling orders that any tree of given legs and particle has are found
-//! ([`Lowest`]); with those of the rest of a diagram they tell which trees can be part of one.
+//! Before trees are made, [`Lowest`] finds the lowest coupling orders of any tree with given legs and particle. With
+//! those of the rest of a diagram they say which trees can be part of one.
 
 use super::request::Request;
 use crate::model::{Model, ParticleId};
@@ -112,7 +112,7 @@ type Reachable = HashMap<ParticleId, CouplingOrders>;
 /// By sets of legs and particle the lowest that each order can be.
 pub struct Lowest {
     lines: Vec<Rc<Reachable>>,
-    /// Of a whole diagram; none where there is no diagram.
+    /// The lowest orders of a whole diagram; none where there is no diagram.
     pub whole: Option<CouplingOrders>,
 }
 
@@ -646,7 +646,7 @@ mod tests {
         }
     }
 
-    /// Of more gluons there are billions: they are not all looked for.
+    /// More gluons have billions of diagrams: the search does not go through all of them.
     #[test]
     fn too_many_diagrams_are_refused_when_there_are_too_many() {
         for process in ["g g > g g g g g g g g g g", "u u~ > g g g g g g g g g g"] {

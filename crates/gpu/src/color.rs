@@ -1,7 +1,7 @@
 //! The colour matrix as the kernel of helicities wants it, see `cuda/helicities.cuh`.
 //!
-//! On the way to the blocks of a [`BlockDiagonal`] slots are replaced by sums; the slots of each block then
-//! lie in a row. Of the blocks the upper triangle is kept, [`ROWS`] rows at a time.
+//! Sums replace JAMPs on the way to the diagonal blocks of a [`BlockDiagonal`]; the coordinates of each block then lie
+//! in a row. The upper triangle of each block is kept, [`ROWS`] rows at a time.
 
 use mebridge_plan::color::BlockDiagonal;
 

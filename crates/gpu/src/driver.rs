@@ -1,9 +1,9 @@
 //! What the engine asks of a GPU: memory, copies, programs, launches, clocks.
 //!
-//! Two things answer ([`Driver`]): a real GPU ([`super::cuda`]), and in tests a program that runs the same device
-//! code on the CPU, one thread a block. To both, what they have made is known by numbers. The engine has it as
-//! [`Buffer`], [`Pinned`], [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what
-//! is of another GPU. All work of a *stream* is done in order; different streams run side by side.
+//! A [`Driver`] answers: a real GPU ([`super::cuda`]), or in tests a program that runs the same device code on the CPU,
+//! one thread a block. A driver names what it has made by numbers. The engine holds it as [`Buffer`], [`Pinned`],
+//! [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what is of another GPU.
+//! All work of a *stream* is done in order; different streams run side by side.
 
 mod handles;
 

@@ -1,18 +1,18 @@
 //! The GPU engine: a plan in the memory of a GPU, and the launches that run it.
 //!
-//! Events are taken in chunks that fit the memory. Of each chunk momenta, couplings, random numbers
-//! and channels go to the GPU and |M|^2, helicities and colours come back; two chunks at a time are
-//! under way, each with a stream and memory of its own, so that copies go on while the other computes.
+//! Events are taken in chunks that fit the memory. Momenta, couplings, random numbers and channels of a chunk go to the
+//! GPU; |M|^2, helicities and colours come back. Two chunks at a time are under way, each with a stream and memory of
+//! its own, so that one copies while the other computes.
 //!
 //! | module | what it knows |
 //! |---|---|
 //! | `chunks` | a call: its chunks, and what is put into a stream for each |
 //! | `launch` | the launches that evaluate a chunk |
 //! | `samples` | samples of a caller's, in the memory of the GPU |
-//! | `check` | which generated code serves a call, and whether it agrees with the tables |
+//! | `verify` | which generated code serves a call, and whether it agrees with the tables |
 //! | `kernel_spec` | what generated code is made from |
 //! | `contributions` | what helicities and diagrams contribute to a few events |
-//! | `blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
+//! | `thread_blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
 //! | `tuning` | the choice of one of these by times |
 //! | `clocks` | clocks that tell colour sums from amplitudes |
 //! | `blas` | the colour sum by cuBLAS |
@@ -157,7 +157,7 @@ pub struct Engine {
     gather: Function,
     /// Amplitudes, JAMP and colour sums; none where `loops` do them.
     helicities: Option<Function>,
-    /// Of a plan of loops what comes in the place of that.
+    /// What takes its place for a plan of loops.
     loops: Option<ArrayLoops>,
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,

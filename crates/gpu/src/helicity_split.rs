@@ -1,11 +1,11 @@
-//! The helicities of a process in subsets that are alike.
+//! The helicities of a process in subsets that one code serves.
 //!
-//! The helicities of some legs are *fixed*, those of the others *free*: if the good helicities are all
-//! combinations of some settings of the fixed legs with the same settings of the free ones, the
-//! plan for one subset does for every subset, with other external wavefunctions of the fixed legs. So
-//! generated code is short, few of its numbers are alive at a time, and a thread takes one subset of
-//! one event. What depends on the helicities of few fixed legs comes before (`codegen/hoisting.rs`);
-//! what else subsets have in common each computes for itself: more work, which free legs make less.
+//! The helicities of some legs are *fixed*, those of the others *free*. Let the good helicities be all combinations of
+//! some settings of the fixed legs with the same settings of the free ones. Then the plan for one subset serves every
+//! subset, with other external wavefunctions of the fixed legs. So generated code is short, few of its numbers are
+//! alive at a time, and a thread takes one subset of one event. A kernel before computes what depends on the helicities
+//! of few fixed legs (`codegen/hoisting.rs`). Each subset repeats the rest of what subsets have in common; the more
+//! legs are free, the less that is.
 
 use super::level_schedule::LevelSchedule;
 use mebridge_plan::binding::Binding;
@@ -38,7 +38,7 @@ struct SubsetChoice {
 }
 
 impl SubsetChoice {
-    /// For these fixed legs, if the subsets are alike.
+    /// For these fixed legs, if one code can serve the subsets.
     fn new(process: &Process, good: &[u32], fixed: Vec<bool>) -> Option<SubsetChoice> {
         let part = |helicity: &[i8], of: bool| -> Vec<i8> {
             let legs = helicity.iter().zip(&fixed);

@@ -1,21 +1,19 @@
 //! A plan as tables for a GPU: every operation by itself, in levels.
 //!
-//! A GPU has work for many thousands of threads at a time, so what can be done at the same time is
-//! told from what has to wait: the operations of a *level* depend on earlier levels alone. For that
-//! every result gets an address of its own (a plan uses memory again, see [`mebridge_plan::memory_reuse`]). What
-//! a CPU does between the batches (momenta, propagators, factors, couplings, external
-//! wavefunctions) is operations here like all others.
+//! A GPU needs work for many thousands of threads at a time. So operations are sorted into *levels*: the operations of
+//! a level depend on earlier levels alone. Every result gets an address of its own for that (a plan reuses memory, see
+//! [`mebridge_plan::memory_reuse`]). Momenta, propagators, factors, couplings and external wavefunctions, which a CPU
+//! computes between the batches, are operations like all others here.
 //!
 //! An operation is its *kind*, which names the device function that does it, and its operands, a run
 //! of numbers in [`LevelSchedule::operands`] that begins where [`LevelSchedule::starts`] says. The operands of
 //! kernels are those of [`mebridge_ops::visit`]; for the other kinds see [`OperationKind`].
 //!
-//! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *workspace*, of
-//! which each helicity at work has one; addresses in it count from 0. Wavefunctions are looked up in the
-//! helicity's row of [`LevelSchedule::waves`].
+//! Each helicity at work has a memory of its own, the *workspace*, for amplitudes and JAMP; addresses in it count from
+//! 0. Wavefunctions are looked up in the helicity's row of [`LevelSchedule::waves`].
 //!
-//! Of a plan of loops this is what comes before them, with the addresses that the plan has; the loops are those of
-//! [`super::color_ordered::schedule`].
+//! For a plan of loops these tables hold what comes before the loops, at the addresses of the plan;
+//! [`super::color_ordered::schedule`] has the loops.
 
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::opcode::{FOUR, MOMENTUM};

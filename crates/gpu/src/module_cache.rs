@@ -1,8 +1,8 @@
 //! Device code, compiled when it is first needed and kept.
 //!
-//! Programs are compiled side by side, as many as the machine has cores, and kept on disk under what
-//! they were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve
-//! every process, so that the next process finds them.
+//! As many programs are compiled at a time as the machine has cores. They are kept on disk under a key of what they
+//! were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve every process,
+//! so that the next process finds them.
 
 use super::driver::{Driver, Function, Module, ModuleId};
 use super::source::CompilationUnit;

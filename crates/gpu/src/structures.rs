@@ -128,7 +128,7 @@ device_structures! {
         /// Address of the strong coupling.
         g: [unsigned],
         constant_count: [unsigned],
-        /// Of the legs; behind them 1 for each leg that comes in and -1 for others.
+        /// Masses of the legs; behind them 1 for each leg that comes in and -1 for others.
         masses: [const double *],
         /// Addresses of constants, and what they are.
         constants: [const unsigned *],

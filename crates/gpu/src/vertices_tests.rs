@@ -270,7 +270,7 @@ fn sums() -> Vec<Case> {
             "Matrix sum = term_{name}(F(m), no_matrix()); sum = term_{name}(F(m + 8), sum);
              put(m + 117, term_{name}(F(m + 16), sum));"
         );
-        // Of spinors six numbers are all.
+        // Spinors have six numbers in all.
         let numbers = if opcode == DensitySpinor { 6 } else { 10 };
         cases.push(Case::sum(name, opcode, &[3, 0, 8, 16, 117], numbers, &body));
     }

@@ -122,7 +122,7 @@ impl AmplitudeExpression {
     /// The absolute value, of a real sum.
     pub fn absolute(self) -> Parsed<AmplitudeExpression> {
         let AmplitudeExpression::Real(mut real) = self else {
-            // Of a modulus squared, which Fortran calls complex, it is the number itself.
+            // A modulus squared, which Fortran calls complex, is its own real part.
             return match self {
                 AmplitudeExpression::Products(p) if p.iter().all(Product::is_square) => {
                     AmplitudeExpression::Products(p).real_part()

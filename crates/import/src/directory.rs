@@ -1,7 +1,7 @@
 //! Where things lie in a directory that MG5aMC wrote.
 //!
 //! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
-//! and cards lie in `<output>/SourceFile/MODEL`, `<output>/SourceFile/DHELAS` and `<output>/Cards`.
+//! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
 
 use super::dependencies;
 use super::source::{SourceFile, read_bounded};
@@ -185,7 +185,7 @@ impl Directory {
         }
     }
 
-    /// A number of the run card, if it is there. Of several the last counts, as in MG5aMC.
+    /// A number of the run card, if it is there. The last of several counts, as in MG5aMC.
     fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
         let path = self.cards.join("run_card.dat");
         if !dependencies::is_file(&path) {

@@ -1,4 +1,4 @@
-//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX`, ... of `SourceFile/DHELAS/aloha_functions.f`.
+//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX`, ... of `Source/DHELAS/aloha_functions.f`.
 //!
 //! The library computes them itself ([`mebridge_process::external`]). The directory's own are run on numbers and
 //! compared, for every helicity, with and without mass, at rest and along the axis, so that a directory whose

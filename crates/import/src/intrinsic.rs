@@ -54,7 +54,7 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
             Ok(Value::Real(b.push(Op::Call(Function::Abs, v))))
         })),
         "DBLE" | "DREAL" | "DFLOAT" => Some(real_function(name, Function::Re, args, b)),
-        // Of a COMPLEX*16 argument it is double, of others single precision.
+        // It has double precision for a COMPLEX*16 argument, single precision for others.
         "REAL" | "FLOAT" | "SNGL" => Some(match args {
             [Value::Complex(_)] if name == "REAL" => real_function(name, Function::Re, args, b),
             _ => one(name, args).and_then(|x| single(name, x, b)),

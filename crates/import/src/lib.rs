@@ -8,10 +8,10 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `source` | fixed form: lines into statements |
-//! | `expression`, `statement`, `data`, `unit` | the grammar |
-//! | `value`, `form`, `intrinsic`, `symbolic` | a interpreter that runs Fortran on symbols |
-//! | `lorentz`, `externals` | `SourceFile/DHELAS`: the routines that are called |
-//! | `model` | `SourceFile/MODEL`: parameters and couplings |
+//! | `expression`, `statement`, `data`, `program_unit` | the grammar |
+//! | `value`, `amplitude_expression`, `intrinsic`, `symbolic` | an interpreter that runs Fortran on symbols |
+//! | `lorentz`, `externals` | `Source/DHELAS`: the routines that are called |
+//! | `model` | `Source/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `pdg` | PDG codes of standalone outputs |
@@ -264,7 +264,7 @@ fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Re
 }
 
 /// What the model takes from the card, and the card. Without ident_card.dat the values are
-/// those of `SourceFile/param_card.inc`, which MG5aMC writes from the card when it is launched.
+/// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
 fn parameters(
     directory: &Directory,
     card: Option<&Path>,

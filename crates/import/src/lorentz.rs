@@ -1,4 +1,4 @@
-//! Lorentz structures: the subroutines of `SourceFile/DHELAS` as programs.
+//! Lorentz structures: the subroutines of `Source/DHELAS` as programs.
 //!
 //! What an argument is follows from its declaration: the last one is the result, complex arrays
 //! are wavefunctions, complex scalars couplings, and two real scalars mass and width. The

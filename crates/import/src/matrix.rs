@@ -1,12 +1,11 @@
 //! The matrix element: `matrix<i>.f` of MadEvent, `matrix.f` of standalone outputs and of the reweighting
 //! module.
 //!
-//! Nothing is taken on trust of its place in the file. The function `MATRIX<i>` is run on symbols: calls of
-//! HELAS and ALOHA routines give wavefunctions and amplitudes (`helas`), all else is Fortran that the interpreter
-//! runs, with the amplitudes as unknowns. What its result, AMP2 and JAMP2 then hold is read off as colour
-//! matrix, channels and colour flows (`squares`). It is run twice, since static variables may make a second
-//! call another one. `SMATRIX<i>` is run on numbers, with known ones in the place of `MATRIX<i>`, to see which
-//! helicities it sums, and how (`sum`).
+//! No place in the file is trusted. The function `MATRIX<i>` is run on symbols: calls of HELAS and ALOHA routines give
+//! wavefunctions and amplitudes (`helas`), all else is Fortran that the interpreter runs, with the amplitudes as
+//! unknowns. What its result, AMP2 and JAMP2 then hold is read off as colour matrix, channels and colour flows
+//! (`squares`). It is run twice, since static variables may make a second call another one. `SMATRIX<i>` is run on
+//! numbers, with known ones in the place of `MATRIX<i>`, to see which helicities it sums, and how (`sum`).
 
 mod helas;
 mod squares;

@@ -1,4 +1,4 @@
-//! Parameters and couplings: `SourceFile/MODEL` run on symbols.
+//! Parameters and couplings: `Source/MODEL` run on symbols.
 //!
 //! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as
 //! inputs, and then `UPDATE_AS_PARAM` as for an event, with G as the last input. What is in the
@@ -61,7 +61,7 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
     Ok(parameters)
 }
 
-/// The values of `SourceFile/param_card.inc`: assignments of numbers to names.
+/// The values of `Source/param_card.inc`: assignments of numbers to names.
 pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
     let source = SourceFile::read(path)?;
     let library = Library::default();

@@ -1,4 +1,4 @@
-//! A interpreter that runs Fortran on symbols.
+//! An interpreter that runs Fortran on symbols.
 //!
 //! Integers and most conditions are known while importing and are simply computed; reals and
 //! complex numbers become operations of a [`Program`](mebridge_process::arith::Program). What the
@@ -188,7 +188,7 @@ pub struct Interpreter<'l> {
     pub externals: Option<Rc<RefCell<dyn Externals<'l> + 'l>>>,
     /// Where it is wanted: variables of COMMON blocks that nothing has set become inputs, in this order.
     pub globals: Option<Vec<Global>>,
-    /// Sums of amplitudes that were stored in arrays; [`SourceFile::Partial`] numbers them.
+    /// Sums of amplitudes that were stored in arrays; [`TermSource::Partial`] numbers them.
     pub sums: Vec<StoredSum>,
     /// Names that a frame does not know are looked up here.
     pub outer: HashMap<String, Location>,

@@ -46,7 +46,7 @@ impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisi
                 .get(name)
                 .copied()
                 .ok_or_else(|| format!("{name} is no loop variable")),
-            // Of propagators, which are counted downwards from -1.
+            // Entries of propagators, which are counted downwards from -1.
             Expr::Sum(terms) => match &terms[..] {
                 [(true, Expr::Int(i))] => Ok(-i),
                 _ => Err("a subscript is a sum".into()),

@@ -1,7 +1,7 @@
 //! The operand visitor: every address that an operation names, what it reads and what it writes.
 //!
-//! It follows from the table of operations. Validation of plans that come from a file, schedules, costs and the
-//! GPU's tables go through operands with it and know no opcode.
+//! The visitor follows from the table of operations. Validation of plans, schedules, costs and the GPU's tables go
+//! through operands with it and know no opcode.
 
 use super::opcode::{COMPLEX, Field, Layout, MOMENTUM, Mode, Opcode, Operands, REAL};
 use super::{Address, Batch, GeneralRoutine};

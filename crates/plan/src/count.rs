@@ -1,8 +1,8 @@
 //! How much work a plan is.
 //!
-//! Multiply-adds of operations are those of the table ([`mebridge_ops::opcode`]); couplings, momenta and external wavefunctions are left out, and so are
-//! colour sums, which [`crate::color::BlockDiagonal::multiply_adds`] counts. The numbers serve to compare
-//! plans with each other, and throughput with the hardware's peak.
+//! The table has the multiply-adds of each operation ([`mebridge_ops::opcode`]). Couplings, momenta and external
+//! wavefunctions do not count, nor do colour sums, which [`crate::color::BlockDiagonal::multiply_adds`] counts. The
+//! numbers compare plans with each other, and throughput with the hardware's peak.
 
 use super::Plan;
 use super::color_ordered::Loops;

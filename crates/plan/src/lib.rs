@@ -5,12 +5,11 @@
 //! computed once for each combination of those. Everything that does not depend on helicity
 //! (momenta of the lines, propagators, couplings) is computed once an event.
 //!
-//! Memory is an array of vectors as described in [`mebridge_ops`]. For a block of events a backend
-//! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
-//! external wavefunctions, then runs the batches of [`Operations::currents`] in order. After that, for
-//! each helicity, it runs [`Operations::amplitudes`] with that helicity's table, and
-//! [`Operations::jamp`]. A process without diagrams has [`Plan::loops`] in place of these. A plan for a CPU may leave currents to
-//! [`Operations::tiles`], to be computed in between.
+//! Memory is an array of vectors as described in [`mebridge_ops`]. For a block of events a backend fills in
+//! [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the external wavefunctions, then runs
+//! the batches of [`Operations::currents`] in order. After that, for each helicity, it runs [`Operations::amplitudes`]
+//! with that helicity's table, and [`Operations::jamp`]. A process without diagrams has [`Plan::loops`] in place of
+//! these. A plan for a CPU may compute currents in between ([`Operations::tiles`]).
 
 pub mod binding;
 pub mod color;

@@ -1,11 +1,10 @@
-//! Where wavefunctions lie: memory of those that nothing will read again serves for others.
+//! Where wavefunctions lie: memory is reused when nothing will read a wavefunction again.
 //!
-//! A block of events that fits into L2 is evaluated without waiting for memory. The
-//! operations are in an order in which small currents come first; here each wavefunction (and each
-//! matrix of squared diagrams) gets its place when it is computed and gives it back behind the
-//! batch that reads it last. What helicities look up is kept to the next tile behind the last of
-//! them, or to the end. What was freed last is used first, as it is the likeliest to be in the
-//! first cache; a place that is too large is divided where there is no other.
+//! A block of events that fits into L2 is evaluated without waiting for memory. The operations are in an order in which
+//! small currents come first; here each wavefunction (and each matrix of squared diagrams) gets its place when it is
+//! computed and gives it back behind the batch that reads it last. Wavefunctions that helicities look up stay until the
+//! next tile behind the last such helicity, or until the end. The place that was freed last is used first, because it
+//! is the likeliest to be in the first cache. A place that is too large is divided where there is no other.
 
 use super::Plan;
 use mebridge_ops::visit::{Access, visit};

@@ -158,7 +158,7 @@ fn check<S: Real>(numbers: &[(f64, f64, f64)], relative: f64) {
 
 /// Numbers of events through registers and back.
 struct Edges<'a, S> {
-    /// Of each event so many numbers, of which the first four are read.
+    /// For each event `stride` numbers, of which the first four are read.
     numbers: &'a [f64],
     stride: usize,
     of: std::marker::PhantomData<S>,

@@ -461,7 +461,7 @@ pub enum Error {
     /// Fortran that cannot be written.
     #[error("{what}")]
     Export {
-        /// Of what, why not, and the cure.
+        /// What it was about, why not, and the cure.
         what: String,
     },
     /// A card with a missing or malformed entry.

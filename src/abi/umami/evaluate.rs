@@ -1,7 +1,7 @@
 //! A call of `umami_matrix_element`: its arrays, chunk by chunk.
 //!
-//! Events of one matrix element are evaluated where they lie; where the flavour index of a chunk names several, those
-//! of each are gathered first. What the caller does not give or ask for has its place in the instance's scratch.
+//! Events of one matrix element are evaluated where they lie. Where the flavour index of a chunk names several matrix
+//! elements, the events of each are gathered first. Arrays that the caller does not have are buffers of the instance.
 
 use super::matrix_elements::{Compiled, MatrixElements};
 use super::{

@@ -1,9 +1,9 @@
 //! The matrix elements that one library file serves, and what is compiled of them.
 //!
 //! They are found once: those that the file carries ([`super::attached`]), else the one that [`crate::locate`] finds.
-//! The flavour index of an event says which one is meant. All have the same legs with the same masses. Their diagrams,
-//! helicities and colour flows are counted through: where a later one has the very same as an earlier one its are the
-//! same, otherwise they come behind all before ([`Tables`]).
+//! The flavour index of an event names one of them. All have the same legs with the same masses. Their diagrams,
+//! helicities and colour flows are counted through ([`Tables`]): a matrix element with the same table as an earlier one
+//! shares its numbers; otherwise its numbers come behind all before.
 
 use crate::abi::survivor::Survivor;
 use crate::bridge::{Bridge, DeviceSampler, Sampler, current_gpu};

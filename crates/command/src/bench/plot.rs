@@ -363,7 +363,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Of each series the entry with most events.
+    /// For each series the entry with most events.
     fn largest(&self) -> Vec<&Entry<'a>> {
         let key = |entry: &Entry| {
             let point = entry.point;
@@ -577,7 +577,7 @@ mod tests {
             panic!("lines")
         };
         assert_eq!(lines.len(), 3);
-        // Of 1 thread there is one bar.
+        // There is one bar with 1 thread.
         assert_eq!(data.bars().unwrap().panels.len(), 1);
         assert_eq!(data.levels.last().unwrap(), "cuda");
     }

@@ -69,7 +69,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// Of calls with or without channels.
+    /// The door of calls with or without channels.
     pub fn of(channels: bool) -> Door {
         match channels {
             true => Door::Sequence,
@@ -146,7 +146,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values, of which there is at least one.
+    /// The spread of these values, of which there is at least one.
     pub fn of(values: impl Iterator<Item = f64>) -> Spread {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! Les Houches event files (hep-ph/0609017), as MG5aMC and others write them.
 //!
-//! Of an event its first line is read (`NUP IDPRUP XWGTUP SCALUP AQEDUP AQCDUP`) and the lines of its
-//! particles; weights and what else is behind them are passed over.
+//! The first line of an event is read (`NUP IDPRUP XWGTUP SCALUP AQEDUP AQCDUP`) and the lines of its particles.
+//! Weights and all else behind them are passed over.
 
 use super::input::{Chunk, EventLocation, Known};
 use super::legs::{Particle, UNKNOWN_HELICITY, assign_from, codes, sorted};

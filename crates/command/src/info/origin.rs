@@ -87,7 +87,7 @@ impl Display for Origin {
 }
 
 impl Origin {
-    /// Of a P directory. What cannot be read counts as not there: whether the directory can be used
+    /// The origin of a P directory. A file that cannot be read counts as not there: whether the directory can be used
     /// is for the importer to say.
     pub fn of(directory: &Path) -> Origin {
         let tops: Vec<String> = matrices(directory).iter().map(|file| top(file)).collect();

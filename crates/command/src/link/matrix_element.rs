@@ -54,7 +54,7 @@ const OF_SMATRIX: [&str; 11] = [
     "ANS",
     "IHEL",
     "ICOL",
-    // Of ungrouped outputs.
+    // Names in ungrouped outputs.
     "DUM",
     "SELECTED_HEL",
     "SELECTED_COL",

@@ -3,7 +3,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `layout` | where things lie in an output, and which generation it is of |
-//! | `element` | how MadEvent calls the matrix elements of a P directory |
+//! | `matrix_element` | how MadEvent calls the matrix elements of a P directory |
 //! | `fortran` | what is written in their place |
 //! | `makefile` | how make comes to take it |
 //! | `batch` | how many events MadEvent asks for at once |

@@ -45,7 +45,7 @@ pub fn list(
             _ if changes_by_itself(path) => continue,
             Seen::Contents(Some(_)) => file(&directory.join(path))?,
             Seen::IsFile(false) => PathState::Absent,
-            // Of the directory itself MadEvent writes more of them.
+            // MadEvent writes more files into the directory itself.
             Seen::Fortran(_) if !path.as_os_str().is_empty() => PathState::Folder,
             _ => continue,
         };

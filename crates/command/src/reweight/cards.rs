@@ -250,7 +250,7 @@ pub fn set(text: &str, words: &[&str]) -> std::result::Result<String, String> {
         return Err("the card of the events has no such entry".into());
     }
     if is_block {
-        // Of entries that stand twice the first counts.
+        // The first of two entries counts.
         places.truncate(1);
     }
     let mut text = text.to_owned();

@@ -1,8 +1,8 @@
 //! Lorentz structures as sums of products of tensors.
 //!
-//! Conventions: a positive index is that of a leg of the vertex (from 1), a negative one is summed over. All
-//! Lorentz indices are upper ones, a sum over two of them goes with the metric. `P(mu, k)` is the momentum that
-//! goes out along leg `k`. Of two fermions the first leg is the one that flows in.
+//! Conventions: a positive index is that of a leg of the vertex (from 1), a negative one is summed over. All Lorentz
+//! indices are upper ones, a sum over two of them goes with the metric. `P(mu, k)` is the momentum that goes out along
+//! leg `k`. The first leg of two fermions is the one that flows in.
 
 use super::expression::{Binary, Expr};
 use num_complex::Complex64;

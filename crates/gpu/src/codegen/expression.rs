@@ -1,7 +1,7 @@
 //! Expressions of the generated code.
 //!
-//! What a value is made of, and on which helicities it depends, is asked of these; C++ text is made of them
-//! at the very end and read by nobody but the compiler.
+//! They say what a value is made of, and on which helicities it depends. They become C++ text at the very end, which
+//! nobody but the compiler reads.
 
 use super::value_graph::Id;
 use std::borrow::Cow;

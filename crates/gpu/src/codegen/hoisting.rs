@@ -1,7 +1,7 @@
 //! What subsets of the helicities have in common, computed before them.
 //!
-//! A value of a subset depends on the helicities of some *fixed* legs. Those that depend on few are the same in
-//! many subsets: a kernel of its own computes each of them once an event for every setting of these legs, and
+//! A value of a subset depends on the helicities of some *fixed* legs. Values that depend on few of these legs are the
+//! same in many subsets. A kernel of its own computes each of them once an event for every setting of these legs, and
 //! leaves it in the memory of blocks, where the threads of the subsets find it.
 
 use super::Generator;

@@ -152,7 +152,7 @@ fn run(
     let amp2_of: Vec<i32> = amp2_of.map(|i| i.map_or(-1, |i| i as i32)).collect();
     let config = |d| process.channels.config_of(d).map_or(0, |c| c as i32 + 1);
     let config_of: Vec<i32> = (0..=process.diagrams).map(config).collect();
-    // Of the structure only these are read.
+    // Only these members of the structure are read.
     let choices = Choices {
         helicities: 0,
         amp2_of_channel: launch.integers(&amp2_of)?,

@@ -1,9 +1,9 @@
 //! The colour matrix of a plan of loops as `cuda/color_ordered.cuh` wants it.
 //!
-//! JAMP lie in memory and are replaced by sums where they are, in *groups* of slots that sums lead to each other, so that
-//! each is read and written once. The blocks of the matrix are then taken in *stages*: as many as have room in shared
-//! memory. Of a block the upper triangle is kept, in *tiles* of some rows and columns, which are shared out to the warps
-//! of a block of threads so that all have as much to do.
+//! JAMPs lie in memory, and sums replace them where they are. Coordinates that sums connect form *groups*, so that each
+//! is read and written once. The diagonal blocks of the matrix are then taken in *stages*: as many blocks as have room
+//! in shared memory. The upper triangle of a block is kept in *tiles* of some rows and columns. The warps of a thread
+//! block share the tiles so that all have as much to do.
 
 use mebridge_plan::color::BlockDiagonal;
 use rustc_hash::FxHashMap as HashMap;
@@ -103,7 +103,7 @@ impl ColorMatrixTables {
             sizes.map(|size| tiles(&size).max(1)).sum()
         };
         let parallel = stages.iter().map(of_stage).max().unwrap_or(1);
-        // Of large stages one has room on a multiprocessor, of others two.
+        // One large stage has room on a multiprocessor, or two of the others.
         let most_warps = if largest > wanted { WARPS } else { WARPS / 2 };
         let warps = parallel.next_power_of_two().clamp(1, most_warps);
         tables.warps = warps as u32;

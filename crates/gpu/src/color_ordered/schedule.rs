@@ -1,10 +1,10 @@
 //! A plan of loops ([`mebridge_plan::color_ordered`]) as tables for a GPU: operations on arrays, in levels.
 //!
-//! Every array has an address of its own, so the operations of a *level* depend on earlier levels alone. A warp does
-//! an *item* for 32 events: one element of an operation, or of contractions a *tile* of sixteen. A tile has four
-//! directions, legs with two helicities each, in which its elements are neighbours; what meets in them depends on some of
-//! the directions, so that sixteen products need some eight elements. Items that follow each other share most of what they
-//! read, which then comes from a cache.
+//! Every array has an address of its own, so the operations of a *level* depend on earlier levels alone. A warp does an
+//! *item* for 32 events: one element of an operation, or a *tile* of sixteen elements of a contraction. A tile has four
+//! directions, legs with two helicities each, in which its elements are neighbours. The arrays of a product depend on
+//! some of the directions, so that sixteen products need some eight elements. Items that follow each other read mostly
+//! the same elements, which then come from a cache.
 
 use crate::structures::{
     ArrayAddend, ArrayItem, ArrayPair, ArrayTriple, DeviceStructure, TileOperation, TilePair,
@@ -118,9 +118,10 @@ impl ArraySchedule {
 
 struct ArrayScheduler<'a> {
     pools: &'a Pools,
-    /// Of each array the level of the operation that makes it.
+    /// For each array the level of the operation that makes it.
     levels: HashMap<Address, u32>,
-    /// Of offsets that are sums over the bits of the element what each bit adds: by where they begin, and how many.
+    /// What each bit of the element adds, where offsets are sums over these bits: by where the offsets begin, and how
+    /// many there are.
     steps: HashMap<(u32, u32), Option<Vec<u32>>>,
     made: ArraySchedule,
 }
@@ -193,8 +194,8 @@ impl ArrayScheduler<'_> {
             let operation = self.made.operations.len() as u32;
             let (kernel, elements) = self.operation(op)?;
             for element in elements {
-                // Of sums those of the same element follow each other, as what they add up is the same; all else comes in
-                // the order in which it came.
+                // Sums for the same element follow each other, because they add up the same currents. All other
+                // operations keep their order.
                 let order = match op.payload {
                     Payload::Sum(_) => (op.count, element),
                     _ => (0, 0),

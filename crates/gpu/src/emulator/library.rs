@@ -18,7 +18,7 @@ type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
 /// All of them by what they are made of, as many tests compile the same.
 static COMPILED: Mutex<BTreeMap<String, CompiledProgram>> = Mutex::new(BTreeMap::new());
 
-/// Compiles device code in a folder. Of the options only those that define something count.
+/// Compiles device code in a folder. Only options that define something count.
 pub(super) fn compile(
     compiler: &Path,
     folder: &Path,

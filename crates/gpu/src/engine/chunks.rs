@@ -257,7 +257,7 @@ impl Engine {
                 // SAFETY: a slot has its memory for as long as its graphs, and the library its programs.
                 unsafe { stream.launch_graph(graph)? };
             }
-            // Of a graph only the whole is known.
+            // A graph tells the time of the whole only.
             for phase in 2..6 {
                 self.slots[number].mark(profile, phase)?;
             }

@@ -1,8 +1,8 @@
 //! Clocks that tell colour sums from amplitudes, where a profile asks for them.
 //!
-//! Both are one kernel. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`): each
-//! warp adds the cycles that it was at work, in amplitudes and in colour sums, and by these the time
-//! of the kernel is divided. Colour sums by cuBLAS and those of loops are between events of the driver.
+//! One kernel does both. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`). Each warp adds
+//! up the cycles that it spends in amplitudes and in colour sums; their ratio divides the time of the kernel. Colour
+//! sums by cuBLAS and those of loops are between events of the driver.
 
 use super::slot::Slot;
 use super::{Engine, Phase};
@@ -71,7 +71,7 @@ impl Slot {
             }
         }
         self.clocked = clocked;
-        // Of a call that failed.
+        // What a call that failed has left.
         self.sums.take();
         Ok(())
     }

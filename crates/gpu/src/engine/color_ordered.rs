@@ -1,7 +1,7 @@
 //! Plans of loops: their tables, and what is launched in the place of the kernel of helicities.
 //!
-//! Operations on arrays are levels of launches ([`crate::color_ordered::schedule`]), those of each run one after
-//! the other; behind each run come its colour sums.
+//! Operations on arrays are launched level by level ([`crate::color_ordered::schedule`]), one run after the other.
+//! Colour sums come behind each run.
 
 use super::launch::{by_warp, launch};
 use super::slot::Slot;

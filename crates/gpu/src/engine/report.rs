@@ -84,7 +84,7 @@ impl Engine {
         })
     }
 
-    /// Of calls with or without channels and generated code, with the default of its threads.
+    /// A kernel of calls with or without channels and generated code, with its default number of threads.
     fn kernel(
         &self,
         name: &str,

@@ -1,12 +1,12 @@
 //! Samples in the memory of the GPU ([`DeviceSample`]), on a stream of the caller's.
 //!
-//! All work goes into that stream, chunk by chunk, and nothing is waited for. There is one slot for all callers: work on
-//! a sample begins when that on the one before is done, which the GPU sees to where they are on different streams. A
-//! sample with more events than any before may need a larger slot; then the one before is waited for.
+//! All work goes into that stream, chunk by chunk, and nothing is waited for. All callers share one slot: the GPU
+//! begins a sample when it is done with the one before, also on different streams. A sample with more events than any
+//! before may need a larger slot; then the host waits for the sample before.
 //!
-//! Kernels are those of calls but for the ends: momenta are read where they lie, and answers are a sampler's. Where a
-//! thread does a whole event, or what subsets of helicities have in common, that is other code, compiled and compared
-//! with the tables before the first sample comes (`prepare`).
+//! Kernels are those of calls but for the first and the last: momenta are read where they lie, and answers are a
+//! sampler's. Generated code of whole events, and of what subsets of helicities have in common, is made a second time
+//! for samples; it is compiled, and compared with the tables, before the first sample comes (`prepare`).
 
 mod prepare;
 mod tail;

@@ -1,9 +1,8 @@
-//! Threads of the blocks of kernels that do the same with any number of them.
+//! How many threads a thread block has, for kernels that do the same with any number.
 //!
-//! There is a default for each; the first launches that fill the GPU try others, with clocks around them
-//! that are read when the call is over, and what is chosen is kept on disk. No kernel is launched for this
-//! alone, and nothing is waited for. Chunks with clocks follow each other, so that none slows
-//! another down.
+//! Each kernel has a default. The first launches that fill the GPU try other numbers, with clocks around them that are
+//! read when the call is over; the choice is kept on disk. No kernel is launched for this alone, and nothing is waited
+//! for. Chunks with clocks follow each other, so that none slows another down.
 
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::Slot;
@@ -43,7 +42,7 @@ struct Kernel {
 /// Threads of the blocks of one chunk's kernels.
 #[derive(Default)]
 pub(super) struct Sizes {
-    /// Of each kernel, and whether it is a candidate to be timed.
+    /// Function and threads of each kernel, and whether it is a candidate to be timed.
     each: Vec<(Function, u32, bool)>,
     /// Whether something is not chosen yet that such chunks have a say in.
     tuning: bool,
@@ -289,7 +288,7 @@ impl Engine {
         function: Function,
         default: u32,
     ) -> (u32, Vec<(u32, f64)>) {
-        // Of calls without and with IGRAPH those that have tried most.
+        // Those that have tried most, of calls without and with IGRAPH.
         let of_calls = [false, true].map(|igraph| Sort {
             channels,
             igraph,

@@ -67,7 +67,7 @@ impl WorkspaceSize {
             }
         };
         let best = 128 / real as u32;
-        // Of each block some shared memory goes to the system.
+        // The system takes some shared memory of each block.
         let fits = |size: &WorkspaceSize| {
             size.blocks as usize * (size.bytes + 1024) <= gpu.shared_per_processor
                 && size.bytes <= gpu.shared_per_block

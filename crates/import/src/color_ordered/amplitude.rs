@@ -3,8 +3,8 @@
 use mebridge_process::arith::{Builder, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
 
-/// Of an amplitude of vectors the current that has the place of the last: what multiplies each of its components, over
-/// `p^2 - m (m - i w)`, as ALOHA has it.
+/// From an amplitude of vectors, the current that has the place of the last vector: what multiplies each of its
+/// components, over `p^2 - m (m - i w)`, as ALOHA has it.
 pub fn current_of(amplitude: &Routine) -> Option<Routine> {
     let (&last, others) = amplitude.inputs.split_last()?;
     if amplitude.outputs.len() != 1 || amplitude.inputs.iter().any(|&n| n != 6) || amplitude.massive

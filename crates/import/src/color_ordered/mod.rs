@@ -1,13 +1,13 @@
 //! The colour-ordered form of an imported process.
 //!
-//! Which legs are the ends of the line, its insertions and its boson, and which routines and couplings the form's
-//! vertices have, is read off the diagrams. What it is up to that, a sign or two and the order in which the directory
-//! has the colour flows, is found by numbers; and so is whether it is the process at all.
+//! The diagrams say which legs are the ends of the line, its insertions and its boson, and which routines and couplings
+//! the vertices of the form have. Two things are left, which numbers decide: a sign or two, and the order in which the
+//! directory has the colour flows. The same numbers say whether the form is the process at all.
 //!
-//! That is no question of helicities, masses or a card. As functions of the external wavefunctions, of their momenta, of
-//! each coupling, mass and width, the JAMPs of the diagrams and of the form are the same rational functions, or not. So
-//! both are compared where all of these are random numbers: a further diagram or another coupling, be it one that a card
-//! sets to zero, a propagator of another mass or a sign makes a difference there.
+//! Helicities, masses and cards do not matter for that. The JAMPs of the diagrams and of the form are rational
+//! functions of the external wavefunctions, their momenta, and each coupling, mass and width. Either they are the same
+//! functions or not. So both are compared where all of these are random numbers. A further diagram, another coupling
+//! (be it one that a card sets to zero), a propagator with another mass or a sign makes a difference there.
 
 mod amplitude;
 mod color_matrix;
@@ -72,7 +72,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
     if !INSERTIONS.contains(&legs.insertions.len()) {
         return None;
     }
-    // Of gluons alone the JAMPs are those of the DDM basis, of which flows are made.
+    // The JAMPs of gluons alone are those of the DDM basis, of which flows are made.
     let ddm = !legs.quarks;
     let ordered = legs.insertions.len() + usize::from(ddm);
     let flows: usize = (1..=ordered).product();
@@ -123,7 +123,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
 
 /// Random numbers in the place of everything that a process leaves open.
 struct Point {
-    /// Of each external wavefunction.
+    /// One for each external wavefunction.
     externals: Vec<Vec<Complex64>>,
     seed: u64,
 }

@@ -171,7 +171,7 @@ pub fn power(base: &Value, exponent: &Value, b: &mut Builder) -> Parsed<Value> {
     if !(x_real && y_real) {
         return Ok(Value::Complex(v));
     }
-    // Of a negative number a power that is not whole has no REAL value.
+    // A power of a negative number that is not whole has no REAL value.
     if b.constant(x).is_some_and(|x| x.re >= 0.0) {
         return Ok(Value::Real(v));
     }

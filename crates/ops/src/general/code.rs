@@ -1,9 +1,8 @@
 //! From the graph to instructions over temporaries.
 //!
-//! Nodes are emitted depth first from the outputs, so that a temporary lives no longer than it
-//! must; a product that is used once, in a sum, becomes one instruction with the sum. Temporaries
-//! are slots, one vector for a real number and two neighbours for a complex one, given out
-//! again after their last use.
+//! Nodes are emitted depth first from the outputs, so that a temporary lives no longer than it must. A product that is
+//! used once, in a sum, becomes one instruction with the sum. Temporaries are slots: one vector for a real number, two
+//! neighbours for a complex one. A slot is given out again after its last use.
 
 use super::graph::{Binary, Elementary, Graph, Id, Node, Number, Test};
 

@@ -1,8 +1,7 @@
 //! From a routine's program to a graph of real and complex numbers.
 //!
-//! A number is `i^phase` times a node. Factors of `i` and signs are thereby never computed, and
-//! expressions that differ by them only (`-V1 + i V2` and `i V1 + V2`, say) are one node. Zeros
-//! vanish, and which nodes are real is known.
+//! A number is `i^phase` times a node. So factors of `i` and signs are never computed, and expressions that differ by
+//! them only (`-V1 + i V2` and `i V1 + V2`, say) are one node. Zeros vanish, and the graph knows which nodes are real.
 
 use mebridge_process::arith::{Comparison, Function, Op};
 use mebridge_process::lorentz::Routine;

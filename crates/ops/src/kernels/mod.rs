@@ -1,8 +1,7 @@
 //! The kernels: what the operations of a plan compute, over vectors of events.
 //!
-//! The convention for addresses, the layout of an operation and the meaning of factors are those
-//! of [`crate::opcode`]: address `a` is the vector at `base + a * LANES`. What each kernel
-//! computes is said there; here is how.
+//! The convention for addresses, the layout of an operation and the meaning of factors are those of [`crate::opcode`]:
+//! address `a` is the vector at `base + a * LANES`. That module says what each kernel computes, this one how.
 //!
 //! Spinors are in the chiral representation: of a flowing-in spinor `(f3, f4)` is the left-handed
 //! half and `(f5, f6)` the right-handed one (counted as in HELAS, where 1 and 2 are the momentum); for

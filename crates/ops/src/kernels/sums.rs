@@ -1,7 +1,7 @@
 //! Currents of a recursion: sums of vertices, added up in registers before the propagator.
 //!
-//! The operations here have no fixed length; what stands in one is said at each function. A
-//! *mode* tells what becomes of the sum: see [`Mode`].
+//! The operations here have no fixed length; each function says what stands in its operation. A *mode* says what
+//! becomes of the sum ([`Mode`]).
 
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};

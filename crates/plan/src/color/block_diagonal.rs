@@ -1,11 +1,10 @@
 //! A colour matrix in blocks.
 //!
-//! With k commuting symmetries (see [`super::symmetry`]) the flows fall into orbits, of 2^k flows
-//! or of a smaller power of two. In each orbit the sums `y_chi = sum over v of chi(v) x_v` over
-//! its flows, one for each choice of k signs, replace the flows; the matrix has no entries
-//! between sums of different signs. So it falls into 2^k blocks, whose entries are
-//! `sum over v' in O' of chi(v') C(o, v') / |O'|` for orbits O, O' and any o in O. What it costs to
-//! come to the sums is k additions for each flow.
+//! With k commuting symmetries (see [`super::symmetry`]) the flows fall into orbits, of 2^k flows or of a smaller power
+//! of two. In each orbit the sums `y_chi = sum over v of chi(v) x_v` over its flows, one for each choice of k signs,
+//! replace the flows; the matrix has no entries between sums of different signs. So it falls into 2^k diagonal blocks,
+//! whose entries are `sum over v' in O' of chi(v') C(o, v') / |O'|` for orbits O, O' and any o in O. The sums cost k
+//! additions for each flow.
 //!
 //! Blocks fall into blocks again where they have symmetries of their own. Rows of zeros are left
 //! out.

@@ -191,10 +191,9 @@ const EACH: usize = 4;
 
 /// Commuting involutions that leave a matrix as it is, at most `most`, none a product of others.
 ///
-/// Of those that there are they are chosen so that many more commute with them: the number of
-/// involutions of a class (those that symmetries carry into each other) is that of all
-/// symmetries over that of those which commute with one. The fewer powers of two it contains,
-/// the more are left for the blocks.
+/// They are chosen so that many more symmetries commute with them: the number of involutions of a class (those that
+/// symmetries carry into each other) is that of all symmetries over that of those which commute with one. The fewer
+/// powers of two it contains, the more are left for the blocks.
 pub fn commuting(matrix: &Matrix, most: usize, work: &mut Work) -> Vec<Involution> {
     let mut candidates = involutions(matrix, work);
     let mut chosen: Vec<Involution> = Vec::new();

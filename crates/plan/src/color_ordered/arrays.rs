@@ -4,7 +4,7 @@
 //! the boson. An array over a set of them has its inner legs first, the lowest position varying fastest, then its outer
 //! legs: the number of an element is one of mixed radix, whose digits are the helicity indices of the legs. (Arrays
 //! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].) Where elements come in fours
-//! ([`mebridge_ops::arrays::Pools::fours`]) the second end varies as soon as the first.
+//! ([`mebridge_ops::arrays::Pools::fours`]), the second end varies next after the first.
 
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{ELEMENT, Operand};

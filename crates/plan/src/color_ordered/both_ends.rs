@@ -1,9 +1,9 @@
 //! Gluons alone: the vertex at which both ends of the line are.
 //!
-//! Where no insertion is between the first end and that vertex, the JAMP gets `F V(E, J)` of the ends F and E and the
-//! current J of all insertions, and for each two currents A and B that these make `2 (F B) (A E) - (F A) (B E) - (F E)
-//! (A B)`. The first is a product of J with the vector of both ends; of the others no vector is made, but products of
-//! numbers, and the sum of A B over all of them comes with J.
+//! No insertion is between the first end and that vertex. Let F and E be the ends, and J the current of all insertions.
+//! The JAMP then gets `F V(E, J)`, and `2 (F B) (A E) - (F A) (B E) - (F E) (A B)` for each pair of currents A and B
+//! that the insertions make. The first term is a product of J with the vector of both ends. The others are products of
+//! numbers, so no vector is made for them; the sum of A B over all pairs comes with J.
 
 use super::arrays::{Array, PRODUCTS, insertions};
 use super::gluon_currents::ReusedMemory;

@@ -1,16 +1,17 @@
 //! Massless lines keep their chirality.
 //!
-//! Of a massless spinor only the components of its chirality are not zero, and vectors do not change which these are:
-//! so both ends of a line have the same one, or the helicity contributes nothing. What a vertex multiplies the
-//! left-handed and the right-handed components by can differ; where it has no factor for one of them, that contributes
-//! nothing either. A boson that the line takes up once is in every diagram, and with it these factors: JAMPs are
-//! computed without them, and |M|^2 is multiplied by their squares. With all helicities reversed what is computed is
-//! the conjugate up to a phase, if gluons couple equally to both chiralities, so that one of them is evaluated for
-//! both.
+//! Only the components of one chirality of a massless spinor are not zero, and vectors do not change which. So both
+//! ends of a line have the same chirality, or the helicity contributes nothing. A vertex may multiply left-handed and
+//! right-handed components by different factors; a chirality without a factor contributes nothing either.
 //!
-//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for all
-//! vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term, along the
-//! momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
+//! A boson that the line takes up once is in every diagram, and its factors with it. JAMPs are computed without these
+//! factors, and |M|^2 is multiplied by their squares. If gluons couple equally to both chiralities, the JAMPs with all
+//! helicities reversed are conjugates up to a phase, so that one of the two is evaluated for both.
+//!
+//! Two massless fermions that become the boson have the same chirality as well. Their current is the same for all
+//! vectors that they can become, up to the factors of the vertices and the propagator. (The second term of its
+//! numerator, along the momentum, vanishes.) So the factor of an event is the sum over these vectors of the product of
+//! both.
 
 use super::vertices::{Constant, conjugated, is_massless};
 use crate::binding::{Binding, Coupling};

@@ -1,10 +1,12 @@
 //! How an order of insertions along a quark line becomes products.
 //!
 //! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
-//! behind the cut, by a current of the insertions `k + 1` to `m` with `k <= h < m`: a JAMP is the sum over all *blocks*
-//! `(k, m)` of the line's current for the insertions before, the block's current, and the second end's current for the
-//! insertions behind. Some blocks are joined with what is on their right, those with the same `k` added up, some with
-//! what is on their left; what is left are products of the block's current with the vector of both sides, for all
+//! behind the cut: it takes up a current of the insertions `k + 1` to `m` with `k <= h < m`, a *block*. A JAMP is the
+//! sum over all blocks `(k, m)` of a product of three: the line's current with the insertions before, the current of
+//! the block, and the second end's current with the insertions behind.
+//!
+//! Some blocks are joined with the currents on their right, and those with the same `k` are added up; some are joined
+//! with the currents on their left. The rest are products of the block's current with the vector of both sides: for all
 //! orders of the block, or for those from which the others follow as sums.
 
 /// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait for

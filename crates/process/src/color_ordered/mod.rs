@@ -10,9 +10,10 @@
 //! * JAMP of an order: the current of the line with all insertions, without its propagator, times the wavefunction of
 //!   the second end.
 //!
-//! A massless quark line may take up one colour singlet as well, a vector (a *boson*: Z, W, photon), at any place along
-//! it: that changes nothing of colour, and the line's current with and without it are two. In place of the vector there
-//! may be two massless fermions that become one (a pair of leptons), or one of several: the line takes up their sum.
+//! A massless quark line may also take up one colour singlet at any place along it: a vector (a *boson*: Z, W, photon).
+//! Colour does not change, and the line has two currents, with and without the boson. Two massless fermions (a pair of
+//! leptons) may take the place of the vector. They become one vector, or one of several: the line then takes up the
+//! sum.
 //!
 //! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
 

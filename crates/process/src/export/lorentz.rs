@@ -1,4 +1,4 @@
-//! `SourceText/DHELAS`: a subroutine for each Lorentz structure, with arguments as ALOHA (arXiv:1108.2041) has them: the
+//! `Source/DHELAS`: a subroutine for each Lorentz structure, with arguments as ALOHA (arXiv:1108.2041) has them: the
 //! wavefunctions, the couplings, mass and width of the line that is the result, and the result.
 
 use super::program::{Expression, Statements};

@@ -8,8 +8,8 @@
 //! | `source` | fixed form |
 //! | `program` | straight-line arithmetic as statements |
 //! | `shared` | what the matrix elements of an output share |
-//! | `model` | `SourceText/MODEL`, the cards |
-//! | `lorentz` | `SourceText/DHELAS` |
+//! | `model` | `Source/MODEL`, the cards |
+//! | `lorentz` | `Source/DHELAS` |
 //! | `matrix` | `matrix1.f` |
 //! | `tables` | what lies beside it |
 

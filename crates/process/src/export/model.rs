@@ -1,4 +1,4 @@
-//! `SourceText/MODEL` and the cards.
+//! `Source/MODEL` and the cards.
 
 use super::program::{Expression, Statements};
 use super::shared::Shared;
@@ -14,7 +14,7 @@ const ALPHA_S: (&str, [i32; 1]) = ("sminputs", [3]);
 /// A file's name and its text.
 pub type File = (&'static str, String);
 
-/// The files of `SourceText/MODEL`.
+/// The files of `Source/MODEL`.
 pub fn files(shared: &Shared) -> Vec<File> {
     let formulas = Formulas::of(shared);
     vec![

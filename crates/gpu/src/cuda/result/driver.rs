@@ -49,7 +49,7 @@ impl Calls {
             })
         };
         match name.as_ref() {
-            // Of a later driver.
+            // A later driver's code.
             "unknown" => format!("error {status}"),
             name => format!("{name}: {meaning}"),
         }

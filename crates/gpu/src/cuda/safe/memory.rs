@@ -40,7 +40,7 @@ impl Drop for DeviceMemory {
 /// Whether kernels in a context reach an address.
 pub fn reaches(context: &Context, at: Pointer) -> Result<bool> {
     let (kind, device) = context.enter()?.calls().memory_of(at)?;
-    // Of what CUDA does not know it says 0.
+    // CUDA says 0 of memory that it does not know.
     Ok(match kind {
         0 => false,
         kind if kind == CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => device == context.device(),

@@ -1,11 +1,12 @@
-//! The colour matrix of JAMPs that are orders of the same things, in blocks by giving names to four of them, and to the
-//! others.
+//! The colour matrix of JAMPs by insertion order, in diagonal blocks by permutations of the names of four insertions
+//! and of the others.
 //!
-//! It depends only on the order of one JAMP as seen from the other, so new names change nothing. The names of four things
-//! (A) and of up to three others (B) are permuted: an order is a permutation of either with the *word* that says where
-//! things of A stand. With orthogonal matrices `r(g)` of an irreducible representation of dimension m, the sums over
-//! all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the matrix:
-//! `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it takes words to words.
+//! The matrix depends only on the order of one JAMP as seen from the other, so new names change nothing. Names of four
+//! insertions (A) and of up to three others (B) are permuted: an order is a permutation of A and one of B, and a *word*
+//! that says where insertions of A stand. With orthogonal matrices `r(g)` of an irreducible representation of dimension
+//! m, the sums over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the
+//! matrix: `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it takes words to
+//! words.
 //!
 //! The sums are exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A, `S_4`, with its three exchanges
 //! of two pairs comes first: its four characters are one that `S_3` acts on, and three that it permutes.

@@ -1,9 +1,9 @@
-//! The colour matrix of JAMPs that are orders of the same things, in blocks by its known symmetries.
+//! The colour matrix of JAMPs by insertion order, in diagonal blocks by its known symmetries.
 //!
-//! It depends only on the order of one JAMP as seen from the other ([`mebridge_process::color_ordered`]), so giving the
-//! things other names changes nothing, nor does reading all orders backwards. Exchanges of two things that have none in
-//! common commute; of the sums that they make, reading backwards and the exchange of two such pairs make the blocks.
-//! So the matrix itself is never made.
+//! The matrix depends only on the order of one JAMP as seen from the other ([`mebridge_process::color_ordered`]). So
+//! other names of the insertions change nothing, nor does reading all orders backwards. Exchanges of disjoint pairs of
+//! insertions commute; they give sums of JAMPs. Reading backwards and the exchange of two such pairs then make the
+//! blocks of these sums. The matrix itself is never made.
 
 mod by_names;
 
