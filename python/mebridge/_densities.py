@@ -68,6 +68,12 @@ class Densities:
         # A member may have its own alpha_s.
         return cls(file, _coupling(header, file) or _coupling(information, file), index)
 
+    @property
+    def files(self) -> list[pathlib.Path]:
+        """What :meth:`read` reads of it."""
+        beside = self.file.parent / f"{self.file.parent.name}.info"
+        return [self.file, *([beside] if beside.is_file() else [])]
+
     def grid(self, madspace: Any, folder: str) -> Grid:
         """The grid, read by MadSpace from a file that is written into this folder."""
         try:

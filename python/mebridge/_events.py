@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -13,6 +11,7 @@ import os
 import pathlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -23,13 +22,11 @@ from ._arguments import MOST_THREADS
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
+from ._rounds import Rounds, sizes
 from ._state import State, digest
-from ._survey import POINTS
+from ._tasks import Alone, Spread
 from ._worker import Worker
 
-# Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
-# weights are, and every channel has a thousand points.
-_ROUNDS, _LEAST = 20, 5000
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
 _SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
@@ -52,6 +49,8 @@ class Events:
     """The event file."""
     processes: dict[str, tuple[float, float]]
     """Cross section and error of each matrix element, by the PDG codes of its first process."""
+    again: int = 0
+    """How often a part of the run was begun again, because a worker failed or was late."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,7 @@ def generate_events(
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
     state: Path | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
     progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
     """Generates unweighted events.
@@ -129,7 +129,11 @@ def generate_events(
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
         state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
-            arguments, and ends as if it had not been (with one thread, the same in every bit).
+            arguments, and ends as if it had not been (with one thread, the same in every bit). With more ``events`` it
+            keeps those that it has.
+        executor: of ``concurrent.futures``, Dask (``Client.get_executor()``) or MPI (``MPIPoolExecutor``), whose workers
+            make survey and rounds; or what makes one, which is called again where one breaks. With one thread the events
+            are the same in every bit, however many workers there are.
         progress: whether to print a line on stderr after each part of the run, or what to call then.
 
     Raises:
@@ -154,6 +158,8 @@ def generate_events(
         precision = _arguments.between("precision", precision, _FINEST, 1.0)
     overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
     _arguments.one_of("sampler", sampler, _SAMPLERS)
+    if not (executor is None or callable(executor) or hasattr(executor, "submit")):
+        raise TypeError(f"executor is {executor!r}; it must be an Executor of concurrent.futures, or what makes one")
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
     try:
@@ -207,58 +213,63 @@ def generate_events(
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
-        # It begins while the libraries are made.
-        worker = stack.enter_context(Worker(environment))
+        tasks: Alone | Spread
+        if executor is None:
+            # It begins while the libraries are made.
+            tasks = Alone(stack.enter_context(Worker(environment)))
+        else:
+            tasks = Spread(executor, {**_switches(environment), **environment})
+        stack.callback(tasks.close)
         elements = _integrands.elements(source, card, parameters, backend, environment, folder)
         libraries = list(dict.fromkeys(str(element.library) for element in elements))
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
         kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
         stack.callback(kept.close)
-        channels = worker.call(
-            "build",
-            libraries=libraries,
-            devices=devices,
-            threads=threads,
-            energy=energy,
-            pdf=None if densities is None else str(densities.file),
-            coupling=[coupling.scales, coupling.values],
-            scale=scale,
-            scale_factor=scale_factor,
-            cuts=cuts,
-            folder=folder,
-            scratch=stack.enter_context(_scratch.folder(_scratch.memory(-(-events // _rounds(events)), folder))),
-        )
-        run = _Run(worker, kept, channels, events, seed, overweight)
+        build = {
+            "libraries": libraries,
+            "devices": devices,
+            "threads": threads,
+            "energy": energy,
+            "pdf": None if densities is None else str(densities.file),
+            "coupling": [coupling.scales, coupling.values],
+            "scale": scale,
+            "scale_factor": scale_factor,
+            "cuts": cuts,
+        }
+        files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
+        files += [] if densities is None else [str(path) for path in densities.files]
+        channels = tasks.build(build, files, max(sizes(events)), folder)
+        rounds = Rounds(tasks, kept, channels, events, seed, overweight, folder)
 
         def report(stage: str) -> None:
             if not progress:
                 return
-            cross_section, error = run.cross_section()
-            done = sum(part["events"] for part in kept.rounds)
+            cross_section, error = rounds.cross_section()
+            done = sum(part["events"] for part in kept.rounds.values())
             found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
             progress(found) if callable(progress) else _show(found)
 
-        run.survey(precision)
+        rounds.survey(precision)
         report("survey")
         if _SAMPLERS[sampler] == "networks":
-            run.train()
+            rounds.train()
             report("training")
-        while run.round(len(kept.rounds)):
-            report("events")
-        cross_section, error = run.cross_section()
-        of_elements = [run.cross_section(number) for number in range(len(elements))]
+        rounds.run(lambda: report("events"))
+        cross_section, error = rounds.cross_section()
+        of_elements = [rounds.cross_section(number) for number in range(len(elements))]
         names = [" ".join(map(str, element.flavor["options"][0])) for element in elements]
         if target is not None:
             codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
             beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
-            rounds = [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in kept.rounds]
+            done = [kept.rounds[number] for number in sorted(kept.rounds)]
+            parts = [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in done]
             processes = [(name, *found) for name, found in zip(names, of_elements)]
-            larger = _lhe.overweights([weights for _, weights in rounds], events)
+            larger = _lhe.overweights([weights for _, weights in parts], events)
             header = json.dumps({**asked, "overweights": larger}, indent=1)
-            _lhe.write(target, rounds, cross_section, events, beams, processes, header)
-        made = sum(part["events"] for part in kept.rounds)
-    return Events(cross_section, error, made, target, dict(zip(names, of_elements)))
+            _lhe.write(target, parts, cross_section, events, beams, processes, header)
+        made = sum(part["events"] for part in kept.rounds.values())
+    return Events(cross_section, error, made, target, dict(zip(names, of_elements)), tasks.again)
 
 
 def _switches(environment: Mapping[str, str]) -> dict[str, str]:
@@ -266,91 +277,6 @@ def _switches(environment: Mapping[str, str]) -> dict[str, str]:
     variables = {**os.environ, **environment}
     defaults = {"CUDACPP_RUNTIME_FPTYPE": "d", "CUDACPP_RUNTIME_SIMD": "auto"}
     return {name: variables.get(name) or default for name, default in defaults.items()}
-
-
-def _rounds(events: int) -> int:
-    return max(1, min(_ROUNDS, events // _LEAST))
-
-
-class _Run:
-    """A survey, and rounds of events. Each round begins where the survey ended, with random numbers of its own, so that
-    it can be made again."""
-
-    def __init__(
-        self,
-        worker: Worker,
-        state: State,
-        elements: list[int],
-        events: int,
-        seed: int,
-        overweight: float,
-    ) -> None:
-        self._worker, self._state, self._elements = worker, state, elements
-        self._seed, self._overweight = seed, overweight
-        self._surveyed: list[list[float]] = []
-        count = _rounds(events)
-        self._sizes = [events // count + (i < events % count) for i in range(count)]
-
-    def _random(self, part: str) -> int:
-        return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
-
-    def survey(self, precision: float | None) -> None:
-        """Adapts the mappings, unless that is done."""
-        self._take("survey", sum(self._sizes), precision=precision)
-
-    def train(self) -> None:
-        """Trains networks from what the survey found, unless that is done."""
-        found = self._take("train", sum(self._sizes))
-        if grids := found.get("grids"):
-            channels = len(found["channels"])
-            _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
-
-    def _take(self, name: str, events: int, **more: float | None) -> dict[str, Any]:
-        """What a function of the generator writes into a folder, kept in the state."""
-        folder = self._state.kept(name)
-        if folder is None:
-            part = self._state.part(name)
-            asked = {"events": events, "overweight": self._overweight, "seed": self._random(name), **more}
-            self._worker.call(name, part=str(part), **asked)
-            folder = self._state.keep(name, part)
-        found = json.loads((folder / POINTS).read_text())
-        self._surveyed = found["channels"]
-        self._worker.call("load", survey=str(folder))
-        return found
-
-    def round(self, number: int) -> bool:
-        """Makes this round, if there is one."""
-        if number >= len(self._sizes):
-            return False
-        size, part = self._sizes[number], self._state.part("round")
-        done = self._worker.call(
-            "round",
-            output=str(part / "events.lhe"),
-            events=size,
-            overweight=self._overweight,
-            seed=self._random(f"round {number}"),
-        )
-        weights = _lhe.weights(part / "events.lhe", size)
-        self._state.keep_round(part, {"events": size, "weights": dataclasses.astuple(weights), **done})
-        return True
-
-    def cross_section(self, element: int | None = None) -> tuple[float, float]:
-        """In pb, with its error; of one matrix element or all. It is that of all points of the rounds, and of the last
-        part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
-        survey has as many as were asked for.
-        """
-        total, square = 0.0, 0.0
-        if not self._state.rounds:
-            return math.nan, math.nan
-        rounds = [self._surveyed, *(part["channels"] for part in self._state.rounds)]
-        for i, number in enumerate(self._elements):
-            if element is not None and element != number:
-                continue
-            points = sum(channels[i][0] for channels in rounds)
-            if points > 0:
-                total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
-                square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
-        return total, math.sqrt(square)
 
 
 def _backend(devices: list[str]) -> str:

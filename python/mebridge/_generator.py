@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import math
@@ -16,11 +17,11 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _madnis, _survey
+from . import _gpu, _integrands, _lhe, _madnis, _survey
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
-from ._survey import POINTS
+from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
 _AT_A_TIME = 256
@@ -52,7 +53,7 @@ class Generator:
         folder: str,
         scratch: str,
         **asked: Any,
-    ) -> list[int]:
+    ) -> list[list[int]]:
         """Makes the integrands.
 
         Args:
@@ -64,7 +65,7 @@ class Generator:
             asked: energy, scale, scale_factor, cuts.
 
         Returns:
-            The number of the matrix element of each channel.
+            Of each channel the number of its matrix element, and how many points it needs at first.
         """
         if devices != ["cpu"]:
             _gpu.check(madspace, devices)
@@ -81,26 +82,65 @@ class Generator:
             **asked,
         )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
-        return [channel.element for channel in self._built.channels]
+        return [[channel.element, channel.first] for channel in self._built.channels]
 
-    def survey(self, part: str, events: int, precision: float | None, overweight: float, seed: int) -> dict[str, Any]:
-        """Adapts the mappings to so many events; what comes of it is written into a folder.
+    def survey(
+        self,
+        part: str,
+        channels: list[int],
+        parts: list[tuple[int, int, int]],
+        fresh: bool,
+        events: int,
+        overweight: float,
+        seed: int,
+        precision: float | None = None,
+    ) -> list[list[float]]:
+        """Adapts the mappings of some channels; they are written into a folder.
+
+        Args:
+            channels: their numbers.
+            parts: of each of them, what makes :class:`mebridge._survey.Parts`.
+            fresh: whether their grids begin anew, as a trial, and not with what is loaded.
+            events: of the whole run.
+            precision: relative error of a channel's cross section above which it has a part more.
 
         Returns:
-            Points of all its parts; and of each channel what :meth:`round` gives, of the last part.
+            Of each channel the points of all its parts, and what :meth:`round` gives, of the last part.
         """
-        folder, channels = pathlib.Path(part), self._built.channels
-        config = _config(events, overweight)
+        folder = pathlib.Path(part)
+        if fresh:
+            self._begin(channels)
+        of = {number: _survey.Parts(*one) for number, one in zip(channels, parts)}
         with self._working(events, folder):
-            trial = [_survey.trial(channel.first) for channel in channels]
-            found = self._adapt(trial, config, seed, folder)
-            needs = _survey.needed([one.row for one in found], events)
-            further = [_survey.further(channel.first, need) for channel, need in zip(channels, needs)]
-            adapted = self._adapt(further, config, seed + 1, folder, precision)
-            found = [_Found(before.points + one.points, one.row) for before, one in zip(found, adapted)]
-            written = self._write(folder, found)
+            found = self._adapt(of, _config(events, overweight), seed, None if fresh else folder, precision)
+            self._save(channels, folder)
         _check(folder)
-        return written
+        return [[found[number].points, *found[number].row] for number in channels]
+
+    def _globals(self, channels: Sequence[int]) -> set[str]:
+        """Names of the grids of these channels."""
+        wanted = {self._built.channels[channel].name for channel in channels}
+        names = self._contexts[0].global_names()
+        return {name for name in names if ".".join(name.split(".")[:2]) in wanted}
+
+    def _begin(self, channels: Sequence[int]) -> None:
+        """Grids of these channels as they are at first."""
+        for context in self._contexts:
+            for name in self._globals(channels):
+                context.delete_global(name)
+            for channel in channels:
+                of = self._built.channels[channel]
+                for sampler in (of.grid(madspace), of.chosen_flavors(madspace)):
+                    if sampler is not None:
+                        sampler.initialize_globals(context)
+
+    def _save(self, channels: Sequence[int], folder: pathlib.Path) -> None:
+        """Writes the grids of these channels, and no others."""
+        some, names = madspace.Context(madspace.cpu_device(), 1), self._globals(channels)
+        some.copy_globals_from(self._contexts[0])
+        for name in set(some.global_names()) - names:
+            some.delete_global(name)
+        some.save_globals(str(folder / GLOBALS))
 
     def train(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Trains networks in the place of the grids that are loaded, for so many events; as :meth:`survey` otherwise.
@@ -118,7 +158,8 @@ class Generator:
                     other.copy_globals_from(self._contexts[0])
                 flows = [_madnis.flow(madspace, channel) for channel in channels]
                 last = [_survey.last(channel.first) for channel in channels]
-                found = self._adapt(last, config, seed, folder, flows=flows)
+                adapted = self._adapt(dict(enumerate(last)), config, seed, folder, flows=flows)
+                found = [adapted[i] for i in range(len(channels))]
             worse = [i for i, of in enumerate(of_grids) if _deviation(found[i].row) >= _deviation(of)]
             for i in worse:
                 found[i] = _Found(found[i].points, of_grids[i])
@@ -129,22 +170,23 @@ class Generator:
 
     def _adapt(
         self,
-        parts: Sequence[_survey.Parts],
+        parts: Mapping[int, _survey.Parts],
         config: Any,
         seed: int,
-        folder: pathlib.Path,
+        folder: pathlib.Path | None,
         precision: float | None = None,
         flows: Sequence[Any] | None = None,
-    ) -> list[_Found]:
-        """Surveys all channels with their grids, which follow, or with networks, which stay as they are.
+    ) -> dict[int, _Found]:
+        """Surveys channels with their grids, which follow, or with networks, which stay as they are.
 
         Args:
-            parts: of each channel.
+            parts: of each channel, by its number.
+            folder: for what rounds begin with.
             precision: relative error of a channel's cross section above which it has a part more.
         """
         found: dict[int, _Found] = {}
-        for count in sorted({of.count for of in parts}):
-            numbers = [i for i, of in enumerate(parts) if of.count == count]
+        for count in sorted({of.count for of in parts.values()}):
+            numbers = [i for i, of in parts.items() if of.count == count]
             config.survey_min_iters = config.survey_max_iters = count
             if precision is not None:
                 config.survey_max_iters, config.survey_target_precision = count + 1, precision
@@ -165,16 +207,16 @@ class Generator:
                 random = _derived(seed, some[0])
                 generator = madspace.EventGenerator(self._contexts, generators, random, None, config)
                 generator.survey()
-                for i, one in zip(some, generators):
+                for i, one in zip(some, generators) if folder is not None else ():
                     one.save(str(folder / f"channel{i}.json"))
                 status = generator.channel_status()
                 found |= {i: _Found(part.count, row) for i, part, row in zip(some, status, _rows(generator))}
-        return [found[i] for i in range(len(parts))]
+        return found
 
     def _write(self, folder: pathlib.Path, found: Sequence[_Found], **more: Any) -> dict[str, Any]:
         """Writes what came of a survey of all channels."""
         written = {"points": sum(one.points for one in found), "channels": [one.row for one in found], **more}
-        self._contexts[0].save_globals(str(folder / "globals"))
+        self._contexts[0].save_globals(str(folder / GLOBALS))
         (folder / POINTS).write_text(json.dumps(written))
         return written
 
@@ -182,16 +224,16 @@ class Generator:
         """Takes the mappings that a survey adapted, as it wrote them."""
         self._survey = pathlib.Path(survey)
         surveyed = madspace.Context(madspace.cpu_device(), 1)
-        surveyed.load_globals(str(self._survey / "globals"))
+        surveyed.load_globals(str(self._survey / GLOBALS))
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
-    def round(self, output: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events from the survey on.
+    def round(self, part: str, events: int, overweight: float, seed: int, compressed: bool) -> dict[str, Any]:
+        """Makes so many events from the survey on, in a file `events.lhe` of a folder, or `events.lhe.gz`.
 
         Returns:
-            The cross section in pb, and of each channel the points, their mean and its error, how many of them passed
-            the cuts, and how many became events.
+            The cross section in pb, what :func:`mebridge._lhe.weights` says of the events, and of each channel the
+            points, their mean and its error, how many of them passed the cuts, and how many became events.
         """
         surveyed = json.loads((self._survey / POINTS).read_text())["channels"]
         channels = []
@@ -201,7 +243,8 @@ class Generator:
             channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
         config = _config(events, overweight)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
-        with self._working(events, pathlib.Path(output).parent):
+        output = pathlib.Path(part) / "events.lhe"
+        with self._working(events, output.parent):
             generator.generate()
             status = generator.status()
             if not status.count_unweighted >= events or not status.mean > 0.0:
@@ -209,8 +252,14 @@ class Generator:
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
                 )
-            generator.combine_to_lhe(output, self._completer, madspace.LHEMeta())
-        return {"cross_section": status.mean, "channels": _rows(generator)}
+            self._combine(generator, output)
+        weights = dataclasses.astuple(_lhe.weights(output, events))
+        if compressed:
+            _lhe.compress(output)
+        return {"events": events, "weights": weights, "cross_section": status.mean, "channels": _rows(generator)}
+
+    def _combine(self, generator: Any, output: pathlib.Path) -> None:
+        generator.combine_to_lhe(str(output), self._completer, madspace.LHEMeta())
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""

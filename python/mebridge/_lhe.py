@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,14 @@ def weights(path: pathlib.Path, events: int) -> Weights:
     # Of one weight MadSpace writes different last digits.
     above = sum(weight > nominal * (1.0 + _ROUNDING) for weight in found)
     return Weights(nominal, math.fsum(found), above, max(found))
+
+
+def compress(path: pathlib.Path) -> None:
+    """Puts a file into one that ends with .gz, quickly."""
+    with open(path, "rb") as plain, open(f"{path}.gz", "xb") as file:
+        with gzip.GzipFile("", "wb", compresslevel=1, fileobj=file, mtime=0) as into:
+            shutil.copyfileobj(plain, into, _CHUNK)
+    path.unlink()
 
 
 def overweights(rounds: Sequence[Weights], events: int) -> dict[str, float]:
@@ -180,7 +189,7 @@ def _events(path: pathlib.Path, before: float, nominal: float, file: Any) -> Non
             first, second = second, first
         return b"<event>\n%s%+.10e%s%s%s" % (begin, float(weight) / before * nominal, rest, first, second)
 
-    with open(path, "rb") as events:
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as events:
         text = events.read(_CHUNK)
         _, _, rest = text.partition(b"</init>\n")
         while True:

@@ -14,11 +14,13 @@ import stat
 from collections.abc import Iterator
 from typing import IO, Any
 
+import numpy as np
+
 from ._library import Error
 
 _RUN = "run.json"
 # What the files of a folder hold; another number is another version's.
-_FORMAT = 2
+_FORMAT = 3
 
 
 def _open_lock(path: pathlib.Path) -> IO[bytes]:
@@ -35,7 +37,7 @@ class State:
 
     Args:
         folder: made where it is not there.
-        asked: what makes the run, as JSON; a folder of another run is refused.
+        asked: what makes the run, as JSON; a folder of another run is refused, but that of fewer ``events`` is not.
     """
 
     def __init__(self, folder: pathlib.Path, asked: dict[str, Any]) -> None:
@@ -57,7 +59,10 @@ class State:
             raise
 
     def _read(self, asked: dict[str, Any]) -> None:
-        self.rounds: list[dict[str, Any]] = []
+        self.rounds: dict[int, dict[str, Any]] = {}
+        """What is known of the rounds that are done, by their numbers."""
+        self.sizes: list[int] = []
+        """Events of each round, of those that are not done as well."""
         self._digests: dict[str, str] = {}
         self._asked = json.loads(json.dumps(asked))
         if not (self.folder / _RUN).exists():
@@ -65,27 +70,33 @@ class State:
             if others:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
             return
-        before, rounds, folders = self._known()
+        before, sizes, rounds, digests = self._known()
         # What a caller can change comes before what follows from it.
         for name in dict.fromkeys([*self._asked, *before]):
+            if name == "events" and before[name] < self._asked[name]:
+                continue
             if before.get(name) != self._asked.get(name):
                 raise Error(
                     f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "
                     "now); name another folder, or remove it"
                 )
-        for name, digest in {**folders, **{done["file"]: done["sha256"] for done in rounds}}.items():
+        for name, digest in digests.items():
             self._check(name, digest)
-        self.rounds, self._digests = rounds, folders
+        for number, done in rounds.items():
+            self._note(number, {**json.loads((self.folder / _rows(number)).read_text()), "file": done["file"]})
+        self.sizes, self._digests = sizes, digests
 
-    def _known(self) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, str]]:
-        """What was asked, the rounds that are done, and digests of the files in folders that are kept."""
+    def _known(self) -> tuple[dict[str, Any], list[int], dict[int, dict[str, Any]], dict[str, str]]:
+        """What was asked, the sizes of rounds, those that are done, and digests of the files that are kept."""
         try:
             with opened(self.folder / _RUN, os.O_NOFOLLOW) as file:
                 known = json.loads(file.read())
             if known.pop("sha256") != _sum(known):
                 raise ValueError
             written = known.get("format", 1)
-            kept = known["asked"], known["rounds"], known["folders"]
+            if written == _FORMAT:
+                rounds = {int(number): done for number, done in known["rounds"].items()}
+                kept = known["asked"], known["sizes"], rounds, known["files"]
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise self._damaged(f"{self.folder / _RUN} cannot be read") from None
         if written != _FORMAT:
@@ -106,7 +117,15 @@ class State:
         return Error(f"{what}; remove {self.folder} to begin anew")
 
     def _write(self) -> None:
-        known = {"format": _FORMAT, "asked": self._asked, "folders": self._digests, "rounds": self.rounds}
+        # Of each round the shares of channels are in a file of their own: this one is written after each.
+        rounds = {number: {"events": done["events"], "file": done["file"]} for number, done in self.rounds.items()}
+        known = {
+            "format": _FORMAT,
+            "asked": self._asked,
+            "sizes": self.sizes,
+            "files": self._digests,
+            "rounds": {str(number): rounds[number] for number in sorted(rounds)},
+        }
         text = json.dumps({**known, "sha256": _sum(known)}, indent=1)
         part = self.folder / f"{_RUN}.part"
         # What an interrupted run left, or a link that somebody put there.
@@ -163,18 +182,41 @@ class State:
             self._write()
         return folder
 
-    def keep_round(self, part: pathlib.Path, done: dict[str, Any]) -> None:
-        """Keeps a round whose events are in `events.lhe` of a folder; it counts once this returns."""
+    def plan(self, sizes: list[int]) -> None:
+        """How many events each round has. Those of rounds that are done, or were begun, stay."""
+        assert sizes[: len(self.sizes)] == self.sizes
+        if sizes != self.sizes:
+            self.sizes = sizes
+            if (self.folder / _RUN).exists():
+                with self._keeping():
+                    self._write()
+
+    def keep_round(self, number: int, part: pathlib.Path, done: dict[str, Any]) -> None:
+        """Keeps a round whose events are in the file `events.lhe` of a folder, or `events.lhe.gz`; it counts once this
+        returns."""
         with self._keeping():
-            name = f"round{len(self.rounds):04}.lhe"
-            _flush(part / "events.lhe")
-            os.replace(part / "events.lhe", self.folder / name)
+            (found,) = part.glob("events.lhe*")
+            name, rows = found.name.replace("events", f"round{number:04}"), _rows(number)
+            (part / rows).write_text(json.dumps(done))
+            for before, after in ((found, name), (part / rows, rows)):
+                _flush(before)
+                os.replace(before, self.folder / after)
+                self._digests[after] = _digest(self.folder / after)
             shutil.rmtree(part, ignore_errors=True)
-            self.rounds.append({**done, "file": name, "sha256": _digest(self.folder / name)})
+            self._note(number, {**done, "file": name})
             self._write()
+
+    def _note(self, number: int, done: dict[str, Any]) -> None:
+        # There may be thousands of rounds with as many channels.
+        self.rounds[number] = {**done, "channels": np.array(done["channels"], dtype=float)}
 
     def close(self) -> None:
         self._lock.close()
+
+
+def _rows(number: int) -> str:
+    """The file that says what was found in a round."""
+    return f"round{number:04}.json"
 
 
 def opened(path: str | os.PathLike[str], flags: int = 0) -> IO[bytes]:

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 
 # The file of a survey that says what it found.
 POINTS = "points.json"
+# Its folder of grids.
+GLOBALS = "globals"
+# So many channels are surveyed at a time, on one worker or another.
+TOGETHER = 16
 # Points of each channel in the first part, where no more are needed for some to pass the cuts; and at most in the trial
 # and the part after it, when more of them pass than did first.
 FIRST, _MOST = 1000, 8000

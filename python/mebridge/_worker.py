@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from . import _command
@@ -32,7 +32,25 @@ serve(int(sys.argv[2]))
 # Of prctl.
 _PR_SET_PDEATHSIG = 1
 # Errors that are the caller's, by the names under which they are sent.
-_KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
+KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
+
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Ended(Error):
+    """The process has ended."""
+
+
+def tell(kind: str, text: str) -> None:
+    """What MadSpace says, on stderr; a warning is one of whoever called this package."""
+    if kind != "warning":
+        _command.say(f"madspace: {text}\n")
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
 
 
 class Worker:
@@ -40,9 +58,11 @@ class Worker:
 
     Args:
         environment: variables that it has besides those of its parent.
+        told: is given what it says: ``"log"`` or ``"warning"``, and a text.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], told: Callable[[str, str], None] = tell) -> None:
+        self._told = told
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
         arguments = [sys.executable, "-c", _PROGRAM, json.dumps([str(path) for path in sys.path]), str(os.getpid())]
@@ -78,22 +98,19 @@ class Worker:
                 # It ended within its words.
                 break
             kind, said = json.loads(line)
-            if kind == "log":
-                _command.say(f"madspace: {said}\n")
-            elif kind == "warning":
-                # At the caller of generate_events.
-                warnings.warn(said, stacklevel=5)
+            if kind in ("log", "warning"):
+                self._told(kind, said)
             elif kind == "done":
                 return said
             else:
-                raise _KINDS.get(kind, Error)(said)
+                raise KINDS.get(kind, Error)(said)
         status = self._child.wait()
         how = f"status {status}"
         if status < 0:
             how = f"signal {-status} ({signal.strsignal(-status)})"
             if -status == signal.SIGKILL:
                 how += ", perhaps for want of memory"
-        raise Error(f"MadSpace ended the run with {how}; what it said is on stderr")
+        raise Ended(f"MadSpace ended the run with {how}; what it said is on stderr")
 
 
 def serve(parent: int) -> None:
@@ -136,8 +153,8 @@ def _serve(calls: IO[str], answer: Any) -> None:
                 generator = _generator().Generator(lambda said: answer("log", said))
             answer("done", getattr(generator, name)(**arguments))
         except Exception as error:
-            kind = next((kind for kind, type in _KINDS.items() if isinstance(error, type)), "Error")
-            if not isinstance(error, (Error, *_KINDS.values(), RuntimeError, OSError)):
+            kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
+            if not isinstance(error, (Error, *KINDS.values(), RuntimeError, OSError)):
                 # A defect, of which everything matters.
                 import traceback
 

@@ -140,7 +140,7 @@ class Children(Folder):
         """Output of a library is no answer, and warnings arrive."""
         does = (
             "import os, warnings; from mebridge import _generator; before = _generator.Generator.survey\n"
-            "def survey(*of, **more): os.write(1, b'said'); warnings.warn('warned'); before(*of, **more)\n"
+            "def survey(*of, **more): os.write(1, b'said'); warnings.warn('warned'); return before(*of, **more)\n"
             "_generator.Generator.survey = survey"
         )
         with child_that(does), self.assertWarnsRegex(UserWarning, "warned"):
@@ -189,7 +189,7 @@ class Children(Folder):
 
         does = (
             "import ctypes; from mebridge import _generator; before = _generator.Generator.survey\n"
-            "def survey(*of, **more): ctypes.PyDLL(None).usleep(300_000); before(*of, **more)\n"
+            "def survey(*of, **more): ctypes.PyDLL(None).usleep(300_000); return before(*of, **more)\n"
             "_generator.Generator.survey = survey"
         )
         other = threading.Thread(target=counts)

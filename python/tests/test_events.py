@@ -176,7 +176,7 @@ class Densities(Folder):
 
     def test_rounds_have_one_weight(self):
         output = self.folder / "events.lhe"
-        with mock.patch("mebridge._events._LEAST", 500):
+        with mock.patch("mebridge._rounds._LEAST", 500):
             run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=5000, output=output)
         weights = [weight for (weight, _, _), _, _ in particles(output)]
         self.assertAlmostEqual(sum(weights) / 5000 / run.cross_section, 1, places=8)
@@ -524,7 +524,7 @@ class Networks(Folder):
         run = generate(
             "g g > t t~ g", energy=1000, cuts={"pt": 20, "eta": 5}, events=9000, sampler=sampler, state=state, **more
         )
-        rounds = json.loads((state / "run.json").read_text())["rounds"]
+        rounds = [json.loads(path.read_text()) for path in state.glob("round*.json")]
         return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
 
     def test_fewer_points_are_needed(self):
@@ -553,7 +553,7 @@ class Networks(Folder):
 
     def test_it_goes_on_after_the_training(self):
         state, arguments = self.folder / "state", {"energy": 1000, "events": 300, "sampler": "madnis"}
-        with mock.patch("mebridge._events._Run.round", side_effect=KeyboardInterrupt), here():
+        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt), here():
             with mock.patch("mebridge._madnis._LEAST_BATCHES", 5), self.assertRaises(KeyboardInterrupt):
                 generate("g g > t t~", state=state, **arguments)
         with mock.patch("mebridge._madnis.train", side_effect=AssertionError("it trains again")), here():
@@ -627,7 +627,7 @@ class Interruptions(Folder):
     def test_a_state_of_another_run(self):
         state = self.folder / "state"
         generate("g g > t t~", energy=1000, events=100, state=state)
-        for other in ({"energy": 1001}, {"seed": 2}, {"events": 101}):
+        for other in ({"energy": 1001}, {"seed": 2}, {"events": 99}):
             with self.subTest(other), self.assertRaisesRegex(mebridge.Error, f"another {list(other)[0]}"):
                 generate("g g > t t~", **{"energy": 1000, "events": 100, "state": state, **other})
         (state / "round0000.lhe").unlink()
@@ -694,15 +694,14 @@ class Interruptions(Folder):
         """MadSpace does not look whether its files can be written."""
         from mebridge import _generator
 
-        def cut(generator, output, **more):
-            done = before(generator, output=output, **more)
-            data = pathlib.Path(output).read_bytes()
-            pathlib.Path(output).write_bytes(data[: int(share * len(data))] + end)
-            return done
+        def cut(made, generator, output):
+            before(made, generator, output)
+            data = output.read_bytes()
+            output.write_bytes(data[: int(share * len(data))] + end)
 
-        before = _generator.Generator.round
+        before = _generator.Generator._combine
         for share, end in ((0.5, b""), (0.0, b""), (0.5, b"</event>\n</LesHouchesEvents>\n")):
-            with self.subTest(share), here(), mock.patch.object(_generator.Generator, "round", cut):
+            with self.subTest(share), here(), mock.patch.object(_generator.Generator, "_combine", cut):
                 with self.assertRaisesRegex(mebridge.Error, "does not hold the 100 events .*disk full"):
                     generate("g g > t t~", energy=1000, events=100, state=self.folder / "state")
         self.assertEqual(generate("g g > t t~", energy=1000, events=100, state=self.folder / "state").events, 100)
@@ -711,8 +710,9 @@ class Interruptions(Folder):
         from mebridge import _generator
 
         def cut(survey):
-            path = next(path for path in survey.rglob("*") if path.suffix == suffix)
-            path.write_bytes(path.read_bytes()[:-20])
+            # A trial writes grids alone.
+            for path in [path for path in survey.rglob("*") if path.suffix == suffix][:1]:
+                path.write_bytes(path.read_bytes()[:-20])
             before(survey)
 
         before = _generator._check

@@ -1,0 +1,65 @@
+"""Files as bytes, for machines that share no folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pathlib
+import zipfile
+from collections.abc import Mapping, Sequence
+
+from ._library import Error
+
+# Of zlib: it takes as long as reading the files.
+_LEVEL = 1
+# The first that a zip file knows: the same files give the same bytes.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def pack(files: Mapping[str, pathlib.Path | bytes]) -> bytes:
+    """These files (or what is in them) under these names, as a zip file; what is compressed is not compressed again."""
+    into = io.BytesIO()
+    with zipfile.ZipFile(into, "w") as archive:
+        for name, held in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_STORED if name.endswith(".gz") else zipfile.ZIP_DEFLATED
+            data = held if isinstance(held, bytes) else held.read_bytes()
+            archive.writestr(entry, data, compresslevel=_LEVEL)
+    return into.getvalue()
+
+
+def pack_folder(folder: pathlib.Path) -> bytes:
+    """All files below a folder."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return pack({str(path.relative_to(folder)): path for path in paths})
+
+
+def unpack(packed: bytes, folder: pathlib.Path) -> None:
+    """Writes the files below this folder; whoever made them is not trusted to name others."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            for entry in archive.infolist():
+                name = pathlib.PurePosixPath(entry.filename)
+                if name.is_absolute() or ".." in name.parts or entry.is_dir():
+                    raise Error(f"a worker sent a file that is named {entry.filename}")
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(entry) as source, open(path, "xb") as file:
+                    while chunk := source.read(1 << 20):
+                        file.write(chunk)
+    except zipfile.BadZipFile as error:
+        raise Error(f"what a worker sent is damaged: {error}") from None
+    except OSError as error:
+        raise Error(f"{folder} cannot be written: {error.strerror}") from None
+
+
+def digest(packed: bytes) -> str:
+    """By which a worker knows whether it has them."""
+    return hashlib.sha256(packed).hexdigest()
+
+
+def beside(paths: Sequence[str]) -> dict[str, str]:
+    """A name in a bundle for each of these files; those of one folder stay in one folder."""
+    folders: dict[str, int] = {}
+    return {path: f"{folders.setdefault(os.path.dirname(path), len(folders))}/{os.path.basename(path)}" for path in paths}

@@ -1,0 +1,184 @@
+"""What a worker of an executor does: a part of a run, in a process of MadSpace of its own, which stays for the next one.
+
+A worker gets bytes and gives bytes. What all parts of a run need (libraries, densities, mappings) is sent once: a task
+names it by its digest, and a worker that does not have it says so and gets the task again with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from multiprocessing import util
+from typing import Any
+
+from . import _bundle, _scratch
+from ._library import Error, version
+from ._worker import KINDS, Ended, Worker
+
+# Of the bundle of libraries and densities: the name of what they are for.
+RECIPE = "recipe.json"
+# Seconds for which MadSpace's process waits for another part.
+_IDLE = 300.0
+# Mappings that are kept at a time.
+_SURVEYS = 4
+
+
+class _Refused(Error):
+    """What every worker would say."""
+
+
+class _Engine:
+    """A process of MadSpace with the integrands of a run."""
+
+    def __init__(self, digest: str, packed: bytes) -> None:
+        self.digest = digest
+        self.said: list[tuple[str, str]] = []
+        self._surveys: dict[str, pathlib.Path] = {}
+        self._loaded: str | None = None
+        self._stack = contextlib.ExitStack()
+        try:
+            folder = pathlib.Path(self._stack.enter_context(_scratch.folder()))
+            self._folder = folder
+            _bundle.unpack(packed, folder / "recipe")
+            recipe = json.loads((folder / "recipe" / RECIPE).read_text())
+            worker = Worker(recipe["environment"], lambda kind, text: self.said.append((kind, text)))
+            self._worker = self._stack.enter_context(worker)
+            there = {path: str(folder / "recipe" / name) for path, name in recipe["files"].items()}
+            arguments = _put(recipe["arguments"], there)
+            scratch = self._stack.enter_context(_scratch.folder(_scratch.memory(recipe["events"], str(folder))))
+            try:
+                self.built = worker.call("build", **arguments, folder=str(folder), scratch=scratch)
+            except Ended:
+                raise
+            except Error as error:
+                raise _Refused(str(error)) from None
+            # Where this process ends, also as a child of multiprocessing.
+            self._end = util.Finalize(self, self._stack.close, exitpriority=10)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def has(self, survey: str) -> bool:
+        return survey in self._surveys
+
+    def keep(self, survey: str, packed: bytes) -> None:
+        folder = self._folder / survey
+        shutil.rmtree(folder, ignore_errors=True)
+        _bundle.unpack(packed, folder)
+        self._surveys[survey] = folder
+        while len(self._surveys) > _SURVEYS:
+            oldest = next(name for name in self._surveys if name not in (survey, self._loaded))
+            shutil.rmtree(self._surveys.pop(oldest), ignore_errors=True)
+
+    def perform(self, name: str, arguments: dict[str, Any], survey: str | None) -> tuple[Any, bytes]:
+        if survey is not None and survey != self._loaded:
+            self._worker.call("load", survey=str(self._surveys[survey]))
+            self._loaded = survey
+        part = pathlib.Path(tempfile.mkdtemp(prefix="part", dir=self._folder))
+        try:
+            done = self._worker.call(name, part=str(part), **arguments)
+            return done, _bundle.pack_folder(part)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+    def close(self) -> None:
+        self._end()
+
+
+class _Mine(threading.local):
+    """Of a thread: executors have threads as workers, or processes."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.engine: _Engine | None = None
+        self.timer: threading.Timer | None = None
+
+
+_mine = _Mine()
+
+
+def perform(message: dict[str, Any]) -> dict[str, Any]:
+    """A part of a run.
+
+    Returns:
+        `done` with `files`, `said` and `seconds`; or `missing`, digests of what has to be sent; or `error`, with
+        `message`, `where`, and whether it is `final`.
+    """
+    mine = _mine
+    with mine.lock:
+        if mine.timer is not None:
+            mine.timer.cancel()
+        try:
+            return _perform(mine, message)
+        except BaseException as error:
+            _close(mine)
+            if not isinstance(error, Exception):
+                raise
+            kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
+            text = str(error) or type(error).__name__
+            where = f"process {os.getpid()} of {socket.gethostname()}"
+            return {"error": kind, "message": text, "where": where, "final": isinstance(error, _Refused)}
+        finally:
+            if mine.engine is not None:
+                mine.timer = threading.Timer(_IDLE, _idle, (mine, mine.lock, mine.engine))
+                mine.timer.daemon = True
+                mine.timer.start()
+
+
+def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
+    begun = time.monotonic()
+    if message["version"] != version():
+        raise Error(f"this worker has mebridge {version()}, and the run is of {message['version']}")
+    bundles, recipe, survey = message["bundles"], message["recipe"], message["survey"]
+    engine = mine.engine if mine.engine is not None and mine.engine.digest == recipe else None
+    missing = [] if engine is not None or recipe in bundles else [recipe]
+    if survey is not None and survey not in bundles and not (engine is not None and engine.has(survey)):
+        missing.append(survey)
+    if missing:
+        return {"missing": missing}
+    if engine is None:
+        _close(mine)
+        engine = mine.engine = _Engine(recipe, bundles[recipe])
+    if survey is not None and not engine.has(survey):
+        engine.keep(survey, bundles[survey])
+    if message["name"] == "build":
+        done, files = engine.built, _bundle.pack({})
+    else:
+        # What building says is said once.
+        engine.said.clear()
+        done, files = engine.perform(message["name"], message["arguments"], survey)
+    said = list(engine.said)
+    return {"done": done, "files": files, "said": said, "seconds": time.monotonic() - begun}
+
+
+def _close(mine: _Mine) -> None:
+    engine, mine.engine = mine.engine, None
+    if engine is not None:
+        engine.close()
+
+
+def _idle(mine: Any, lock: threading.Lock, engine: _Engine) -> None:
+    """In the thread of a timer, which has a `_Mine` of its own: the other one finds a process that has ended, and begins
+    anew."""
+    with lock:
+        engine.close()
+        engine.digest = ""
+
+
+def _put(arguments: Any, there: dict[str, str]) -> Any:
+    """The arguments with the names of files as they are here."""
+    if isinstance(arguments, str):
+        return there.get(arguments, arguments)
+    if isinstance(arguments, list):
+        return [_put(one, there) for one in arguments]
+    if isinstance(arguments, dict):
+        return {name: _put(one, there) for name, one in arguments.items()}
+    return arguments
+

@@ -1,0 +1,182 @@
+"""A survey, and rounds of events: what does not depend on each other is given to workers together."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _command, _survey
+from ._state import State
+from ._survey import GLOBALS, POINTS
+from ._tasks import Alone, Spread, Task
+
+# Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
+# weights are, and every channel has a thousand points. At most as many as memory has room for: larger runs have more
+# rounds, and work for more machines.
+_ROUNDS, _LEAST, _MOST = 20, 5000, 50_000
+
+
+def sizes(events: int) -> list[int]:
+    """Events of each round."""
+    count = max(1, min(_ROUNDS, events // _LEAST), -(-events // _MOST))
+    return [events // count + (i < events % count) for i in range(count)]
+
+
+class Rounds:
+    """A survey, and rounds of events. Each round begins where the survey ended, with random numbers of its own, so that
+    it can be made again, anywhere.
+
+    Args:
+        tasks: what does the work.
+        elements: of each channel the number of its matrix element, and how many points it needs at first.
+        folder: for what is not kept.
+    """
+
+    def __init__(
+        self,
+        tasks: Alone | Spread,
+        state: State,
+        elements: Sequence[Sequence[int]],
+        events: int,
+        seed: int,
+        overweight: float,
+        folder: str,
+    ) -> None:
+        self._tasks, self._state, self._elements = tasks, state, elements
+        self._events, self._seed, self._overweight = events, seed, overweight
+        self._folder, self._survey = folder, pathlib.Path()
+        self._surveyed = np.zeros((len(elements), 5))
+        # A run that goes on with more events keeps the rounds that it has.
+        begun = state.sizes
+        state.plan([*begun, *sizes(events - sum(begun))] if events > sum(begun) else begun)
+
+    def _random(self, part: str) -> int:
+        return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
+
+    def survey(self, precision: float | None) -> None:
+        """Adapts the mappings, unless that is done."""
+        if self._state.kept("survey") is None:
+            part = self._state.part("survey")
+            self._adapt(part, precision)
+            self._state.keep("survey", part)
+        self._load("survey")
+
+    def _adapt(self, part: pathlib.Path, precision: float | None) -> None:
+        """A trial of each channel, and what is needed after that; it is written into a folder."""
+        firsts = [first for _, first in self._elements]
+        seed = self._random("survey")
+        trials = self._surveys("survey", [_survey.trial(first) for first in firsts], seed, [None] * len(firsts))
+        needs = _survey.needed([row for _, row, _ in trials], self._events)
+        parts = [_survey.further(first, need) for first, need in zip(firsts, needs)]
+        before = [folder for *_, folder in trials]
+        found = self._surveys("rest of the survey", parts, seed + 1, before, precision=precision)
+        (part / GLOBALS).mkdir()
+        for folder in dict.fromkeys(folder for *_, folder in found):
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    os.replace(path, part / path.relative_to(folder))
+        points = sum(count for count, *_ in trials) + sum(count for count, *_ in found)
+        (part / POINTS).write_text(json.dumps({"points": points, "channels": [row for _, row, _ in found]}))
+
+    def _surveys(
+        self,
+        said: str,
+        parts: Sequence[_survey.Parts],
+        seed: int,
+        before: Sequence[pathlib.Path | None],
+        **more: Any,
+    ) -> list[tuple[float, list[float], pathlib.Path]]:
+        """Of each channel its points, what the last part of them found, and the folder of its mappings."""
+        tasks = []
+        for first in range(0, len(parts), _survey.TOGETHER):
+            channels = list(range(len(parts)))[first : first + _survey.TOGETHER]
+            arguments = {
+                "channels": channels,
+                "parts": [dataclasses.astuple(parts[i]) for i in channels],
+                "fresh": before[first] is None,
+                "events": self._events,
+                "overweight": self._overweight,
+                "seed": seed,
+                **more,
+            }
+            name = f"{said} of channels {channels[0]} to {channels[-1]}"
+            tasks.append(Task("survey", arguments, self._temporary, name, before[first]))
+        found: dict[int, tuple[float, list[float], pathlib.Path]] = {}
+        with contextlib.closing(self._tasks.run(tasks)) as done:
+            for number, rows, folder in done:
+                for i, (count, *row) in zip(tasks[number].arguments["channels"], rows):
+                    found[i] = count, row, folder
+        return [found[i] for i in range(len(parts))]
+
+    def _temporary(self) -> pathlib.Path:
+        return pathlib.Path(tempfile.mkdtemp(dir=self._folder))
+
+    def train(self) -> None:
+        """Trains networks from what the survey found, unless that is done."""
+        if self._state.kept("train") is None:
+            asked = {"events": self._events, "overweight": self._overweight, "seed": self._random("train")}
+            task = Task("train", asked, lambda: self._state.part("train"), "the training", self._survey)
+            ((_, _, part),) = self._tasks.run([task])
+            self._state.keep("train", part)
+        found = self._load("train")
+        if grids := found.get("grids"):
+            channels = len(found["channels"])
+            _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
+
+    def _load(self, name: str) -> dict[str, Any]:
+        """Takes what a survey, or a training, wrote."""
+        folder = self._state.kept(name)
+        assert folder is not None
+        self._survey = folder
+        found = json.loads((folder / POINTS).read_text())
+        self._surveyed = np.array(found["channels"], dtype=float)
+        return found
+
+    def run(self, report: Callable[[], None]) -> None:
+        """Makes the rounds that are not done."""
+        numbers = [number for number in range(len(self._state.sizes)) if number not in self._state.rounds]
+        tasks = [self._round(number) for number in numbers]
+        with contextlib.closing(self._tasks.run(tasks)) as made:
+            for i, done, part in made:
+                self._state.keep_round(numbers[i], part, done)
+                report()
+
+    def _round(self, number: int) -> Task:
+        asked = {
+            "events": self._state.sizes[number],
+            "overweight": self._overweight,
+            "seed": self._random(f"round {number}"),
+            "compressed": self._tasks.compressed,
+        }
+        return Task("round", asked, lambda: self._state.part("round"), f"round {number}", self._survey)
+
+    def cross_section(self, element: int | None = None) -> tuple[float, float]:
+        """In pb, with its error; of one matrix element or all. It is that of all points of the rounds, and of the last
+        part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
+        survey has as many as were asked for.
+        """
+        rounds = self._state.rounds
+        if not rounds:
+            return math.nan, math.nan
+        points, sums, squares = np.zeros((3, len(self._elements)))
+        # In the order of their numbers, whichever came first.
+        for channels in [self._surveyed, *(rounds[number]["channels"] for number in sorted(rounds))]:
+            count, mean, error = channels[:, :3].T
+            points += count
+            sums += count * mean
+            squares += (count * error) ** 2
+        there = points > 0
+        if element is not None:
+            there &= np.array([number for number, _ in self._elements]) == element
+        total = math.fsum(sums[there] / points[there])
+        return total, math.sqrt(math.fsum(squares[there] / points[there] ** 2))

@@ -1,0 +1,306 @@
+"""Parts of a run that do not depend on each other: one after the other in this machine's process of MadSpace, or spread
+over the workers of an executor.
+
+What a part gives depends on what it is asked alone, with its own random numbers, so that neither the number of workers
+nor the order in which they end can be seen in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent import futures
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _bundle, _command, _remote, _scratch
+from ._library import Error, version
+from ._worker import KINDS, Worker, tell
+
+# How often a part is begun, where workers fail or executors break, before the run ends.
+TRIES = 4
+# A part that takes so many times as long as half of the others did, and at least so many seconds, is begun again
+# elsewhere; so many times.
+SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
+# Bytes that are sent with a task whether the worker has them or not.
+_SMALL = 1 << 20
+# Seconds after which the caller looks whether parts are late.
+_LOOK = 0.5
+# Where an executor does not say how many workers it has.
+_WIDTH = 1024
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call of a function of :class:`mebridge._generator.Generator` that writes files."""
+
+    name: str
+    arguments: dict[str, Any]
+    """As JSON."""
+    folder: Callable[[], pathlib.Path]
+    """Makes the folder for its files."""
+    said: str
+    """What it is, for messages."""
+    survey: pathlib.Path | None = None
+    """Of which survey's mappings it takes."""
+
+
+class Alone:
+    """All parts in one process of MadSpace."""
+
+    again = 0
+    compressed = False
+    """Whether events of a round come compressed."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._loaded: pathlib.Path | None = None
+        self._stack = contextlib.ExitStack()
+
+    def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
+        """Makes the integrands; what :meth:`mebridge._generator.Generator.build` gives.
+
+        Args:
+            files: those that the arguments name.
+            events: of the largest round.
+            folder: for files that are not kept.
+        """
+        scratch = self._stack.enter_context(_scratch.folder(_scratch.memory(events, folder)))
+        return self._worker.call("build", **arguments, folder=folder, scratch=scratch)
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any, pathlib.Path]]:
+        """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
+        for number, task in enumerate(tasks):
+            if task.survey is not None and task.survey != self._loaded:
+                self._worker.call("load", survey=str(task.survey))
+                self._loaded = task.survey
+            folder = task.folder()
+            yield number, self._worker.call(task.name, part=str(folder), **task.arguments), folder
+
+    def close(self) -> None:
+        """Removes what is not kept."""
+        self._stack.close()
+
+
+@dataclass
+class _Open:
+    """A task that is not done."""
+
+    number: int
+    task: Task
+    message: dict[str, Any]
+    failures: int = 0
+    twins: int = 0
+    began: float = 0.0
+    running: set[futures.Future[dict[str, Any]]] = field(default_factory=set)
+
+
+class Spread:
+    """Parts on the workers of an executor. Workers need this package and MadSpace, and no folder of the caller's.
+
+    Args:
+        executor: of `concurrent.futures`, or what makes one: it is called again where an executor breaks, as
+            `ProcessPoolExecutor` does when one of its processes is killed.
+        environment: variables of MadSpace's processes.
+    """
+
+    compressed = True
+
+    def __init__(self, executor: futures.Executor | Callable[[], futures.Executor], environment: Mapping[str, str]) -> None:
+        self._make = None if hasattr(executor, "submit") else executor
+        self._executor: Any = executor if self._make is None else None
+        self._environment = dict(environment)
+        self._bundles: dict[str, bytes] = {}
+        self._surveys: dict[pathlib.Path, str] = {}
+        self._recipe, self._breaks, self._sent = "", 0, 0
+        self.again = 0
+        """How often a part was begun again, because a worker failed or was late."""
+
+    def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
+        """As :meth:`Alone.build`, on a worker; others do it when they get their first part."""
+        names = _bundle.beside(files)
+        packed: dict[str, pathlib.Path | bytes] = {name: pathlib.Path(path) for path, name in names.items()}
+        asked = {"environment": self._environment, "arguments": dict(arguments), "files": names, "events": events}
+        packed[_remote.RECIPE] = json.dumps(asked, sort_keys=True).encode()
+        self._recipe = self._hold(_bundle.pack(packed))
+        task = Task("build", {}, lambda: pathlib.Path(folder), "the build of the integrands")
+        ((_, built, _),) = self.run([task])
+        return built
+
+    def _hold(self, packed: bytes) -> str:
+        digest = _bundle.digest(packed)
+        self._bundles[digest] = packed
+        return digest
+
+    def _survey(self, folder: pathlib.Path | None) -> str | None:
+        if folder is None:
+            return None
+        if folder not in self._surveys:
+            self._surveys[folder] = self._hold(_bundle.pack_folder(folder))
+        return self._surveys[folder]
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any, pathlib.Path]]:
+        """As :meth:`Alone.run`."""
+        waiting = list(range(len(tasks)))[::-1]
+        opened: dict[int, _Open] = {}
+        owners: dict[futures.Future[dict[str, Any]], _Open] = {}
+        attached: dict[futures.Future[dict[str, Any]], set[str]] = {}
+        seconds: list[float] = []
+        last = 0.0
+
+        def submit(one: _Open, needed: Iterable[str] = ()) -> None:
+            """Sends a task with what a worker needs for it besides; a second one of it is another task for Dask."""
+            survey = one.message["survey"]
+            small = {survey} if survey is not None and len(self._bundles[survey]) < _SMALL else set()
+            names = small | set(needed)
+            self._sent += 1
+            one.began = time.monotonic()
+            bundles = {name: self._bundles[name] for name in sorted(names)}
+            future = self._submit({**one.message, "number": self._sent, "bundles": bundles})
+            owners[future], attached[future] = one, names
+            one.running.add(future)
+
+        try:
+            while waiting or opened:
+                width = 2 * self._width()
+                while waiting and len(opened) < width:
+                    number = waiting.pop()
+                    one = opened[number] = _Open(number, tasks[number], self._message(tasks[number]))
+                    submit(one)
+                done, _ = futures.wait(list(owners), timeout=_LOOK, return_when=futures.FIRST_COMPLETED)
+                # Results before the news that the executor has ended.
+                for future in sorted(done, key=_broken):
+                    one, sent = owners.pop(future, None), attached.pop(future, set())
+                    if one is None:
+                        # Of a twin that was too late.
+                        continue
+                    one.running.discard(future)
+                    if _broken(future):
+                        self._broke(future.exception())
+                        # None of its futures gives anything any more.
+                        owners.clear()
+                        attached.clear()
+                        for other in opened.values():
+                            other.running.clear()
+                            submit(other)
+                        break
+                    found = _result(future)
+                    if "missing" in found:
+                        submit(one, sent | set(found["missing"]))
+                    elif "error" in found:
+                        self._failed(one, found)
+                        if not one.running:
+                            submit(one)
+                    else:
+                        for twin in one.running:
+                            twin.cancel()
+                            del owners[twin], attached[twin]
+                        del opened[one.number]
+                        seconds.append(found["seconds"])
+                        last = time.monotonic()
+                        for kind, text in found["said"]:
+                            tell(kind, text)
+                        folder = one.task.folder()
+                        _bundle.unpack(found["files"], folder)
+                        yield one.number, found["done"], folder
+                if done or not seconds:
+                    continue
+                # Nothing has ended for a while, and executors begin what came first.
+                limit = max(SLOW * statistics.median(seconds), LEAST_SLOW)
+                for one in opened.values():
+                    if one.twins < TWINS and time.monotonic() - max(one.began, last) > limit:
+                        one.twins += 1
+                        self.again += 1
+                        _command.say(f"mebridge: {one.task.said} is late; it is begun again on another worker\n")
+                        submit(one)
+        finally:
+            for future in owners:
+                future.cancel()
+
+    def _message(self, task: Task) -> dict[str, Any]:
+        return {
+            "version": version(),
+            "recipe": self._recipe,
+            "name": task.name,
+            "arguments": task.arguments,
+            "survey": self._survey(task.survey),
+        }
+
+    def _submit(self, message: dict[str, Any]) -> futures.Future[dict[str, Any]]:
+        while True:
+            if self._executor is None:
+                assert self._make is not None
+                self._executor = self._make()
+            try:
+                return self._executor.submit(_remote.perform, message)
+            except futures.BrokenExecutor as error:
+                self._broke(error)
+
+    def _broke(self, error: BaseException | None) -> None:
+        """An executor that is of no use any more."""
+        if self._make is None:
+            raise Error(
+                f"the executor ended: {error} What is done is kept where state= names a folder, and the same call goes "
+                "on there; give as executor= what makes one, such as functools.partial(ProcessPoolExecutor, 2), to have "
+                "it replaced"
+            ) from None
+        self._breaks += 1
+        if self._breaks >= TRIES:
+            raise Error(f"{self._breaks} executors ended, one after the other: {error}") from None
+        self.again += 1
+        _command.say(f"mebridge: the executor ended ({error}); another one goes on\n")
+        self._shut()
+
+    def _failed(self, one: _Open, found: Mapping[str, Any]) -> None:
+        kind = found["error"]
+        if kind in KINDS:
+            # The caller's, wherever it is asked.
+            raise KINDS[kind](found["message"])
+        one.failures += 1
+        said = f"{one.task.said} failed on {found['where']}: {found['message'] or kind}"
+        if found.get("final") or one.failures >= TRIES:
+            raise Error(found["message"] if found.get("final") else f"{said} (the last of {one.failures} tries)")
+        self.again += 1
+        _command.say(f"mebridge: {said}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
+
+    def _width(self) -> int:
+        """How many workers there are, as far as the executor says."""
+        executor = self._executor
+        client = getattr(executor, "_client", None)
+        with contextlib.suppress(Exception):
+            if client is not None:
+                return max(1, sum(client.nthreads().values()))
+            return max(1, int(getattr(executor, "_max_workers", None) or executor.num_workers))
+        return _WIDTH
+
+    def _shut(self) -> None:
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            # Dask's knows no cancel_futures, and cancels where it does not wait.
+            with contextlib.suppress(TypeError):
+                executor.shutdown(wait=False, cancel_futures=True)
+                return
+            executor.shutdown(wait=False)
+
+    def close(self) -> None:
+        """Ends an executor that was made here."""
+        if self._make is not None:
+            self._shut()
+
+
+def _broken(future: futures.Future[Any]) -> bool:
+    return not future.cancelled() and isinstance(future.exception(), futures.BrokenExecutor)
+
+
+def _result(future: futures.Future[dict[str, Any]]) -> dict[str, Any]:
+    """What a worker gave, or what became of it."""
+    try:
+        return future.result()
+    except futures.CancelledError:
+        return {"error": "Error", "message": "the executor has cancelled it", "where": "a worker"}
+    except Exception as error:
+        return {"error": "Error", "message": f"{type(error).__name__}: {error}", "where": "a worker"}

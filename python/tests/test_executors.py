@@ -1,0 +1,365 @@
+"""mebridge.generate_events on executors: the same bytes whatever the workers do, and errors where they cannot."""
+
+import contextlib
+import functools
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from concurrent import futures
+from unittest import mock
+
+import mebridge
+from mebridge import _remote, _rounds, _survey, _tasks, _worker
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+import densities
+
+MADSPACE = importlib.util.find_spec("madspace") is not None
+
+
+def need(*names):
+    """Says loudly what is missing."""
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            print(f"SKIPPED: executors: {name} is not installed", file=sys.stderr)
+            raise unittest.SkipTest(f"{name} is not installed")
+
+
+class Wrapped(futures.Executor):
+    """Threads that do what a test wants around each task, whose messages and results travel as bytes."""
+
+    def __init__(self, around=lambda message, perform: perform(message), workers=2):
+        self._around, self._threads = around, futures.ThreadPoolExecutor(workers)
+        self._max_workers = workers
+        self.messages = []
+
+    def submit(self, function, message):
+        self.messages.append(message)
+        sent = pickle.dumps((function, message))
+
+        def perform(message):
+            function, _ = pickle.loads(sent)
+            return pickle.loads(pickle.dumps(function(message)))
+
+        return self._threads.submit(self._around, pickle.loads(sent)[1], perform)
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+
+@unittest.skipUnless(MADSPACE, "madspace is not installed")
+class Executors(unittest.TestCase):
+    """A run of four rounds, whose survey has three parts."""
+
+    arguments = {"energy": 8000, "scale": 200.0, "events": 2000, "seed": 5, "cuts": {"pt": 20}}
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.common = pathlib.Path(folder.name)
+        cls.pdf = densities.write(cls.common)
+        for name, value in (("_rounds._LEAST", 500), ("_survey.TOGETHER", 1)):
+            patch = mock.patch(f"mebridge.{name}", value)
+            patch.start()
+            cls.addClassCleanup(patch.stop)
+        cls.run_alone, cls.alone = cls.generate(cls.common / "alone.lhe")
+
+    @classmethod
+    def generate(cls, output, **options):
+        run = mebridge.generate_events("p p > t t~", output=output, **{**cls.arguments, "pdf": cls.pdf, **options})
+        return run, output.read_bytes()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def same(self, executor, **options):
+        """The run on an executor gives what it gives alone."""
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            run, found = self.generate(self.folder / "events.lhe", executor=executor, **options)
+        self.assertEqual(found, self.alone)
+        self.assertEqual((run.cross_section, run.error), (self.run_alone.cross_section, self.run_alone.error))
+        return run, errors.getvalue()
+
+    def threads(self, *arguments, **options):
+        executor = Wrapped(*arguments, **options)
+        self.addCleanup(executor.shutdown)
+        return executor
+
+    def test_the_run_has_parts(self):
+        executor = self.threads()
+        self.same(executor)
+        names = [message["name"] for message in executor.messages]
+        self.assertGreaterEqual(names.count("survey"), 6)
+        self.assertGreaterEqual(names.count("round"), 4)
+
+    def test_processes(self):
+        for workers in (1, 2):
+            with futures.ProcessPoolExecutor(workers) as executor:
+                run, _ = self.same(executor)
+            self.assertEqual(run.again, 0)
+
+    def test_what_comes_last_first(self):
+        """Results come in another order than that of the rounds."""
+        numbers, lock = [], threading.Lock()
+
+        def around(message, perform):
+            result = perform(message)
+            if message["name"] == "round" and "done" in result:
+                with lock:
+                    numbers.append(message["number"])
+                    place = len(numbers)
+                time.sleep(0.5 / place)
+            return result
+
+        executor = self.threads(around, workers=4)
+        orders = []
+        kept = mebridge._state.State.keep_round
+        with mock.patch.object(
+            mebridge._state.State, "keep_round", lambda state, number, *of: orders.append(number) or kept(state, number, *of)
+        ):
+            self.same(executor)
+        self.assertEqual(sorted(orders), [0, 1, 2, 3])
+        self.assertNotEqual(orders, sorted(orders))
+
+    def test_workers_need_none_of_the_callers_files(self):
+        pdf = self.folder / "toy"
+        shutil.copytree(self.pdf, pdf)
+        gone = []
+
+        def around(message, perform):
+            if not gone:
+                gone.append(shutil.rmtree(pdf))
+            return perform(message)
+
+        executor = self.threads(around)
+        self.same(executor, pdf=pdf)
+        # Libraries and densities are sent to a worker once, or where it says that it lacks them.
+        large = [message for message in executor.messages if any(map(lambda one: len(one) > 1 << 20, message["bundles"].values()))]
+        self.assertLessEqual(len(large), 4)
+        self.assertGreater(len(executor.messages), 12)
+
+    def test_a_worker_that_fails(self):
+        failed = []
+
+        def around(message, perform):
+            if message["name"] == "round" and not failed:
+                failed.append(message)
+                raise OSError(28, "No space left on device")
+            return perform(message)
+
+        run, said = self.same(self.threads(around))
+        self.assertEqual(run.again, 1)
+        self.assertRegex(said, r"round \d failed on a worker: OSError: .*No space left.*; it is begun again \(2 of 4 tries\)")
+
+    def test_workers_that_always_fail(self):
+        def around(message, perform):
+            if message["name"] == "round" and message["arguments"]["seed"] == seeds[1]:
+                raise MemoryError("none is left")
+            return perform(message)
+
+        seeds, before = {}, _rounds.Rounds._round
+
+        def noted(rounds, number):
+            task = before(rounds, number)
+            seeds[number] = task.arguments["seed"]
+            return task
+
+        state = self.folder / "state"
+        with mock.patch.object(_rounds.Rounds, "_round", noted), contextlib.redirect_stderr(io.StringIO()):
+            with self.assertRaisesRegex(mebridge.Error, r"round 1 failed on .*none is left \(the last of 4 tries\)"):
+                self.generate(self.folder / "events.lhe", executor=self.threads(around), state=state)
+        self.assertFalse((self.folder / "events.lhe").exists())
+        # What is done is kept, and the run goes on with others.
+        done = {path.name for path in state.glob("round*.lhe.gz")}
+        self.assertNotIn("round0001.lhe.gz", done)
+        sent = self.threads()
+        self.same(sent, state=state)
+        asked = {message["arguments"]["seed"] for message in sent.messages if message["name"] == "round"}
+        self.assertEqual(len(asked), 4 - len(done))
+        # Alone, too: rounds of both kinds are one file.
+        self.same(None, state=state)
+
+    def test_madspace_that_ends(self):
+        """A part whose process of MadSpace is killed is begun again in another one."""
+        flag = self.folder / "killed"
+        does = (
+            "import os, signal; from mebridge import _generator; before = _generator.Generator.round\n"
+            f"flag = {str(flag)!r}\n"
+            "def round(*of, **more):\n"
+            "    try: os.close(os.open(flag, os.O_CREAT | os.O_EXCL))\n"
+            "    except FileExistsError: return before(*of, **more)\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n"
+            "_generator.Generator.round = round\nserve(int"
+        )
+        with mock.patch.object(_worker, "_PROGRAM", _worker._PROGRAM.replace("serve(int", does)):
+            run, said = self.same(self.threads())
+        self.assertEqual(run.again, 1)
+        self.assertRegex(said, r"round \d failed on process \d+ of .*signal 9")
+
+    def test_what_every_worker_would_say(self):
+        executor = self.threads()
+        with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
+            self.generate(self.folder / "x.lhe", executor=executor, cuts={}, events=10, pdf=None, **{"process": None}) if (
+                False
+            ) else mebridge.generate_events("g g > t t~ g", energy=1000, events=10, executor=executor)
+        self.assertEqual(len([m for m in executor.messages if m["bundles"]]), 1)
+        with self.assertRaisesRegex(ValueError, "the cuts leave nothing"):
+            mebridge.generate_events("g g > t t~ g", energy=1000, cuts={"pt": 900}, events=10, executor=executor)
+        with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
+            with self.assertRaisesRegex(mebridge.Error, r"this worker has mebridge 0\.0, and the run is of"):
+                mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=executor)
+        with self.assertRaisesRegex(TypeError, "executor is 2"):
+            mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=2)
+
+    def test_a_worker_that_is_late(self):
+        """It is begun elsewhere, and what comes first is taken."""
+        end, late = threading.Event(), []
+        self.addCleanup(end.set)
+
+        def around(message, perform):
+            if message["name"] == "round" and not late:
+                late.append(message)
+                end.wait()
+            return perform(message)
+
+        executor = self.threads(around, workers=3)
+        with mock.patch.object(_tasks, "LEAST_SLOW", 0.2), mock.patch.object(_tasks, "SLOW", 0.0):
+            run, said = self.same(executor)
+        self.assertGreaterEqual(run.again, 1)
+        self.assertRegex(said, r"round \d is late; it is begun again on another worker")
+
+    def test_an_executor_that_breaks(self):
+        """A process of ProcessPoolExecutor that is killed is the end of all of them."""
+
+        def kill(found):
+            if found.stage == "events" and not killed:
+                killed.append(found)
+                for pool in pools[-1:]:
+                    for process in list(pool._processes.values()):
+                        os.kill(process.pid, signal.SIGKILL)
+
+        def make():
+            pools.append(futures.ProcessPoolExecutor(1))
+            return pools[-1]
+
+        pools, killed = [], []
+        with self.assertRaisesRegex(mebridge.Error, "the executor ended: .*functools.partial"):
+            self.generate(self.folder / "x.lhe", executor=make(), progress=kill, state=self.folder / "state")
+        self.assertGreater(len(list((self.folder / "state").glob("round*.lhe.gz"))), 0)
+        self.same(None, state=self.folder / "state")
+        killed.clear()
+        run, said = self.same(make, progress=kill)
+        self.assertEqual(len(pools), 3)
+        self.assertEqual(run.again, 1)
+        self.assertIn("another one goes on", said)
+
+    def test_an_interruption(self):
+        def interrupt(found):
+            if found.stage == "events":
+                raise KeyboardInterrupt
+
+        executor, state = self.threads(), self.folder / "state"
+        with self.assertRaises(KeyboardInterrupt):
+            self.generate(self.folder / "x.lhe", executor=executor, progress=interrupt, state=state)
+        self.assertEqual(len(json.loads((state / "run.json").read_text())["rounds"]), 1)
+        self.same(executor, state=state)
+
+    def test_a_full_disk_of_the_caller(self):
+        state = self.folder / "state"
+        before, count = mebridge._state.os.replace, []
+
+        def replace(source, target):
+            count.append(target)
+            if str(target).endswith("round0002.lhe.gz"):
+                raise OSError(28, "No space left on device")
+            before(source, target)
+
+        with mock.patch.object(mebridge._state.os, "replace", replace):
+            with self.assertRaisesRegex(mebridge.Error, "cannot be kept in .*No space left"):
+                self.generate(self.folder / "x.lhe", executor=self.threads(), state=state)
+        self.same(self.threads(), state=state)
+
+    def test_dask(self):
+        """A worker that is killed costs its round."""
+        need("distributed")
+        from dask.distributed import Client, LocalCluster
+
+        def kill(found):
+            if found.stage == "events" and not killed:
+                (killed.append(pid) or os.kill(pid, signal.SIGKILL) for pid in client.run(os.getpid).values()).__next__()
+
+        killed = []
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+            with Client(cluster) as client:
+                # From a function, so that pickle names it by its module.
+                self.same(client.get_executor())
+                self.same(client.get_executor(), progress=kill)
+        self.assertEqual(len(killed), 1)
+
+    def test_mpi(self):
+        need("mpi4py")
+        mpiexec = shutil.which("mpiexec")
+        if mpiexec is None:
+            print("SKIPPED: executors: there is no mpiexec", file=sys.stderr)
+            self.skipTest("there is no mpiexec")
+        script, output = self.folder / "script.py", self.folder / "events.lhe"
+        script.write_text(
+            "import sys, mebridge\nfrom unittest import mock\nfrom mpi4py.futures import MPIPoolExecutor\n"
+            "if __name__ == '__main__':\n"
+            "    with mock.patch('mebridge._rounds._LEAST', 500), mock.patch('mebridge._survey.TOGETHER', 1):\n"
+            "        with MPIPoolExecutor() as executor:\n"
+            f"            mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
+            f"                executor=executor, **{self.arguments!r})\n"
+            "            print('workers', executor.num_workers)\n"
+        )
+        options = ["--allow-run-as-root", "--oversubscribe"]
+        if "Open MPI" not in subprocess.run([mpiexec, "--version"], capture_output=True, text=True).stdout:
+            options = []
+        run = subprocess.run(
+            [mpiexec, *options, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)],
+            capture_output=True, text=True, timeout=300,
+        )
+        self.assertEqual((run.returncode, run.stdout), (0, "workers 1\n"), run.stderr)
+        self.assertEqual(output.read_bytes(), self.alone)
+
+    def test_nothing_is_left(self):
+        places = [pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm")]
+        there = lambda: {path for place in places if place.is_dir() for path in place.glob("mebridge-*")}
+        before = there()
+        with futures.ProcessPoolExecutor(2) as executor:
+            self.same(executor)
+        self.assertEqual({path for path in there() - before if path.exists() and not taken(path)}, set())
+
+
+def taken(folder):
+    """Whether a process that runs has a folder: other tests may be at work."""
+    import fcntl
+
+    try:
+        with open(folder / "lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+if __name__ == "__main__":
+    unittest.main()
