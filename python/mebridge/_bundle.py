@@ -62,4 +62,5 @@ def digest(packed: bytes) -> str:
 def beside(paths: Sequence[str]) -> dict[str, str]:
     """A name in a bundle for each of these files; those of one folder stay in one folder."""
     folders: dict[str, int] = {}
-    return {path: f"{folders.setdefault(os.path.dirname(path), len(folders))}/{os.path.basename(path)}" for path in paths}
+    numbers = [folders.setdefault(os.path.dirname(path), len(folders)) for path in paths]
+    return {path: f"{number}/{os.path.basename(path)}" for path, number in zip(paths, numbers)}

@@ -131,9 +131,9 @@ def generate_events(
         state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
             arguments, and ends as if it had not been (with one thread, the same in every bit). With more ``events`` it
             keeps those that it has.
-        executor: of ``concurrent.futures``, Dask (``Client.get_executor()``) or MPI (``MPIPoolExecutor``), whose workers
-            make survey and rounds; or what makes one, which is called again where one breaks. With one thread the events
-            are the same in every bit, however many workers there are.
+        executor: of ``concurrent.futures``, Dask (``Client.get_executor()``) or MPI (``MPIPoolExecutor``), whose
+            workers make survey and rounds; or what makes one, which is called again where one breaks. With one thread
+            the events are the same in every bit, however many workers there are.
         progress: whether to print a line on stderr after each part of the run, or what to call then.
 
     Raises:

@@ -207,8 +207,9 @@ class Generator:
                 random = _derived(seed, some[0])
                 generator = madspace.EventGenerator(self._contexts, generators, random, None, config)
                 generator.survey()
-                for i, one in zip(some, generators) if folder is not None else ():
-                    one.save(str(folder / f"channel{i}.json"))
+                if folder is not None:
+                    for i, one in zip(some, generators):
+                        one.save(str(folder / f"channel{i}.json"))
                 status = generator.channel_status()
                 found |= {i: _Found(part.count, row) for i, part, row in zip(some, status, _rows(generator))}
         return found

@@ -1,4 +1,4 @@
-"""What a worker of an executor does: a part of a run, in a process of MadSpace of its own, which stays for the next one.
+"""What a worker of an executor does: a part of a run, in a process of MadSpace that stays for the next one.
 
 A worker gets bytes and gives bytes. What all parts of a run need (libraries, densities, mappings) is sent once: a task
 names it by its digest, and a worker that does not have it says so and gets the task again with it.
@@ -165,7 +165,7 @@ def _close(mine: _Mine) -> None:
 
 
 def _idle(mine: Any, lock: threading.Lock, engine: _Engine) -> None:
-    """In the thread of a timer, which has a `_Mine` of its own: the other one finds a process that has ended, and begins
+    """In the thread of a timer, which has a `_Mine` of its own: the other one finds no process for a run, and begins
     anew."""
     with lock:
         engine.close()

@@ -138,7 +138,7 @@ class Rounds:
         folder = self._state.kept(name)
         assert folder is not None
         self._survey = folder
-        found = json.loads((folder / POINTS).read_text())
+        found: dict[str, Any] = json.loads((folder / POINTS).read_text())
         self._surveyed = np.array(found["channels"], dtype=float)
         return found
 

@@ -12,7 +12,7 @@ import json
 import pathlib
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,7 +72,7 @@ class Alone:
         scratch = self._stack.enter_context(_scratch.folder(_scratch.memory(events, folder)))
         return self._worker.call("build", **arguments, folder=folder, scratch=scratch)
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any, pathlib.Path]]:
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
         for number, task in enumerate(tasks):
             if task.survey is not None and task.survey != self._loaded:
@@ -99,6 +99,16 @@ class _Open:
     running: set[futures.Future[dict[str, Any]]] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """What an executor was given."""
+
+    one: _Open
+    bundles: set[str]
+    breaks: int
+    """How many executors had ended before."""
+
+
 class Spread:
     """Parts on the workers of an executor. Workers need this package and MadSpace, and no folder of the caller's.
 
@@ -110,7 +120,9 @@ class Spread:
 
     compressed = True
 
-    def __init__(self, executor: futures.Executor | Callable[[], futures.Executor], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, executor: futures.Executor | Callable[[], futures.Executor], environment: Mapping[str, str]
+    ) -> None:
         self._make = None if hasattr(executor, "submit") else executor
         self._executor: Any = executor if self._make is None else None
         self._environment = dict(environment)
@@ -143,12 +155,11 @@ class Spread:
             self._surveys[folder] = self._hold(_bundle.pack_folder(folder))
         return self._surveys[folder]
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any, pathlib.Path]]:
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """As :meth:`Alone.run`."""
         waiting = list(range(len(tasks)))[::-1]
         opened: dict[int, _Open] = {}
-        owners: dict[futures.Future[dict[str, Any]], _Open] = {}
-        attached: dict[futures.Future[dict[str, Any]], set[str]] = {}
+        sents: dict[futures.Future[dict[str, Any]], _Sent] = {}
         seconds: list[float] = []
         last = 0.0
 
@@ -161,7 +172,7 @@ class Spread:
             one.began = time.monotonic()
             bundles = {name: self._bundles[name] for name in sorted(names)}
             future = self._submit({**one.message, "number": self._sent, "bundles": bundles})
-            owners[future], attached[future] = one, names
+            sents[future] = _Sent(one, names, self._breaks)
             one.running.add(future)
 
         try:
@@ -171,26 +182,25 @@ class Spread:
                     number = waiting.pop()
                     one = opened[number] = _Open(number, tasks[number], self._message(tasks[number]))
                     submit(one)
-                done, _ = futures.wait(list(owners), timeout=_LOOK, return_when=futures.FIRST_COMPLETED)
+                done, _ = futures.wait(list(sents), timeout=_LOOK, return_when=futures.FIRST_COMPLETED)
                 # Results before the news that the executor has ended.
                 for future in sorted(done, key=_broken):
-                    one, sent = owners.pop(future, None), attached.pop(future, set())
-                    if one is None:
+                    sent = sents.pop(future, None)
+                    if sent is None:
                         # Of a twin that was too late.
                         continue
+                    one = sent.one
                     one.running.discard(future)
                     if _broken(future):
-                        self._broke(future.exception())
-                        # None of its futures gives anything any more.
-                        owners.clear()
-                        attached.clear()
-                        for other in opened.values():
-                            other.running.clear()
-                            submit(other)
-                        break
+                        # All that it was given ends so; the first of them says it.
+                        if sent.breaks == self._breaks:
+                            self._broke(future.exception())
+                        if not one.running:
+                            submit(one)
+                        continue
                     found = _result(future)
                     if "missing" in found:
-                        submit(one, sent | set(found["missing"]))
+                        submit(one, sent.bundles | set(found["missing"]))
                     elif "error" in found:
                         self._failed(one, found)
                         if not one.running:
@@ -198,7 +208,7 @@ class Spread:
                     else:
                         for twin in one.running:
                             twin.cancel()
-                            del owners[twin], attached[twin]
+                            del sents[twin]
                         del opened[one.number]
                         seconds.append(found["seconds"])
                         last = time.monotonic()
@@ -218,7 +228,7 @@ class Spread:
                         _command.say(f"mebridge: {one.task.said} is late; it is begun again on another worker\n")
                         submit(one)
         finally:
-            for future in owners:
+            for future in sents:
                 future.cancel()
 
     def _message(self, task: Task) -> dict[str, Any]:
@@ -236,7 +246,8 @@ class Spread:
                 assert self._make is not None
                 self._executor = self._make()
             try:
-                return self._executor.submit(_remote.perform, message)
+                future: futures.Future[dict[str, Any]] = self._executor.submit(_remote.perform, message)
+                return future
             except futures.BrokenExecutor as error:
                 self._broke(error)
 
@@ -244,9 +255,9 @@ class Spread:
         """An executor that is of no use any more."""
         if self._make is None:
             raise Error(
-                f"the executor ended: {error} What is done is kept where state= names a folder, and the same call goes "
-                "on there; give as executor= what makes one, such as functools.partial(ProcessPoolExecutor, 2), to have "
-                "it replaced"
+                f"the executor ended: {error} What is done is kept where state= names a folder, and the same call "
+                "goes on there; give as executor= what makes one, such as functools.partial(ProcessPoolExecutor, 2), "
+                "to have it replaced"
             ) from None
         self._breaks += 1
         if self._breaks >= TRIES:
@@ -273,7 +284,7 @@ class Spread:
         client = getattr(executor, "_client", None)
         with contextlib.suppress(Exception):
             if client is not None:
-                return max(1, sum(client.nthreads().values()))
+                return max(1, int(sum(client.nthreads().values())))
             return max(1, int(getattr(executor, "_max_workers", None) or executor.num_workers))
         return _WIDTH
 

@@ -639,6 +639,31 @@ class Interruptions(Folder):
         with self.assertRaisesRegex(mebridge.Error, "cannot be read"):
             generate("g g > t t~", energy=1000, events=100, state=state)
 
+    def test_more_events_into_a_state(self):
+        """The first ones stay, with the weights of all."""
+        state, outputs = self.folder / "state", [self.folder / "few.lhe", self.folder / "many.lhe"]
+        arguments = {"energy": 1000, "cuts": {"pt": 20, "eta": 5}, "state": state}
+        few = generate("g g > t t~ g", events=1500, output=outputs[0], **arguments)
+        many = generate("g g > t t~ g", events=4000, output=outputs[1], **arguments)
+        self.assertEqual((few.events, many.events), (1500, 4000))
+        before, after = ([legs for _, _, legs in particles(output)] for output in outputs)
+        self.assertTrue(all((one == other).all() for one, other in zip(before, after)))
+        self.assertEqual((len(before), len(after)), (1500, 4000))
+        # The others are new ones.
+        self.assertEqual(len({legs.tobytes() for legs in after}), 4000)
+        self.assertLess(many.error, few.error)
+        mean = sum(weight for (weight, *_), _, _ in particles(outputs[1])) / 4000
+        self.assertAlmostEqual(mean / many.cross_section, 1, places=8)
+        # Whether the run was interrupted in between.
+        other = self.folder / "other"
+        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                generate("g g > t t~ g", events=1500, **{**arguments, "state": other})
+        generate("g g > t t~ g", events=4000, output=outputs[0], **{**arguments, "state": other})
+        self.assertEqual(outputs[0].read_bytes(), outputs[1].read_bytes())
+        with self.assertRaisesRegex(mebridge.Error, "another events"):
+            generate("g g > t t~ g", events=3999, **arguments)
+
     def test_a_run_that_is_refused_leaves_the_folder_to_another(self):
         state = self.folder / "state"
         for _ in range(2):
