@@ -392,7 +392,7 @@ macro_rules! for_each_opcode {
             }
             /// Complex numbers: the [products](crate::arrays::Folded) of pairs of vectors.
             Products -> COMPLEX {
-                /// What they are multiplied by, if by anything.
+                /// Their factor, if they have one.
                 ratio: Option<Ratio>,
                 /// Vectors.
                 pairs: Pairs<FOUR, FOUR>,

@@ -217,7 +217,7 @@ impl Shuffle {
 struct ShuffleSource {
     ends: [usize; 2],
     block: GluonShuffle,
-    /// What can be before a block, by ranks, and what can be behind.
+    /// The insertions that can be before a range, by ranks, and those that can be behind.
     starts: HashMap<Letters, u32>,
     behind: HashMap<Letters, u32>,
     /// The first number, from those of one end to those of the next, and the first of the sums.
@@ -293,7 +293,7 @@ impl GluonShuffle {
         block
     }
 
-    /// What an order is: a number or the sum of two, and whether with the other sign.
+    /// An order as a number or as the sum of two, and whether the sign changes.
     fn term(&self, order: &[u8]) -> ([Option<u32>; 2], bool) {
         let least = order.iter().position(|&x| x == 0).unwrap_or(0);
         let a: Letters = order[..least].iter().rev().copied().collect();
