@@ -2,9 +2,9 @@
 # Everything that can be checked on this machine, then a summary: `make test`.
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
-# There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and tests
-# in Rust, which build in target/debug, and what uses the library, which is built in target/release. What the second
-# prints is kept until the first has ended.
+# There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
+# tests in Rust, which build in target/debug, and what uses the library, which is built in target/release. What the
+# second prints is kept until the first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
