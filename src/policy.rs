@@ -14,13 +14,13 @@ use crate::plan::{Count, Plan, color_ordered};
 use crate::process::color_ordered::ColorOrdered;
 use crate::process::{Process, Quantity};
 
-/// JAMPs from which on the colour-ordered form is the faster one, with a massive and a massless quark line and of gluons
-/// alone, on a core, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the
+/// JAMPs from which on the colour-ordered form is the faster one, with a massive and a massless quark line and of
+/// gluons alone, on a core, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the
 /// recursion's speed in double precision, 0.90 in single precision.)
 const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
 
-/// The same of a quark line that takes up a boson, on a core, and of one that takes up the only vector that two fermions
-/// become, which are few diagrams: diagrams serve GPUs.
+/// The same of a quark line that takes up a boson, on a core, and of one that takes up the only vector that two
+/// fermions become, which are few diagrams: diagrams serve GPUs.
 const FEWEST_WITH_BOSON: [usize; 2] = [1, 2];
 
 /// What evaluates, as far as plans differ by it.
@@ -85,10 +85,10 @@ pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool 
     form.is_some_and(enough)
 }
 
-/// Which calls a recursion serves better than the list of diagrams, by the work of both. On a GPU squares by half of the
-/// helicities take twice as long as they are work: threads of different helicities have no part in them. (H200, by the
-/// count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g, 1.1 to 1.4 times that of
-/// g g > t t~ t t~ in SMEFT.)
+/// Which calls a recursion serves better than the list of diagrams, by the work of both. On a GPU squares by half of
+/// the helicities take twice as long as they are work: threads of different helicities have no part in them. (H200, by
+/// the count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g, 1.1 to 1.4 times
+/// that of g g > t t~ t t~ in SMEFT.)
 pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor) -> Serves {
     let has_amp2 = !recursion.channels().is_empty();
     let recursion = &recursion.count;

@@ -9,9 +9,9 @@
 //!   the beams (`STOT`).
 //!
 //! Until 3.6.0 MadEvent has `(t - M) (t + M)` with `t = p^2` in the place of `a = p^2 - M^2`, and in the s-channel
-//! `(a^2 - b^2) / (a^2 + b^2)^2` with `b = M W`, which is below zero on a resonance; until 3.4.0 the t-channel has no shift.
-//! Weights below zero are no shares and masses are no squares of masses, so those are not followed: any weights that add
-//! up to 1 give the same sum over all channels.
+//! `(a^2 - b^2) / (a^2 + b^2)^2` with `b = M W`, which is below zero on a resonance; until 3.4.0 the t-channel has no
+//! shift. Weights below zero are no shares and masses are no squares of masses, so those are not followed: any weights
+//! that add up to 1 give the same sum over all channels.
 //!
 //! A configuration's lines are those of its diagram. MadEvent's are those of configs.inc, which are the same as long
 //! as all vertices join three lines: for others it invents lines, and strategy 2 is refused here.
@@ -84,8 +84,8 @@ impl Propagators {
         })
     }
 
-    /// The lines of stated channels, which are numbered from 1 on, and for each the colour flows that it allows: those in
-    /// which no propagator carries more than one colour and one anticolour, or all where there is none.
+    /// The lines of stated channels, which are numbered from 1 on, and for each the colour flows that it allows: those
+    /// in which no propagator carries more than one colour and one anticolour, or all where there is none.
     pub fn stated(
         process: &Process,
         binding: &Binding,

@@ -37,7 +37,7 @@ pub struct CallSize {
     pub nevt: usize,
     /// Diagrams, or what is as much work, times helicities.
     pub amplitudes: usize,
-    /// What of the process no GPU can do, if anything.
+    /// The part of the process that no GPU can do, if there is one.
     pub cpu_only: Option<&'static str>,
 }
 

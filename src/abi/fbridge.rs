@@ -323,7 +323,7 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
     })
 }
 
-/// The value of a variable. What cannot be read is refused, as far as the system tells.
+/// The value of a variable. A variable that cannot be read is refused, as far as the system tells.
 ///
 /// # Safety
 /// A pointer to memory that can be read points at a value of its type.

@@ -162,7 +162,7 @@ impl Reading {
         }
     }
 
-    /// What makes this reading impossible, if anything does.
+    /// The reason why this reading is impossible, if there is one.
     fn defect(&self, shape: &CallSizes, maps: Option<&Maps>) -> Option<String> {
         let n = shape.nevt;
         let inputs = [

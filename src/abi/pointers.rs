@@ -1,9 +1,9 @@
 //! Pointers of callers, looked at before they are followed.
 //!
 //! All doors look in the same way, each at what its callers can pass wrongly: null and alignment of every array; memory
-//! that can be read or written ([`Maps`]) of arrays so large that the number of events is rather a mistake, of arguments of
-//! the Fortran symbols, which a caller of another generation shifts, and of the variables that these put numbers in. What
-//! cannot be looked at is the caller's promise.
+//! that can be read or written ([`Maps`]) of arrays so large that the number of events is rather a mistake, of
+//! arguments of the Fortran symbols, which a caller of another generation shifts, and of the variables that these put
+//! numbers in. The caller promises what cannot be looked at.
 
 use super::memory::Maps;
 use crate::error::{Error, Result};
@@ -67,7 +67,7 @@ impl CallerArray {
         self.address < end(other) && other.address < end(self)
     }
 
-    /// What makes it impossible, if anything does: it is null, misaligned, or not there as far as `maps` tell.
+    /// The reason why it cannot be used, if there is one: it is null, misaligned, or not there as far as `maps` tell.
     pub fn defect(&self, name: &str, maps: Option<&Maps>) -> Option<String> {
         if self.address == 0 {
             return Some(format!("{name} is a null pointer"));

@@ -221,11 +221,11 @@ impl<E> Registry<E> {
     pub fn remove(&self, handle: u64) -> Result<()> {
         let slot = self.find(handle, |open| open.entries.remove(&handle))?;
         if slot.lost.load(Ordering::Relaxed) {
-            // What is half changed cannot be freed.
+            // An entry that is half changed cannot be freed.
             std::mem::forget(slot);
             return Ok(());
         }
-        // What an entry holds is freed behind the lock.
+        // The contents of an entry are freed behind the lock.
         drop(slot);
         Ok(())
     }
@@ -281,8 +281,8 @@ mod tests {
 
     static NUMBERS: Registry<u32> = Registry::new(1 << 40);
 
-    /// What a thread is in when the program forks is lost in the child, and there alone; the list and all else serve.
-    /// The child calls what forks call, since other tests' threads have locks that would be lost, too.
+    /// An entry that a thread is in when the program forks is lost in the child, and only there; the list and all other
+    /// entries serve. The child calls what forks call, since other tests' threads have locks that would be lost, too.
     #[test]
     fn what_a_thread_is_in_is_lost_in_a_child() {
         let (busy, idle) = (NUMBERS.add(1), NUMBERS.add(2));

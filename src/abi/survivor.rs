@@ -1,8 +1,8 @@
 //! What the library shares behind a lock, in the child of a fork.
 //!
-//! A thread that makes something under a lock (a plan takes seconds) is not in the child of a fork, where the lock stays
-//! locked for ever. What it guarded is made anew there: the child forgets it and begins with nothing. See `registry` for
-//! what cannot be made anew.
+//! A thread that makes something under a lock (a plan takes seconds) is not in the child of a fork, where the lock
+//! stays locked for ever. Its value is made anew there: the child forgets it and begins with nothing. See `registry`
+//! for what cannot be made anew.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};

@@ -148,7 +148,8 @@ impl Form {
         Ok(backend)
     }
 
-    /// What serves calls with or without channels, and whether it is a recursion; once good helicities are known.
+    /// The backend that serves calls with or without channels, and whether it is a recursion; once good helicities are
+    /// known.
     pub fn server(&self, channels: bool) -> Option<(&dyn Backend, bool)> {
         let engines = self.engines.as_ref()?;
         Some(match &engines.recursion {

@@ -110,7 +110,7 @@ fn table(mut options: Options) -> Result<bool, String> {
     Ok(report.good())
 }
 
-/// One row. What is a little below the limit may be chance, and is measured once more.
+/// One row. A row that is a little below the limit may be chance, and is measured once more.
 fn measure(options: &Options, row: &str, folder: &Folder) -> Ending {
     let mut rounds = Vec::new();
     let first = measure_on(options, row, folder, &mut rounds);

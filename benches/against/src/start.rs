@@ -2,7 +2,7 @@
 //! several starts, each a program of its own: where memory happens to lie differs between them, a library that ends
 //! the program takes one row with it, and UMAMI has one process for a library file.
 //!
-//! What is found is written to stdout, a line each, as [`Message`] says.
+//! Findings are written to stdout, a line each, as [`Message`] says.
 
 use crate::c::Bridge;
 use crate::calls::{self, Calls};
@@ -329,7 +329,7 @@ fn compare(answers: &[Vec<f64>; 2], precision: &str) -> Result<(), String> {
     let [old, new] = answers;
     for (event, (old, new)) in old.iter().zip(new).enumerate() {
         let largest = old.abs().max(new.abs());
-        // What is not finite is no answer, even where both say it.
+        // A number that is not finite is no answer, even where both libraries give it.
         let same = largest.is_finite() && (old - new).abs() <= tolerance * largest;
         if !same {
             return Err(format!(

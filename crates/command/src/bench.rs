@@ -114,7 +114,7 @@ impl Options {
         }
         let sweep = self.sweep()?;
         let path = with_ending(&self.output, ".json");
-        // What cannot be written is told before minutes of measuring.
+        // An output that cannot be written is an error before minutes of measuring.
         let mut target = OutputFile::create(&path)?;
         let record = self.measure(&sweep)?;
         let text = output::json(&record)?;
@@ -135,7 +135,7 @@ impl Options {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What is to be measured, or the end of the program where that is not possible.
+    /// The processes to measure, or an error where there are none.
     fn sweep(&self) -> Result<Sweep> {
         let threads = self.threads.0.iter().map(|&n| match n {
             1..=1024 => n as usize,

@@ -4,7 +4,7 @@
 //! evaluated in the frame where the incoming particles are back to back along z, for the helicities that the
 //! event has or, where it has none, for the sum over all.
 //!
-//! What belongs to the file and not to its weights goes through as it is, byte by byte.
+//! All bytes of the file that are no weights stay as they are.
 
 mod banner;
 mod cards;

@@ -145,7 +145,7 @@ fn an_address_outside_of_the_memory_is_seen() {
     }
 }
 
-/// What the recursion says of single helicities is what the list of diagrams says.
+/// The recursion and the list of diagrams give the same for single helicities.
 #[test]
 fn a_recursion_tells_helicities_apart() {
     let made = gg_ttx();

@@ -51,8 +51,8 @@ impl<T: Copy> Arena<T> {
     }
 }
 
-/// Asks the system for pages of 2 MiB where memory is that large: what a plan of many megabytes touches would otherwise be
-/// more pages than a core has in its tables. Must come before the memory is written to.
+/// Asks the system for pages of 2 MiB where memory is that large: what a plan of many megabytes touches would otherwise
+/// be more pages than a core has in its tables. Must come before the memory is written to.
 fn ask_for_large_pages(first: *mut u8, bytes: usize) {
     const LARGE: usize = 2 << 20;
     const SMALL: usize = 4096;
@@ -61,8 +61,8 @@ fn ask_for_large_pages(first: *mut u8, bytes: usize) {
         return;
     }
     #[cfg(target_os = "linux")]
-    // SAFETY: whole pages of memory that the caller has reserved; this advice does not change what they hold, and that it
-    // may not be followed does not matter.
+    // SAFETY: whole pages of memory that the caller has reserved; this advice does not change what they hold, and that
+    // it may not be followed does not matter.
     unsafe {
         let whole = (bytes - skipped) / SMALL * SMALL;
         libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);

@@ -47,7 +47,7 @@ struct HelicityAddresses<'a> {
     plan: &'a Plan,
     /// Behind everything else.
     taken: u32,
-    /// What the plan has for a helicity: the first address, and how many.
+    /// The memory of a helicity in the plan: the first address, and how many vectors.
     first: Address,
     own: u32,
 }

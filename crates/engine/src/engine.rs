@@ -484,7 +484,7 @@ mod tests {
     use mebridge_plan::compile;
     use mebridge_process::example;
 
-    /// What an engine follows without looking was looked at.
+    /// Everything that an engine follows without looking was checked.
     #[test]
     fn a_plan_or_matrix_of_another_process_is_refused() {
         let process = example::scalars();

@@ -118,7 +118,7 @@ pub(super) fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
     for sum in &plan.operations().jamp.sums {
         note(sum.address);
     }
-    // What is read as that of a helicity has to be one of these.
+    // A number that is read as one of a helicity has to be one of these.
     let units = plan.operations().jamp.units.iter().copied();
     let terms = plan
         .operations()

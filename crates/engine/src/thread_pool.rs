@@ -140,7 +140,7 @@ impl ThreadPool {
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         if self.forked() {
-            // What these name does not exist here: they can be neither joined nor let go.
+            // The threads that these name do not exist here: they can be neither joined nor let go.
             std::mem::forget(std::mem::take(&mut self.helpers));
             return;
         }

@@ -304,7 +304,7 @@ impl<'a> Queue<'a> {
         })
     }
 
-    /// Notes a bad event. What nobody took lies behind it and does not matter any more.
+    /// Notes a bad event. Events that nobody has taken lie behind it and do not matter any more.
     fn refuse(&mut self, event: usize) {
         self.bad = Some(self.bad.map_or(event, |bad| bad.min(event)));
         let _ = self.take(usize::MAX);

@@ -44,7 +44,7 @@ fn slot(leg: usize) -> Label {
     SLOTS + leg as Label
 }
 
-/// What is told where a product of strings is too long.
+/// The message where a product of strings is too long.
 fn too_long(_: TooLong) -> String {
     "there are too many coloured particles".into()
 }

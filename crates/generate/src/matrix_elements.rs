@@ -172,7 +172,7 @@ fn failure(text: &str, what: String) -> Error {
     }
 }
 
-/// What particles and vertices are apart from names: a number for each, the same for equal ones.
+/// Particles and vertices without their names: a number for each, the same for equal ones.
 struct Kinds {
     particles: Vec<u32>,
     vertices: Vec<u32>,

@@ -112,7 +112,7 @@ impl Request {
     }
 }
 
-/// What MG5aMC's language has, and this has not.
+/// Parts of MG5aMC's language that this one does not have.
 fn refuse_what_is_missing(text: &str) -> Result<(), String> {
     let missing = [
         (

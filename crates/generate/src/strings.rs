@@ -269,7 +269,7 @@ impl Strings {
                     crossed.push(false, &[before, end])?;
                     crossed.push(false, &[start, after])?;
                 }
-                // What stands around the label in a trace goes to its place in the other string.
+                // The generators around the label in a trace go to its place in the other string.
                 (trace, true) => crossed.push(trace, &[before, end, start, after])?,
                 (true, false) => crossed.push(false, &[start, after, before, end])?,
             }

@@ -108,7 +108,7 @@ fn a_file_holds_it() {
     assert_eq!(Process::read(&path).unwrap(), process);
 }
 
-/// What a line takes up is one vector, or two fermions with the vertices of each vector that they become.
+/// A line takes up one vector, or two fermions with the vertices of each vector that they become.
 #[test]
 fn forms_that_are_none_are_refused() {
     use mebridge_process::color_ordered::{Boson, Exchange};

@@ -102,11 +102,11 @@ pub struct Rules<'a> {
     /// Orders of each vertex with its `WEIGHTED`.
     orders: Vec<CouplingOrders>,
     excluded: Vec<ParticleId>,
-    /// What particles can become, for all processes: legs with the same ones become the same.
+    /// The particles that sets of particles can become, for all processes.
     known: RefCell<HashMap<Vec<ParticleId>, Rc<Reachable>>>,
 }
 
-/// What legs can become, with the lowest that each order can be.
+/// The particles that a set of legs can become, each with its lowest coupling orders.
 type Reachable = HashMap<ParticleId, CouplingOrders>;
 
 /// By sets of legs and particle the lowest that each order can be.
@@ -200,7 +200,7 @@ impl<'a> Rules<'a> {
         Lowest { lines, whole }
     }
 
-    /// What these legs can become, from what smaller sets of them can.
+    /// The particles that these legs can become, from those of smaller sets.
     fn lines(&self, legs: Legs, lines: &[Rc<Reachable>]) -> Reachable {
         let mut here = Reachable::default();
         let _ = parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {

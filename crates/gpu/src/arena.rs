@@ -9,7 +9,7 @@ use mebridge_support::error::Result;
 pub struct Offset(usize);
 
 impl Offset {
-    /// What a pointer to the table is before it is known where the whole lies.
+    /// A pointer to the table before the address of the whole is known.
     pub fn pointer(self) -> Pointer {
         self.0 as Pointer
     }

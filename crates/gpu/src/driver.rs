@@ -121,8 +121,8 @@ pub trait Driver: Send + Sync {
     /// It was allocated here, and nothing uses it any more.
     unsafe fn free(&self, memory: Pointer);
 
-    /// Makes a program out of device code: a source and the options to compile it with, without the
-    /// one that names the GPU. What comes out can be kept and loaded into the same kind of GPU.
+    /// Makes a program out of device code: a source and the options to compile it with, without the one that names the
+    /// GPU. The program can be kept, and loaded into the same kind of GPU.
     fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>>;
 
     /// What the compiler and the target are called, for the key under which a program is kept.
@@ -218,8 +218,8 @@ pub trait Driver: Send + Sync {
 
     /// Does recorded work.
     ///
-    /// # Safety
-    /// What was promised of the work when it was recorded is true again: all of its memory and programs are there.
+    /// # Safety The promises that were made when the work was recorded hold again: all of its memory and programs are
+    /// there.
     unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()>;
 
     /// Forgets recorded work.

@@ -285,8 +285,7 @@ impl State {
 
 /// Plain loops.
 ///
-/// # Safety
-/// What lies in the memory is what the product says.
+/// # Safety The memory holds the product.
 unsafe fn multiply<T>(memory: &Memory, product: &Product) -> Result<()>
 where
     T: Copy + Default + std::ops::Mul<Output = T> + std::ops::AddAssign,

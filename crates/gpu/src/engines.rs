@@ -165,7 +165,7 @@ pub struct Engines {
     plan: Arc<ValidPlan>,
 }
 
-/// What a call left half done is seen to by the next one.
+/// The next call sees to what a call left half done.
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
     engine.lock().unwrap_or_else(PoisonError::into_inner)
 }

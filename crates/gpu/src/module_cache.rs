@@ -125,7 +125,7 @@ impl ModuleCache {
         }
     }
 
-    /// What that depends on; none where nothing is kept.
+    /// The key of that; none where nothing is kept.
     fn key_of_threads(&self, function: Function, work: &[u32]) -> Option<Key> {
         if !self.cache.is_on() {
             return None;

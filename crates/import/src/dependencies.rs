@@ -30,7 +30,7 @@ pub struct DependencyRecord {
     seen: Seen,
 }
 
-/// Dependencies by path, contents before the others. What is seen twice is noted once.
+/// Dependencies by path, contents before the others. A path that is seen twice is noted once.
 #[derive(Default)]
 struct Record(BTreeMap<(PathBuf, u8), Seen>);
 

@@ -297,7 +297,7 @@ pub fn routines_in(path: &Path) -> Result<Vec<String>> {
     Ok(units.map(|unit| unit.name).collect())
 }
 
-/// What a process without a name of its own is called: the name of its folder.
+/// The name of a process that has none of its own: that of its folder.
 pub fn folder_name(dir: &Path) -> String {
     dir.file_name()
         .map(|name| name.to_string_lossy().into_owned())

@@ -1,8 +1,8 @@
 //! Helicity recycling: whether its routines are those of the matrix elements.
 //!
 //! MG5aMC makes `matrix<i>_optim.f` of `matrix<i>_orig.f`. In the place of an amplitude routine `R_0` it calls
-//! `RP1N_n`, which leaves wavefunction n away, and multiplies with that (`CombineAmp`): `R_0 = sum RP1N_n(k) W_n(k)`. Both
-//! are files of `Source/DHELAS`, and an edit of one alone makes two matrix elements of one directory.
+//! `RP1N_n`, which leaves wavefunction n away, and multiplies with that (`CombineAmp`): `R_0 = sum RP1N_n(k) W_n(k)`.
+//! Both are files of `Source/DHELAS`, and an edit of one alone makes two matrix elements of one directory.
 
 use super::directory::Directory;
 use super::lorentz::{Role, Routines};
@@ -16,8 +16,8 @@ const MARK: &str = "P1N_";
 /// Two routines are the same where they differ by less: numbers of order 1 without poles.
 const SAME: f64 = 1e-9;
 
-/// Pairs of routines of a P directory's DHELAS that are not the same: `(FFV1_0, FFV1P1N_3)`. What cannot be read, or whose
-/// name does not tell its wavefunctions, is passed over.
+/// Pairs of routines of a P directory's DHELAS that are not the same: `(FFV1_0, FFV1P1N_3)`. What cannot be read, or
+/// whose name does not tell its wavefunctions, is passed over.
 pub fn recycled_otherwise(dir: &Path) -> Result<Vec<(String, String)>> {
     let directory = Directory::open(dir)?;
     let mut library = Library::default();

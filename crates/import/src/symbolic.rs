@@ -103,7 +103,7 @@ pub enum Flow {
     Goto(u32),
 }
 
-/// What a storage is, which says what its elements hold before they are set.
+/// The kind of a storage, which says what its elements hold before they are set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     /// Nothing.
@@ -130,7 +130,7 @@ pub fn before(place: usize, index: i64) -> u32 {
     (place as u32) << 28 | (index as u32 & 0x0fff_ffff)
 }
 
-/// What a caller of the interpreter does itself instead of letting the interpreter run it.
+/// Calls that a caller of the interpreter answers itself.
 pub trait Externals<'l> {
     /// Takes a call of a subroutine, or leaves it to the interpreter (`None`).
     fn subroutine(
@@ -303,7 +303,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// What an element that was not set holds, as a value of this type.
+    /// The value of this type that an element holds before it is set.
     fn unset(&mut self, at: Location, ty: Type) -> Option<Value> {
         match &self.origins[at.0] {
             Origin::Fresh => None,

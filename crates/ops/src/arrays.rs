@@ -87,7 +87,7 @@ pub struct Addend {
     pub minus: bool,
 }
 
-/// What an operation uses while it runs: so many vectors from an address on, and what it computes there.
+/// The scratch of an operation while it runs: some vectors from an address on, and the multiply-adds that fill them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScratchUse {
     /// The address.
@@ -205,7 +205,7 @@ macro_rules! define {
                 }
             }
 
-            /// What so many computed elements use for themselves; `None` where that cannot be.
+            /// The scratch that so many computed elements use; `None` where that cannot be.
             fn scratch(&self, pools: &Pools, count: u32) -> Option<ScratchUse> {
                 match self {
                     $($(Payload::$kind(payload) => $scratch(payload, pools, count),)*)*
@@ -248,7 +248,7 @@ impl Vector {
         }
     }
 
-    /// What its products are multiplied by, where they are needed.
+    /// The factor of its products, where they are needed.
     #[inline(always)]
     pub(crate) fn ratio(&self) -> Option<Ratio> {
         Some(self.products?.ratio)
@@ -392,7 +392,7 @@ impl Pools {
         good && whole && scratch && result.stride >= result.size && written(result)
     }
 
-    /// What an operation uses for itself while it runs; `None` where that cannot be.
+    /// The scratch that an operation uses while it runs; `None` where that cannot be.
     pub fn scratch(&self, op: &ArrayOp) -> Option<ScratchUse> {
         op.payload.scratch(self, op.computed())
     }

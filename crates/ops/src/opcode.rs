@@ -30,7 +30,7 @@ pub const MATRIX: u32 = 10;
 /// Multiply-adds of a factor times a wavefunction.
 const FACTOR: usize = 16;
 
-/// What meets in a vertex, or comes out of it.
+/// An input or the result of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spin {
     /// A spinor.
@@ -132,7 +132,7 @@ pub enum Field {
     Repeat(&'static [usize], &'static [Field]),
 }
 
-/// What one result was made of, for its cost.
+/// The inputs of one result, for its cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Consumed {
     /// Spinors and vectors.

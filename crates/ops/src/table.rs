@@ -8,14 +8,14 @@
 //! 3. The device function of the same name in `cuda/vertices.cuh` (where operands have no fixed number, the
 //!    loop over them in `cuda/operations.cuh`).
 //!
-//! An operation on arrays is added in the same way: a row here, of which its payload, visitor, validation, cost, printing
-//! and the structure that the GPU reads are derived; the kernel in `crates/ops/src/kernels/arrays.rs`; and, where the row says
-//! that a GPU does it, the device function in `cuda/arrays.cuh`.
+//! An operation on arrays is added in the same way: a row here, of which its payload, visitor, validation, cost,
+//! printing and the structure that the GPU reads are derived; the kernel in `crates/ops/src/kernels/arrays.rs`; and,
+//! where the row says that a GPU does it, the device function in `cuda/arrays.cuh`.
 //!
-//! Tests of `crates/ops/src/kernels/` and `crates/gpu/src/vertices_tests.rs` go through the table and fail where a kernel
-//! or a device function is missing or computes something else. Generated GPU code
-//! (`crates/gpu/src/codegen/values.rs`) knows operands of a fixed number from the table; a process with an
-//! operation of no fixed number that it does not know runs by tables.
+//! Tests of `crates/ops/src/kernels/` and `crates/gpu/src/vertices_tests.rs` go through the table and fail where a
+//! kernel or a device function is missing or computes something else. Generated GPU code
+//! (`crates/gpu/src/codegen/values.rs`) knows operands of a fixed number from the table; a process with an operation of
+//! no fixed number that it does not know runs by tables.
 
 /// The table. `for_each_opcode!(callback)` gives all rows to a macro.
 ///
@@ -224,14 +224,14 @@ macro_rules! for_each_opcode {
             MinusConjugate = [Read(FOUR), Write(FOUR)],
                 multiply_adds: |_| 0,
                 current: sums::conjugate::<V, true>;
-            /// Hermitian matrix `sum of a_i a_j^*` of several spinors and of the same spinors mirrored, which are theirs
-            /// with all helicities reversed (`crates/ops/src/kernels/density.rs`): `A_00`, `A_11`, then the complex `A_01` and `A_02`,
-            /// of which the other numbers follow.
+            /// Hermitian matrix `sum of a_i a_j^*` of several spinors and of the same spinors mirrored, which are
+            /// theirs with all helicities reversed (`crates/ops/src/kernels/density.rs`): `A_00`, `A_11`, then the
+            /// complex `A_01` and `A_02`, of which the other numbers follow.
             DensitySpinor = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 24 * r.waves,
                 current: density::of_spinors;
-            /// The same of vectors, whose mirrored ones are the conjugates, in the components `V0 + V3`, `V0 - V3`, `V1`, `V2`:
-            /// half of the real symmetric matrix, its rows from the diagonal on.
+            /// The same of vectors, whose mirrored ones are the conjugates, in the components `V0 + V3`, `V0 - V3`,
+            /// `V1`, `V2`: half of the real symmetric matrix, its rows from the diagonal on.
             DensityVector = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 20 * r.waves,
                 current: density::of_vectors;
@@ -252,9 +252,9 @@ macro_rules! for_each_opcode {
                 multiply_adds: |_| 16,
                 amplitude: sums::dots;
         }
-        // Operations on arrays ([`crate::arrays`]): a payload is a list of parts ([`crate::arrays::Part`]); kinds with the
-        // same payload share a row. `multiply_adds` are those of an element, `scratch` says what else is used while it
-        // runs, `gpu` whether there is a device function.
+        // Operations on arrays ([`crate::arrays`]): a payload is a list of parts ([`crate::arrays::Part`]); kinds with
+        // the same payload share a row. `multiply_adds` are those of an element, `scratch` says what else is used while
+        // it runs, `gpu` whether there is a device function.
         arrays {
             /// Spinors of pairs (spinor, slashed vector), times a factor.
             Line -> FOUR {
@@ -356,8 +356,8 @@ macro_rules! for_each_opcode {
             Contract -> COMPLEX {
                 /// From one element of the result to the next.
                 stride: Stride,
-                /// Four where elements come in fours: of the first two the first end's helicity differs, and the second end's
-                /// of these and the others.
+                /// Four where elements come in fours: of the first two the first end's helicity differs, and the second
+                /// end's of these and the others.
                 unrolled: Unrolled,
                 /// Pairs of arrays, each leg below one of the two.
                 pairs: Pairs<FOUR, FOUR>,
@@ -377,8 +377,8 @@ macro_rules! for_each_opcode {
             ChiralContract -> COMPLEX {
                 /// From one element of the result to the next.
                 stride: Stride,
-                /// Of how many elements, as far apart as there are others of the first, the first array of a pair has the
-                /// same one.
+                /// Of how many elements, as far apart as there are others of the first, the first array of a pair has
+                /// the same one.
                 unrolled: Unrolled,
                 /// Spinors.
                 pairs: Pairs<CHIRAL, CHIRAL>,
@@ -392,7 +392,7 @@ macro_rules! for_each_opcode {
             }
             /// Complex numbers: the [products](crate::arrays::Folded) of pairs of vectors.
             Products -> COMPLEX {
-                /// What they are multiplied by, if by anything.
+                /// Their factor, if they have one.
                 ratio: Option<Ratio>,
                 /// Vectors.
                 pairs: Pairs<FOUR, FOUR>,

@@ -26,7 +26,7 @@ type FlowResult<T> = Result<T, String>;
 
 /// Bits of the helicity of a leg.
 const BITS: u32 = 4;
-/// What a helicity is stored as: this more, so that it is no zero.
+/// A helicity is stored as this much more, so that it is not zero.
 const ZERO: i8 = 8;
 
 /// The legs below a number.
@@ -285,7 +285,7 @@ impl Loops {
         Ok(())
     }
 
-    /// What is shuffled and added to JAMPs, and whether these are what they should be.
+    /// Follows the shuffles and what they add to JAMPs, and checks these.
     fn jamps_of_run(
         &self,
         plan: &Plan,

@@ -109,7 +109,7 @@ pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     Some(used)
 }
 
-/// What can be placed anew, in the order in which it is computed.
+/// The wavefunctions and matrices that can be placed anew, in the order in which they are computed.
 fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Lifetime>> {
     let mut objects = Objects {
         at: vec![None; plan.vectors as usize],
@@ -159,7 +159,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Lifetime>> {
     Some(all)
 }
 
-/// What was seen so far of what can be placed anew.
+/// The wavefunctions and matrices seen so far.
 struct Objects {
     /// For each address which object begins there.
     at: Vec<Option<u32>>,

@@ -109,7 +109,7 @@ impl Needs {
         for batch in &operations.currents {
             needs.batch(operations, batch)?;
         }
-        // What squared diagrams need comes ahead of all tiles.
+        // Currents of squared diagrams come ahead of all tiles.
         for batch in &operations.channels.squares {
             visit(batch, &operations.general, false, &mut |operand, access| {
                 if let Access::Read(_) = access {
@@ -185,7 +185,7 @@ impl Needs {
             while left > 0
                 && let Some(operation) = operations.next()
             {
-                // What nobody needs stays where it was.
+                // Currents that nobody needs stay where they were.
                 let tile = match self.first[operation.result as usize] {
                     None | Some(0) => 0,
                     Some(group) => 1 + (group as usize - 1) / length,

@@ -42,7 +42,7 @@ impl ValidPlan {
 }
 
 impl Plan {
-    /// The plan as one that an engine of this process takes. What it computes is not looked at.
+    /// The plan as one that an engine of this process takes. Its numbers are not checked.
     ///
     /// # Errors
     /// [`Error::InvalidProcess`] for a plan of another process, or one whose addresses or indices lie

@@ -1,9 +1,8 @@
 //! SIMD registers behind one trait, so that a kernel is written once and compiled for each level.
 //!
-//! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`,
-//! `avx2`, `512y` (AVX-512 instructions on 256-bit registers: 32 of them instead of 16) and
-//! `512z` (512-bit registers); on ARM, as there, `sse4` is NEON. Each level has a register type for `f64` and one for `f32`,
-//! found by way of [`Real`].
+//! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`, `avx2`, `512y` (AVX-512
+//! instructions on 256-bit registers: 32 of them instead of 16) and `512z` (512-bit registers); on ARM, as there,
+//! `sse4` is NEON. Each level has a register type for `f64` and one for `f32`, found by way of [`Real`].
 //!
 //! How the choice is made once, outside the loops: work is a [`Task`], whose `run` is generic
 //! over the register type; [`dispatch()`] compiles it for every level inside a function that has

@@ -470,8 +470,8 @@ impl Switches {
     }
 }
 
-/// Whether `FBRIDGEMODE` asks an executable of `mebridge link` for both matrix elements, its own and the library's: it is a
-/// number below 0. MadEvent of the plugin reads it by itself, so it is no field of [`Switches`].
+/// Whether `FBRIDGEMODE` asks an executable of `mebridge link` for both matrix elements, its own and the library's: it
+/// is a number below 0. MadEvent of the plugin reads it by itself, so it is no field of [`Switches`].
 pub fn check_mode() -> Result<bool> {
     check_mode_of(environment::variable(&format!("{PREFIX}{FBRIDGEMODE}")))
 }

@@ -426,7 +426,8 @@ impl Instance {
         // SAFETY: as above.
         let integers = |from: *const i32| unsafe { from_raw_parts(from.add(at), events) };
         let elements = self.elements;
-        // What is looked at is what is used, even where another thread of the caller's writes into its array.
+        // The values that are checked are the values that are used, even where another thread of the caller writes into
+        // the array.
         let flavors = call.flavor.map(integers).map(|given| {
             let own = &mut self.flavors[..events];
             own.copy_from_slice(given);

@@ -1,8 +1,8 @@
 //! The figures: throughput against nevt and against threads, and bars by SIMD level.
 //!
-//! A figure has a panel for each process, door and number of threads, and where that would put too
-//! many lines into one also for each precision. What tells the lines of a panel apart (SIMD level, precision, program) is shown by colour, dashes and markers, in this
-//! order and for what varies at all; in bars the level is the place, the rest the colour.
+//! A figure has a panel for each process, door and number of threads, and where that would put too many lines into one
+//! also for each precision. What tells the lines of a panel apart (SIMD level, precision, program) is shown by colour,
+//! dashes and markers, in this order and for what varies at all; in bars the level is the place, the rest the colour.
 //!
 //! | file | what it knows |
 //! |---|---|

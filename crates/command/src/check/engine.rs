@@ -92,7 +92,7 @@ impl Engine {
             false => Clocks::Phases,
         });
         if kernels && bridge.level().is_none() {
-            // What is compiled for this is not to be measured.
+            // The compilation must not be measured.
             bridge.wait_for_compiler();
             bridge.run(&events, &mut answers)?;
         }

@@ -161,7 +161,7 @@ impl Lhe {
 
     /// Goes to the next `<event>` and gives its line. Banners and comments may hold anything.
     fn find_event(&mut self) -> Result<Option<u64>> {
-        // What ends the part in which events are not looked for.
+        // The end of the part in which events are not looked for.
         let mut until = None;
         while let Some(line) = self.lines.next()? {
             let text = line.text.trim_start();

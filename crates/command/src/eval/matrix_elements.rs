@@ -154,7 +154,7 @@ impl<'a> MatrixElements<'a> {
 
 /// The strong coupling g_s of each event of a chunk: that of its alpha_s, or of the one for all.
 fn strong(path: &Path, chunk: &Chunk, alpha_s: Option<f64>) -> Result<Vec<f64>> {
-    // What the Les Houches accord has for an alpha_s that is not known is -1.
+    // The Les Houches accord has -1 for an alpha_s that is not known.
     let unknown = chunk.alpha_s.iter().position(|&a| a <= 0.0);
     if let (None, Some(event)) = (alpha_s, unknown) {
         return Err(Error::NoAlphaS {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What is looked for in a matrix element stands in the comments at its top.
+/// The version stands in the comments at the top of a matrix element.
 const BEGINNING: u64 = 1 << 16;
 /// What MG5aMC and its predecessor write there.
 const WRITTEN_BY: [&str; 2] = [

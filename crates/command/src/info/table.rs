@@ -239,7 +239,7 @@ impl Display for Table {
         let mut last = None;
         for (row, name) in self.rows.iter().zip(&names) {
             let reason = row.refused.as_deref();
-            // What is wrong with a directory is so for all of its matrix elements.
+            // An error of a directory is one of all its matrix elements.
             if let Some(reason) = reason.filter(|_| reason != last) {
                 let first = if last.is_none() { "\n" } else { "" };
                 match reason.contains(&row.directory) {

@@ -289,7 +289,7 @@ pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -
     if !of_each {
         line(&mut f, "MEBCHAN(1:VECSIZE_USED)=CHANNEL");
     }
-    // What only SMATRIX<i> does is left to it; its MATRIX<i> is ours as well.
+    // SMATRIX<i> keeps what only it does; its MATRIX<i> is ours as well.
     f.push_str(
         "C     Single helicities, polarised beams, cuts on channels: SMATRIX.
       MEBALL=MEBHEL.EQ.0.AND.MEBPOL(1).EQ.1D0.AND.MEBPOL(2).EQ.1D0

@@ -1,4 +1,4 @@
-//! What a run has of being linked, told before there is one.
+//! What a run gains by the link, said before there is a run.
 
 use mebridge::process::Process;
 

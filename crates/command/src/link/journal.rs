@@ -1,4 +1,4 @@
-//! What link did to an output, written down before it is done.
+//! The changes that link makes to an output, written down before they are made.
 //!
 //! `Source/.mebridge/link.json` lists every file that is made, changed or put aside, before any of it happens;
 //! files that are changed or put aside stay beside it as they were. So an interrupted link or unlink is undone by the
@@ -128,7 +128,7 @@ impl Journal {
     /// Notes that a link is being undone.
     pub fn begin_undo(&self, record: &Record) -> Result<()> {
         match record.state {
-            // What was begun is undone by the next call in any case.
+            // The next call undoes what was begun in any case.
             State::Linking | State::Unlinking => Ok(()),
             State::Linked => self.rename(&ours(RECORD), &ours(UNDO)),
         }

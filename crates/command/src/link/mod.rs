@@ -143,7 +143,7 @@ impl Options {
         match done {
             Ok(report) => output::print(&report),
             Err(error) => {
-                // What was there before stays; a link that was begun anew is taken back.
+                // The former state stays; a link that was begun anew is taken back.
                 match journal.record() {
                     Ok(None) => journal.close()?,
                     Ok(Some(record)) if record.state == State::Linking && before.is_none() => {

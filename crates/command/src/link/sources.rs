@@ -2,8 +2,8 @@
 //!
 //! A linked executable carries its processes as bytes, so what is edited in `Source/DHELAS` afterwards would change the
 //! Fortran and not the library's answers, and nobody would be told. So link writes a list of what it read, with the
-//! checksums of `cksum`, which is on every machine with make. Make compares before it makes `madevent`, and doctor does.
-//! What MadEvent reads when it runs (the cards) or writes at each launch is not in the list.
+//! checksums of `cksum`, which is on every machine with make. Make compares before it makes `madevent`, and doctor
+//! does. What MadEvent reads when it runs (the cards) or writes at each launch is not in the list.
 
 use super::matrix_element::MatrixElement;
 use super::wrong;
@@ -172,8 +172,8 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
     Ok(Some(changes))
 }
 
-/// Routines of DHELAS and MODEL that a file of a P directory or of `SubProcesses` has, too: file and name. A makefile that
-/// compiles it makes `madevent` take that one, and link does not read it.
+/// Routines of DHELAS and MODEL that a file of a P directory or of `SubProcesses` has, too: file and name. A makefile
+/// that compiles it makes `madevent` take that one, and link does not read it.
 pub fn elsewhere(directory: &Path) -> Vec<(String, String)> {
     let of = |folder: &str| -> Vec<(String, String)> {
         let files = fortran(&directory.join(folder)).into_iter();

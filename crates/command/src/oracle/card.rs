@@ -65,7 +65,7 @@ fn entries(card: &str) -> HashMap<Key, f64> {
         match words[..] {
             ["block", name, ..] => block = name.to_owned(),
             ["decay", code, value, ..] => {
-                // What follows are the channels of the decay.
+                // The channels of the decay follow.
                 block = String::new();
                 if let (Ok(code), Some(value)) = (code.parse(), number(value)) {
                     entries.entry(("decay".into(), vec![code])).or_insert(value);

@@ -92,7 +92,7 @@ pub fn run(
         .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(File::create(errors).map_err(text)?)
-        // What the compiler leaves goes with the folder: it may be ended before it removes it.
+        // Files of the compiler go with the folder: it may be ended before it removes them.
         .env("TMPDIR", folder_of(errors))
         .env("GFORTRAN_ERROR_BACKTRACE", "n")
         .env("LC_ALL", "C");

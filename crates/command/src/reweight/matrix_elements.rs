@@ -246,7 +246,7 @@ fn keeps_derived(process: &Process, leg: usize, old: &Card, new: &Card) -> bool 
 }
 
 impl MatrixElement {
-    /// What is noted about masses that follow from other parameters is added to `derived`.
+    /// Adds notes about masses that follow from other parameters to `derived`.
     fn new(
         process: Process,
         values: Vec<Vec<f64>>,

@@ -66,7 +66,7 @@ fn gluons(n: u8, closed: bool) -> ColorMatrix {
     })
 }
 
-struct ColorSumTask<'a, T> {
+struct EventSums<'a, T> {
     color: &'a ColorSum<T>,
     jamp: &'a [(f64, f64)],
     flows: usize,
@@ -76,7 +76,7 @@ struct ColorSumTask<'a, T> {
 #[derive(Clone, Copy)]
 struct CacheLine<T>([T; 16]);
 
-impl<T: Real> Task<T> for ColorSumTask<'_, T> {
+impl<T: Real> Task<T> for EventSums<'_, T> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -153,9 +153,9 @@ fn check_form(matrix: &ColorMatrix, split: &BlockDiagonal, what: &str) {
         let (color, single) = (&double, &single);
         // SAFETY: the tasks bring their memory.
         let (double, single) = unsafe {
-            let double = dispatch(level, ColorSumTask { color, jamp, flows });
+            let double = dispatch(level, EventSums { color, jamp, flows });
             let color = single;
-            (double, dispatch(level, ColorSumTask { color, jamp, flows }))
+            (double, dispatch(level, EventSums { color, jamp, flows }))
         };
         compare(level, double, 1e-13);
         compare(level, single, 2e-5);

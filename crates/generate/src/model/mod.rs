@@ -1,8 +1,8 @@
 //! Models as data: particles, parameters, couplings and vertices, read from a text file.
 //!
-//! What is written in the file is what a UFO model (arXiv:1108.2040) says: formulas, Lorentz structures and colour
-//! structures in its language, particles of a vertex going out of it. docs/generate.md describes the file. The
-//! library brings the Standard Model ([`Model::standard`]); nothing outside of that file knows a particle by name.
+//! The file has the content of a UFO model (arXiv:1108.2040): formulas, Lorentz structures and colour structures in its
+//! language, particles of a vertex going out of it. docs/generate.md describes the file. The library brings the
+//! Standard Model ([`Model::standard`]); nothing outside of that file knows a particle by name.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -181,7 +181,7 @@ impl Model {
         &self.particles[usize::from(particle)]
     }
 
-    /// What cannot be in any model that can be evaluated.
+    /// Entries that no model can have that is to be evaluated.
     fn check(&self) -> std::result::Result<(), String> {
         let parameters = Parameters::new(self);
         for particle in &self.particles {

@@ -112,7 +112,7 @@ impl Derivation<'_> {
             let leg = usize::from(leg) - 1;
             match arguments.iter().position(|&l| l == leg) {
                 Some(argument) => momentum(algebra, routine, argument),
-                // What goes out along the result is what does not along the others.
+                // The momentum that goes out along the result comes in along the others.
                 None => total(algebra, routine).map(|x| algebra.builder.push(Op::Neg(x))),
             }
         };

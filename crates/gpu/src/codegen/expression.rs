@@ -182,7 +182,7 @@ mod tests {
         let name = |id: Id| format!("x{id}");
         let right = "fused(x1.re, external_vector(x12, Real(1e0), 0, h3), x7)";
         assert_eq!(sum.text(&name), right);
-        // What is added to comes first.
+        // The number that is added to comes first.
         assert_eq!(sum.values(), [7, 1, 12]);
         assert_eq!(sum.legs(), 1 << 3);
         let other = sum.replaced(&|id| Some(Value(id + 1)), &|_| Integer(-1));

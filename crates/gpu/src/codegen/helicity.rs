@@ -30,7 +30,7 @@ const AMPLITUDES: usize = 600;
 /// The most helicities.
 const HELICITIES: usize = 256;
 
-/// What a number is multiplied with where it is added to a sum.
+/// The factor of a number in a sum.
 #[derive(Clone, Copy)]
 enum Factor {
     One,

@@ -1,4 +1,4 @@
-//! What subsets of the helicities have in common, computed before them.
+//! Values that subsets of the helicities have in common, computed before the subsets.
 //!
 //! A value of a subset depends on the helicities of some *fixed* legs. Values that depend on few of these legs are the
 //! same in many subsets. A kernel of its own computes each of them once an event for every setting of these legs, and
@@ -12,7 +12,7 @@ use crate::helicity_split::HelicitySplit;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use std::fmt::Write;
 
-/// What is computed before the subsets, and what is left to them.
+/// The values that are computed before the subsets, and those that are left to them.
 pub(super) struct Hoisted {
     /// What the first kernel computes: `order` alone has a meaning.
     pub(super) before: Whole,

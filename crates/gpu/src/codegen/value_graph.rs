@@ -40,7 +40,7 @@ impl Type {
         }
     }
 
-    /// What functions that read and write it are called.
+    /// The names of the functions that read and write it.
     pub(super) fn access(self) -> &'static str {
         match self {
             Type::Real => "real",
@@ -68,7 +68,7 @@ pub(super) type Id = usize;
 /// A value of the generated code.
 pub(super) struct Value {
     pub(super) class: Type,
-    /// What it is; of one that was computed before, where it lies.
+    /// The expression; for a value that was computed before, its place.
     pub(super) expression: Expression,
     /// The values that it is made of.
     pub(super) of: Vec<Id>,

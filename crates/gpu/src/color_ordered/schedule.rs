@@ -98,7 +98,7 @@ impl ArraySchedule {
         };
         let once = maker.levels(&loops.once)?;
         maker.made.once = once;
-        // What is computed once is there when runs begin.
+        // Arrays that are computed once are there when runs begin.
         maker.levels.values_mut().for_each(|level| *level = 0);
         let per_run = maker.levels(&loops.per_run)?;
         maker.made.per_run = per_run;
@@ -172,7 +172,7 @@ impl ArrayScheduler<'_> {
     /// The level of an operation: one above all that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
         let mut highest = 0;
-        // What no operation makes are external wavefunctions.
+        // Arrays that no operation makes are external wavefunctions.
         let level = |read: &Read| self.levels.get(&read.address).copied().unwrap_or(0);
         let whole = self.pools.terms(op, &mut |term| {
             let levels = term.reads().iter().map(level);

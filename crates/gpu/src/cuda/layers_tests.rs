@@ -103,7 +103,7 @@ fn whatever_call_fails_nothing_is_left() {
     assert!(failed > 60, "{failed}");
 }
 
-/// What was not given back goes with the GPU, and that only with the last thing made on it.
+/// Objects that were not given back go with the GPU, and the GPU only with the last object made on it.
 #[test]
 fn a_gpu_that_goes_leaves_nothing() {
     let gpu = Cuda::of(fake::context(0)).expect("a GPU");
@@ -156,7 +156,7 @@ fn what_is_given_back_by_its_number_is_given_back_at_once() {
     assert!(!fake::take_calls().contains(&"cuStreamDestroy_v2"));
 }
 
-/// What is put into a stream is one call of the driver, and three that make the context current, or one where it is.
+/// Work for a stream is one call of the driver, and three that make the context current, or one where it is current.
 #[test]
 fn work_takes_no_call_too_many() {
     let gpu = Cuda::of(fake::context(0)).expect("a GPU");
@@ -327,7 +327,7 @@ fn layers_use_those_below() {
             &["cuda::result", "cuda::safe", "crate::driver"][..],
         ),
         ("cuda/result", &["cuda::safe"]),
-        // What is in the layers is seen through `cuda` alone.
+        // The layers are seen through `cuda` alone.
         ("engine", &["cuda::"]),
     ] {
         let folder = root.join(folder);

@@ -1,4 +1,4 @@
-//! What a GPU has made, given back when it goes.
+//! Handles of what a GPU has made: they give it back when they are dropped.
 //!
 //! A handle holds its GPU, so nothing outlives that; what is of another GPU is refused.
 
@@ -374,7 +374,7 @@ impl Recording<'_> {
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // What went wrong is told by who recorded.
+            // Who recorded reports the error.
             let _ = self.graph();
         }
     }

@@ -14,7 +14,7 @@ pub(super) enum Work {
     Upload {
         to: Pointer,
         from: usize,
-        /// What the bytes were when they were asked for, which they must be when they are read.
+        /// The bytes at the time of the request; they must be the same when they are read.
         bytes: Arc<[u8]>,
     },
     /// Upload from memory of [`crate::driver::Driver::pin`].

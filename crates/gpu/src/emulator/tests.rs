@@ -270,7 +270,7 @@ fn copies_that_are_waited_for_stay_within_their_buffer() {
         .to_string();
     assert!(message.contains("17 bytes of a buffer of 16"), "{message}");
     assert!(s.stream.write(&buffer, &[0; 17]).is_err());
-    // What is read while the queue is recorded would be there later.
+    // A value that is read while the queue is recorded would be there later.
     let recording = s.stream.begin_recording().unwrap();
     assert!(s.stream.read(&mut bytes, &buffer).is_err());
     assert!(s.stream.write(&buffer, &bytes).is_err());

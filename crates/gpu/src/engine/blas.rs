@@ -1,10 +1,10 @@
 //! The colour sum by cuBLAS.
 //!
-//! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of
-//! groups of helicities. Their products with the whole colour matrix are one call of the library: for each
-//! helicity A is JAMP with real and imaginary parts of all events as rows and flows as columns, B the
-//! symmetric matrix over its denominator. What is left is a sum over flows for each event. This pays
-//! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
+//! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of groups of helicities.
+//! Their products with the whole colour matrix are one call of the library: for each helicity A is JAMP with real and
+//! imaginary parts of all events as rows and flows as columns, B the symmetric matrix over its denominator. A sum over
+//! flows for each event is left. This pays where flows are many: the library comes close to the peak of the GPU, or may
+//! use its tensor cores.
 
 use super::slot::Slot;
 use super::workspace::WorkspaceSize;

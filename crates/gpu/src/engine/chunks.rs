@@ -8,7 +8,7 @@ use mebridge_backend::BadMomentum;
 use mebridge_backend::events::{Answers, Events};
 use mebridge_support::error::Result;
 
-/// What a chunk says of its events where nothing is wrong: see [`Arrays::bad`].
+/// The number of a chunk without bad events: see [`Arrays::bad`].
 pub(super) const NONE_BAD: [u32; 2] = [u32::MAX; 2];
 
 /// Graphs that are kept; each is for a number of events.
@@ -69,14 +69,14 @@ impl Copies {
 impl Drop for Copies {
     fn drop(&mut self) {
         for stream in &self.streams {
-            // What is wrong with it is told by who uses it next.
+            // Who uses it next reports its error.
             let _ = stream.synchronize();
         }
     }
 }
 
 impl Engine {
-    /// What sees to it that copies into and out of arrays are over before these go. It is made behind them.
+    /// Waits until copies into and out of arrays are over, before the arrays are dropped. It is made behind them.
     pub(super) fn copies(&self) -> Copies {
         Copies {
             streams: self.slots.iter().map(|slot| slot.stream.clone()).collect(),
@@ -238,7 +238,7 @@ impl Engine {
             let mut done = false;
             let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
             if !slot.graphs.contains_key(&recorded) {
-                // What cuBLAS does the first time cannot be recorded.
+                // The first call of cuBLAS cannot be recorded.
                 if self.blas.is_some() {
                     self.work(slot, &arrays, key, helicity)?;
                     done = true;

@@ -89,7 +89,7 @@ impl Engine {
         let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
         // SAFETY: the caller's promise.
         let done = unsafe { self.enqueue_sample(sample, &stream, generated.as_ref()) };
-        // What was put into the stream is waited for, whatever happened.
+        // The work in the stream is waited for, whatever happened.
         match &self.samples.tail {
             Some(tail) => done.and(tail.behind(&stream)),
             None => done,
@@ -239,7 +239,7 @@ impl Engine {
         Ok(parts)
     }
 
-    /// What kernels are told of some events of a sample.
+    /// The arguments of kernels for some events of a sample.
     fn sample_arguments(
         &self,
         sample: &DeviceSample,

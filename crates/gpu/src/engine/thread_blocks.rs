@@ -32,7 +32,7 @@ pub(super) struct Sort {
 /// A kernel whose blocks may have other numbers of threads.
 struct Kernel {
     function: Function,
-    /// What there is to do, which says with the code of the kernel what is best.
+    /// The work, on which the best number depends as on the code of the kernel.
     work: Vec<u32>,
     /// Events of a chunk that fills the GPU.
     least: usize,
@@ -96,7 +96,7 @@ struct TimedChunk {
     end: Event,
 }
 
-/// What is chosen, and what is being tried.
+/// The numbers that are chosen, and those that are being tried.
 #[derive(Default)]
 pub(super) struct Tuning {
     kernels: HashMap<Sort, Vec<Kernel>>,

@@ -56,7 +56,7 @@ impl Chooser {
         self.candidates[0].threads
     }
 
-    /// What a launch takes that is not given a candidate.
+    /// The number for launches that get no candidate.
     pub(super) fn threads(&self) -> u32 {
         self.chosen.unwrap_or(self.default())
     }

@@ -33,7 +33,7 @@ pub fn current_of(amplitude: &Routine) -> Option<Routine> {
             let value = match *op {
                 Op::Input(n) if n < begin => b.input(n),
                 Op::Input(n) if n >= begin + last => b.input(n - last),
-                // What comes in with the last one goes out with the current.
+                // The momentum that comes in with the last vector goes out with the current.
                 Op::Input(n) if n < begin + 2 => b.push(Op::Neg(momentum[(n - begin) as usize])),
                 Op::Input(n) => b.real(if n == begin + 2 + component { 1.0 } else { 0.0 }),
                 _ => b.push(op.map_operands(|v| values[v as usize])),

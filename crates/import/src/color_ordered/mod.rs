@@ -151,7 +151,7 @@ impl Point {
     }
 
     fn numbers<'a>(&self, process: &'a Process) -> Numbers<'a> {
-        // What the model computes as one value is one.
+        // A value that the model computes once is one coupling.
         Numbers::of(process, |value| {
             number(&mut SplitMix64::new(self.seed << 32 | u64::from(value)))
         })

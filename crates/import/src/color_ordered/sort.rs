@@ -27,7 +27,7 @@ pub fn flows(jamps: &[Complex64], flows: &[Vec<FlowTerm>]) -> Vec<Complex64> {
 pub struct Sorted {
     /// Its number and whether it is minus that.
     pub of: Vec<(usize, bool)>,
-    /// What all JAMPs of the process are over those of the form.
+    /// The ratio of all JAMPs of the process to those of the form.
     ratio: Complex64,
 }
 

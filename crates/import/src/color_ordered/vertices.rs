@@ -143,8 +143,8 @@ fn of_gluons(process: &mut Process, legs: &Legs, count: usize) -> Option<Vertex>
     })
 }
 
-/// The vertices of three neighbours A, B and C whose sum is `2 B (A C) - A (B C) - C (A B)`, from a routine for one of the
-/// differences of such products.
+/// The vertices of three neighbours A, B and C whose sum is `2 B (A C) - A (B C) - C (A B)`, from a routine for one of
+/// the differences of such products.
 fn three_neighbours(routine: &Routine, call: &Vertex) -> Option<Vec<OrderedVertex>> {
     if routine.inputs != [SIZE; 3] || routine.outputs.len() != SIZE as usize {
         return None;

@@ -566,7 +566,7 @@ impl<'l> SmatrixRun<'l> {
             let all: Option<Vec<f64>> = flows
                 .map(|flow| number(&mut self.interpreter, (at.0, at.1 + flow)))
                 .collect();
-            // What was not set is no sum.
+            // A variable that was not set is no sum.
             self.jamp2 = Some(all.unwrap_or_default());
         } else if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
             // Until 3.5 the choice of a colour finds it in its COMMON block.

@@ -20,7 +20,7 @@ use std::rc::Rc;
 pub struct Setpara {
     /// Parameters of the card that it does not read.
     pub unread: Vec<String>,
-    /// What it makes of parameters that it reads by their names, where that is not the card's value.
+    /// The values of parameters that it reads by their names, where they are not the card's.
     pub changed: Vec<(usize, ValueId)>,
 }
 

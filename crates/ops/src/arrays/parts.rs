@@ -53,8 +53,8 @@ pub trait Part {
         None
     }
 
-    /// Calls `visitor` with each number that a GPU's structure has for a part of this name, and what it is called there.
-    /// `None` where the part is nothing that a GPU does. How many there are does not depend on the part's value.
+    /// Calls `visitor` with each number that a GPU's structure has for a part of this name, and what it is called
+    /// there. `None` where the part is nothing that a GPU does. How many there are does not depend on the part's value.
     fn device(&self, _name: &str, _visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
         Some(())
     }
@@ -168,8 +168,8 @@ impl<P: Part> Part for Less<P> {
 
 /// Which terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, come with pairs.
 ///
-/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples whose A and B are
-/// the same current are one term of that current's pair with C. So are those with B and C in one current.
+/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples whose A and B
+/// are the same current are one term of that current's pair with C. So are those with B and C in one current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Folded {
     /// `C (A B)`.
@@ -183,8 +183,8 @@ pub enum Folded {
 pub struct VectorPairs {
     /// Which of [`Pools::pairs`].
     pub range: Range,
-    /// Which terms of triples come with them, and where in [`Pools::products`] the products of the first pair are; those
-    /// of the others follow. None: triples have all of their terms.
+    /// Which terms of triples come with them, and where in [`Pools::products`] the products of the first pair are;
+    /// those of the others follow. None: triples have all of their terms.
     pub folded: Option<(Folded, u32)>,
 }
 
@@ -508,8 +508,8 @@ impl Part for Spinors {
     }
 }
 
-/// Whether elements of the second half are conjugates of those of the first, from its end. (A GPU knows the cases by their
-/// numbers from 0.)
+/// Whether elements of the second half are conjugates of those of the first, from its end. (A GPU knows the cases by
+/// their numbers from 0.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mirror {
     /// They are not.

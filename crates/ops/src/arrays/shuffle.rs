@@ -71,8 +71,9 @@ pub type ShuffledRanges = (usize, Vec<usize>);
 
 impl Shuffle {
     /// For all orders of so many insertions, seven at most, where those from the one behind the first k to the m-th are
-    /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those of
-    /// the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be before.
+    /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those
+    /// of the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be
+    /// before.
     pub fn new(insertions: usize, blocks: &[ShuffledRanges]) -> (Shuffle, Vec<Letters>) {
         let mut shuffle = Shuffle::default();
         let mut sources = Vec::new();
@@ -91,8 +92,8 @@ impl Shuffle {
             shuffle.given += ends as u32 * of_end;
         }
         shuffle.all = shuffle.given;
-        // Blocks with the same first insertion are shuffled one after the other: where nothing comes between, others use the memory
-        // of their sums again.
+        // Blocks with the same first insertion are shuffled one after the other: where nothing comes between, others
+        // use the memory of their sums again.
         for source in &mut sources {
             source.kept = match blocks.len() {
                 1 => (source.starts.len() as u32).div_ceil(insertions as u32),
@@ -216,7 +217,7 @@ impl Shuffle {
 struct ShuffleSource {
     ends: [usize; 2],
     block: GluonShuffle,
-    /// What can be before a block, by ranks, and what can be behind.
+    /// The insertions that can be before a range, by ranks, and those that can be behind.
     starts: HashMap<Letters, u32>,
     behind: HashMap<Letters, u32>,
     /// The first number, from those of one end to those of the next, and the first of the sums.
@@ -292,7 +293,7 @@ impl GluonShuffle {
         block
     }
 
-    /// What an order is: a number or the sum of two, and whether with the other sign.
+    /// An order as a number or as the sum of two, and whether the sign changes.
     fn term(&self, order: &[u8]) -> ([Option<u32>; 2], bool) {
         let least = order.iter().position(|&x| x == 0).unwrap_or(0);
         let a: Letters = order[..least].iter().rev().copied().collect();

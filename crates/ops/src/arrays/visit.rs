@@ -76,7 +76,7 @@ impl AddendTerm {
     }
 }
 
-/// What one element of a result is, and what comes of it.
+/// One element of a result: its terms, and what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Address of the first element.

@@ -99,7 +99,7 @@ struct ArrayContext<'a, V: Simd> {
     m: Memory<V>,
 }
 
-/// What products are added to, and where they go: an address, and how far it is from one to the next.
+/// The vectors that products are added to, and those of the results: an address and a stride each.
 #[derive(Clone, Copy)]
 struct ProductTarget {
     from: Option<(u32, u32)>,

@@ -7,11 +7,11 @@
 //! way keep it so.) Two helicities may be each other's reverse. Then one of them is given, the kernel adds the mirrored
 //! one, and few numbers of A are left:
 //!
-//! - of spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers, then two
-//!   complex ones;
-//! - of vectors a real symmetric matrix in the components `V0 + V3`, `V0 - V3`, `V1`, `V2` (half of A is kept): its rows
-//!   from the diagonal on. A boost along the beam changes the size of these components, but does not make large ones
-//!   cancel.
+//! - of spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers,
+//!   then two complex ones;
+//! - of vectors a real symmetric matrix in the components `V0 + V3`, `V0 - V3`, `V1`, `V2` (half of A is kept): its
+//!   rows from the diagonal on. A boost along the beam changes the size of these components, but does not make large
+//!   ones cancel.
 
 use super::Memory;
 use mebridge_simd::{Cx, Simd};

@@ -428,7 +428,7 @@ fn names_say_what_the_result_is() {
     }
 }
 
-/// What a wavefunction is with all helicities reversed, up to a phase.
+/// The wavefunction with all helicities reversed, up to a phase.
 fn mirrored(opcode: Opcode, w: &[C]) -> Vec<C> {
     match opcode {
         Opcode::DensitySpinor => [w[3], -w[2], w[1], -w[0]].map(|z| z.conj()).to_vec(),

@@ -280,7 +280,7 @@ struct Guess {
     open: usize,
     /// What each flow sees in the rows of known flows, as one number, odd in the signs.
     own: Vec<u64>,
-    /// What its image must see, up to the sign.
+    /// The numbers that its image must see, up to the sign.
     wanted: Vec<u64>,
     /// Number of rows in these.
     rows: u64,

@@ -48,7 +48,7 @@ impl Chirality {
     }
 }
 
-/// What a massless line with helicities of its ends does.
+/// The chirality of a massless line with given helicities of its ends.
 pub struct Chiral {
     vectors: Vec<LinkedVector>,
     /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
@@ -172,7 +172,7 @@ fn handedness(process: &Process, end: u32, helicity: i8) -> i8 {
     }
 }
 
-/// What the vertex of the boson multiplies spinors of the line by, if it is one of a vector and a line.
+/// The factors of the boson's vertex for spinors of the line, if it is a vertex of a vector and a line.
 fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Option<Sides> {
     let massless = binding.value(vertex.mass) == 0.0;
     let found = recognize(&process.routines[vertex.routine as usize], massless)?;
@@ -186,7 +186,7 @@ fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Opt
     (massless && neighbours).then(|| sides(binding, vertex, &found, spinor_factors))?
 }
 
-/// What the vertex of two fermions multiplies them by, if it is one that makes a vector of massless ones.
+/// The factors of the vertex of two fermions, if it makes a vector of two massless ones.
 fn of_fermions(
     process: &Process,
     binding: &Binding,

@@ -9,8 +9,8 @@
 //! with the currents on their left. The rest are products of the block's current with the vector of both sides: for all
 //! orders of the block, or for those from which the others follow as sums.
 
-/// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait for
-/// more than they count.)
+/// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait
+/// for more than they count.)
 const PRODUCT: f64 = 16.0;
 const VERTEX: f64 = 50.0;
 const VECTOR: f64 = 64.0;

@@ -394,7 +394,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What slashed gluon currents are multiplied by already.
+    /// The factor that slashed gluon currents already have.
     fn factor_of_slashed(&mut self) -> Option<Address> {
         let line = self.line.clone().filter(|_| self.chirality.is_some())?;
         Some(self.factor(&line.constant, None))

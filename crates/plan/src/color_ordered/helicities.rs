@@ -125,7 +125,7 @@ impl<'a> Live<'a> {
         (!live.rows.is_empty()).then_some(live)
     }
 
-    /// What is evaluated, if that is possible: where they are `mirrored`, a chirality for both.
+    /// The helicities that are evaluated, if that is possible; where they are `mirrored`, one chirality for both.
     pub fn evaluated(&self, positions: &Positions, mirrored: bool) -> Option<Evaluated> {
         let mut evaluated = Evaluated {
             rows: HashMap::default(),

@@ -153,7 +153,7 @@ pub(super) struct Lowering<'a> {
     pub(super) roots: HashMap<Vec<u8>, Array>,
     /// Where such long ones are, by the number of insertions.
     pub(super) long_roots: HashMap<usize, Address>,
-    /// What the vertex at the second end has beyond that of a current.
+    /// The factor of the vertex at the second end, relative to that of a current.
     pub(super) closing: f64,
     jamp_base: Address,
     /// Address of the JAMPs of a run; from one to the next, and from one helicity to the next.
@@ -163,7 +163,7 @@ pub(super) struct Lowering<'a> {
     weights: Vec<[Weight; 2]>,
 }
 
-/// What a JAMP is the sum of.
+/// The terms of a JAMP.
 #[derive(Default)]
 pub(super) struct Contraction {
     pub(super) pairs: Vec<Pair>,

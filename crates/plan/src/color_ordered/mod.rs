@@ -243,7 +243,8 @@ mod tests {
         }
     }
 
-    /// What an engine follows without looking is looked at: each of these would lead it out of its memory.
+    /// Validation checks everything that an engine follows without looking: each of these changes would lead it out of
+    /// its memory.
     #[test]
     fn loops_that_lead_astray_are_refused() {
         // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.

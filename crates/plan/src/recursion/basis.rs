@@ -51,7 +51,7 @@ pub fn reduce(vectors: &[Sparse]) -> Dependence {
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, sums));
         }
-        // What depends on each other in as many components as the rank does so in all.
+        // Vectors that depend on each other in as many components as the rank depend on each other in all.
         for row in &mut dense {
             *row = pivots.iter().map(|&p| row[p]).collect();
         }
@@ -81,7 +81,7 @@ fn related(vectors: &[Sparse]) -> Vec<usize> {
     }
 }
 
-/// What a vector that is kept costs, in terms of sums.
+/// The cost of a vector that is kept, in terms of sums.
 const KEPT: usize = 20;
 
 /// What counts as zero.

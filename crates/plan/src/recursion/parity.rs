@@ -40,7 +40,7 @@ pub fn signs(compiler: &Compiler, forest: &Forest, recursion: &BerendsGiele) -> 
     signs
 }
 
-/// What all of them are, if they are the same.
+/// Their common value, if they have one.
 fn common(mut signs: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let first = signs.next()??;
     signs.all(|s| s == Some(first)).then_some(first)

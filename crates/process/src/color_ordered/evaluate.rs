@@ -98,7 +98,7 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    /// What a vector and insertions behind it that are one or two currents give.
+    /// The current of a vector and of the insertions behind it, as one or two currents.
     fn join_vectors(&self, sum: &mut Current, first: &Current, behind: &[u8]) {
         let form = self.form;
         let propagator = |vertex: &OrderedVertex| self.propagator(vertex);
@@ -165,7 +165,7 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    /// What all currents of the line that are shorter give, and one without the boson.
+    /// The contributions of all shorter currents of the line, and of one without the boson.
     fn line(
         &self,
         shorter: &Currents,

@@ -42,7 +42,7 @@ pub struct ColorOrdered {
     pub four_gluon: Vec<OrderedVertex>,
     /// The vector without colour that the line takes up, or what becomes one.
     pub boson: Option<Boson>,
-    /// What the vertex at the second end has beyond what colour gives a current.
+    /// The factor of the vertex at the second end, relative to that of a current.
     pub closing: f64,
     /// The first row of the colour matrix of the JAMPs, times `denominator`.
     pub row: Vec<f64>,

@@ -1,14 +1,16 @@
 //! Which files a program has read, by what they are and not by their names: an output must not be one of them, whatever
 //! it is called.
 //!
-//! The command asks for it; in other programs, which may well read a file, change it and write it back, nothing is noted.
+//! The command asks for it; in other programs, which may well read a file, change it and write it back, nothing is
+//! noted.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Whether anybody wants to know. Where nobody does no lock is taken, which a thread could have that a fork leaves behind.
+/// Whether anybody wants to know. Where nobody does no lock is taken, which a thread could have that a fork leaves
+/// behind.
 static REMEMBERED: AtomicBool = AtomicBool::new(false);
 /// Device and number of each.
 static READ: LazyLock<Mutex<HashSet<(u64, u64)>>> = LazyLock::new(Mutex::default);

@@ -63,7 +63,7 @@ impl Temporary {
 
     /// Gives it a name of its own, under which it stays.
     pub fn keep(self, path: &Path) -> Result<()> {
-        // What is left to remove by the former name is nothing.
+        // Nothing is left to remove by the former name.
         fs::rename(&self.0, path)
     }
 }

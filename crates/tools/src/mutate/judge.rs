@@ -143,7 +143,7 @@ impl Bench {
             if file.ends_with("select_color.f") {
                 continue;
             }
-            // What our own driver includes is the directory's too.
+            // Our own driver includes files of the directory, too.
             targets.extend(includes.iter().filter(|path| read_by_us(path)).cloned());
             targets.insert(file.clone());
         }
@@ -287,7 +287,7 @@ impl Bench {
                 if matches!(verdict.outcome, Outcome::Agrees | Outcome::Rounding) {
                     return Ok(verdict);
                 }
-                // What is bad is said of whole files alone.
+                // A bad verdict is given of whole files alone.
             }
             None => {}
         }

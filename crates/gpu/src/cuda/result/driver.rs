@@ -1,6 +1,6 @@
 //! Calls of `libcuda`.
 //!
-//! What works in a context works in the one that is current on the thread.
+//! Functions that work in a context work in the current one of the thread.
 
 use crate::cuda::sys::driver::{self as sys, Status, Symbols};
 use crate::cuda::sys::driver::{

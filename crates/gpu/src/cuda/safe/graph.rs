@@ -31,7 +31,7 @@ unsafe impl Send for Graph {}
 unsafe impl Sync for Graph {}
 
 impl Graph {
-    /// What has been recorded of a stream, which is no longer recorded from here on.
+    /// The recorded work of a stream; the recording ends here.
     ///
     /// # Safety
     /// The stream is alive, and of this context.

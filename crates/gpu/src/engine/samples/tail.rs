@@ -44,7 +44,7 @@ impl Tail {
         Ok(stream)
     }
 
-    /// What is put into the stream from here on comes behind all work so far.
+    /// Later work in the stream comes behind all work so far.
     pub(super) fn before(&self, stream: &Stream) -> Result<()> {
         stream.wait(&self.event)
     }

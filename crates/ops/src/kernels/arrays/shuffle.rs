@@ -27,7 +27,7 @@ pub struct ShufflesTask<'a, T: Real> {
     pub elements: [u32; 2],
     /// The memory.
     pub base: *mut T,
-    /// What the results of the first element are added to.
+    /// The vectors to which the results of the first element are added.
     pub to: *mut T,
     /// From there to that of the next one, in vectors.
     pub stride: u32,

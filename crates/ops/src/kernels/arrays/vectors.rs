@@ -269,7 +269,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// What products are multiplied by, where that is asked for; 0 where there is no coupling.
+    /// The factor of the products, where it is asked for; 0 where there is no coupling.
     #[inline(always)]
     unsafe fn ratio(&self, ratio: Option<Ratio>) -> Cx<V> {
         let Some(ratio) = ratio else {
