@@ -31,6 +31,16 @@
 #define MEBRIDGE_ERROR 1
 
 /*
+ Bytes of the text of an event, at most, without its particles: see `mebridge_lhe_events`.
+ */
+#define MEBRIDGE_LHE_EVENT_BYTES 160
+
+/*
+ And of each particle.
+ */
+#define MEBRIDGE_LHE_PARTICLE_BYTES 240
+
+/*
  An open bridge. Opaque: only pass it on.
  */
 struct mebridge_bridge;
@@ -406,6 +416,30 @@ int32_t mebridge_helicity(const struct mebridge_bridge *bridge, size_t row, int3
  deleted. NULL if there is no such bridge.
  */
 const char *mebridge_process_name(const struct mebridge_bridge *bridge);
+
+/*
+ Writes events as `<event>` blocks of the Les Houches Accord (hep-ph/0109068); needs no bridge.
+
+ `records` has `events` records with room for `particles` particles each, without gaps: the process (an integer of 4
+ bytes), weight, scale, alpha and alpha_s (doubles); and for each particle PDG code, status, two mothers, colour,
+ anticolour (integers of 4 bytes), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Those that an event does not
+ have are zeros at its end. Weights are multiplied by `weight_factor`. Of two particles that come in, the one that flies
+ along +z is written first.
+
+ `text` has room for `capacity` bytes, at least
+ `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES * particles)`. `written` is set to how many it has
+ then; no NUL follows.
+
+ The caller sees to it:
+ All three point at so much memory, and `text` is no part of the records.
+ */
+int32_t mebridge_lhe_events(const void *records,
+                            size_t events,
+                            size_t particles,
+                            double weight_factor,
+                            char *text,
+                            size_t capacity,
+                            size_t *written);
 
 #ifdef __cplusplus
 }  // extern "C"

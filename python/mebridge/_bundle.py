@@ -18,12 +18,12 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(files: Mapping[str, pathlib.Path | bytes]) -> bytes:
-    """These files (or what is in them) under these names, as a zip file; what is compressed is not compressed again."""
+    """These files (or what is in them) under these names, as a zip file."""
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w") as archive:
         for name, held in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _DATE)
-            entry.compress_type = zipfile.ZIP_STORED if name.endswith(".gz") else zipfile.ZIP_DEFLATED
+            entry.compress_type = zipfile.ZIP_DEFLATED
             data = held if isinstance(held, bytes) else held.read_bytes()
             archive.writestr(entry, data, compresslevel=_LEVEL)
     return into.getvalue()

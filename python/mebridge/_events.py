@@ -239,8 +239,8 @@ def generate_events(
         }
         files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
         files += [] if densities is None else [str(path) for path in densities.files]
-        channels = tasks.build(build, files, max(sizes(events)), folder)
-        rounds = Rounds(tasks, kept, channels, events, seed, overweight, folder)
+        channels = tasks.build(build, files, max(sizes(events, backend)), folder)
+        rounds = Rounds(tasks, kept, channels, events, seed, overweight, backend, folder)
 
         def report(stage: str) -> None:
             if not progress:
@@ -263,11 +263,11 @@ def generate_events(
             codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
             beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
             done = [kept.rounds[number] for number in sorted(kept.rounds)]
-            parts = [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in done]
+            parts = [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in done]
             processes = [(name, *found) for name, found in zip(names, of_elements)]
-            larger = _lhe.overweights([weights for _, weights in parts], events)
+            larger = _lhe.overweights([weights for *_, weights in parts], events)
             header = json.dumps({**asked, "overweights": larger}, indent=1)
-            _lhe.write(target, parts, cross_section, events, beams, processes, header)
+            _lhe.write(target, parts, cross_section, beams, processes, header, threads)
         made = sum(part["events"] for part in kept.rounds.values())
     return Events(cross_section, error, made, target, dict(zip(names, of_elements)), tasks.again)
 

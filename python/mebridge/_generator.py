@@ -72,15 +72,16 @@ class Generator:
         elements = [element for library in libraries for element in _integrands.read(pathlib.Path(library))]
         self._scratch, self._threads = pathlib.Path(scratch), threads
         self._contexts = [madspace.Context(_device(name), threads) for name in devices]
-        self._built = _integrands.build(
-            madspace,
-            self._contexts,
-            elements,
-            densities=None if pdf is None else Densities.read(pdf),
-            coupling=Coupling(*map(tuple, coupling)),
-            folder=folder,
-            **asked,
-        )
+        with contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices):
+            self._built = _integrands.build(
+                madspace,
+                self._contexts,
+                elements,
+                densities=None if pdf is None else Densities.read(pdf),
+                coupling=Coupling(*map(tuple, coupling)),
+                folder=folder,
+                **asked,
+            )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         return [[channel.element, channel.first] for channel in self._built.channels]
 
@@ -229,8 +230,8 @@ class Generator:
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
-    def round(self, part: str, events: int, overweight: float, seed: int, compressed: bool) -> dict[str, Any]:
-        """Makes so many events from the survey on, in a file `events.lhe` of a folder, or `events.lhe.gz`.
+    def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
+        """Makes so many events from the survey on, in a file `events.npy` of a folder.
 
         Returns:
             The cross section in pb, what :func:`mebridge._lhe.weights` says of the events, and of each channel the
@@ -244,7 +245,7 @@ class Generator:
             channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
         config = _config(events, overweight)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
-        output = pathlib.Path(part) / "events.lhe"
+        output = pathlib.Path(part) / "events.npy"
         with self._working(events, output.parent):
             generator.generate()
             status = generator.status()
@@ -255,12 +256,10 @@ class Generator:
                 )
             self._combine(generator, output)
         weights = dataclasses.astuple(_lhe.weights(output, events))
-        if compressed:
-            _lhe.compress(output)
         return {"events": events, "weights": weights, "cross_section": status.mean, "channels": _rows(generator)}
 
     def _combine(self, generator: Any, output: pathlib.Path) -> None:
-        generator.combine_to_lhe(str(output), self._completer, madspace.LHEMeta())
+        generator.combine_to_lhe_npy(str(output), self._completer)
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""

@@ -1,9 +1,15 @@
-"""Whether MadSpace can use GPUs: it does not ask, and ends the interpreter where it cannot."""
+"""GPUs of MadSpace: whether it can use them, which it does not ask and ends the interpreter where it cannot; and their
+code, which it would have compiled one matrix element after the other."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import itertools
+import os
 import pathlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ._library import Error, Options, check as check_status, lib
@@ -32,3 +38,32 @@ def check(madspace: Any, devices: list[str]) -> None:
                 f"MadSpace cannot use GPUs: {error}; cuBLAS 12 (pip install nvidia-cublas-cu12) must lie where the "
                 "loader looks (LD_LIBRARY_PATH)"
             ) from None
+
+
+@contextlib.contextmanager
+def compiled(libraries: Sequence[str], devices: Sequence[str]) -> Iterator[None]:
+    """The code of all matrix elements for all GPUs is there, compiled side by side on the cores that there are.
+
+    MadSpace loads one library after the other. It finds the code of those that are loaded already.
+    """
+    tasks = list(itertools.product(libraries, devices))
+    with ThreadPoolExecutor(min(len(tasks), len(os.sched_getaffinity(0)))) as pool:
+        loaded = list(pool.map(lambda task: _initialize(*task), tasks))
+    try:
+        yield
+    finally:
+        for functions, handle in loaded:
+            functions.umami_free(handle)
+
+
+def _initialize(library: str, device: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+    # A library takes the GPU that its caller works with: for MadSpace's thread that is the primary context of a GPU.
+    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    ordinal = int(device.partition(":")[2] or "0")
+    if driver.cuInit(0) or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), ordinal):
+        raise Error(f"{device} cannot be used: it has no primary context")
+    driver.cuCtxSetCurrent(context)
+    functions, handle = ctypes.CDLL(library), ctypes.c_void_p()
+    if functions.umami_initialize(ctypes.byref(handle), b""):
+        raise Error(f"{device} does not evaluate the process; what the library said is on stderr")
+    return functions, handle

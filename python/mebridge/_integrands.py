@@ -103,10 +103,12 @@ def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
 
     functions = ctypes.CDLL(str(library))
     handle, found = ctypes.c_void_p(), (ctypes.c_double * legs)()
-    wrong = functions.umami_initialize(ctypes.byref(handle), b"") or functions.umami_get_meta(5, found)
-    functions.umami_free(handle)
-    if wrong:
-        raise Error("the masses of the process are not known")
+    # A library knows them once it was initialized; on a GPU that takes a while, and is done already.
+    if functions.umami_get_meta(5, found):
+        wrong = functions.umami_initialize(ctypes.byref(handle), b"") or functions.umami_get_meta(5, found)
+        functions.umami_free(handle)
+        if wrong:
+            raise Error("the masses of the process are not known")
     return tuple(found)
 
 

@@ -1,27 +1,31 @@
-"""Event files of rounds, put together."""
+"""Event files of the Les Houches Accord, made of the records of rounds."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import ctypes
 import gzip
 import math
 import os
 import pathlib
-import re
 import secrets
-import shutil
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
-from ._library import Error
+import numpy as np
 
-# The head of an event: how many particles, which process, its weight; and the lines of the particles that come in.
-_EVENT = re.compile(
-    rb"<event>\n( *\d+ +\d+ )([-+][\d.]+e[-+]\d+)([^\n]*\n)([^\n]*\n)([^\n]*\n)"
-)
-_CHUNK = 1 << 24
+from . import _records
+from ._library import Error, check, lib
+
+# Bytes of an event's text, at most, without its particles, and of each of them (mebridge.h).
+_EVENT_BYTES, _PARTICLE_BYTES = 160, 240
+
+# Events whose text is made at a time, and how many such texts wait for the file, of each thread.
+_EVENTS_AT_A_TIME, _AHEAD = 10_000, 2
 _ROUNDING = 1e-6
 
 
@@ -67,28 +71,14 @@ class Weights:
 
 
 def weights(path: pathlib.Path, events: int) -> Weights:
-    """Those of a round, which holds all of its events: MadSpace does not look whether a disk is full."""
-    found: list[float] = []
-    whole = False
-    with open(path, "rb") as file:
-        for line in file:
-            if line == b"<event>\n":
-                found.append(float(next(file, b"nan nan nan").split()[2]))
-            whole = line == b"</LesHouchesEvents>\n"
-    if not whole or len(found) != events or not 0.0 < min(found) <= max(found) < math.inf:
+    """Those of a round, which holds all of its events."""
+    found = np.array(_records.read(path, events)["weight"])
+    if not 0.0 < found.min() <= found.max() < math.inf:
         raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
-    nominal = min(found)
-    # Of one weight MadSpace writes different last digits.
-    above = sum(weight > nominal * (1.0 + _ROUNDING) for weight in found)
-    return Weights(nominal, math.fsum(found), above, max(found))
-
-
-def compress(path: pathlib.Path) -> None:
-    """Puts a file into one that ends with .gz, quickly."""
-    with open(path, "rb") as plain, open(f"{path}.gz", "xb") as file:
-        with gzip.GzipFile("", "wb", compresslevel=1, fileobj=file, mtime=0) as into:
-            shutil.copyfileobj(plain, into, _CHUNK)
-    path.unlink()
+    nominal = float(found.min())
+    # Of one weight MadSpace has different last digits.
+    above = int((found > nominal * (1.0 + _ROUNDING)).sum())
+    return Weights(nominal, math.fsum(found), above, float(found.max()))
 
 
 def overweights(rounds: Sequence[Weights], events: int) -> dict[str, float]:
@@ -104,33 +94,59 @@ def overweights(rounds: Sequence[Weights], events: int) -> dict[str, float]:
 
 def write(
     output: pathlib.Path,
-    rounds: list[tuple[pathlib.Path, Weights]],
+    rounds: Sequence[tuple[pathlib.Path, int, Weights]],
     mean: float,
-    events: int,
     beams: Beams,
     processes: list[tuple[str, float, float]],
     header: str,
+    threads: int,
 ) -> None:
-    """Writes one file of all events of these rounds. It is compressed where its name ends with .gz.
+    """Writes one file of all events of these rounds: their records, how many they are, and their weights. It is
+    compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew (IDWTUP 4). The particle that flies along +z comes first.
+    knew (IDWTUP 4). The particle that flies along +z comes first. The file is the same for any number of threads.
     """
-    nominal = mean * events / math.fsum(weights.total / weights.nominal for _, weights in rounds)
+    events = sum(count for _, count, _ in rounds)
+    nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
+    packed = _compressed if output.suffix == ".gz" else bytes
+
+    def texts() -> Iterator[Callable[[], bytes]]:
+        yield lambda: packed(_head(beams, processes, header))
+        for path, count, weights in rounds:
+            records = _records.read(path, count)
+            for first in range(0, count, _EVENTS_AT_A_TIME):
+                some = records[first : first + _EVENTS_AT_A_TIME]
+                yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor))
+        yield lambda: packed(b"</LesHouchesEvents>\n")
+
     try:
         with _part(output) as part:
             with open(part, "xb") as file:
-                with _compressed(file) if output.suffix == ".gz" else contextlib.nullcontext(file) as into:
-                    into.write(_head(beams, processes, header))
-                    for path, weights in rounds:
-                        _events(path, weights.nominal, nominal, into)
-                    into.write(b"</LesHouchesEvents>\n")
+                for text in _in_order(texts(), threads):
+                    file.write(text)
                 file.flush()
                 _like(output, file.fileno())
                 os.fsync(file.fileno())
             os.replace(part, output)
     except OSError as error:
         raise _unwritten(output, error) from None
+
+
+def _in_order(tasks: Iterable[Callable[[], bytes]], threads: int) -> Iterator[bytes]:
+    """What tasks give, one after the other, while others of them run in threads. Few are done ahead."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: collections.deque[Future[bytes]] = collections.deque()
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > _AHEAD * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 @contextlib.contextmanager
@@ -157,9 +173,10 @@ def _like(former: pathlib.Path, descriptor: int) -> None:
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _compressed(file: IO[bytes]) -> gzip.GzipFile:
-    """Neither a name nor a time is in it: the same run gives the same file."""
-    return gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
+def _compressed(text: bytes) -> bytes:
+    """A member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in it:
+    the same run gives the same file."""
+    return gzip.compress(text, compresslevel=6, mtime=0)
 
 
 def _unwritten(output: pathlib.Path, error: OSError) -> Error:
@@ -180,28 +197,12 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str) 
     return "\n".join(lines).encode()
 
 
-def _events(path: pathlib.Path, before: float, nominal: float, file: Any) -> None:
-    """The events of a round, whose nominal weight was another one before."""
-
-    def event(found: re.Match[bytes]) -> bytes:
-        begin, weight, rest, first, second = found.groups()
-        if _pz(first) < 0.0 < _pz(second):
-            first, second = second, first
-        return b"<event>\n%s%+.10e%s%s%s" % (begin, float(weight) / before * nominal, rest, first, second)
-
-    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as events:
-        text = events.read(_CHUNK)
-        _, _, rest = text.partition(b"</init>\n")
-        while True:
-            more = events.read(_CHUNK)
-            # Whole events at a time.
-            text = rest + more
-            end = text.rfind(b"</event>\n") + len(b"</event>\n") if b"</event>\n" in text else 0
-            file.write(_EVENT.sub(event, text[:end]))
-            rest = text[end:]
-            if not more:
-                break
-
-
-def _pz(line: bytes) -> float:
-    return float(line.split()[8])
+def _events(records: np.ndarray[Any, Any], weight_factor: float) -> bytes:
+    """Their text. The library writes it without the lock of the interpreter."""
+    records = np.ascontiguousarray(records)
+    particles = _records.particles(records)
+    room = len(records) * (_EVENT_BYTES + _PARTICLE_BYTES * particles)
+    text, written = np.empty(room, np.uint8), ctypes.c_size_t()
+    at = (records.ctypes.data, len(records), particles, weight_factor, text.ctypes.data, room, ctypes.byref(written))
+    check(lib.mebridge_lhe_events(*at))
+    return text[: written.value].tobytes()

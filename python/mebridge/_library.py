@@ -124,6 +124,10 @@ def _load() -> ctypes.CDLL:
         "mebridge_wait_for_device": (c_int32, [c_void_p]),
         "mebridge_xla": (c_void_p, [c_void_p]),
         "mebridge_xla_cuda": (c_void_p, [c_void_p]),
+        "mebridge_lhe_events": (
+            c_int32,
+            [c_void_p, c_size_t, c_size_t, c_double, c_void_p, c_size_t, POINTER(c_size_t)],
+        ),
         "mebridge_description": (c_char_p, [c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),
         "mebridge_legs": (c_int64, [c_void_p]),

@@ -22,13 +22,13 @@ from ._tasks import Alone, Spread, Task
 
 # Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
 # weights are, and every channel has a thousand points. At most as many as memory has room for: larger runs have more
-# rounds, and work for more machines.
-_ROUNDS, _LEAST, _MOST = 20, 5000, 50_000
+# rounds, and work for more machines. On a GPU a round of few events takes as long as one of many.
+_ROUNDS, _LEAST, _MOST = 20, {"cpu": 5000, "cuda": 250_000}, {"cpu": 50_000, "cuda": 250_000}
 
 
-def sizes(events: int) -> list[int]:
-    """Events of each round."""
-    count = max(1, min(_ROUNDS, events // _LEAST), -(-events // _MOST))
+def sizes(events: int, backend: str) -> list[int]:
+    """Events of each round, on a CPU or a GPU."""
+    count = max(1, min(_ROUNDS, events // _LEAST[backend]), -(-events // _MOST[backend]))
     return [events // count + (i < events % count) for i in range(count)]
 
 
@@ -39,6 +39,7 @@ class Rounds:
     Args:
         tasks: what does the work.
         elements: of each channel the number of its matrix element, and how many points it needs at first.
+        backend: "cpu" or "cuda".
         folder: for what is not kept.
     """
 
@@ -50,6 +51,7 @@ class Rounds:
         events: int,
         seed: int,
         overweight: float,
+        backend: str,
         folder: str,
     ) -> None:
         self._tasks, self._state, self._elements = tasks, state, elements
@@ -58,7 +60,7 @@ class Rounds:
         self._surveyed = np.zeros((len(elements), 5))
         # A run that goes on with more events keeps the rounds that it has.
         begun = state.sizes
-        state.plan([*begun, *sizes(events - sum(begun))] if events > sum(begun) else begun)
+        state.plan([*begun, *sizes(events - sum(begun), backend)] if events > sum(begun) else begun)
 
     def _random(self, part: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
@@ -156,7 +158,6 @@ class Rounds:
             "events": self._state.sizes[number],
             "overweight": self._overweight,
             "seed": self._random(f"round {number}"),
-            "compressed": self._tasks.compressed,
         }
         return Task("round", asked, lambda: self._state.part("round"), f"round {number}", self._survey)
 

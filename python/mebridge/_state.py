@@ -192,11 +192,9 @@ class State:
                     self._write()
 
     def keep_round(self, number: int, part: pathlib.Path, done: dict[str, Any]) -> None:
-        """Keeps a round whose events are in the file `events.lhe` of a folder, or `events.lhe.gz`; it counts once this
-        returns."""
+        """Keeps a round whose events are in the file `events.npy` of a folder; it counts once this returns."""
         with self._keeping():
-            (found,) = part.glob("events.lhe*")
-            name, rows = found.name.replace("events", f"round{number:04}"), _rows(number)
+            found, name, rows = part / "events.npy", f"round{number:04}.npy", _rows(number)
             (part / rows).write_text(json.dumps(done))
             for before, after in ((found, name), (part / rows, rows)):
                 _flush(before)

@@ -53,8 +53,6 @@ class Alone:
     """All parts in one process of MadSpace."""
 
     again = 0
-    compressed = False
-    """Whether events of a round come compressed."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -117,8 +115,6 @@ class Spread:
             `ProcessPoolExecutor` does when one of its processes is killed.
         environment: variables of MadSpace's processes.
     """
-
-    compressed = True
 
     def __init__(
         self, executor: futures.Executor | Callable[[], futures.Executor], environment: Mapping[str, str]

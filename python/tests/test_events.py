@@ -630,7 +630,7 @@ class Interruptions(Folder):
         for other in ({"energy": 1001}, {"seed": 2}, {"events": 99}):
             with self.subTest(other), self.assertRaisesRegex(mebridge.Error, f"another {list(other)[0]}"):
                 generate("g g > t t~", **{"energy": 1000, "events": 100, "state": state, **other})
-        (state / "round0000.lhe").unlink()
+        (state / "round0000.npy").unlink()
         with self.assertRaisesRegex(mebridge.Error, "is missing"):
             generate("g g > t t~", energy=1000, events=100, state=state)
         with mock.patch("mebridge._state._FORMAT", 1), self.assertRaisesRegex(mebridge.Error, "another version"):

@@ -190,8 +190,8 @@ class Executors(unittest.TestCase):
                 self.generate(self.folder / "events.lhe", executor=self.threads(around), state=state)
         self.assertFalse((self.folder / "events.lhe").exists())
         # What is done is kept, and the run goes on with others.
-        done = {path.name for path in state.glob("round*.lhe.gz")}
-        self.assertNotIn("round0001.lhe.gz", done)
+        done = {path.name for path in state.glob("round*.npy")}
+        self.assertNotIn("round0001.npy", done)
         sent = self.threads()
         self.same(sent, state=state)
         asked = {message["arguments"]["seed"] for message in sent.messages if message["name"] == "round"}
@@ -264,7 +264,7 @@ class Executors(unittest.TestCase):
         pools, killed = [], []
         with self.assertRaisesRegex(mebridge.Error, "the executor ended: .*functools.partial"):
             self.generate(self.folder / "x.lhe", executor=make(), progress=kill, state=self.folder / "state")
-        self.assertGreater(len(list((self.folder / "state").glob("round*.lhe.gz"))), 0)
+        self.assertGreater(len(list((self.folder / "state").glob("round*.npy"))), 0)
         self.same(None, state=self.folder / "state")
         killed.clear()
         run, said = self.same(make, progress=kill)
@@ -289,7 +289,7 @@ class Executors(unittest.TestCase):
 
         def replace(source, target):
             count.append(target)
-            if str(target).endswith("round0002.lhe.gz"):
+            if str(target).endswith("round0002.npy"):
                 raise OSError(28, "No space left on device")
             before(source, target)
 

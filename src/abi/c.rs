@@ -934,6 +934,68 @@ pub extern "C" fn mebridge_process_name(bridge: *const MebridgeBridge) -> *const
     name
 }
 
+/// Bytes of the text of an event, at most, without its particles: see `mebridge_lhe_events`.
+pub const MEBRIDGE_LHE_EVENT_BYTES: usize = 160;
+/// And of each particle.
+pub const MEBRIDGE_LHE_PARTICLE_BYTES: usize = 240;
+
+const _: () = assert!(MEBRIDGE_LHE_EVENT_BYTES == mebridge_lhe::EVENT_TEXT);
+const _: () = assert!(MEBRIDGE_LHE_PARTICLE_BYTES == mebridge_lhe::PARTICLE_TEXT);
+
+/// Writes events as `<event>` blocks of the Les Houches Accord (hep-ph/0109068); needs no bridge.
+///
+/// `records` has `events` records with room for `particles` particles each, without gaps: the process (an integer of 4
+/// bytes), weight, scale, alpha and alpha_s (doubles); and for each particle PDG code, status, two mothers, colour,
+/// anticolour (integers of 4 bytes), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Those that an event does not
+/// have are zeros at its end. Weights are multiplied by `weight_factor`. Of two particles that come in, the one that flies
+/// along +z is written first.
+///
+/// `text` has room for `capacity` bytes, at least
+/// `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES * particles)`. `written` is set to how many it has
+/// then; no NUL follows.
+///
+/// # Safety
+/// All three point at so much memory, and `text` is no part of the records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_lhe_events(
+    records: *const c_void,
+    events: usize,
+    particles: usize,
+    weight_factor: f64,
+    text: *mut c_char,
+    capacity: usize,
+    written: *mut usize,
+) -> i32 {
+    const NAME: &str = "mebridge_lhe_events";
+    status(|| {
+        if particles == 0 {
+            return Err(wrong(NAME, "particles is 0; every event has some"));
+        }
+        let bytes = |each: Option<usize>| numbers(NAME, events.max(1), each.unwrap_or(usize::MAX));
+        let read = bytes(mebridge_lhe::record_bytes(particles))?;
+        let room = bytes(mebridge_lhe::text_bytes(particles))?;
+        if capacity < room {
+            let what =
+                format!("text has room for {capacity} bytes, and {events} events may take {room}");
+            return Err(wrong(NAME, what));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(NAME, "written", written, 0) }?;
+        if events == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        let records = unsafe { input(NAME, "records", records.cast::<u8>(), read) }?;
+        let mut events = Vec::with_capacity(room);
+        mebridge_lhe::push_events(&mut events, records, particles, weight_factor)?;
+        // SAFETY: the caller's promise; the text is no longer than its room.
+        let text = unsafe { output(NAME, "text", text.cast::<u8>(), events.len()) }?;
+        text.copy_from_slice(&events);
+        // SAFETY: the caller's promise.
+        unsafe { put(NAME, "written", written, events.len()) }
+    })
+}
+
 /// # Safety
 /// The strings end in NUL.
 unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {

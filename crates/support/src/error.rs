@@ -66,6 +66,14 @@ pub enum Error {
         /// The energy that comes in.
         energy: f64,
     },
+    /// An event that no file can hold.
+    #[error("event {event} (from 0): {what}; no event file can hold it")]
+    BadRecord {
+        /// Number of the event within the call, from 0.
+        event: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// A channel that the process does not have.
     #[error(
         "event {event} (from 0): there is no channel {channel} in this process; its channels are {known}; the executable and the process may not belong together"

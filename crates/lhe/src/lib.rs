@@ -1,0 +1,151 @@
+//! Events of the Les Houches Accord as text (E. Boos et al., hep-ph/0109068; J. Alwall et al., hep-ph/0609017).
+//!
+//! They come as records: arrays of bytes with the fields that `combine_to_lhe_npy` of MadSpace 0.2.1 writes, little end
+//! first and without gaps. The names of the accord:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 4 | IDPRUP, the process, an integer |
+//! | 8 each | XWGTUP, SCALUP, AQEDUP, AQCDUP, doubles |
+//! | 80 for each particle | IDUP, ISTUP, two of MOTHUP, two of ICOLUP, integers of 4 bytes; PUP (px, py, pz, E, m in GeV), VTIMUP, SPINUP, doubles |
+//!
+//! An event with fewer particles than a record has room for ends with zeros.
+
+mod number;
+
+use mebridge_support::{Error, Result};
+use number::{push_integer, push_scientific};
+
+/// Bytes of a record before its particles, and of each particle.
+const HEAD: usize = 36;
+const PARTICLE: usize = 80;
+/// Bytes of the text of an event, at most, without its particles.
+pub const EVENT_TEXT: usize = 160;
+/// The same of each particle.
+pub const PARTICLE_TEXT: usize = 240;
+
+/// Bytes of a record with room for so many particles, where memory has as many.
+pub const fn record_bytes(particles: usize) -> Option<usize> {
+    match particles.checked_mul(PARTICLE) {
+        Some(bytes) => bytes.checked_add(HEAD),
+        None => None,
+    }
+}
+
+/// Bytes of the text of an event with so many particles, at most.
+pub const fn text_bytes(particles: usize) -> Option<usize> {
+    match particles.checked_mul(PARTICLE_TEXT) {
+        Some(bytes) => bytes.checked_add(EVENT_TEXT),
+        None => None,
+    }
+}
+
+/// Appends events as `<event>` blocks.
+///
+/// The particle that flies along +z comes first of the two that come in. Weights are multiplied by `weight_factor`.
+/// Momenta have 17 digits, which are all that a double has.
+///
+/// # Errors
+/// A record with an infinity or NaN in it, or without particles.
+pub fn push_events(
+    text: &mut Vec<u8>,
+    records: &[u8],
+    particles: usize,
+    weight_factor: f64,
+) -> Result<()> {
+    let bytes = record_bytes(particles).expect("the records are in memory");
+    for (event, record) in records.chunks_exact(bytes).enumerate() {
+        push_event(text, record, weight_factor).map_err(|what| Error::BadRecord { event, what })?;
+    }
+    Ok(())
+}
+
+fn push_event(
+    text: &mut Vec<u8>,
+    record: &[u8],
+    weight_factor: f64,
+) -> std::result::Result<(), &'static str> {
+    let (head, particles) = record.split_at(HEAD);
+    let (particles, _) = particles.as_chunks::<PARTICLE>();
+    let count = particles
+        .iter()
+        .rposition(|particle| integer(particle, 0) != 0)
+        .map_or(0, |last| last + 1);
+    if count == 0 {
+        return Err("there are no particles");
+    }
+    text.extend_from_slice(b"<event>\n");
+    push_integer(text, count as i32, 4);
+    text.push(b' ');
+    push_integer(text, integer(head, 0), 4);
+    push(text, double(head, 4) * weight_factor, 10, true)?;
+    for at in [12, 20, 28] {
+        push(text, double(head, at), 10, false)?;
+    }
+    text.push(b'\n');
+    let particles = &particles[..count];
+    let swapped = matches!(particles, [first, second, ..] if incoming(first) && incoming(second)
+        && pz(first) < 0.0 && pz(second) > 0.0);
+    if swapped {
+        push_particle(text, &particles[1])?;
+        push_particle(text, &particles[0])?;
+    }
+    for particle in &particles[if swapped { 2 } else { 0 }..] {
+        push_particle(text, particle)?;
+    }
+    text.extend_from_slice(b"</event>\n");
+    Ok(())
+}
+
+fn push_particle(
+    text: &mut Vec<u8>,
+    particle: &[u8; PARTICLE],
+) -> std::result::Result<(), &'static str> {
+    for i in 0..6 {
+        if i > 0 {
+            text.push(b' ');
+        }
+        push_integer(text, integer(particle, 4 * i), 4);
+    }
+    for i in 0..5 {
+        // Energies and masses have no sign.
+        push(text, double(particle, 24 + 8 * i), 16, i < 3)?;
+    }
+    push(text, double(particle, 64), 4, false)?;
+    push(text, double(particle, 72), 4, true)?;
+    text.push(b'\n');
+    Ok(())
+}
+
+fn push(
+    text: &mut Vec<u8>,
+    value: f64,
+    digits: usize,
+    plus: bool,
+) -> std::result::Result<(), &'static str> {
+    if !value.is_finite() {
+        return Err("a number is infinite or NaN");
+    }
+    text.push(b' ');
+    push_scientific(text, value, digits, plus);
+    Ok(())
+}
+
+fn incoming(particle: &[u8; PARTICLE]) -> bool {
+    integer(particle, 4) == -1
+}
+
+fn pz(particle: &[u8; PARTICLE]) -> f64 {
+    double(particle, 40)
+}
+
+fn integer(bytes: &[u8], at: usize) -> i32 {
+    i32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn double(bytes: &[u8], at: usize) -> f64 {
+    f64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+#[cfg(test)]
+mod tests;

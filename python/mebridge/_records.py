@@ -1,0 +1,46 @@
+"""Events of a round as records, in the fields of the Les Houches Accord (hep-ph/0109068): what MadSpace's
+`combine_to_lhe_npy` writes, and `mebridge_lhe_events` reads."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from ._library import Error
+
+_HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
+_INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color")
+_DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
+_PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
+
+
+def layout(particles: int) -> np.dtype[Any]:
+    """Of a record with room for so many particles, without gaps."""
+    numbered = [(f"part{i + 1}_{name}", kind) for i in range(particles) for name, kind in _PARTICLE]
+    return np.dtype([*_HEAD, *numbered])
+
+
+def particles(records: np.ndarray[Any, Any]) -> int:
+    """For how many particles a record has room."""
+    return (len(records.dtype) - len(_HEAD)) // len(_PARTICLE)
+
+
+def read(path: pathlib.Path, events: int) -> np.ndarray[Any, Any]:
+    """The records of so many events; they are read from the file when they are used.
+
+    Raises:
+        Error: where the file is not whole: MadSpace does not look whether a disk is full.
+    """
+    try:
+        records = np.load(path, mmap_mode="r", allow_pickle=False)
+        whole = records.shape == (events,) and path.stat().st_size == records.offset + records.nbytes
+    except (ValueError, EOFError):
+        whole = False
+    if not whole:
+        raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
+    if records.dtype != layout(particles(records)):
+        raise Error(f"{path} has other fields than those of MadSpace 0.2.1; install that version")
+    found: np.ndarray[Any, Any] = records
+    return found
