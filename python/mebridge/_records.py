@@ -13,6 +13,8 @@ from ._library import Error
 _HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
 _INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color")
 _DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
+# Of a particle.
+FIELDS = (*_INTEGERS, *_DOUBLES)
 _PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
 
 

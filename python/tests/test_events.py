@@ -176,7 +176,7 @@ class Densities(Folder):
 
     def test_rounds_have_one_weight(self):
         output = self.folder / "events.lhe"
-        with mock.patch("mebridge._rounds._LEAST", 500):
+        with mock.patch.dict("mebridge._rounds._LEAST", cpu=500):
             run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=5000, output=output)
         weights = [weight for (weight, _, _), _, _ in particles(output)]
         self.assertAlmostEqual(sum(weights) / 5000 / run.cross_section, 1, places=8)

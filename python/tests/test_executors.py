@@ -73,8 +73,8 @@ class Executors(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.common = pathlib.Path(folder.name)
         cls.pdf = densities.write(cls.common)
-        for name, value in (("_rounds._LEAST", 500), ("_survey.TOGETHER", 1)):
-            patch = mock.patch(f"mebridge.{name}", value)
+        rounds = mock.patch.dict("mebridge._rounds._LEAST", cpu=500)
+        for patch in (rounds, mock.patch("mebridge._survey.TOGETHER", 1)):
             patch.start()
             cls.addClassCleanup(patch.stop)
         cls.run_alone, cls.alone = cls.generate(cls.common / "alone.lhe")
@@ -325,7 +325,7 @@ class Executors(unittest.TestCase):
         script.write_text(
             "import sys, mebridge\nfrom unittest import mock\nfrom mpi4py.futures import MPIPoolExecutor\n"
             "if __name__ == '__main__':\n"
-            "    with mock.patch('mebridge._rounds._LEAST', 500), mock.patch('mebridge._survey.TOGETHER', 1):\n"
+            "    with mock.patch.dict('mebridge._rounds._LEAST', cpu=500), mock.patch('mebridge._survey.TOGETHER', 1):\n"
             "        with MPIPoolExecutor() as executor:\n"
             f"            mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
             f"                executor=executor, **{self.arguments!r})\n"
