@@ -226,6 +226,62 @@ def exact(window: Window, masses: Sequence[float], resting: bool) -> bool:
     return True
 
 
+def least(windows: Sequence[Window], masses: Sequence[float]) -> float:
+    """An energy of the partons below which no event lies in all windows."""
+    momenta, found = [0.0] * len(masses), 0.0
+    for window in windows:
+        if window.least <= 0.0 or window.outside:
+            continue
+        alone = len(window.legs) == 1 and len(window.legs[0]) == 1
+        if window.observable == "pt" and alone:
+            leg = window.legs[0][0]
+            momenta[leg] = max(momenta[leg], window.least)
+        elif window.observable == "mass":
+            others = sum(mass for leg, mass in enumerate(masses[2:], 2) if leg not in window.legs[0])
+            found = max(found, window.least + others)
+    return max(found, sum(math.hypot(mass, pt) for mass, pt in zip(masses[2:], momenta[2:])))
+
+
+def missing(windows: Sequence[Window], count: int, pole: tuple[int, ...], vectors: tuple[int, ...], meeting: bool) -> set[str]:
+    """Which observables of which legs have to be bounded so that a pole of the matrix element is not reached.
+
+    Args:
+        count: of all legs.
+        pole: the leg that may go along a beam, or the two that may meet.
+        vectors: those of them that may have no energy there.
+        meeting: whether both may go the same way.
+
+    Returns:
+        Words such as ``pt 3`` and ``dr 3 4``.
+    """
+
+    def bounded(observable: str, *legs: int, largest: bool = False) -> bool:
+        return any(
+            window.observable == observable
+            and (window.largest < math.inf if largest else window.least > 0.0)
+            and not window.outside
+            and sorted(leg for group in window.legs for leg in group) == sorted(legs)
+            for window in windows
+        )
+
+    if len(pole) == 1:
+        (leg,) = pole
+        # Two are back to back.
+        several = range(2, count) if count == 4 else [leg]
+        if any(bounded("pt", one) for one in several):
+            return set()
+        if count == 4 and any(bounded("rapidity", one, largest=True) for one in several):
+            return set()
+        massive = any(bounded("mass", leg, other) for other in range(2, count) if other != leg)
+        return set() if massive and bounded("rapidity", leg, largest=True) else {f"pt {leg}"}
+    if bounded("mass", *pole):
+        return set()
+    found = {f"pt {leg}" for leg in vectors if not bounded("pt", leg)}
+    if meeting and not bounded("distance", *pole):
+        found.add(f"dr {pole[0]} {pole[1]}")
+    return found
+
+
 _OBSERVABLES = {
     "pt": "obs_pt",
     "rapidity": "obs_y_abs",

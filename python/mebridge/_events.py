@@ -31,9 +31,9 @@ from ._worker import Worker
 # weights are, and every channel has a thousand points.
 _ROUNDS, _LEAST = 20, 5000
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
-_SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
+SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
-_LARGEST_SEED, _FINEST = 2**64 - 1, 1e-6
+_LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
 # Protons.
 _PROTON = 2212
 
@@ -151,9 +151,9 @@ def generate_events(
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
     if precision is not None:
-        precision = _arguments.between("precision", precision, _FINEST, 1.0)
+        precision = _arguments.between("precision", precision, FINEST, 1.0)
     overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
-    _arguments.one_of("sampler", sampler, _SAMPLERS)
+    _arguments.one_of("sampler", sampler, SAMPLERS)
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
     try:
@@ -184,52 +184,152 @@ def generate_events(
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
-    begun = time.monotonic()
     asked = {
         "process": source,
         # That of a process may have changed since it was read.
-        "card": None if card is None or isinstance(process, Process) else _digest(card),
-        "switches": _switches(environment),
+        "card": None if card is None or isinstance(process, Process) else file_digest(card),
         "energy": energy,
-        "pdf": None if densities is None else _digest(densities.file),
+        "pdf": None if densities is None else file_digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
         "scale": scale,
         "scale_factor": scale_factor,
-        "events": events,
         "cuts": dict(sorted(cuts.items())),
-        "seed": seed,
-        "precision": precision,
-        "overweight": overweight,
-        "sampler": sampler,
-        "threads": threads,
-        "device": devices,
+    }
+    order = Order(
+        sources=[source],
+        card=card,
+        parameters=parameters,
+        environment=environment,
+        backend=backend,
+        devices=devices,
+        energy=energy,
+        densities=densities,
+        coupling=coupling,
+        scale=scale,
+        scale_factor=scale_factor,
+        cuts=cuts,
+        events=events,
+        seed=seed,
+        threads=threads,
+        precision=precision,
+        overweight=overweight,
+        sampler=sampler,
+        state=state,
+        asked=asked,
+    )
+
+    def write(made: Made) -> None:
+        if target is None:
+            return
+        incoming = made.elements[0].entry["incoming"]
+        codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
+        beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
+        processes = [(name, *of) for name, of in made.processes.items()]
+        larger = _lhe.overweights([weights for _, weights in made.rounds], events)
+        header = json.dumps({**made.asked, "overweights": larger}, indent=1)
+        _lhe.write(target, made.rounds, made.cross_section[0], events, beams, processes, header)
+
+    made = make(order, progress, write)
+    return Events(*made.cross_section, made.events, target, made.processes)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a run is, once its arguments are judged."""
+
+    sources: list[str]
+    """Processes, each of which may stand for several matrix elements."""
+    card: Path | None
+    parameters: Mapping[str, float]
+    environment: Mapping[str, str]
+    backend: str
+    devices: list[str]
+    energy: float
+    densities: Densities | None
+    coupling: Coupling
+    scale: float | str | Mapping[str, Any]
+    scale_factor: float
+    cuts: Mapping[str, float]
+    events: int
+    seed: int
+    threads: int
+    precision: float | None
+    overweight: float
+    sampler: str
+    state: str | None
+    asked: Mapping[str, Any]
+    """What makes this run another one than others, as JSON."""
+    more: Callable[[list[_integrands.Element]], Mapping[str, Any]] = lambda _: {}
+    """Further arguments of :func:`mebridge._integrands.build`, by the matrix elements."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run made."""
+
+    asked: Mapping[str, Any]
+    elements: list[_integrands.Element]
+    cross_section: tuple[float, float]
+    """In pb, with its error."""
+    by_element: list[tuple[float, float]]
+    """The same of each matrix element."""
+    rounds: list[tuple[pathlib.Path, _lhe.Weights]]
+    """Files of events, there as long as the run is."""
+    events: int
+    rows: list[list[list[float]]]
+    """Of each round and channel what :meth:`mebridge._generator.Generator.round` gives."""
+
+    @property
+    def processes(self) -> dict[str, tuple[float, float]]:
+        names = [" ".join(map(str, element.flavor["options"][0])) for element in self.elements]
+        return dict(zip(names, self.by_element))
+
+
+def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:
+    """Makes the events, and writes them while they are there."""
+    begun = time.monotonic()
+    events, densities = order.events, order.densities
+    asked = {
+        **order.asked,
+        "switches": _switches(order.environment),
+        "events": events,
+        "seed": order.seed,
+        "precision": order.precision,
+        "overweight": order.overweight,
+        "sampler": order.sampler,
+        "threads": order.threads,
+        "device": order.devices,
         "versions": [version(), importlib.metadata.version("madspace")],
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         # It begins while the libraries are made.
-        worker = stack.enter_context(Worker(environment))
-        elements = _integrands.elements(source, card, parameters, backend, environment, folder)
+        worker = stack.enter_context(Worker(order.environment))
+        card = None if order.card is None else os.fspath(order.card)
+        elements = _integrands.elements(
+            order.sources, card, order.parameters, order.backend, order.environment, folder
+        )
         libraries = list(dict.fromkeys(str(element.library) for element in elements))
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
-        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
+        kept = State(pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state), asked)
         stack.callback(kept.close)
         channels = worker.call(
             "build",
             libraries=libraries,
-            devices=devices,
-            threads=threads,
-            energy=energy,
+            devices=order.devices,
+            threads=order.threads,
+            energy=order.energy,
             pdf=None if densities is None else str(densities.file),
-            coupling=[coupling.scales, coupling.values],
-            scale=scale,
-            scale_factor=scale_factor,
-            cuts=cuts,
+            coupling=[order.coupling.scales, order.coupling.values],
+            scale=order.scale,
+            scale_factor=order.scale_factor,
+            cuts=order.cuts,
             folder=folder,
             scratch=stack.enter_context(_scratch.folder(_scratch.memory(-(-events // _rounds(events)), folder))),
+            **order.more(elements),
         )
-        run = _Run(worker, kept, channels, events, seed, overweight)
+        run = _Run(worker, kept, channels, events, order.seed, order.overweight)
 
         def report(stage: str) -> None:
             if not progress:
@@ -239,26 +339,24 @@ def generate_events(
             found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
             progress(found) if callable(progress) else _show(found)
 
-        run.survey(precision)
+        run.survey(order.precision)
         report("survey")
-        if _SAMPLERS[sampler] == "networks":
+        if SAMPLERS[order.sampler] == "networks":
             run.train()
             report("training")
         while run.round(len(kept.rounds)):
             report("events")
-        cross_section, error = run.cross_section()
-        of_elements = [run.cross_section(number) for number in range(len(elements))]
-        names = [" ".join(map(str, element.flavor["options"][0])) for element in elements]
-        if target is not None:
-            codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
-            beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
-            rounds = [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in kept.rounds]
-            processes = [(name, *found) for name, found in zip(names, of_elements)]
-            larger = _lhe.overweights([weights for _, weights in rounds], events)
-            header = json.dumps({**asked, "overweights": larger}, indent=1)
-            _lhe.write(target, rounds, cross_section, events, beams, processes, header)
-        made = sum(part["events"] for part in kept.rounds)
-    return Events(cross_section, error, made, target, dict(zip(names, of_elements)))
+        made = Made(
+            asked,
+            elements,
+            run.cross_section(),
+            [run.cross_section(number) for number in range(len(elements))],
+            [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in kept.rounds],
+            sum(part["events"] for part in kept.rounds),
+            [part["channels"] for part in kept.rounds],
+        )
+        write(made)
+    return made
 
 
 def _switches(environment: Mapping[str, str]) -> dict[str, str]:
@@ -363,7 +461,7 @@ def _backend(devices: list[str]) -> str:
     return kinds.pop()
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
     try:
         return digest(path)
     except OSError as error:

@@ -33,6 +33,18 @@ class Beams:
     densities: int
 
 
+@dataclass(frozen=True)
+class Banner:
+    """What stands at the begin of a file besides beams and processes."""
+
+    header: str = ""
+    """Blocks of the header."""
+    generator: str = ""
+    """A line of the block of the beams."""
+    strategy: int = -4
+    """IDWTUP: what weights mean."""
+
+
 def target(output: str, inputs: Iterable[str | os.PathLike[str] | None]) -> pathlib.Path:
     """The file that events go to, where it can be written and is none of those that a run reads.
 
@@ -101,6 +113,7 @@ def write(
     beams: Beams,
     processes: list[tuple[str, float, float]],
     header: str,
+    banner: Banner | None = None,
 ) -> None:
     """Writes one file of all events of these rounds. It is compressed where its name ends with .gz.
 
@@ -112,7 +125,7 @@ def write(
         with _part(output) as part:
             with open(part, "xb") as file:
                 with _compressed(file) if output.suffix == ".gz" else contextlib.nullcontext(file) as into:
-                    into.write(_head(beams, processes, header))
+                    into.write(_head(beams, processes, header, banner or Banner()))
                     for path, weights in rounds:
                         _events(path, weights.nominal, nominal, into)
                     into.write(b"</LesHouchesEvents>\n")
@@ -157,16 +170,19 @@ def _unwritten(output: pathlib.Path, error: OSError) -> Error:
     return Error(f"{output} cannot be written: {error.strerror}")
 
 
-def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str) -> bytes:
+def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, banner: Banner) -> bytes:
     group = 0 if beams.densities else -1
     known = beams.densities or -1
     header = header.replace("&", "&amp;").replace("<", "&lt;")
-    lines = ['<LesHouchesEvents version="3.0">', "<header>", "<mebridge>", header, "</mebridge>", "</header>", "<init>"]
+    lines = ['<LesHouchesEvents version="3.0">', "<header>"]
+    lines += [banner.header.rstrip("\n")] if banner.header else []
+    lines += ["<mebridge>", header, "</mebridge>", "</header>", "<init>"]
     first, second = beams.codes
     energies = f"{beams.energy / 2:.10e} {beams.energy / 2:.10e}"
-    lines.append(f"{first} {second} {energies} {group} {group} {known} {known} -4 {len(processes)}")
+    lines.append(f"{first} {second} {energies} {group} {group} {known} {known} {banner.strategy} {len(processes)}")
     for number, (_, cross_section, error) in enumerate(processes):
         lines.append(f"{cross_section:.10e} {error:.10e} {cross_section:.10e} {number + 1}")
+    lines += [banner.generator] if banner.generator else []
     lines += ["</init>", ""]
     return "\n".join(lines).encode()
 
