@@ -302,7 +302,7 @@ def _resonances(
 ) -> list[_cuts.Window]:
     """Masses of the particles of decay chains, which all diagrams have."""
     found: dict[int, _cuts.Window] = {}
-    masses = _lines(element)
+    masses = line_masses(element, number)
     count = len(directory.legs[0])
     for config in directory.configs:
         if not config.diagrams[number]:
@@ -316,19 +316,29 @@ def _resonances(
                     "(mebridge link)"
                 )
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
-            mass, width = masses[frozenset(legs)]
+            mass, width = masses(line)
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
 
 
-def _lines(element: _integrands.Element) -> dict[frozenset[int], tuple[float, float]]:
-    """Masses and widths of propagators between what comes in and what goes out, by the legs that come of them."""
-    found = {}
+def line_masses(element: _integrands.Element, number: int) -> Callable[[_output.Line], tuple[float, float]]:
+    """Masses and widths of the propagators of a matrix element, which is this one of its directory."""
+    known: dict[tuple[int, int], tuple[float, float]] = {}
     for channel in element.channels:
-        for line, (mass, width) in enumerate(channel["masses"]):
-            legs = _integrands.legs_of(channel["vertices"], f"p{line}")
-            found[legs] = abs(mass), abs(width)
+        for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
+            legs = sum(1 << leg for leg in _integrands.legs_of(channel["vertices"], f"p{line}"))
+            known[legs, abs(code)] = abs(mass), abs(width)
+    everything = (1 << len(element.flavor["options"][0])) - 1
+
+    def found(line: _output.Line) -> tuple[float, float]:
+        # A code may be missing there. Of a line between beams those beyond it are told.
+        for legs in (line.legs, everything - line.legs):
+            for code in (abs(line.codes[number]), 0):
+                if (legs, code) in known:
+                    return known[legs, code]
+        return 0.0, 0.0
+
     return found
 
 
