@@ -437,18 +437,37 @@ class _Run:
         part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
         survey has as many as were asked for.
         """
-        total, square = 0.0, 0.0
         if not self._state.rounds:
             return math.nan, math.nan
+        total, square = 0.0, 0.0
+        for number in sorted(set(self._elements)) if element is None else [element]:
+            value, variance = self._of_element(number)
+            factor, spread = self._refined(number)
+            total += value * factor
+            square += variance * factor**2 + value**2 * spread
+        return total, math.sqrt(square)
+
+    def _of_element(self, number: int) -> tuple[float, float]:
+        """The cross section of MadSpace's points, and its variance."""
+        total, square = 0.0, 0.0
         rounds = [self._surveyed, *(part["channels"] for part in self._state.rounds)]
-        for i, number in enumerate(self._elements):
-            if element is not None and element != number:
-                continue
-            points = sum(channels[i][0] for channels in rounds)
+        for i, of in enumerate(self._elements):
+            points = sum(channels[i][0] for channels in rounds) if of == number else 0.0
             if points > 0:
                 total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
                 square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
-        return total, math.sqrt(square)
+        return total, square
+
+    def _refined(self, number: int) -> tuple[float, float]:
+        """By what the run card changes it, and the variance of that."""
+        sums = [part["refined"][str(number)] for part in self._state.rounds if "refined" in part]
+        if not sums:
+            return 1.0, 0.0
+        count, before, after, squares = (sum(of[i] for of in sums) for i in range(4))
+        if not count > 1 or not before > 0.0:
+            return 1.0, 0.0
+        mean = after / before
+        return mean, max(squares / count - mean**2, 0.0) / count
 
 
 def _backend(devices: list[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _madnis, _survey
+from . import _gpu, _integrands, _madnis, _refine, _survey
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
@@ -24,6 +24,8 @@ from ._survey import POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
 _AT_A_TIME = 256
+# How often a round is made that has too few events.
+_ATTEMPTS = 4
 
 
 class Generator:
@@ -51,6 +53,7 @@ class Generator:
         coupling: tuple[list[float], list[float]],
         folder: str,
         scratch: str,
+        refine: dict[str, Any] | None = None,
         **asked: Any,
     ) -> list[int]:
         """Makes the integrands.
@@ -61,7 +64,8 @@ class Generator:
             coupling: scales and values of alpha_s.
             folder: where tables are written.
             scratch: a folder for files that are not kept.
-            asked: energy, scale, scale_factor, cuts.
+            refine: what of a run card MadSpace cannot take.
+            asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
             The number of the matrix element of each channel.
@@ -80,6 +84,19 @@ class Generator:
             folder=folder,
             **asked,
         )
+        self._refiner = None
+        if refine is not None:
+            self._refiner = _refine.Refiner(
+                elements,
+                refine["elements"],
+                asked["scale"],
+                asked["scale_factor"],
+                refine["clustering"],
+                refine["card"],
+                asked["energy"],
+                self._built.density,
+                self._built.alpha_s,
+            )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         return [channel.element for channel in self._built.channels]
 
@@ -185,14 +202,31 @@ class Generator:
         surveyed.load_globals(str(self._survey / "globals"))
         for context in self._contexts:
             context.copy_globals_from(surveyed)
+        if self._refiner is not None:
+            file, seed = self._scratch / "trial.lhe", _derived(0, 0)
+            self._made(file, _refine.TRIAL, 0.01, seed)
+            self._refiner.try_(file, seed, 0.01)
 
     def round(self, output: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Makes so many events from the survey on.
 
         Returns:
             The cross section in pb, and of each channel the points, their mean and its error, how many of them passed
-            the cuts, and how many became events.
+            the cuts, and how many became events; ``refined``: what :meth:`mebridge._refine.Refiner.refine` gives.
         """
+        if self._refiner is None:
+            return self._made(pathlib.Path(output), events, overweight, seed)
+        wanted = self._refiner.needed(events)
+        for attempt in range(_ATTEMPTS):
+            made = self._made(pathlib.Path(output), wanted, overweight, _derived(seed, attempt))
+            refined = self._refiner.refine(pathlib.Path(output), events, _derived(seed, -1 - attempt))
+            if refined is not None:
+                return {**made, "refined": refined}
+            wanted *= 2
+        raise Error(f"too few of {wanted // 2} events are left by the run card for {events}")
+
+    def _made(self, output: pathlib.Path, events: int, overweight: float, seed: int) -> dict[str, Any]:
+        """A round of MadSpace."""
         surveyed = json.loads((self._survey / POINTS).read_text())["channels"]
         channels = []
         for i, need in enumerate(_survey.needed(surveyed, events)):
@@ -201,7 +235,7 @@ class Generator:
             channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
         config = _config(events, overweight)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
-        with self._working(events, pathlib.Path(output).parent):
+        with self._working(events, output.parent):
             generator.generate()
             status = generator.status()
             if not status.count_unweighted >= events or not status.mean > 0.0:
@@ -209,7 +243,7 @@ class Generator:
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
                 )
-            generator.combine_to_lhe(output, self._completer, madspace.LHEMeta())
+            generator.combine_to_lhe(str(output), self._completer, madspace.LHEMeta())
         return {"cross_section": status.mean, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:

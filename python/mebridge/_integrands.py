@@ -9,13 +9,16 @@ import pathlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _arguments, _channels, _checks, _command, _cuts, _survey
 from ._densities import Coupling, Densities, Grid
 from ._library import Error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Particles that cuts are about, by the letter in their names: jets, charged leptons, photons. PDG codes.
 _CLASSES = {"j": (21, 1, 2, 3, 4, 5), "l": (11, 13, 15), "a": (22,)}
@@ -277,6 +280,10 @@ class Integrands:
     channels: list[Channel]
     bookkeeping: list[Any]
     """For each matrix element."""
+    alpha_s: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    """By the scale in GeV."""
+    density: Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None
+    """x f(x, Q) by PDG code."""
 
 
 def build(
@@ -322,7 +329,7 @@ def build(
         library: [context.load_matrix_element(library, "") for context in contexts]
         for library in dict.fromkeys(str(element.library) for element in elements)
     }
-    found = Integrands([], [])
+    found = Integrands([], [], _alpha_s(madspace, running, alpha_s), _density(madspace, grid))
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         if windows is None:
@@ -351,6 +358,35 @@ def build(
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
+
+
+def _alpha_s(madspace: Any, running: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """alpha_s as MadSpace interpolates it, on the CPU."""
+    context = madspace.Context(madspace.cpu_device(), 1)
+    alpha_s.initialize_globals(context)
+    function = madspace.FunctionRuntime(running.function(), context)
+    return lambda scale: _first(function.call([np.ascontiguousarray(scale)]))
+
+
+def _density(
+    madspace: Any, grid: Grid | None
+) -> Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None:
+    """Densities as MadSpace interpolates them, on the CPU."""
+    if grid is None:
+        return None
+    context = madspace.Context(madspace.cpu_device(), 1)
+    grid.grid.initialize_globals(context)
+
+    @functools.cache
+    def of(code: int) -> Any:
+        return madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
+
+    return lambda code, x, q: _first(of(code).call([np.ascontiguousarray(x), np.ascontiguousarray(q)]))
+
+
+def _first(found: Any) -> NDArray[np.float64]:
+    array = found[0] if isinstance(found, (list, tuple)) else found
+    return np.asarray(array.numpy(), dtype=np.float64).ravel()
 
 
 def legs_of(vertices: list[list[str]], line: str) -> frozenset[int]:

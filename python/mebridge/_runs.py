@@ -15,7 +15,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from . import _arguments, _cuts, _densities, _events, _integrands, _lhe, _output, _pdfdata, _run_card, _scratch, _written
+from . import (
+    _arguments,
+    _cuts,
+    _densities,
+    _events,
+    _integrands,
+    _lhe,
+    _lines,
+    _output,
+    _pdfdata,
+    _run_card,
+    _scratch,
+    _written,
+)
 from ._densities import Coupling, Densities
 from ._events import Events, Made, Order, Progress
 from ._library import Error, version
@@ -191,8 +204,8 @@ class Run:
         return found, _with_coupling(found)
 
     def _more(self, elements: Sequence[_integrands.Element]) -> Mapping[str, Any]:
-        """The cuts of each matrix element."""
-        found, numbers = [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
+        """The cuts of each matrix element, and what is left of the run card then."""
+        found, left, numbers = [], [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
         by_path = {str(directory.path): directory for directory in self.directories}
         for element in elements:
             path = element.entry["path"]
@@ -206,16 +219,31 @@ class Run:
             if nothing is not None:
                 raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
             windows = _cuts.windows(legs)
-            for window in windows:
-                if not _cuts.exact(window, masses, self.run_card["lpp1"] == 0):
-                    raise Error(
-                        f"the run card cuts on the {window.observable} of particles of {directory.path.name} in a way "
-                        "that MadSpace has not: distances of particles with a mass, energies in the rest frame of "
-                        "partons, or a least mass above the largest; take these cuts out"
-                    )
             windows += _resonances(directory, element, number, self.run_card)
-            found.append([dataclasses.asdict(window) for window in windows])
-        return {"windows": found}
+            resting = self.run_card["lpp1"] == 0
+            exact = [_cuts.exact(window, masses, resting) for window in windows]
+            rest = [window for window, takes in zip(windows, exact) if not takes]
+            found.append([dataclasses.asdict(window) for window, takes in zip(windows, exact) if takes])
+            left.append({"directory": path, "number": number, "windows": [dataclasses.asdict(one) for one in rest]})
+        clustering = self._clustering()
+        if clustering is None and not any(of["windows"] for of in left):
+            return {"windows": found}
+        refine = {"elements": left, "clustering": clustering, "card": str(self.param_card)}
+        return {"windows": found, "refine": refine}
+
+    def _clustering(self) -> Mapping[str, Any] | None:
+        """What :class:`mebridge._clustering.Settings` takes, where scales are by clustering."""
+        card = self.run_card
+        fixed = card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"])
+        if card["dynamical_scale_choice"] != -1 or fixed:
+            return None
+        return {
+            "hadrons": card["lpp1"] != 0,
+            "maxjetflavor": card["maxjetflavor"],
+            "bwcutoff": card["bwcutoff"],
+            "small_width": card["small_width_treatment"],
+            "distance": card["d"],
+        }
 
     def _write(self, folder: pathlib.Path, name: str, made: Made, densities: Densities | None, seed: int) -> None:
         card = self.run_card
@@ -302,7 +330,7 @@ def _resonances(
 ) -> list[_cuts.Window]:
     """Masses of the particles of decay chains, which all diagrams have."""
     found: dict[int, _cuts.Window] = {}
-    masses = line_masses(element, number)
+    masses = _lines.line_masses(element, number)
     count = len(directory.legs[0])
     for config in directory.configs:
         if not config.diagrams[number]:
@@ -320,26 +348,6 @@ def _resonances(
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
-
-
-def line_masses(element: _integrands.Element, number: int) -> Callable[[_output.Line], tuple[float, float]]:
-    """Masses and widths of the propagators of a matrix element, which is this one of its directory."""
-    known: dict[tuple[int, int], tuple[float, float]] = {}
-    for channel in element.channels:
-        for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
-            legs = sum(1 << leg for leg in _integrands.legs_of(channel["vertices"], f"p{line}"))
-            known[legs, abs(code)] = abs(mass), abs(width)
-    everything = (1 << len(element.flavor["options"][0])) - 1
-
-    def found(line: _output.Line) -> tuple[float, float]:
-        # A code may be missing there. Of a line between beams those beyond it are told.
-        for legs in (line.legs, everything - line.legs):
-            for code in (abs(line.codes[number]), 0):
-                if (legs, code) in known:
-                    return known[legs, code]
-        return 0.0, 0.0
-
-    return found
 
 
 def _drawn(folder: pathlib.Path) -> int:
