@@ -45,13 +45,13 @@ _HONOURED = """
 run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
 iseed = 0                                      | of the random numbers; 0: drawn anew for each run, and written into the banner
-lpp1 lpp2 = 1                                  | 0: the particle itself; 1 and -1: proton and antiproton; both 0, or both not 0
+lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or both 1 (protons)
 ebeam1 ebeam2 = 6500.0                         | GeV; both the same
-pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo: the grids of the output's lib/Pdfdata; lhapdf: by lhaid; none
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo: grids of the output's lib/Pdfdata; lhapdf: by lhaid; both the same
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
 scale dsqrt_q2fact1 dsqrt_q2fact2 = 91.188     | GeV, where the scale is fixed
-dynamical_scale_choice = -1                    | -1, 1, 2, 3, 4
+dynamical_scale_choice = -1                    | -1 (clustering to 2 -> 2), 1, 2, 3, 4, as there
 scalefact = 1.0                                | multiplies scales that are not fixed
 event_norm = 'average'                         | average and unity: weights average to the cross section, or are 1; sum: they add up to it
 bwcutoff = 15.0                                | widths about its mass in which a particle of a decay chain lies, and outside of which one behind a $ does
@@ -224,6 +224,8 @@ class RunCard(Mapping[str, Any]):
 
     def _parsed(self, entry: Entry, text: str) -> Any:
         try:
+            if entry.name == "lhaid" and text.strip()[:1].isalpha():
+                return _name(text.strip())
             return _parse(entry.default, text)
         except (ValueError, SyntaxError, TypeError):
             kind = {bool: "True or False", int: "a whole number", float: "a number", list: "a list", dict: "a dict"}
@@ -293,19 +295,12 @@ def _parse(default: Value, text: str) -> Any:
     return text.strip("'\"")
 
 
-def _number(text: str, whole: bool) -> Any:
-    """As Fortran and Python write it; MG5aMC takes ``10k`` and ``1*2`` as well."""
-    text = text.lower().replace("d", "e")
-    factor = 1.0
+def _number(given: str, whole: bool) -> Any:
+    """As Fortran and Python write it; MG5aMC takes ``10k`` as well."""
+    text, factor = given.lower(), 1.0
     if text[-1:] in ("k", "m"):
         factor, text = (1e3 if text[-1] == "k" else 1e6), text[:-1]
-    try:
-        value = float(text) * factor
-    except ValueError:
-        if whole:
-            # lhaid may be the name of a set.
-            return _name(text)
-        raise
+    value = float(text.replace("d", "e")) * factor
     if whole and not value.is_integer():
         raise ValueError
     return int(value) if whole else value

@@ -412,7 +412,7 @@ class Cuts(Folder):
         built = _integrands.build(
             madspace,
             [context],
-            _integrands.elements("g g > t t~ g", None, {}, "cpu", {}, str(self.folder)),
+            _integrands.elements(["g g > t t~ g"], None, {}, "cpu", {}, str(self.folder)),
             energy=1000,
             densities=None,
             coupling=Coupling.constant(0.118),
