@@ -18,8 +18,11 @@ from ._library import Error
 
 # The head of an event: how many particles, which process, its weight; and the lines of the particles that come in.
 _EVENT = re.compile(
-    rb"<event>\n( *\d+ +\d+ )([-+][\d.]+e[-+]\d+)([^\n]*\n)([^\n]*\n)([^\n]*\n)"
+    rb"<event>\n( *\d+ +\d+ )([-+][\d.]+e[-+]\d+)([^\n]*\n)([^\n]*\n)([^\n]*\n)((?:[^<\n][^\n]*\n)*)"
 )
+# Of a particle what stands before its py and pz, and these.
+_MOMENTUM = re.compile(rb"^((?: *\S+ +){6}\S+ +)([-+])(\S+ +)([-+])(?=\S)", re.MULTILINE)
+_OTHER = {b"+": b"-", b"-": b"+"}
 _CHUNK = 1 << 24
 _ROUNDING = 1e-6
 
@@ -127,7 +130,7 @@ def write(
                 with _compressed(file) if output.suffix == ".gz" else contextlib.nullcontext(file) as into:
                     into.write(_head(beams, processes, header, banner or Banner()))
                     for path, weights in rounds:
-                        _events(path, weights.nominal, nominal, into)
+                        _events(path, weights.nominal, nominal, into, turned=not beams.densities)
                     into.write(b"</LesHouchesEvents>\n")
                 file.flush()
                 _like(output, file.fileno())
@@ -187,14 +190,21 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, 
     return "\n".join(lines).encode()
 
 
-def _events(path: pathlib.Path, before: float, nominal: float, file: Any) -> None:
-    """The events of a round, whose nominal weight was another one before."""
+def _events(path: pathlib.Path, before: float, nominal: float, file: Any, turned: bool) -> None:
+    """The events of a round, whose nominal weight was another one before.
+
+    Where the first particle that comes in goes along -z, beams of partons as they are turn with the event; of hadrons,
+    which are the same, the other one comes first.
+    """
 
     def event(found: re.Match[bytes]) -> bytes:
-        begin, weight, rest, first, second = found.groups()
+        begin, weight, rest, first, second, others = found.groups()
         if _pz(first) < 0.0 < _pz(second):
-            first, second = second, first
-        return b"<event>\n%s%+.10e%s%s%s" % (begin, float(weight) / before * nominal, rest, first, second)
+            if turned:
+                first, second, others = (_MOMENTUM.sub(_turn, lines) for lines in (first, second, others))
+            else:
+                first, second = second, first
+        return b"<event>\n%s%+.10e%s%s%s%s" % (begin, float(weight) / before * nominal, rest, first, second, others)
 
     with open(path, "rb") as events:
         text = events.read(_CHUNK)
@@ -208,6 +218,12 @@ def _events(path: pathlib.Path, before: float, nominal: float, file: Any) -> Non
             rest = text[end:]
             if not more:
                 break
+
+
+def _turn(found: re.Match[bytes]) -> bytes:
+    """A particle of an event that is turned about the x axis by half a turn."""
+    before, *signs = found.groups()
+    return before + b"".join(_OTHER.get(part, part) for part in signs)
 
 
 def _pz(line: bytes) -> float:
