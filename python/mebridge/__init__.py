@@ -21,6 +21,7 @@ array([0.3882])
 from ._process import Evaluation, Parameters, Process
 from ._command import command
 from ._events import Events, Progress, generate_events
+from ._runs import Run, RunEvents
 from ._library import BadEvents, Error, library_path, version
 
 __version__ = version()
@@ -32,6 +33,8 @@ __all__ = [
     "Parameters",
     "Process",
     "Progress",
+    "Run",
+    "RunEvents",
     "command",
     "generate_events",
     "library_path",

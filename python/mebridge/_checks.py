@@ -36,7 +36,7 @@ class Pole:
     """Whether two particles without mass go the same way."""
 
 
-def _outgoing(vertices: list[list[str]], line: str) -> tuple[list[int], int]:
+def outgoing(vertices: list[list[str]], line: str) -> tuple[list[int], int]:
     """The particles that go out on one side of a line, and how many that come in are on that side."""
     seen, found, lines = {line}, [], [name for name in _vertices(vertices, line)[0] if name != line]
     while lines:
@@ -60,7 +60,7 @@ def poles(channel: Mapping[str, Any], codes: list[int], masses: list[float]) -> 
     codes, masses = codes[2:], masses[2:]
     everything = set(range(len(codes)))
     for number, (mass, width) in enumerate(channel["masses"]):
-        side, incoming = _outgoing(channel["vertices"], f"p{number}")
+        side, incoming = outgoing(channel["vertices"], f"p{number}")
         other = sorted(everything - set(side))
         if incoming == 1:
             if mass == 0.0:

@@ -159,6 +159,31 @@ def _locate(pdf: Path) -> pathlib.Path:
     )
 
 
+def by_number(lhaid: int | str) -> str:
+    """The set of a number at LHAPDF, or of a name with ``/MEMBER`` behind it, where LHAPDF looks for sets."""
+    folders = [folder for name in ("LHAPDF_DATA_PATH", "LHAPATH") for folder in os.environ.get(name, "").split(":")]
+    if isinstance(lhaid, str):
+        name, _, member = lhaid.partition("/")
+        return _member(_locate(name), int(member or 0))
+    for information in (path for folder in folders if folder for path in sorted(pathlib.Path(folder).glob("*/*.info"))):
+        text = information.read_text(errors="replace")
+        found = {name: re.search(rf"^{name}:\s*(\d+)", text, re.MULTILINE) for name in ("SetIndex", "NumMembers")}
+        first, members = found["SetIndex"], found["NumMembers"]
+        if first and 0 <= (number := lhaid - int(first[1])) < (int(members[1]) if members else 1):
+            return _member(_locate(information.parent), number)
+    raise Error(
+        f"no set of parton densities with the number {lhaid} (lhaid) lies below LHAPDF_DATA_PATH; set this variable to "
+        "the folder of the sets, or pdlabel to nn23lo1"
+    )
+
+
+def _member(first: pathlib.Path, number: int) -> str:
+    file = first.with_name(first.name.replace("_0000.dat", f"_{number:04}.dat"))
+    if not file.is_file():
+        raise Error(f"{file} is missing: the set has no such member here")
+    return str(file)
+
+
 def _header(file: pathlib.Path) -> str:
     """What stands before the first grid."""
     with open(file, "rb") as opened:

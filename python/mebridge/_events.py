@@ -28,9 +28,9 @@ from ._tasks import Alone, Spread
 from ._worker import Worker
 
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
-_SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
+SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
-_LARGEST_SEED, _FINEST = 2**64 - 1, 1e-6
+_LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
 # Protons.
 _PROTON = 2212
 
@@ -155,9 +155,9 @@ def generate_events(
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
     if precision is not None:
-        precision = _arguments.between("precision", precision, _FINEST, 1.0)
+        precision = _arguments.between("precision", precision, FINEST, 1.0)
     overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
-    _arguments.one_of("sampler", sampler, _SAMPLERS)
+    _arguments.one_of("sampler", sampler, SAMPLERS)
     if not (executor is None or callable(executor) or hasattr(executor, "submit")):
         raise TypeError(f"executor is {executor!r}; it must be an Executor of concurrent.futures, or what makes one")
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
@@ -190,57 +190,161 @@ def generate_events(
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
-    begun = time.monotonic()
     asked = {
         "process": source,
         # That of a process may have changed since it was read.
-        "card": None if card is None or isinstance(process, Process) else _digest(card),
-        "switches": _switches(environment),
+        "card": None if card is None or isinstance(process, Process) else file_digest(card),
         "energy": energy,
-        "pdf": None if densities is None else _digest(densities.file),
+        "pdf": None if densities is None else file_digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
         "scale": scale,
         "scale_factor": scale_factor,
-        "events": events,
         "cuts": dict(sorted(cuts.items())),
-        "seed": seed,
-        "precision": precision,
-        "overweight": overweight,
-        "sampler": sampler,
-        "threads": threads,
-        "device": devices,
+    }
+    order = Order(
+        sources=[source],
+        card=card,
+        parameters=parameters,
+        environment=environment,
+        backend=backend,
+        devices=devices,
+        energy=energy,
+        densities=densities,
+        coupling=coupling,
+        scale=scale,
+        scale_factor=scale_factor,
+        cuts=cuts,
+        events=events,
+        seed=seed,
+        threads=threads,
+        precision=precision,
+        overweight=overweight,
+        sampler=sampler,
+        state=state,
+        executor=executor,
+        asked=asked,
+    )
+
+    def write(made: Made) -> None:
+        if target is None:
+            return
+        incoming = made.elements[0].entry["incoming"]
+        codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
+        beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
+        processes = [(name, *of) for name, of in made.processes.items()]
+        larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
+        header = json.dumps({**made.asked, "overweights": larger}, indent=1)
+        _lhe.write(target, made.rounds, made.cross_section[0], beams, processes, header, threads)
+
+    made = make(order, progress, write)
+    return Events(*made.cross_section, made.events, target, made.processes, made.again)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a run is, once its arguments are judged."""
+
+    sources: list[str]
+    """Processes, each of which may stand for several matrix elements."""
+    card: Path | None
+    parameters: Mapping[str, float]
+    environment: Mapping[str, str]
+    backend: str
+    devices: list[str]
+    energy: float
+    densities: Densities | None
+    coupling: Coupling
+    scale: float | str | Mapping[str, Any]
+    scale_factor: float
+    cuts: Mapping[str, float]
+    events: int
+    seed: int
+    threads: int
+    precision: float | None
+    overweight: float
+    sampler: str
+    state: str | None
+    executor: Executor | Callable[[], Executor] | None
+    asked: Mapping[str, Any]
+    """What makes this run another one than others, as JSON."""
+    more: Callable[[list[_integrands.Element]], Mapping[str, Any]] = lambda _: {}
+    """Further arguments of :func:`mebridge._integrands.build`, by the matrix elements."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run made."""
+
+    asked: Mapping[str, Any]
+    elements: list[_integrands.Element]
+    cross_section: tuple[float, float]
+    """In pb, with its error."""
+    by_element: list[tuple[float, float]]
+    """The same of each matrix element."""
+    rounds: list[tuple[pathlib.Path, int, _lhe.Weights]]
+    """Files of records, there as long as the run is, how many events they hold, and their weights."""
+    events: int
+    rows: list[np.ndarray[Any, Any]]
+    """Of each round and channel what :meth:`mebridge._generator.Generator.round` gives."""
+    again: int
+    """How often a part of the run was begun again."""
+
+    @property
+    def processes(self) -> dict[str, tuple[float, float]]:
+        names = [" ".join(map(str, element.flavor["options"][0])) for element in self.elements]
+        return dict(zip(names, self.by_element))
+
+
+def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:
+    """Makes the events, and writes them while they are there."""
+    begun = time.monotonic()
+    events, densities = order.events, order.densities
+    asked = {
+        **order.asked,
+        "switches": _switches(order.environment),
+        "events": events,
+        "seed": order.seed,
+        "precision": order.precision,
+        "overweight": order.overweight,
+        "sampler": order.sampler,
+        "threads": order.threads,
+        "device": order.devices,
         "versions": [version(), importlib.metadata.version("madspace")],
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Alone | Spread
-        if executor is None:
+        if order.executor is None:
             # It begins while the libraries are made.
-            tasks = Alone(stack.enter_context(Worker(environment)))
+            tasks = Alone(stack.enter_context(Worker(order.environment)))
         else:
-            tasks = Spread(executor, {**_switches(environment), **environment})
+            tasks = Spread(order.executor, {**_switches(order.environment), **order.environment})
         stack.callback(tasks.close)
-        elements = _integrands.elements(source, card, parameters, backend, environment, folder)
+        card = None if order.card is None else os.fspath(order.card)
+        elements = _integrands.elements(
+            order.sources, card, order.parameters, order.backend, order.environment, folder
+        )
         libraries = list(dict.fromkeys(str(element.library) for element in elements))
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
-        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
+        kept = State(pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state), asked)
         stack.callback(kept.close)
         build = {
             "libraries": libraries,
-            "devices": devices,
-            "threads": threads,
-            "energy": energy,
+            "devices": order.devices,
+            "threads": order.threads,
+            "energy": order.energy,
             "pdf": None if densities is None else str(densities.file),
-            "coupling": [coupling.scales, coupling.values],
-            "scale": scale,
-            "scale_factor": scale_factor,
-            "cuts": cuts,
+            "coupling": [order.coupling.scales, order.coupling.values],
+            "scale": order.scale,
+            "scale_factor": order.scale_factor,
+            "cuts": order.cuts,
+            **order.more(elements),
         }
         files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
         files += [] if densities is None else [str(path) for path in densities.files]
-        channels = tasks.build(build, files, max(sizes(events, backend)), folder)
-        rounds = Rounds(tasks, kept, channels, events, seed, overweight, backend, folder)
+        channels = tasks.build(build, files, max(sizes(events, order.backend)), folder)
+        rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
 
         def report(stage: str) -> None:
             if not progress:
@@ -250,26 +354,25 @@ def generate_events(
             found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
             progress(found) if callable(progress) else _show(found)
 
-        rounds.survey(precision)
+        rounds.survey(order.precision)
         report("survey")
-        if _SAMPLERS[sampler] == "networks":
+        if SAMPLERS[order.sampler] == "networks":
             rounds.train()
             report("training")
         rounds.run(lambda: report("events"))
-        cross_section, error = rounds.cross_section()
-        of_elements = [rounds.cross_section(number) for number in range(len(elements))]
-        names = [" ".join(map(str, element.flavor["options"][0])) for element in elements]
-        if target is not None:
-            codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
-            beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
-            done = [kept.rounds[number] for number in sorted(kept.rounds)]
-            parts = [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in done]
-            processes = [(name, *found) for name, found in zip(names, of_elements)]
-            larger = _lhe.overweights([weights for *_, weights in parts], events)
-            header = json.dumps({**asked, "overweights": larger}, indent=1)
-            _lhe.write(target, parts, cross_section, beams, processes, header, threads)
-        made = sum(part["events"] for part in kept.rounds.values())
-    return Events(cross_section, error, made, target, dict(zip(names, of_elements)), tasks.again)
+        done = [kept.rounds[number] for number in sorted(kept.rounds)]
+        made = Made(
+            asked,
+            elements,
+            rounds.cross_section(),
+            [rounds.cross_section(number) for number in range(len(elements))],
+            [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in done],
+            sum(part["events"] for part in done),
+            [part["channels"] for part in done],
+            tasks.again,
+        )
+        write(made)
+    return made
 
 
 def _switches(environment: Mapping[str, str]) -> dict[str, str]:
@@ -289,7 +392,7 @@ def _backend(devices: list[str]) -> str:
     return kinds.pop()
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
     try:
         return digest(path)
     except OSError as error:

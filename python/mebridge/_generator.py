@@ -17,7 +17,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _lhe, _madnis, _survey
+from . import _gpu, _integrands, _lhe, _madnis, _refine, _survey
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
@@ -25,6 +25,8 @@ from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
 _AT_A_TIME = 256
+# How often a round is made that has too few events.
+_ATTEMPTS = 4
 
 
 class Generator:
@@ -52,6 +54,7 @@ class Generator:
         coupling: tuple[list[float], list[float]],
         folder: str,
         scratch: str,
+        refine: dict[str, Any] | None = None,
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -62,7 +65,8 @@ class Generator:
             coupling: scales and values of alpha_s.
             folder: where tables are written.
             scratch: a folder for files that are not kept.
-            asked: energy, scale, scale_factor, cuts.
+            refine: what of a run card MadSpace cannot take.
+            asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
             Of each channel the number of its matrix element, and how many points it needs at first.
@@ -81,6 +85,19 @@ class Generator:
                 coupling=Coupling(*map(tuple, coupling)),
                 folder=folder,
                 **asked,
+            )
+        self._refiner = None
+        if refine is not None:
+            self._refiner = _refine.Refiner(
+                elements,
+                refine["elements"],
+                asked["scale"],
+                asked["scale_factor"],
+                refine["clustering"],
+                refine["card"],
+                asked["energy"],
+                self._built.density,
+                self._built.alpha_s,
             )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         return [[channel.element, channel.first] for channel in self._built.channels]
@@ -229,14 +246,44 @@ class Generator:
         surveyed.load_globals(str(self._survey / GLOBALS))
         for context in self._contexts:
             context.copy_globals_from(surveyed)
+        self._tried = False
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Makes so many events from the survey on, in a file `events.npy` of a folder.
 
         Returns:
-            The cross section in pb, what :func:`mebridge._lhe.weights` says of the events, and of each channel the
-            points, their mean and its error, how many of them passed the cuts, and how many became events.
+            The cross section in pb, how many events there are, what :func:`mebridge._lhe.weights` says of them, and of
+            each channel the points, their mean and its error, how many of them passed the cuts, and how many became
+            events; ``refined``: what :meth:`mebridge._refine.Refiner.refine` gives.
         """
+        output = pathlib.Path(part) / "events.npy"
+        if self._refiner is None:
+            made = self._made(output, events, overweight, seed)
+        else:
+            made = self._refined(self._refiner, output, events, overweight, seed)
+        return {**made, "events": events, "weights": dataclasses.astuple(_lhe.weights(output, events))}
+
+    def _refined(
+        self, refiner: _refine.Refiner, output: pathlib.Path, events: int, overweight: float, seed: int
+    ) -> dict[str, Any]:
+        """A round of events by the run card."""
+        if not self._tried:
+            # The same for all rounds, wherever they are made.
+            trial, random = self._scratch / "trial.npy", _derived(0, 0)
+            self._made(trial, _refine.TRIAL, 0.01, random)
+            refiner.try_(trial, random, 0.01)
+            self._tried = True
+        wanted = refiner.needed(events)
+        for attempt in range(_ATTEMPTS):
+            made = self._made(output, wanted, overweight, _derived(seed, attempt))
+            refined = refiner.refine(output, wanted, events, _derived(seed, -1 - attempt))
+            if refined is not None:
+                return {**made, "refined": refined}
+            wanted *= 2
+        raise Error(f"too few of {wanted // 2} events are left by the run card for {events}")
+
+    def _made(self, output: pathlib.Path, events: int, overweight: float, seed: int) -> dict[str, Any]:
+        """A round of MadSpace."""
         surveyed = json.loads((self._survey / POINTS).read_text())["channels"]
         channels = []
         for i, need in enumerate(_survey.needed(surveyed, events)):
@@ -245,7 +292,6 @@ class Generator:
             channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
         config = _config(events, overweight)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
-        output = pathlib.Path(part) / "events.npy"
         with self._working(events, output.parent):
             generator.generate()
             status = generator.status()
@@ -254,12 +300,8 @@ class Generator:
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
                 )
-            self._combine(generator, output)
-        weights = dataclasses.astuple(_lhe.weights(output, events))
-        return {"events": events, "weights": weights, "cross_section": status.mean, "channels": _rows(generator)}
-
-    def _combine(self, generator: Any, output: pathlib.Path) -> None:
-        generator.combine_to_lhe_npy(str(output), self._completer)
+            generator.combine_to_lhe_npy(str(output), self._completer)
+        return {"cross_section": status.mean, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""

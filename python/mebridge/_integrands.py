@@ -7,15 +7,18 @@ import json
 import math
 import pathlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arguments, _channels, _checks, _command, _survey
+from . import _arguments, _channels, _checks, _command, _cuts, _survey
 from ._densities import Coupling, Densities, Grid
 from ._library import Error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Particles that cuts are about, by the letter in their names: jets, charged leptons, photons. PDG codes.
 _CLASSES = {"j": (21, 1, 2, 3, 4, 5), "l": (11, 13, 15), "a": (22,)}
@@ -66,16 +69,16 @@ class Element:
 
 
 def elements(
-    source: str,
+    sources: Sequence[str],
     card: str | None,
     parameters: Mapping[str, float],
     backend: str,
     environment: Mapping[str, str],
     folder: str,
 ) -> list[Element]:
-    """The matrix elements that a process stands for, in libraries that are written into a folder.
+    """The matrix elements that processes stand for, in libraries that are written into a folder.
 
-    On a CPU one library holds all of them. On a GPU each has its own, because one that holds several computes all of
+    On a CPU one library holds all of a process. On a GPU each has its own, because one that holds several computes all of
     them for every event there.
     """
 
@@ -84,10 +87,14 @@ def elements(
         _command.umami(source, library, card, parameters, backend, environment)
         return read(library)
 
-    found = write("process", source)
-    if backend == "cpu" or len(found) == 1:
-        return found
-    return [element for i in range(len(found)) for element in write(f"process{i + 1}", f"{source}#{i + 1}")]
+    every = []
+    for number, source in enumerate(sources):
+        found = write(f"process{number}", source)
+        if backend != "cpu" and len(found) > 1:
+            count = range(1, len(found) + 1)
+            found = [element for i in count for element in write(f"process{number}.{i}", f"{source}#{i}")]
+        every += found
+    return every
 
 
 def read(library: pathlib.Path) -> list[Element]:
@@ -141,6 +148,25 @@ def _check_poles(elements: list[Element], legs: list[tuple[float, ...]], cuts: M
         )
 
 
+def _check_windows(
+    elements: list[Element], legs: list[tuple[float, ...]], windows: Sequence[Sequence[_cuts.Window]]
+) -> None:
+    """The same by the cuts of a run card."""
+    for element, masses, some in zip(elements, legs, windows):
+        pdg = element.flavor["options"][0]
+        poles = {pole for channel in element.channels for pole in _checks.poles(channel, pdg, masses)}
+        for pole in sorted(poles, key=lambda pole: (len(pole.legs), pole.legs)):
+            place = tuple(leg + 2 for leg in pole.legs)
+            words = _cuts.missing(some, len(pdg), place, tuple(leg + 2 for leg in pole.vectors), pole.meeting)
+            if words:
+                said = " and ".join(
+                    f"the least {'transverse momentum' if word[:2] == 'pt' else 'distance'} of "
+                    + " and ".join(str(pdg[int(leg)]) for leg in word.split()[1:])
+                    for word in sorted(words)
+                )
+                raise Error(f"the cross section is infinite without a cut: {_said(pdg, pole)}; set {said} in the run card")
+
+
 def _larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str:
     """Which cut leaves no events below a mass."""
     letters = [letter for letter in map(_class, pdg[2:]) if letter is not None]
@@ -188,7 +214,7 @@ def check_cuts(cuts: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _cuts(madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mapping[str, float]) -> tuple[Any, float]:
+def _named_cuts(madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mapping[str, float]) -> tuple[Any, float]:
     """The cuts that this process has particles for, and the least energy of the partons that they leave."""
     names, items = _cut_names(), []
     momenta, pair = [0.0] * (len(pdg) - 2), 0.0
@@ -256,6 +282,10 @@ class Integrands:
     channels: list[Channel]
     bookkeeping: list[Any]
     """For each matrix element."""
+    alpha_s: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    """By the scale in GeV."""
+    density: Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None
+    """x f(x, Q) by PDG code."""
 
 
 def build(
@@ -266,18 +296,29 @@ def build(
     energy: float,
     densities: Densities | None,
     coupling: Coupling,
-    scale: float | str,
+    scale: float | str | Mapping[str, Any],
     scale_factor: float,
     cuts: Mapping[str, float],
     folder: str,
+    windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
 ) -> Integrands:
-    """The channels of all matrix elements, their grids in the contexts; tables are written into a folder."""
+    """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
+
+    Args:
+        scale: a number, a name, or ``dynamical`` (a name) with what is fixed of ``renormalisation`` and
+            ``factorisation`` (two numbers).
+        windows: of each matrix element, in the place of cuts, which say then alone whether the cross section is finite.
+    """
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
             raise Error("a process with several partons that come in needs parton densities: pdf=")
     legs = [_legs(element, energy) for element in elements]
-    _check_poles(elements, legs, cuts)
+    if windows is None:
+        _check_poles(elements, legs, cuts)
+    else:
+        windows = [[_cuts.Window(**window) for window in some] for some in windows]
+        _check_windows(elements, legs, windows)
     alpha_s = coupling.grid(madspace, folder)
     grid = None if densities is None else densities.grid(madspace, folder)
     for context in contexts:
@@ -290,24 +331,25 @@ def build(
         library: [context.load_matrix_element(library, "") for context in contexts]
         for library in dict.fromkeys(str(element.library) for element in elements)
     }
-    found = Integrands([], [])
+    found = Integrands([], [], _alpha_s(madspace, running, alpha_s), _density(madspace, grid))
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
-        selection, least = _cuts(madspace, pdg, legs[number], cuts)
+        if windows is None:
+            selection, least = _named_cuts(madspace, pdg, legs[number], cuts)
+        else:
+            selection, least = _windows(madspace, legs[number], windows[number])
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
-        if isinstance(scale, str):
-            kind = getattr(madspace.EnergyScale, SCALES[scale])
-            scales = madspace.EnergyScale(len(pdg), kind, False, False, 0.0, 0.0, 0.0, scale_factor)
-        else:
-            scales = madspace.EnergyScale(len(pdg), fixed_scale=float(scale))
-            coupling.check_scale(scale)
+        scales, fixed = _scales(madspace, len(pdg), scale, scale_factor)
+        if fixed[0] is not None:
+            coupling.check_scale(fixed[0])
         if grid is not None:
             partons = {code for pair in element.options for code in pair}
             # x1 * x2 is the square of the mass, each of them at most 1.
             grid.check(partons, (least / energy) ** 2, _larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
-            if not isinstance(scale, str):
-                grid.check_scale(scale)
+            for one in fixed[1:]:
+                if one is not None:
+                    grid.check_scale(one)
         api = loaded[str(element.library)][0]
         of_legs = legs[number]
         _element(madspace, contexts, found, number, element, api, of_legs, selection, energy, grid, running, scales)
@@ -318,6 +360,65 @@ def build(
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
+
+
+def _alpha_s(madspace: Any, running: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """alpha_s as MadSpace interpolates it, on the CPU."""
+    context = madspace.Context(madspace.cpu_device(), 1)
+    alpha_s.initialize_globals(context)
+    function = madspace.FunctionRuntime(running.function(), context)
+    return lambda scale: _first(function.call([np.ascontiguousarray(scale)]))
+
+
+def _density(
+    madspace: Any, grid: Grid | None
+) -> Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None:
+    """Densities as MadSpace interpolates them, on the CPU."""
+    if grid is None:
+        return None
+    context = madspace.Context(madspace.cpu_device(), 1)
+    grid.grid.initialize_globals(context)
+
+    @functools.cache
+    def of(code: int) -> Any:
+        return madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
+
+    return lambda code, x, q: _first(of(code).call([np.ascontiguousarray(x), np.ascontiguousarray(q)]))
+
+
+def _first(found: Any) -> NDArray[np.float64]:
+    array = found[0] if isinstance(found, (list, tuple)) else found
+    return np.asarray(array.numpy(), dtype=np.float64).ravel()
+
+
+def legs_of(vertices: list[list[str]], line: str) -> frozenset[int]:
+    """The legs that go out on that side of a line where none comes in, from 0 with those that come in; of a line
+    between both beams those beyond it."""
+    side, incoming = _checks.outgoing(vertices, line)
+    count = sum(name[0] == "o" for vertex in vertices for name in vertex)
+    chosen = set(side) if not incoming else set(range(count)) - set(side)
+    return frozenset(leg + 2 for leg in chosen)
+
+
+def _scales(
+    madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float
+) -> tuple[Any, tuple[float | None, float | None, float | None]]:
+    """Scales of an event, and those that are fixed: of renormalisation, and of factorisation for both beams."""
+    if isinstance(scale, str):
+        scale = {"dynamical": scale}
+    elif not isinstance(scale, Mapping):
+        scale = {"dynamical": "ht/2", "renormalisation": float(scale), "factorisation": [float(scale)] * 2}
+    kind = getattr(madspace.EnergyScale, SCALES[scale["dynamical"]])
+    first, others = scale.get("renormalisation"), scale.get("factorisation") or (None, None)
+    numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)
+    made = madspace.EnergyScale(legs, kind, first is not None, others[0] is not None, *numbers, factor)
+    return made, (first, *others)
+
+
+def _windows(madspace: Any, masses: tuple[float, ...], windows: Sequence[_cuts.Window]) -> tuple[Any, float]:
+    """The cuts of a run card, and the least energy of the partons that they leave."""
+    items = [_cuts.item(madspace, len(masses), window) for window in windows]
+    return madspace.Cuts(items) if items else None, _cuts.least(windows, masses)
 
 
 def _legs(element: Element, energy: float) -> tuple[float, ...]:

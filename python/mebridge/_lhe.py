@@ -38,6 +38,18 @@ class Beams:
     densities: int
 
 
+@dataclass(frozen=True)
+class Banner:
+    """What stands at the begin of a file besides beams and processes."""
+
+    header: str = ""
+    """Blocks of the header."""
+    generator: str = ""
+    """A line of the block of the beams."""
+    strategy: int = -4
+    """IDWTUP: what weights mean."""
+
+
 def target(output: str, inputs: Iterable[str | os.PathLike[str] | None]) -> pathlib.Path:
     """The file that events go to, where it can be written and is none of those that a run reads.
 
@@ -100,24 +112,28 @@ def write(
     processes: list[tuple[str, float, float]],
     header: str,
     threads: int,
+    banner: Banner | None = None,
 ) -> None:
     """Writes one file of all events of these rounds: their records, how many they are, and their weights. It is
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew (IDWTUP 4). The particle that flies along +z comes first. The file is the same for any number of threads.
+    knew (IDWTUP 4). The particle that flies along +z comes first: events of partons are turned, of hadrons the other one is
+    taken. The file is the same for any number of threads.
     """
     events = sum(count for _, count, _ in rounds)
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
     packed = _compressed if output.suffix == ".gz" else bytes
+    # Two hadrons are the same; partons as they are may differ.
+    turn = not beams.densities
 
     def texts() -> Iterator[Callable[[], bytes]]:
-        yield lambda: packed(_head(beams, processes, header))
+        yield lambda: packed(_head(beams, processes, header, banner or Banner()))
         for path, count, weights in rounds:
             records = _records.read(path, count)
             for first in range(0, count, _EVENTS_AT_A_TIME):
                 some = records[first : first + _EVENTS_AT_A_TIME]
-                yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor))
+                yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor, turn))
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     try:
@@ -183,26 +199,32 @@ def _unwritten(output: pathlib.Path, error: OSError) -> Error:
     return Error(f"{output} cannot be written: {error.strerror}")
 
 
-def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str) -> bytes:
+def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, banner: Banner) -> bytes:
     group = 0 if beams.densities else -1
     known = beams.densities or -1
     header = header.replace("&", "&amp;").replace("<", "&lt;")
-    lines = ['<LesHouchesEvents version="3.0">', "<header>", "<mebridge>", header, "</mebridge>", "</header>", "<init>"]
+    lines = ['<LesHouchesEvents version="3.0">', "<header>"]
+    lines += [banner.header.rstrip("\n")] if banner.header else []
+    lines += ["<mebridge>", header, "</mebridge>", "</header>", "<init>"]
     first, second = beams.codes
     energies = f"{beams.energy / 2:.10e} {beams.energy / 2:.10e}"
-    lines.append(f"{first} {second} {energies} {group} {group} {known} {known} -4 {len(processes)}")
+    lines.append(f"{first} {second} {energies} {group} {group} {known} {known} {banner.strategy} {len(processes)}")
     for number, (_, cross_section, error) in enumerate(processes):
         lines.append(f"{cross_section:.10e} {error:.10e} {cross_section:.10e} {number + 1}")
+    lines += [banner.generator] if banner.generator else []
     lines += ["</init>", ""]
     return "\n".join(lines).encode()
 
 
-def _events(records: np.ndarray[Any, Any], weight_factor: float) -> bytes:
-    """Their text. The library writes it without the lock of the interpreter."""
+def _events(records: np.ndarray[Any, Any], weight_factor: float, turn: bool) -> bytes:
+    """Their text. The library writes it without the lock of the interpreter.
+
+    Where the first particle that comes in goes along -z, either the event is turned, or the other one comes first.
+    """
     records = np.ascontiguousarray(records)
     particles = _records.particles(records)
     room = len(records) * (_EVENT_BYTES + _PARTICLE_BYTES * particles)
     text, written = np.empty(room, np.uint8), ctypes.c_size_t()
-    at = (records.ctypes.data, len(records), particles, weight_factor, text.ctypes.data, room, ctypes.byref(written))
-    check(lib.mebridge_lhe_events(*at))
+    given = (records.ctypes.data, len(records), particles, weight_factor, turn)
+    check(lib.mebridge_lhe_events(*given, text.ctypes.data, room, ctypes.byref(written)))
     return text[: written.value].tobytes()

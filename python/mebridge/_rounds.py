@@ -166,9 +166,21 @@ class Rounds:
         part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
         survey has as many as were asked for.
         """
-        rounds = self._state.rounds
-        if not rounds:
+        if not self._state.rounds:
             return math.nan, math.nan
+        of = np.array([number for number, _ in self._elements])
+        values, variances = self._of_channels()
+        total, square = [], []
+        for number in sorted(set(of)) if element is None else [element]:
+            value, variance = math.fsum(values[of == number]), math.fsum(variances[of == number])
+            factor, spread = self._refined(number)
+            total.append(value * factor)
+            square.append(variance * factor**2 + value**2 * spread)
+        return math.fsum(total), math.sqrt(math.fsum(square))
+
+    def _of_channels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The cross section of MadSpace's points, and its variance."""
+        rounds = self._state.rounds
         points, sums, squares = np.zeros((3, len(self._elements)))
         # In the order of their numbers, whichever came first.
         for channels in [self._surveyed, *(rounds[number]["channels"] for number in sorted(rounds))]:
@@ -176,8 +188,17 @@ class Rounds:
             points += count
             sums += count * mean
             squares += (count * error) ** 2
-        there = points > 0
-        if element is not None:
-            there &= np.array([number for number, _ in self._elements]) == element
-        total = math.fsum(sums[there] / points[there])
-        return total, math.sqrt(math.fsum(squares[there] / points[there] ** 2))
+        points = np.maximum(points, 1.0)
+        return sums / points, squares / points**2
+
+    def _refined(self, number: int) -> tuple[float, float]:
+        """By what the run card changes the cross section of a matrix element, and the variance of that."""
+        rounds = self._state.rounds
+        there = [rounds[one]["refined"][str(number)] for one in sorted(rounds) if "refined" in rounds[one]]
+        if not there:
+            return 1.0, 0.0
+        count, before, after, squares = (math.fsum(of[i] for of in there) for i in range(4))
+        if not count > 1 or not before > 0.0:
+            return 1.0, 0.0
+        mean = after / before
+        return mean, max(squares / count - mean**2, 0.0) / count

@@ -82,6 +82,19 @@ class Folder(unittest.TestCase):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
+class Beams(Folder):
+    def test_beams_that_differ_keep_their_sides(self):
+        output = self.folder / "events.lhe"
+        cuts = {"pta": 10, "etaa": 2, "drll": 0.4, "dral": 0.4}
+        generate("e+ e- > mu+ mu- a", energy=200, cuts=cuts, events=400, output=output)
+        for _, _, legs in particles(output):
+            self.assertEqual(legs[:2, 0].tolist(), [-11, 11])
+            self.assertTrue(legs[0, 8] > 0 > legs[1, 8])
+            out = legs[2:][legs[2:, 1] == 1]
+            self.assertLess(abs(legs[:2, 6:10].sum(axis=0) - out[:, 6:10].sum(axis=0)).max(), 1e-6)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
 class Densities(Folder):
     def setUp(self):
         super().setUp()
@@ -412,7 +425,7 @@ class Cuts(Folder):
         built = _integrands.build(
             madspace,
             [context],
-            _integrands.elements("g g > t t~ g", None, {}, "cpu", {}, str(self.folder)),
+            _integrands.elements(["g g > t t~ g"], None, {}, "cpu", {}, str(self.folder)),
             energy=1000,
             densities=None,
             coupling=Coupling.constant(0.118),

@@ -75,7 +75,7 @@ class Files(unittest.TestCase):
     @unittest.skipIf(madspace is None, "MadSpace is missing")
     def test_events_are_what_madspace_writes(self):
         records = some(500, 6)
-        text = _lhe._events(records, 1.0).decode()
+        text = _lhe._events(records, 1.0, False).decode()
         self.assertEqual(text, "".join(by_madspace(record, 6) for record in records))
 
     def test_files_are_the_same_with_many_threads_and_compressed(self):
@@ -102,7 +102,13 @@ class Files(unittest.TestCase):
         turned = records.copy()
         for name in _records.FIELDS:
             turned[f"part1_{name}"], turned[f"part2_{name}"] = records[f"part2_{name}"], records[f"part1_{name}"]
-        self.assertEqual(_lhe._events(records, 1.0), _lhe._events(turned, 1.0))
+        self.assertEqual(_lhe._events(records, 1.0, False), _lhe._events(turned, 1.0, False))
+        # Or all momenta are turned about the x axis.
+        sides = turned.copy()
+        for i in (1, 2, 3):
+            for name in ("py", "pz"):
+                sides[f"part{i}_{name}"] *= -1.0
+        self.assertEqual(_lhe._events(sides, 1.0, True), _lhe._events(turned, 1.0, True))
 
     def test_files_that_are_not_whole_are_refused(self):
         records = some(1000, 4)

@@ -10,6 +10,7 @@ pub mod compare;
 mod doctor;
 mod engine_options;
 mod eval;
+mod events;
 mod generate;
 mod hint;
 mod import;
@@ -46,6 +47,7 @@ enum Subcommands {
     Info(info::Options),
     Check(check::Options),
     Eval(eval::Options),
+    Events(events::Options),
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
@@ -70,6 +72,7 @@ pub fn main() -> ExitCode {
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),
+        Subcommands::Events(options) => options.run(),
         Subcommands::Reweight(options) => options.run(),
         Subcommands::Bench(options) => return ended(options.run()),
         Subcommands::Cache(options) => options.run(),

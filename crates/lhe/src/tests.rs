@@ -13,8 +13,12 @@ fn record(head: (i32, [f64; 4]), particles: &[([i32; 6], [f64; 7])], room: usize
 }
 
 fn written(records: &[u8], particles: usize, factor: f64) -> Result<String> {
+    text(records, particles, factor, false)
+}
+
+fn text(records: &[u8], particles: usize, factor: f64, turn: bool) -> Result<String> {
     let mut text = Vec::new();
-    push_events(&mut text, records, particles, factor)?;
+    push_events(&mut text, records, particles, factor, turn)?;
     Ok(String::from_utf8(text).expect("digits"))
 }
 
@@ -55,6 +59,19 @@ fn the_particle_along_z_comes_first() {
     let behind =
         written(&record(HEAD_OF_EVENT, &[ANTIQUARK, GLUON, Z], 3), 3, 1.0).expect("events");
     assert_eq!(ahead, behind);
+    // Or the event is turned about the x axis; twice is not at all.
+    let turned = text(
+        &record(HEAD_OF_EVENT, &[ANTIQUARK, GLUON, Z], 3),
+        3,
+        1.0,
+        true,
+    );
+    let sides = [ANTIQUARK, GLUON, Z].map(|(integers, mut p)| {
+        (p[1], p[2]) = (-p[1], -p[2]);
+        (integers, p)
+    });
+    let ahead = text(&record(HEAD_OF_EVENT, &sides, 3), 3, 1.0, true);
+    assert_eq!(turned.expect("events"), ahead.expect("events"));
     // Particles that come out are left where they are, and so is the one that decays.
     let mut decay = [Z, GLUON, ANTIQUARK];
     decay[1].0[1] = 1;

@@ -1,0 +1,51 @@
+//! `mebridge events`: runs of a directory that MG5aMC wrote, which the Python package makes.
+
+use mebridge::{Error, Result};
+use std::env::{current_exe, var_os};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Make events of a directory that MG5aMC wrote, by its own cards and without MadEvent
+///
+/// OUTPUT is what `output madevent` wrote, MG5aMC 2.9 to 3.7. Events, by MadSpace, come to
+/// Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. This needs the Python package
+/// (`pip install "mebridge[events]"`), to which all arguments are handed over: `mebridge events --help` lists
+/// them. MEBRIDGE_PYTHON names its interpreter; otherwise it is the python3 beside this command, or that of PATH.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct Options {
+    /// OUTPUT, --nevents N, --seed S, --backend cpu|cuda, --threads T, --set ENTRY=VALUE, ...
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENTS"
+    )]
+    arguments: Vec<OsString>,
+}
+
+impl Options {
+    /// Hands over to Python.
+    pub fn run(self) -> Result<()> {
+        let python = python();
+        let source = Command::new(&python)
+            .args(["-m", "mebridge", "events"])
+            .args(self.arguments)
+            .exec();
+        Err(Error::NoPython { python, source })
+    }
+}
+
+/// The interpreter that has the package.
+fn python() -> PathBuf {
+    if let Some(given) = var_os("MEBRIDGE_PYTHON").filter(|name| !name.is_empty()) {
+        return given.into();
+    }
+    let beside = current_exe()
+        .ok()
+        .map(|path| path.with_file_name("python3"));
+    beside
+        .filter(|path| path.is_file())
+        .unwrap_or_else(|| "python3".into())
+}

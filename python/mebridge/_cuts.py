@@ -1,0 +1,389 @@
+"""Cuts of a run card on the legs of one matrix element, as MadEvent's ``setcuts.f`` and ``cuts.f`` have them.
+
+They are kept as a list of windows in observables of single legs. MadSpace gets those that it can take exactly, so that
+its points pass them; :func:`passed` is all of them, on arrays of momenta.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LEPTONS, _NEUTRINOS = (11, 13, 15), (12, 14, 16)
+_GLUON, _PHOTON = 21, 22
+# GeV: above the first MadEvent cuts on nothing but by PDG code, above the second a particle is heavy.
+_NO_CUTS, _HEAVY = 20.0, 10.0
+# Whether two rapidities that differ by the mass of the particle are the same to a cut.
+_MASSLESS = 0.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """An observable that lies between two numbers."""
+
+    observable: str
+    """``pt``, ``rapidity`` (its absolute value), ``energy`` (in the rest frame of the partons), ``distance`` (in rapidity
+    and angle), ``mass``."""
+    legs: tuple[tuple[int, ...], ...]
+    """Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; ``distance`` has two of
+    one leg."""
+    least: float = -math.inf
+    largest: float = math.inf
+    take: str = "all"
+    """``all`` of the groups, ``any`` of them, their ``sum``, or ``0``, ``1``, ...: the first, second, ... in falling
+    order; ``+2``: the sum of the first two."""
+    outside: bool = False
+    """The observable lies outside the window instead."""
+
+
+@dataclass(frozen=True)
+class Legs:
+    """What the legs that go out are to a run card."""
+
+    pdg: tuple[int, ...]
+    masses: tuple[float, ...]
+    decayed: frozenset[int]
+    """Those that come from a decay chain."""
+    card: Mapping[str, Any]
+
+    @property
+    def outgoing(self) -> range:
+        return range(2, len(self.pdg))
+
+    def kind(self, leg: int) -> str:
+        """``j``, ``b``, ``l``, ``a``, ``n`` (neutrino), or nothing."""
+        code = abs(self.pdg[leg])
+        flavors = self.card["maxjetflavor"]
+        if code == _GLUON or code <= min(flavors, 6):
+            return "j"
+        if code <= 5:
+            return "b"
+        if code in _LEPTONS:
+            return "l"
+        if code in _NEUTRINOS:
+            return "n"
+        return "a" if code == _PHOTON else ""
+
+    def of(self, kind: str) -> list[int]:
+        return [leg for leg in self.outgoing if self.kind(leg) == kind]
+
+    def free(self, leg: int) -> bool:
+        """Whether no cuts are about it, as it comes from a decay."""
+        return leg in self.decayed and not self.card["cut_decays"]
+
+    def cut(self, leg: int) -> bool:
+        """Whether the cuts of its kind are about it."""
+        return not self.free(leg) and self.masses[leg] <= _NO_CUTS and self.kind(leg) != "n"
+
+
+def windows(legs: Legs) -> list[Window]:
+    """The cuts that say something."""
+    found = [*_single(legs), *_pairs(legs), *_global(legs)]
+    return [window for window in found if window.least > -math.inf or window.largest < math.inf]
+
+
+def empty(legs: Legs) -> str | None:
+    """The name of a cut that no event of these legs passes: on a jet or lepton that is not there."""
+    for kind, total in (("j", "htj"), ("l", "")):
+        count = len(legs.of(kind))
+        for number in range(1, 5):
+            if count < number and legs.card[f"pt{kind}{number}min"] > 0.0:
+                return f"pt{kind}{number}min"
+        if total and not count and legs.card[f"{total}min"] > 0.0:
+            return f"{total}min"
+    return None
+
+
+def _least(value: float) -> float:
+    return value if value > 0.0 else -math.inf
+
+
+def _largest(value: float) -> float:
+    return value if value >= 0.0 else math.inf
+
+
+def _single(legs: Legs) -> list[Window]:
+    card, found = legs.card, []
+    by_code = _by_code(card)
+    for leg in legs.outgoing:
+        kind, code = legs.kind(leg), abs(legs.pdg[leg])
+        limits = {}
+        if legs.cut(leg) and kind in ("j", "b", "l", "a"):
+            limits = {
+                "pt": (card[f"pt{kind}"], card[f"pt{kind}max"]),
+                "energy": (card[f"e{kind}"], card[f"e{kind}max"]),
+                "rapidity": (card[f"eta{kind}min"], card[f"eta{kind}"]),
+            }
+        if code in by_code and not legs.free(leg):
+            limits = {
+                "pt": (card["pt_min_pdg"].get(code, 0.0), card["pt_max_pdg"].get(code, -1.0)),
+                "energy": (card["e_min_pdg"].get(code, 0.0), card["e_max_pdg"].get(code, -1.0)),
+                "rapidity": (card["eta_min_pdg"].get(code, 0.0), card["eta_max_pdg"].get(code, -1.0)),
+            }
+        for observable, (low, high) in limits.items():
+            found.append(Window(observable, ((leg,),), _least(low), _largest(high)))
+    return found
+
+
+def _by_code(card: Mapping[str, Any]) -> set[int]:
+    """PDG codes that have cuts of their own."""
+    names = ("pt_min", "pt_max", "e_min", "e_max", "eta_min", "eta_max", "mxx_min")
+    found = {code for name in names for code in card[f"{name}_pdg"]}
+    return {code for code in found | set(card["mxx_only_part_antipart"]) if code != "default"}
+
+
+def _pairs(legs: Legs) -> list[Window]:
+    card, found = legs.card, []
+    for first, second in itertools.combinations(legs.outgoing, 2):
+        one, other = legs.pdg[first], legs.pdg[second]
+        kinds = "".join(sorted((legs.kind(first), legs.kind(second))))
+        opposite = kinds == "ll" and one == -other
+        if legs.cut(first) and legs.cut(second):
+            name = {"bj": "bj", "aj": "aj", "jl": "jl", "ab": "ab", "bl": "bl", "al": "al"}.get(kinds)
+            if kinds in ("jj", "bb", "ll", "aa"):
+                name = kinds
+            if name is not None and len(kinds) == 2:
+                least, largest = card[f"dr{name}"], card[f"dr{name}max"]
+                found.append(Window("distance", ((first,), (second,)), _least(least), _largest(largest)))
+            if opposite or kinds in ("jj", "bb", "aa"):
+                found.append(_mass((first, second), card[f"mm{kinds}"], card[f"mm{kinds}max"]))
+        leptonic = opposite or kinds in ("ln", "nn")
+        if leptonic:
+            both = ((first, second),)
+            found.append(Window("pt", both, _least(card["ptllmin"]), _largest(card["ptllmax"])))
+        if abs(one) == abs(other) and abs(one) in card["mxx_min_pdg"]:
+            only = card["mxx_only_part_antipart"]
+            alone = only.get(abs(one), only.get("default", False))
+            if not (legs.free(first) or legs.free(second)) and (not alone or one == -other):
+                found.append(_mass((first, second), card["mxx_min_pdg"][abs(one)], -1.0))
+    return found
+
+
+def _mass(pair: tuple[int, int], least: float, largest: float) -> Window:
+    """A window; where the least mass is above the largest one, what is between them is left out."""
+    if largest >= 0.0 and least > largest:
+        return Window("mass", (pair,), largest, least, outside=True)
+    return Window("mass", (pair,), _least(least), _largest(largest))
+
+
+def _global(legs: Legs) -> list[Window]:
+    card = legs.card
+    everything = tuple(legs.outgoing)
+    jets, bottoms, leptons, neutrinos = (legs.of(kind) for kind in "jbln")
+    found = [Window("mass", (everything,), _least(card["dsqrt_shat"]), _largest(card["dsqrt_shatmax"]))]
+    if neutrinos:
+        found.append(Window("pt", (tuple(neutrinos),), _least(card["misset"]), _largest(card["missetmax"])))
+    if leptons or neutrinos:
+        together = (tuple(sorted(leptons + neutrinos)),)
+        found.append(Window("mass", together, _least(card["mmnl"]), _largest(card["mmnlmax"])))
+    heavy = [leg for leg in legs.outgoing if legs.masses[leg] > _HEAVY]
+    for some, name in ((heavy, "ptheavy"), *((legs.of(kind), f"xpt{kind}") for kind in "jbal")):
+        if some:
+            found.append(Window("pt", tuple((leg,) for leg in some), _least(card[name]), take="any"))
+    for some, kind in ((jets, "j"), (leptons, "l")):
+        each = tuple((leg,) for leg in some)
+        for number in range(1, min(len(some), 4) + 1):
+            low, high = card[f"pt{kind}{number}min"], card[f"pt{kind}{number}max"]
+            found.append(Window("pt", each, _least(low), _largest(high), take=str(number - 1)))
+    each = tuple((leg,) for leg in jets)
+    if jets:
+        found.append(Window("pt", each, _least(card["htjmin"]), _largest(card["htjmax"]), take="sum"))
+    for number in range(2, min(len(jets), 4) + 1):
+        low, high = card[f"ht{number}min"], card[f"ht{number}max"]
+        found.append(Window("pt", each, _least(low), _largest(high), take=f"+{number}"))
+    each = tuple((leg,) for leg in (*jets, *bottoms))
+    if each:
+        found.append(Window("pt", each, _least(card["ihtmin"]), _largest(card["ihtmax"]), take="sum"))
+    return found
+
+
+def resonance(legs: Sequence[int], mass: float, width: float) -> Window:
+    """That a particle of a decay chain lies within some widths of its mass."""
+    return Window("mass", (tuple(legs),), max(mass - width, 0.0), mass + width)
+
+
+def exact(window: Window, masses: Sequence[float], resting: bool) -> bool:
+    """Whether MadSpace's observable is MadEvent's.
+
+    Args:
+        resting: whether the partons have no momentum together in the frame of the events.
+    """
+    if window.outside:
+        return False
+    if window.observable == "energy":
+        return resting
+    if window.observable == "distance":
+        # Its rapidities are those of particles without mass.
+        return all(masses[leg] == _MASSLESS for group in window.legs for leg in group)
+    return True
+
+
+def least(windows: Sequence[Window], masses: Sequence[float]) -> float:
+    """An energy of the partons below which no event lies in all windows."""
+    momenta, found = [0.0] * len(masses), 0.0
+    for window in windows:
+        if window.least <= 0.0 or window.outside:
+            continue
+        alone = len(window.legs) == 1 and len(window.legs[0]) == 1
+        if window.observable == "pt" and alone:
+            leg = window.legs[0][0]
+            momenta[leg] = max(momenta[leg], window.least)
+        elif window.observable == "mass":
+            others = sum(mass for leg, mass in enumerate(masses[2:], 2) if leg not in window.legs[0])
+            found = max(found, window.least + others)
+    return max(found, sum(math.hypot(mass, pt) for mass, pt in zip(masses[2:], momenta[2:])))
+
+
+def missing(windows: Sequence[Window], count: int, pole: tuple[int, ...], vectors: tuple[int, ...], meeting: bool) -> set[str]:
+    """Which observables of which legs have to be bounded so that a pole of the matrix element is not reached.
+
+    Args:
+        count: of all legs.
+        pole: the leg that may go along a beam, or the two that may meet.
+        vectors: those of them that may have no energy there.
+        meeting: whether both may go the same way.
+
+    Returns:
+        Words such as ``pt 3`` and ``dr 3 4``.
+    """
+
+    def bounded(observable: str, *legs: int, largest: bool = False) -> bool:
+        return any(
+            window.observable == observable
+            and (window.largest < math.inf if largest else window.least > 0.0)
+            and not window.outside
+            and sorted(leg for group in window.legs for leg in group) == sorted(legs)
+            for window in windows
+        )
+
+    if len(pole) == 1:
+        (leg,) = pole
+        # Two are back to back.
+        several = range(2, count) if count == 4 else [leg]
+        if any(bounded("pt", one) for one in several):
+            return set()
+        if count == 4 and any(bounded("rapidity", one, largest=True) for one in several):
+            return set()
+        massive = any(bounded("mass", leg, other) for other in range(2, count) if other != leg)
+        return set() if massive and bounded("rapidity", leg, largest=True) else {f"pt {leg}"}
+    if bounded("mass", *pole):
+        return set()
+    found = {f"pt {leg}" for leg in vectors if not bounded("pt", leg)}
+    if meeting and not bounded("distance", *pole):
+        found.add(f"dr {pole[0]} {pole[1]}")
+    return found
+
+
+_OBSERVABLES = {
+    "pt": "obs_pt",
+    "rapidity": "obs_y_abs",
+    "energy": "obs_e",
+    "distance": "obs_delta_r",
+    "mass": "obs_mass",
+}
+
+
+def item(madspace: Any, count: int, window: Window) -> Any:
+    """A window as MadSpace has it.
+
+    Args:
+        count: of all legs.
+    """
+    names = _OBSERVABLES
+    # MadSpace selects by PDG code; each leg gets one of its own.
+    codes = list(range(1, count + 1))
+    kinds = madspace.Observable
+    observable, groups = window.observable, [[leg + 1 for leg in group] for group in window.legs]
+    options: dict[str, Any] = {}
+    if observable == "mass" and len(window.legs[0]) == count - 2:
+        select, name = [], "obs_sqrt_s"
+    elif observable == "distance" or (observable == "mass" and len(window.legs[0]) == 2):
+        name = "obs_pair_mass" if observable == "mass" else names[observable]
+        select = [[leg] for group in groups for leg in group]
+    elif any(len(group) > 1 for group in groups):
+        (group,) = groups
+        name, select = names[observable], [[leg] for leg in group]
+        options["sum_momenta"] = True
+    else:
+        name, select = names[observable], [[leg for group in groups for leg in group]]
+        if window.take[0] in "0123456789+":
+            # It counts from 1; each selection has one of its own.
+            number = int(window.take)
+            places = list(range(1, number + 1)) if window.take[0] == "+" else [number + 1]
+            select *= len(places)
+            options |= {"order_observable": kinds.obs_pt, "order_indices": places}
+        options["sum_observable"] = window.take == "sum" or window.take[0] == "+"
+    made = kinds(codes, getattr(kinds, name), select, **options)
+    mode = madspace.Cuts.CutMode.any if window.take == "any" else madspace.Cuts.CutMode.all
+    limits = {}
+    if window.least > -math.inf:
+        limits["min"] = float(window.least)
+    if window.largest < math.inf:
+        limits["max"] = float(window.largest)
+    return madspace.CutItem(made, **limits, mode=mode)
+
+
+def passed(windows: Sequence[Window], momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which events lie in all windows; momenta (events, legs, 4)."""
+    good = np.ones(len(momenta), dtype=bool)
+    for window in windows:
+        good &= _passed(window, momenta)
+    return good
+
+
+def _passed(window: Window, momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
+    groups = [momenta[:, list(group)].sum(axis=1) for group in window.legs]
+    if window.observable == "distance":
+        values = [_distance(*groups)]
+    elif window.observable == "energy":
+        together = momenta[:, :2].sum(axis=1)
+        mass = np.sqrt(_square(together))
+        values = [_product(group, together) / mass for group in groups]
+    else:
+        function = {"pt": _pt, "rapidity": lambda p: np.abs(_rapidity(p)), "mass": _invariant}[window.observable]
+        values = [function(group) for group in groups]
+    found = np.stack(values)
+    if window.take == "sum":
+        found = found.sum(axis=0, keepdims=True)
+    elif window.take[0] in "0123456789+":
+        found = -np.sort(-found, axis=0)
+        number = int(window.take)
+        found = found[:number].sum(axis=0, keepdims=True) if window.take[0] == "+" else found[number : number + 1]
+    inside = (found >= window.least) & (found <= window.largest)
+    if window.outside:
+        inside = ~((found < window.largest) & (found > window.least))
+    return inside.any(axis=0) if window.take == "any" else inside.all(axis=0)
+
+
+def _pt(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.hypot(p[:, 1], p[:, 2])
+
+
+def _rapidity(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return 0.5 * np.log((p[:, 0] + p[:, 3]) / (p[:, 0] - p[:, 3]))
+
+
+def _product(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    return p[:, 0] * q[:, 0] - p[:, 1] * q[:, 1] - p[:, 2] * q[:, 2] - p[:, 3] * q[:, 3]
+
+
+def _square(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(_product(p, p), 0.0)
+
+
+def _invariant(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sqrt(_square(p))
+
+
+def _distance(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    cosine = (p[:, 1] * q[:, 1] + p[:, 2] * q[:, 2]) / (_pt(p) * _pt(q))
+    return np.hypot(np.arccos(np.clip(cosine, -1.0, 1.0)), _rapidity(p) - _rapidity(q))

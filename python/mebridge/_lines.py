@@ -1,0 +1,28 @@
+"""Masses and widths of the propagators that a directory lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ._integrands import Element, legs_of
+from ._output import Line
+
+
+def line_masses(element: Element, number: int) -> Callable[[Line], tuple[float, float]]:
+    """Masses and widths of the propagators of a matrix element, which is this one of its directory."""
+    known: dict[tuple[int, int], tuple[float, float]] = {}
+    for channel in element.channels:
+        for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
+            legs = sum(1 << leg for leg in legs_of(channel["vertices"], f"p{line}"))
+            known[legs, abs(code)] = abs(mass), abs(width)
+    everything = (1 << len(element.flavor["options"][0])) - 1
+
+    def found(line: Line) -> tuple[float, float]:
+        # A code may be missing there. Of a line between beams those beyond it are told.
+        for legs in (line.legs, everything - line.legs):
+            for code in (abs(line.codes[number]), 0):
+                if (legs, code) in known:
+                    return known[legs, code]
+        return 0.0, 0.0
+
+    return found

@@ -1,0 +1,298 @@
+"""What MadSpace cannot take of a run card: scales by clustering, and cuts that it has not.
+
+Its events, made with other scales and with the cuts that it has, are weighted by what the run card makes of them, and
+unweighted again: each is kept with a probability in proportion to the new weight over the old one.
+"""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _clustering, _cuts, _lines, _output, _records
+from ._integrands import Element
+from ._library import Error
+from ._process import Process
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Events by which it is told how large weights are.
+TRIAL = 2000
+# A round asks for so many times the events that it needs by the trial, and so many standard deviations of them.
+_MARGIN, _DEVIATIONS = 1.05, 4.0
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Scales of events, from their momenta."""
+
+    dynamical: str
+    factor: float
+    renormalisation: float | None
+    factorisation: tuple[float, float] | None
+
+    def of(self, momenta: Array) -> tuple[Array, Array, Array]:
+        """Of renormalisation, and of factorisation for both beams, as MadSpace has them."""
+        out = momenta[:, 2:]
+        transverse = np.sqrt(np.maximum((out[..., 0] - out[..., 3]) * (out[..., 0] + out[..., 3]), 0.0))
+        if self.dynamical == "shat":
+            total = momenta[:, :2].sum(axis=1)
+            found = np.sqrt(np.maximum(total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1), 0.0))
+        elif self.dynamical == "et":
+            pt, size = np.hypot(out[..., 1], out[..., 2]), np.linalg.norm(out[..., 1:], axis=2)
+            found = (out[..., 0] * pt / size).sum(axis=1)
+        else:
+            found = transverse.sum(axis=1) * (0.5 if self.dynamical == "ht/2" else 1.0)
+        found = found * self.factor
+        fixed = (self.renormalisation, *(self.factorisation or (None, None)))
+        first, second, third = (found if one is None else np.full(len(found), one) for one in fixed)
+        return first, second, third
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What of the run card is left, for one matrix element."""
+
+    directory: str
+    number: int
+    """Of the matrix element in the directory, from 0."""
+    windows: Sequence[Mapping[str, Any]]
+    """Cuts that MadSpace has not."""
+
+
+class Refiner:
+    """Weights of events by the run card.
+
+    Args:
+        elements: the matrix elements.
+        asked: of each of them.
+        scale: how MadSpace has the scales.
+        clustering: whether they are by clustering; and by what else.
+        card: the parameter card.
+        densities: x f(x, Q) by PDG code, or none.
+        alpha_s: by the scale.
+    """
+
+    def __init__(
+        self,
+        elements: Sequence[Element],
+        asked: Sequence[Mapping[str, Any]],
+        scale: Mapping[str, Any],
+        factor: float,
+        clustering: Mapping[str, Any] | None,
+        card: str,
+        energy: float,
+        densities: Any,
+        alpha_s: Any,
+    ) -> None:
+        fixed = scale.get("factorisation")
+        self._scale = Scale(scale["dynamical"], factor, scale.get("renormalisation"), tuple(fixed) if fixed else None)
+        self._clustered, self._energy = clustering is not None, energy
+        self._densities, self._alpha_s = densities, alpha_s
+        self._elements = [
+            _Element(element, Asked(**of), clustering, card) for element, of in zip(elements, asked)
+        ]
+        self.ceiling, self.share = 1.0, 1.0
+
+    def try_(self, file: pathlib.Path, seed: int, overweight: float) -> None:
+        """Tells by events how large weights are, and what share of events is kept."""
+        events = _Events.read(file, TRIAL)
+        ratios, _ = self._ratios(events, np.random.default_rng(seed))
+        if not ratios.sum() > 0.0:
+            raise Error(f"none of {len(ratios)} events passes the cuts of the run card")
+        self.ceiling = _ceiling(ratios, overweight)
+        self.share = float(np.minimum(ratios / self.ceiling, 1.0).mean())
+
+    def needed(self, events: int) -> int:
+        """How many of MadSpace's events give so many."""
+        return math.ceil(_MARGIN * events / self.share + _DEVIATIONS * math.sqrt(events) / self.share) + 10
+
+    def refine(self, file: pathlib.Path, made: int, wanted: int, seed: int) -> dict[str, list[float]] | None:
+        """Puts so many refined events in the place of those that were made.
+
+        Returns:
+            By the number of the matrix element: events before, and the sums of old weights, of new ones and of the
+            squares of their ratios; none where there are too few.
+        """
+        events = _Events.read(file, made)
+        random = np.random.default_rng(seed)
+        ratios, scales = self._ratios(events, random)
+        kept = np.flatnonzero(random.random(len(ratios)) * self.ceiling < ratios)
+        if len(kept) < wanted:
+            return None
+        kept = np.sort(random.choice(kept, size=wanted, replace=False))
+        found = {}
+        for number in range(len(self._elements)):
+            some = events.elements == number
+            old, ratio = events.weights[some], ratios[some]
+            found[str(number)] = [float(some.sum()), float(old.sum()), float((old * ratio).sum()), float((ratio**2).sum())]
+        events.write(file, kept, np.maximum(ratios / self.ceiling, 1.0), scales)
+        return found
+
+    def _ratios(self, events: _Events, random: np.random.Generator) -> tuple[Array, tuple[Array, Array]]:
+        """New weights over old ones; scales and alpha_s to be written."""
+        ratios, shown, couplings = (np.zeros(len(events.weights)) for _ in range(3))
+        for number, element in enumerate(self._elements):
+            places = np.flatnonzero(events.elements == number)
+            if not len(places):
+                continue
+            momenta, codes = events.momenta[places, : element.legs], events.codes[places]
+            drawn = random.random(len(places))
+            before = self._scale.of(momenta)
+            old = self._alpha_s(before[0])
+            after, good = element.scales(momenta, old, drawn, before, self._scale)
+            new = self._alpha_s(np.where(good, after[0], before[0]))
+            ratio = element.coupling(momenta, old, new) * good
+            if self._densities is not None:
+                for beam in (0, 1):
+                    x = 2.0 * momenta[:, beam, 0] / self._energy
+                    ratio *= self._density(codes[:, beam], x, np.where(good, after[1 + beam], before[1 + beam]))
+                    ratio /= self._density(codes[:, beam], x, before[1 + beam])
+            ratios[places] = np.where(np.isfinite(ratio), np.maximum(ratio, 0.0), 0.0)
+            shown[places] = np.maximum(after[1], after[2]) if self._densities is not None else after[0]
+            couplings[places] = new
+        return ratios, (shown, couplings)
+
+    def _density(self, codes: NDArray[np.int64], x: Array, q: Array) -> Array:
+        found = np.zeros(len(x))
+        for code in np.unique(codes):
+            some = codes == code
+            found[some] = self._densities(int(code), x[some], q[some])
+        return found
+
+
+class _Element:
+    """One matrix element."""
+
+    def __init__(self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, card: str) -> None:
+        path = pathlib.Path(asked.directory)
+        self._windows = [_cuts.Window(**window) for window in asked.windows]
+        self._power = element.entry.get("qcd_power")
+        self.legs = len(element.flavor["options"][0])
+        self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
+        self._made: Process | None = None
+        self.clustering, self._channels = None, {}
+        if clustering is not None:
+            directory = _output.Directory.read(path)
+            masses = _lines.line_masses(element, asked.number)
+            settings = _clustering.Settings(**clustering)
+            self.clustering = _clustering.Clustering(directory, asked.number, masses, settings)
+            self._channels = self.clustering.diagrams()
+            self._hadrons = settings.hadrons
+
+    @property
+    def _process(self) -> Process:
+        if self._made is None:
+            self._made = Process(self._source, card=self._card)
+        return self._made
+
+    def scales(
+        self, momenta: Array, alpha_s: Array, drawn: Array, before: tuple[Array, Array, Array], scale: Scale
+    ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
+        """Scales of the run card, and which events it keeps."""
+        good = _cuts.passed(self._windows, momenta)
+        if self.clustering is None:
+            return before, good
+        resting = _resting(momenta)
+        if len(self._channels) == 1:
+            channels = np.full(len(momenta), next(iter(self._channels.values())))
+        else:
+            evaluated = self._process.evaluate(momenta, alpha_s=alpha_s, diagrams=drawn).diagram
+            assert evaluated is not None
+            table = np.zeros(int(evaluated.max()) + 2, dtype=np.int64)
+            for diagram, channel in self._channels.items():
+                if diagram < len(table):
+                    table[diagram] = channel
+            channels = table[evaluated + 1]
+        good &= channels > 0
+        found = np.zeros((3, len(momenta)))
+        some = np.flatnonzero(good)
+        of = self.clustering.scales(resting[some], channels[some])
+        dropped = _clustering.drops(of, self._hadrons, scale.factor)
+        good[some[dropped]] = False
+        found[0, some] = of.renormalisation * scale.factor
+        found[1, some], found[2, some] = (one * scale.factor for one in of.factorisation)
+        fixed = (scale.renormalisation, *(scale.factorisation or (None, None)))
+        for row, value in enumerate(fixed):
+            if value is not None:
+                found[row] = value
+        return (found[0], found[1], found[2]), good
+
+    def coupling(self, momenta: Array, before: Array, after: Array) -> Array:
+        """|M|^2 at another alpha_s over what it was."""
+        if self._power is not None:
+            return np.asarray((after / before) ** self._power)
+        one, other = (self._process.evaluate(momenta, alpha_s=value) for value in (after, before))
+        return np.asarray(one) / np.asarray(other)
+
+
+@dataclass
+class _Events:
+    """Events of a round."""
+
+    records: NDArray[Any]
+    elements: NDArray[np.int64]
+    """Numbers of the matrix elements, from 0."""
+    codes: NDArray[np.int64]
+    """PDG codes of what comes in, in the order of the process."""
+    momenta: Array
+    """(E, px, py, pz) of the legs, the first that comes in along +z; zeros behind the last."""
+
+    @classmethod
+    def read(cls, file: pathlib.Path, events: int) -> _Events:
+        # They are written into the same file.
+        records = np.array(_records.read(file, events))
+        room = range(1, _records.particles(records) + 1)
+        status = np.stack([records[f"part{i}_status_code"] for i in room], axis=1)
+        # Legs first, in their order; others are propagators.
+        order = np.argsort(~np.isin(status, (-1, 1)), axis=1, kind="stable")
+        momenta = np.stack(
+            [np.stack([records[f"part{i}_{name}"] for i in room], axis=1) for name in ("energy", "px", "py", "pz")], axis=2
+        )
+        momenta = np.take_along_axis(momenta, order[..., None], axis=1)
+        momenta[~np.take_along_axis(np.isin(status, (-1, 1)), order, axis=1)] = 0.0
+        momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0
+        codes = np.stack([records["part1_pdg_id"], records["part2_pdg_id"]], axis=1).astype(np.int64)
+        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta)
+
+    @property
+    def weights(self) -> Array:
+        found: Array = self.records["weight"]
+        return found
+
+    def write(
+        self, file: pathlib.Path, kept: NDArray[np.int64], factors: Array, scales: tuple[Array, Array]
+    ) -> None:
+        """Some of the events with other weights and scales."""
+        records = self.records[kept]
+        records["weight"] *= factors[kept]
+        records["scale"], records["alpha_qcd"] = scales[0][kept], scales[1][kept]
+        with open(file, "wb") as out:
+            np.save(out, records)
+
+
+def _resting(momenta: Array) -> Array:
+    """In the rest frame of the partons, which go along z."""
+    total = momenta[:, :2].sum(axis=1)
+    rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))
+    cosh, sinh = np.cosh(rapidity)[:, None], np.sinh(rapidity)[:, None]
+    found = momenta.copy()
+    found[..., 0] = cosh * momenta[..., 0] - sinh * momenta[..., 3]
+    found[..., 3] = cosh * momenta[..., 3] - sinh * momenta[..., 0]
+    return found
+
+
+def _ceiling(ratios: Array, overweight: float) -> float:
+    """The least number above which these ratios have at most this share of their sum."""
+    falling = np.sort(ratios)[::-1]
+    above = np.cumsum(falling) - falling * np.arange(1, len(falling) + 1)
+    inside = np.flatnonzero(above <= overweight * falling.sum())
+    return float(falling[inside[-1]]) if len(inside) and falling[inside[-1]] > 0.0 else float(falling[0])

@@ -1,0 +1,363 @@
+"""The run card of MG5aMC's leading order, 2.9 to 3.7: every entry, its default, and what a run does with it.
+
+Names and defaults are those of ``RunCardLO`` in ``madgraph/various/banner.py``; docs/run_card.md is held against this
+table by a test.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ._library import Error
+from ._process import Path
+
+Value = Union[bool, int, float, str, list[Any], dict[Any, Any]]
+# What a run does with an entry.
+HONOURED, REFUSED, IGNORED = "honoured", "refused", "without meaning here"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry."""
+
+    name: str
+    default: Value
+    kind: str
+    said: str
+    """What it does here; of a refused one what is harmless and the cure; of one without meaning why."""
+
+
+def _rows(kind: str, text: str) -> list[Entry]:
+    """Entries from lines ``name = default | said``; a line may name several with the same default."""
+    found = []
+    for line in text.strip().splitlines():
+        names, _, said = line.partition("|")
+        names, _, default = names.partition("=")
+        found += [Entry(name, ast.literal_eval(default.strip()), kind, said.strip()) for name in names.split()]
+    return found
+
+
+_HONOURED = """
+run_tag = 'tag_1'                              | written into the banner
+nevents = 10000                                | events of the run
+iseed = 0                                      | of the random numbers; 0: drawn anew for each run, and written into the banner
+lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or both 1 (protons)
+ebeam1 ebeam2 = 6500.0                         | GeV; both the same
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo: grids of the output's lib/Pdfdata; lhapdf: by lhaid; both the same
+lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
+fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
+scale dsqrt_q2fact1 dsqrt_q2fact2 = 91.188     | GeV, where the scale is fixed
+dynamical_scale_choice = -1                    | -1 (clustering to 2 -> 2), 1, 2, 3, 4, as there
+scalefact = 1.0                                | multiplies scales that are not fixed
+event_norm = 'average'                         | average and unity: weights average to the cross section, or are 1; sum: they add up to it
+bwcutoff = 15.0                                | widths about its mass in which a particle of a decay chain lies, and outside of which one behind a $ does
+cut_decays = False                             | whether cuts are about what comes from decay chains
+dsqrt_shat = 0.0                               | least energy of the partons, GeV
+dsqrt_shatmax = -1.0                           | largest energy of the partons, GeV (3.6 and later)
+small_width_treatment = 1e-06                  | the least width that is seen by bwcutoff, in units of the mass
+maxjetflavor = 4                               | quarks up to it are jets, others up to 5 are b
+ptj = 20.0                                     | least transverse momentum of jets, GeV
+pta ptl = 10.0                                 | of photons, of charged leptons
+ptb = 0.0                                      | of b quarks that are no jets
+ptjmax ptbmax ptamax ptlmax = -1.0             | largest ones
+ej eb ea el = 0.0                              | least energy in the rest frame of the partons
+ejmax ebmax eamax elmax = -1.0                 | largest ones
+etaj = 5.0                                     | largest rapidity, in absolute value, of jets
+etab = -1.0                                    | of b quarks
+etaa etal = 2.5                                | of photons, of charged leptons
+etajmin etabmin etaamin etalmin = 0.0          | least ones
+drjj drll draa draj drjl dral = 0.4            | least distance in rapidity and angle of two of them
+drbb drbj drab drbl = 0.0                      | the same
+drjjmax drbbmax drllmax draamax drbjmax drajmax drjlmax drabmax drblmax dralmax = -1.0 | largest ones
+mmjj mmbb mmaa = 0.0                           | least mass of a pair
+mmll = 0.0                                     | of a charged lepton and its antiparticle
+mmjjmax mmbbmax mmaamax mmllmax = -1.0         | largest ones
+mmnl = 0.0                                     | least mass of all charged leptons and neutrinos together
+mmnlmax = -1.0                                 | largest one
+ptllmin = 0.0                                  | least transverse momentum of lepton and antilepton, lepton and neutrino, two neutrinos
+ptllmax = -1.0                                 | largest one
+misset = 0.0                                   | least transverse momentum of all neutrinos together
+missetmax = -1.0                               | largest one
+ptheavy = 0.0                                  | transverse momentum that one particle above 10 GeV has at least
+xptj xptb xpta xptl = 0.0                      | transverse momentum that one jet, b quark, photon, charged lepton has at least
+ptj1min ptj2min ptj3min ptj4min = 0.0          | least transverse momentum of the jets, the hardest first
+ptj1max ptj2max ptj3max ptj4max = -1.0         | largest ones
+ptl1min ptl2min ptl3min ptl4min = 0.0          | the same of charged leptons
+ptl1max ptl2max ptl3max ptl4max = -1.0         | largest ones
+htjmin ht2min ht3min ht4min = 0.0              | least sum of the transverse momenta of all jets, of the hardest 2, 3, 4
+htjmax ht2max ht3max ht4max = -1.0             | largest ones
+ihtmin = 0.0                                   | the same of jets and b quarks
+ihtmax = -1.0                                  | largest one
+pt_min_pdg pt_max_pdg eta_min_pdg eta_max_pdg e_min_pdg e_max_pdg = {} | the same cuts by PDG code
+mxx_min_pdg = {}                               | least mass of two particles of this code
+mxx_only_part_antipart = {'default': False}    | ... of particle and antiparticle alone
+"""
+
+_REFUSED = """
+gridpack gridrun = False                       | False; 'mebridge events' goes on in a folder of its own and needs no pack
+polbeam1 polbeam2 = 0.0                        | 0; beams are not polarised
+nb_proton1 nb_proton2 = 1                      | 1; no ions
+nb_neutron1 nb_neutron2 = 0                    | 0; no ions
+mass_ion1 mass_ion2 = -1.0                     | -1; no ions
+bias_module = 'None'                           | None; no bias
+boost_event = 'False'                          | False; boost events afterwards
+me_frame = [1, 2]                              | 1, 2; matrix elements are those of the rest frame of the partons
+ickkw = 0                                      | 0; no MLM or CKKW matching
+xqcut = 0.0                                    | 0; no MLM matching
+ktdurham ptlund = -1.0                         | -1; no merging in Pythia
+cutuse = 0                                     | 0; set ptj1min, ptj2min, ... that all have to hold
+xetamin deltaeta = 0.0                         | 0; cut on rapidities of two hardest jets afterwards
+ptgmin = 0.0                                   | 0; set pta and draj instead of the isolation of photons
+custom_fcts = []                               | empty; functions of one's own are Fortran
+fixed_couplings = True                         | True; couplings that depend on momenta are Fortran
+xmtcentral = 0.0                               | 0; it belongs to matching
+fixed_extra_scale = False                      | False; one scale runs
+mue_over_ref = 1.0                             | 1; one scale runs
+ievo_eva = 0                                   | 0; no densities of weak bosons
+evaorder = 0                                   | 0; no densities of weak bosons
+"""
+
+_IGNORED = """
+time_of_flight = -1.0                          | lifetimes are 0
+python_seed = -2                               | one seed gives all random numbers
+mue_ref_fixed = 91.188                         | one scale runs
+bias_parameters = {'__type__': 1.0}            | there is no bias
+highestmult ktscheme = 1                       | of matching
+alpsfact = 1.0                                 | of matching
+chcluster = False                              | of matching
+pdfwgt clusinfo auto_ptj_mjj = True            | of matching
+asrwgtflavor = 5                               | of matching
+dparameter = 0.4                               | of ktdurham
+pdgs_for_merging_cut = [21, 1, 2, 3, 4, 5, 6]  | of ktdurham and ptlund
+issgridfile = ''                               | of matching
+d = 1.0                                        | of matching
+r0gamma = 0.4                                  | of ptgmin
+xn epsgamma = 1.0                              | of ptgmin
+isoem = True                                   | of ptgmin
+ptonium = 1.0                                  | MadEvent reads it no longer
+etaonium = 0.6                                 | MadEvent reads it no longer
+eva_xcut = 1.0                                 | of densities of weak bosons
+lhe_version = 3.0                              | files are LHE 3
+nhel = 0                                       | helicities are summed, and drawn by their shares
+sde_strategy = 1                               | MadSpace has its own channels; the sum over them is the same
+use_syst = True                                | no weights of variations are written; the program systematics computes them from the file
+systematics_program = 'systematics'            | run it on the file
+systematics_arguments = ['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset'] | the same
+sys_scalefact = '0.5 1 2'                      | the same
+sys_alpsfact = 'None'                          | the same
+sys_matchscale = 'auto'                        | the same
+sys_pdf = 'errorset'                           | the same
+sys_scalecorrelation = -1                      | the same
+gseed = 0                                      | of gridpacks
+keep_log = 'normal'                            | of MadEvent's jobs
+bypass_check = []                              | of MG5aMC's checks
+mc_grouped_subproc = True                      | matrix elements have channels of their own
+job_strategy hard_survey = 0                   | of MadEvent's jobs
+survey_nchannel_per_job = 2                    | of MadEvent's jobs
+survey_splitting refine_evt_by_job = -1           | of MadEvent's jobs
+tmin_for_channel = -1.0                        | of MadEvent's jobs
+second_refine_treshold = 0.9                   | of MadEvent's jobs
+hel_recycling hel_filtering hel_splitamp hel_zeroamp = True | of MadEvent's Fortran
+limhel = 1e-08                                 | of MadEvent's Fortran (3.6 and later)
+global_flag = '-O'                             | of MadEvent's Fortran
+aloha_flag matrix_flag = ''                    | of MadEvent's Fortran
+vector_size nb_warp = 1                        | of MadEvent's Fortran (3.6 and later)
+vecsize_memmax = 0                             | of MadEvent's Fortran (3.6 and later)
+cudacpp_backend = 'cpp'                        | of the plugin
+floating_type = 'm'                            | of the plugin
+"""
+
+ENTRIES = {
+    entry.name: entry
+    for entry in [*_rows(HONOURED, _HONOURED), *_rows(REFUSED, _REFUSED), *_rows(IGNORED, _IGNORED)]
+}
+
+_TRUE, _FALSE = ("t", "true", ".true.", "1", "yes", "on"), ("f", "false", ".false.", "0", "no", "off")
+
+
+class RunCard(Mapping[str, Any]):
+    """Values of all entries: those of a card, and MG5aMC's defaults of what the card leaves out.
+
+    Args:
+        given: what a card says, as text.
+        source: what messages call it.
+    """
+
+    def __init__(self, given: Mapping[str, str], source: str) -> None:
+        self.source = source
+        self.given = dict(given)
+        unknown = sorted(set(self.given) - set(ENTRIES))
+        if unknown:
+            raise Error(
+                f"{source} has an entry {unknown[0]} that mebridge does not know; remove it if nothing depends on it "
+                "(docs/run_card.md has all that are known)"
+            )
+        self._values: dict[str, Any] = {name: entry.default for name, entry in ENTRIES.items()}
+        for name, text in self.given.items():
+            self._values[name] = self._parsed(ENTRIES[name], text)
+        self._follow()
+
+    @classmethod
+    def read(cls, path: Path, changed: Mapping[str, Any] | None = None) -> RunCard:
+        """A card, ``value = name ! comment`` on each line, with some entries changed."""
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError as error:
+            raise Error(f"the run card {os.fspath(path)} cannot be read: {error.strerror}") from None
+        given = parse(text)
+        given |= {name.lower(): str(value) for name, value in (changed or {}).items()}
+        return cls(given, os.fspath(path))
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def _parsed(self, entry: Entry, text: str) -> Any:
+        try:
+            if entry.name == "lhaid" and text.strip()[:1].isalpha():
+                return _name(text.strip())
+            return _parse(entry.default, text)
+        except (ValueError, SyntaxError, TypeError):
+            kind = {bool: "True or False", int: "a whole number", float: "a number", list: "a list", dict: "a dict"}
+            wanted = kind[type(entry.default)]
+            raise Error(f"{self.source}: {entry.name} is {text!r}; it must be {wanted}") from None
+
+    def _follow(self) -> None:
+        """What MG5aMC sets by other entries."""
+        values = self._values
+        both = {"fixed_fac_scale1", "fixed_fac_scale2"} & set(self.given)
+        for name in ("fixed_fac_scale1", "fixed_fac_scale2"):
+            if "fixed_fac_scale" in self.given and (name not in both):
+                values[name] = values["fixed_fac_scale"]
+        for beam in "12":
+            if f"pdlabel{beam}" not in self.given:
+                values[f"pdlabel{beam}"] = values["pdlabel"]
+
+    def check(self) -> None:
+        """Refuses what a run would have to leave out."""
+        for entry in ENTRIES.values():
+            if entry.kind == REFUSED and not _same(self[entry.name], entry.default):
+                harmless, _, cure = entry.said.partition("; ")
+                raise Error(
+                    f"{self.source}: {entry.name} = {self[entry.name]} cannot be honoured ({cure}); set it to "
+                    f"{harmless}, or run MadEvent (mebridge link)"
+                )
+
+
+def parse(text: str) -> dict[str, str]:
+    """Entries of a card by their names in small letters."""
+    found = {}
+    for line in text.splitlines():
+        value, equals, name = line.split("#")[0].split("!")[0].rpartition("=")
+        if equals:
+            found[name.strip().lower()] = value.strip()
+    return found
+
+
+def changed(text: str, values: Mapping[str, Any]) -> str:
+    """A card with other values of some entries, which are added where it has none."""
+    left, lines = {name.lower(): value for name, value in values.items()}, []
+    for line in text.splitlines():
+        before, equals, name = line.split("#")[0].split("!")[0].rpartition("=")
+        word = name.strip().lower()
+        if equals and word in left:
+            comment = line[len(before) + 1 + len(name) :]
+            line = f"  {left.pop(word)} = {name.strip()} {comment}".rstrip()
+        lines.append(line)
+    lines += [f"  {value} = {name}" for name, value in left.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _parse(default: Value, text: str) -> Any:
+    text = text.strip()
+    if isinstance(default, bool):
+        if text.lower() not in _TRUE + _FALSE:
+            raise ValueError
+        return text.lower() in _TRUE
+    if isinstance(default, int):
+        return _number(text, whole=True)
+    if isinstance(default, float):
+        return _number(text, whole=False)
+    if isinstance(default, list):
+        return [_word(word) for word in text.strip("[]() ").replace(",", " ").split()]
+    if isinstance(default, dict):
+        return _dictionary(text)
+    return text.strip("'\"")
+
+
+def _number(given: str, whole: bool) -> Any:
+    """As Fortran and Python write it; MG5aMC takes ``10k`` as well."""
+    text, factor = given.lower(), 1.0
+    if text[-1:] in ("k", "m"):
+        factor, text = (1e3 if text[-1] == "k" else 1e6), text[:-1]
+    value = float(text.replace("d", "e")) * factor
+    if whole and not value.is_integer():
+        raise ValueError
+    return int(value) if whole else value
+
+
+def _name(text: str) -> str:
+    if not text or not (text[0].isalpha() and all(c.isalnum() or c in "_+-." for c in text)):
+        raise ValueError
+    return text
+
+
+def _word(text: str) -> Any:
+    text = text.strip("'\"")
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _dictionary(text: str) -> dict[Any, Any]:
+    """``{6: 100, 25: 50}``, also without braces."""
+    found = {}
+    for part in text.strip().strip("{}").split(","):
+        if part.strip():
+            name, colon, value = part.partition(":")
+            if not colon:
+                raise ValueError
+            key = _word(name.strip())
+            value = value.strip()
+            found[key] = value.lower() in _TRUE if value.lower() in _TRUE[:3] + _FALSE[:3] else float(value)
+    return found
+
+
+def _same(value: Any, other: Any) -> bool:
+    if isinstance(value, str) and isinstance(other, str):
+        return value.lower() == other.lower()
+    if isinstance(other, list):
+        return sorted(map(str, value)) == sorted(map(str, other))
+    return bool(value == other)
+
+
+def table() -> str:
+    """All entries as tables of Markdown."""
+    text = ""
+    for kind in (HONOURED, REFUSED, IGNORED):
+        head = {
+            HONOURED: "| entry | default | meaning |",
+            REFUSED: "| entry | harmless value | why, and the cure |",
+            IGNORED: "| entry | default | why |",
+        }[kind]
+        text += f"### {kind.capitalize()}\n\n{head}\n|---|---|---|\n"
+        rows: dict[tuple[str, str], list[str]] = {}
+        for entry in ENTRIES.values():
+            if entry.kind == kind:
+                said = entry.said if kind != REFUSED else entry.said.partition("; ")[2]
+                rows.setdefault((repr(entry.default), said), []).append(f"`{entry.name}`")
+        for (default, said), names in rows.items():
+            text += f"| {', '.join(names)} | `{default}` | {said} |\n"
+        text += "\n"
+    return text

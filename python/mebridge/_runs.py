@@ -1,0 +1,457 @@
+"""Runs of a directory that MG5aMC wrote, by its own cards."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib.util
+import json
+import math
+import os
+import pathlib
+import secrets
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+from . import (
+    _arguments,
+    _cuts,
+    _densities,
+    _events,
+    _integrands,
+    _lhe,
+    _lines,
+    _output,
+    _pdfdata,
+    _run_card,
+    _scratch,
+    _written,
+)
+from ._densities import Coupling, Densities
+from ._events import Events, Made, Order, Progress
+from ._library import Error, version
+from ._output import Directory, Output
+from ._process import Path
+from ._run_card import RunCard
+from ._slha import Card
+
+# Scales by dynamical_scale_choice.
+_SCALES = {1: "et", 2: "ht", 3: "ht/2", 4: "shat"}
+_EVENTS = "unweighted_events.lhe.gz"
+_STATE = "state"
+_PROTON = 2212
+
+
+@dataclass(frozen=True)
+class RunEvents(Events):
+    """What :meth:`Run.generate` made."""
+
+    folder: pathlib.Path
+    """``Events/run_NN`` of the output."""
+
+
+class Run:
+    """A directory that MG5aMC's ``output madevent`` wrote (2.9 to 3.7, with or without the plugin), and its cards.
+
+    >>> run = mebridge.Run("pp_tt")                             # doctest: +SKIP
+    >>> run.generate(nevents=10_000, seed=1).cross_section      # doctest: +SKIP
+    505.9
+
+    Args:
+        output: the directory.
+        run_card: another one than ``Cards/run_card.dat``, or a dict of entries that are changed.
+        param_card: another one than ``Cards/param_card.dat``.
+        changed_files: whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it. What was
+            changed there is left out.
+
+    Raises:
+        Error: where it is no such directory, or a card asks for what cannot be honoured (docs/run_card.md).
+    """
+
+    def __init__(
+        self,
+        output: Path,
+        *,
+        run_card: Path | Mapping[str, Any] | None = None,
+        param_card: Path | None = None,
+        changed_files: bool = False,
+    ) -> None:
+        self.output = Output(pathlib.Path(os.path.abspath(_arguments.text("output", output))))
+        changed = run_card if isinstance(run_card, Mapping) else {}
+        given = self.output.card("run_card.dat") if run_card is None or changed else run_card
+        self._card_file = pathlib.Path(os.fspath(given)) if not isinstance(given, Mapping) else None
+        assert self._card_file is not None
+        self._changed = {name.lower(): value for name, value in changed.items()}
+        self.run_card = RunCard.read(self._card_file, self._changed)
+        self.run_card.check()
+        card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
+        self.param_card = pathlib.Path(os.path.abspath(card))
+        self.directories = [Directory.read(path) for path in self.output.directories]
+        if not changed_files:
+            _written.check(self.output.path, self.output.directories)
+        self._beams = _beams(self.run_card)
+
+    def generate(
+        self,
+        nevents: SupportsIndex | float | None = None,
+        seed: SupportsIndex | float | None = None,
+        *,
+        threads: SupportsIndex | float = 1,
+        backend: str = "cpu",
+        name: str | None = None,
+        precision: float | None = None,
+        overweight: float = 0.01,
+        sampler: str = "auto",
+        progress: bool | Callable[[Progress], None] = False,
+    ) -> RunEvents:
+        """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
+
+        Args:
+            nevents: how many, otherwise the run card's.
+            seed: of the random numbers, otherwise the run card's ``iseed``; 0 is drawn anew.
+            threads: how many.
+            backend: ``"cpu"`` or ``"cuda"``.
+            name: of the run, otherwise ``run_NN`` with the next number. A run that was interrupted goes on where it
+                stopped when its name is given.
+            precision: as of :func:`mebridge.generate_events`.
+            overweight: as there.
+            sampler: as there.
+            progress: as there.
+        """
+        if importlib.util.find_spec("madspace") is None:
+            raise Error("events need MadSpace: pip install madspace")
+        card, events_folder = self.run_card, self.output.path / "Events"
+        events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
+        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0)
+        threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
+        _arguments.one_of("backend", backend, {"cpu": "", "cuda": ""})
+        _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
+        if precision is not None:
+            precision = _arguments.between("precision", precision, _events.FINEST, 1.0)
+        overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
+        name = name or _output.next_run(events_folder)
+        if pathlib.Path(name).name != name:
+            raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
+        folder = events_folder / name
+        if (folder / _EVENTS).exists():
+            raise Error(f"{folder} holds the events of a run; take another name, or none")
+        number = number or _drawn(folder)
+        with contextlib.ExitStack() as stack:
+            scratch = stack.enter_context(_scratch.folder())
+            densities, coupling = self._densities(scratch)
+            order = Order(
+                sources=[str(directory.path) for directory in self.directories],
+                card=str(self.param_card),
+                parameters={},
+                environment={},
+                backend=backend,
+                devices=[backend],
+                energy=self._energy,
+                densities=densities,
+                coupling=coupling,
+                scale=self._scale(),
+                scale_factor=card["scalefact"],
+                cuts={},
+                events=events,
+                seed=number,
+                threads=threads,
+                precision=precision,
+                overweight=overweight,
+                sampler=sampler,
+                state=str(folder / _STATE),
+                executor=None,
+                asked={
+                    "output": str(self.output.path),
+                    "run_card": {entry: card[entry] for entry in card},
+                    "param_card": _events.file_digest(self.param_card),
+                    "pdf": None if densities is None else _events.file_digest(densities.file),
+                },
+                more=self._more,
+            )
+            _made_folder(folder)
+            made = _events.make(order, progress, lambda made: self._write(folder, name, made, densities, number, threads))
+        _removed(folder / _STATE)
+        return RunEvents(*made.cross_section, made.events, folder / _EVENTS, made.processes, folder)
+
+    @property
+    def _energy(self) -> float:
+        first, second = self.run_card["ebeam1"], self.run_card["ebeam2"]
+        return float(2.0 * math.sqrt(first * second))
+
+    def _scale(self) -> Mapping[str, Any]:
+        """What :func:`mebridge._integrands.build` takes."""
+        card = self.run_card
+        fixed = card["fixed_fac_scale1"], card["fixed_fac_scale2"]
+        factorisation = [card["dsqrt_q2fact1"], card["dsqrt_q2fact2"]] if all(fixed) else None
+        renormalisation = card["scale"] if card["fixed_ren_scale"] else None
+        return {
+            "dynamical": _SCALES.get(card["dynamical_scale_choice"], "ht/2"),
+            "renormalisation": renormalisation,
+            "factorisation": factorisation,
+        }
+
+    def _densities(self, folder: str) -> tuple[Densities | None, Coupling]:
+        """Densities and alpha_s, as ``setrun.f`` chooses them."""
+        card = self.run_card
+        if card["lpp1"] == 0:
+            return None, _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
+        label = card["pdlabel1"]
+        if label in _pdfdata.SETS:
+            found = _pdfdata.densities(self.output.path, label, folder)
+            return found, _with_coupling(found)
+        found = Densities.read(_densities.by_number(card["lhaid"]))
+        return found, _with_coupling(found)
+
+    def _more(self, elements: Sequence[_integrands.Element]) -> Mapping[str, Any]:
+        """The cuts of each matrix element, and what is left of the run card then."""
+        found, left, numbers = [], [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
+        by_path = {str(directory.path): directory for directory in self.directories}
+        for element in elements:
+            path = element.entry["path"]
+            directory, number = by_path[path], numbers[path]
+            numbers[path] += 1
+            pdg = tuple(element.flavor["options"][0])
+            _output.matching(directory, {number: pdg})
+            masses = _integrands.masses(element.library, len(pdg))
+            legs = _cuts.Legs(pdg, masses, directory.decayed, self.run_card)
+            nothing = _cuts.empty(legs)
+            if nothing is not None:
+                raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
+            windows = _cuts.windows(legs)
+            windows += _resonances(directory, element, number, self.run_card)
+            resting = self.run_card["lpp1"] == 0
+            exact = [_cuts.exact(window, masses, resting) for window in windows]
+            rest = [window for window, takes in zip(windows, exact) if not takes]
+            found.append([dataclasses.asdict(window) for window, takes in zip(windows, exact) if takes])
+            left.append({"directory": path, "number": number, "windows": [dataclasses.asdict(one) for one in rest]})
+        clustering = self._clustering()
+        if clustering is None and not any(of["windows"] for of in left):
+            return {"windows": found}
+        refine = {"elements": left, "clustering": clustering, "card": str(self.param_card)}
+        return {"windows": found, "refine": refine}
+
+    def _clustering(self) -> Mapping[str, Any] | None:
+        """What :class:`mebridge._clustering.Settings` takes, where scales are by clustering."""
+        card = self.run_card
+        fixed = card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"])
+        if card["dynamical_scale_choice"] != -1 or fixed:
+            return None
+        return {
+            "hadrons": card["lpp1"] != 0,
+            "maxjetflavor": card["maxjetflavor"],
+            "bwcutoff": card["bwcutoff"],
+            "small_width": card["small_width_treatment"],
+            "distance": card["d"],
+        }
+
+    def _write(
+        self, folder: pathlib.Path, name: str, made: Made, densities: Densities | None, seed: int, threads: int
+    ) -> None:
+        card = self.run_card
+        events, (cross_section, error) = made.events, made.cross_section
+        codes = self._beams or tuple(made.elements[0].entry["incoming"])
+        beams = _lhe.Beams((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
+        norm = card["event_norm"].lower()
+        mean = {"sum": cross_section / events, "unity": 1.0}.get(norm, cross_section)
+        banner = self._banner(events, seed, cross_section)
+        generator = f"<generator name='mebridge' version='{version()}'>by the cards of MG5aMC {self.output.version}</generator>"
+        head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
+        processes = [(process, *of) for process, of in made.processes.items()]
+        larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
+        header = json.dumps({**made.asked, "overweights": larger}, indent=1)
+        (folder / f"{name}_{card['run_tag']}_banner.txt").write_text(
+            f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
+        )
+        (folder / "summary.txt").write_text(summary(name, made))
+        _lhe.write(folder / _EVENTS, made.rounds, mean, beams, processes, header, threads, head)
+
+    def _banner(self, events: int, seed: int, cross_section: float) -> str:
+        """The blocks of MG5aMC's banner."""
+        assert self._card_file is not None
+        cards = {"MG5ProcCard": self.output.path / "Cards" / "proc_card_mg5.dat"}
+        run_card = _run_card.changed(
+            self._card_file.read_text(encoding="utf-8", errors="replace"),
+            {**self._changed, "nevents": events, "iseed": seed},
+        )
+        process = cards["MG5ProcCard"]
+        steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
+        parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
+        blocks = [
+            f"<MGVersion>\n#{self.output.version}\n</MGVersion>\n",
+            f"<MG5ProcCard>\n<![CDATA[\n{steps.rstrip()}\n]]>\n</MG5ProcCard>\n",
+            f"<MGRunCard>\n<![CDATA[\n{run_card.rstrip()}\n]]>\n</MGRunCard>\n",
+            f"<slha>\n{parameters.rstrip()}\n</slha>\n",
+            "<MGGenerationInfo>\n"
+            f"#  Number of Events        :       {events}\n"
+            f"#  Integrated weight (pb)  :       {cross_section!r}\n"
+            "</MGGenerationInfo>\n",
+        ]
+        return "".join(blocks)
+
+
+def _beams(card: RunCard) -> tuple[int, int] | None:
+    """PDG codes of the beams of hadrons; none where the partons themselves collide."""
+    where, lpp = card.source, (card["lpp1"], card["lpp2"])
+    if lpp == (0, 0):
+        beams = None
+    elif abs(lpp[0]) == abs(lpp[1]) == 1:
+        if lpp != (1, 1):
+            raise Error(f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]}: antiprotons are not made; set both to 1")
+        beams = (_PROTON, _PROTON)
+    else:
+        raise Error(
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 (protons)"
+        )
+    if card["ebeam1"] != card["ebeam2"]:
+        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {math.sqrt(card['ebeam1'] * card['ebeam2']):g}")
+    choice = card["dynamical_scale_choice"]
+    fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
+    if beams is not None:
+        if card["pdlabel1"] != card["pdlabel2"]:
+            raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
+        label = card["pdlabel1"]
+        if label != "lhapdf" and not label in _pdfdata.SETS:
+            known = ", ".join(_pdfdata.SETS)
+            raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {known}")
+        if fixed[1] != fixed[2]:
+            raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
+    if choice not in (-1, *_SCALES) and not (fixed[0] and (beams is None or fixed[1])):
+        raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
+    return beams
+
+
+def _with_coupling(densities: Densities) -> Coupling:
+    if densities.coupling is None:
+        raise Error(f"the set of {densities.file} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals)")
+    return densities.coupling
+
+
+def _resonances(
+    directory: Directory, element: _integrands.Element, number: int, card: RunCard
+) -> list[_cuts.Window]:
+    """Masses of the particles of decay chains, which all diagrams have."""
+    found: dict[int, _cuts.Window] = {}
+    masses = _lines.line_masses(element, number)
+    count = len(directory.legs[0])
+    for config in directory.configs:
+        if not config.diagrams[number]:
+            continue
+        for line in config.lines:
+            if line.spacelike or line.forced == 0:
+                continue
+            if line.forced == 2:
+                raise Error(
+                    f"{directory.path} excludes a resonance by $, which is not made; leave the $ out, or run MadEvent "
+                    "(mebridge link)"
+                )
+            legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
+            mass, width = masses(line)
+            width = max(width, mass * card["small_width_treatment"])
+            found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
+    return list(found.values())
+
+
+def _drawn(folder: pathlib.Path) -> int:
+    """A seed: that of the run that goes on, or a new one."""
+    with contextlib.suppress(OSError, ValueError, LookupError):
+        return int(json.loads((folder / _STATE / "run.json").read_text())["asked"]["seed"])
+    return secrets.randbelow(2**31 - 1) + 1
+
+
+def _made_folder(folder: pathlib.Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{folder} cannot be made: {error.strerror}") from None
+
+
+def _removed(state: pathlib.Path) -> None:
+    import shutil
+
+    shutil.rmtree(state, ignore_errors=True)
+
+
+def summary(name: str, made: Made) -> str:
+    """Cross sections by subprocess, and how the events were made."""
+    total, error = made.cross_section
+    width = max([len("all"), *(len(process) for process in made.processes)])
+    lines = [f"{name}: {made.events} events", "", f"{'subprocess (PDG codes)':{width}}  cross section, pb", ""]
+    for process, (value, deviation) in made.processes.items():
+        lines.append(f"{process:{width}}  {value:.6g} +- {deviation:.2g}")
+    lines += [f"{'all':{width}}  {total:.6g} +- {error:.2g}", ""]
+    points = sum(row[0] for channels in made.rows for row in channels)
+    passed = sum(row[3] for channels in made.rows for row in channels)
+    chosen = sum(row[4] for channels in made.rows for row in channels)
+    if points and passed:
+        lines.append(f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``mebridge events``."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="mebridge events",
+        description="Makes events of a directory that MG5aMC wrote, by its own cards, without MadEvent: "
+        "Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a run card is "
+        "honoured.",
+    )
+    parser.add_argument("output", help="what 'output madevent' wrote, MG5aMC 2.9 to 3.7")
+    parser.add_argument("--nevents", help="how many events (otherwise the run card's)")
+    parser.add_argument("--seed", help="of the random numbers (otherwise the run card's iseed; 0: drawn anew)")
+    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--threads", default="1", help="threads (1)")
+    parser.add_argument("--name", help="of the run (run_NN with the next number); one that was interrupted goes on")
+    parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
+    parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
+    parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
+    parser.add_argument("--changed-files", action="store_true", help="go on where Fortran of cuts or scales was changed")
+    parser.add_argument("--quiet", action="store_true", help="no lines about progress")
+    asked = parser.parse_args(arguments)
+    try:
+        changed = _pairs(asked.set)
+        if asked.run_card is not None and changed:
+            parser.error("--set is for the run card of the output; change the file of --run-card")
+        run = Run(
+            asked.output,
+            run_card=asked.run_card or changed or None,
+            param_card=asked.param_card,
+            changed_files=asked.changed_files,
+        )
+        events = run.generate(
+            None if asked.nevents is None else _whole("--nevents", asked.nevents),
+            None if asked.seed is None else _whole("--seed", asked.seed),
+            threads=_whole("--threads", asked.threads),
+            backend=asked.backend,
+            name=asked.name,
+            progress=not asked.quiet,
+        )
+    except (Error, ValueError, TypeError) as error:
+        sys.stderr.write(f"mebridge: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("mebridge: interrupted; --name with the name of the run goes on\n")
+        return 130
+    sys.stdout.write((events.folder / "summary.txt").read_text())
+    sys.stdout.write(f"\n{events.output}\n")
+    return 0
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"--set {pair}: it must be ENTRY=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _whole(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}; it must be a whole number") from None

@@ -1,0 +1,38 @@
+"""Parameter cards (SLHA), as far as a run needs them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ._library import Error
+from ._process import Path
+
+
+@dataclass(frozen=True)
+class Card:
+    """Numbers of a card by block and code."""
+
+    numbers: dict[tuple[str, int], float]
+
+    @classmethod
+    def read(cls, path: Path) -> Card:
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError as error:
+            raise Error(f"the parameter card {os.fspath(path)} cannot be read: {error.strerror}") from None
+        numbers, block = {}, ""
+        for line in lines:
+            words = line.split("#")[0].split()
+            if words and words[0].lower() in ("block", "decay"):
+                block = words[1].lower() if len(words) > 1 and words[0].lower() == "block" else ""
+            elif len(words) == 2 and block:
+                try:
+                    numbers[block, int(words[0])] = float(words[1].lower().replace("d", "e"))
+                except ValueError:
+                    continue
+        return cls(numbers)
+
+    def value(self, block: str, code: int, default: float) -> float:
+        return self.numbers.get((block.lower(), code), default)

@@ -1,0 +1,547 @@
+"""mebridge.Run: run cards, cuts, densities and scales of an output of MG5aMC, and whole runs of real ones."""
+
+import gzip
+import math
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import mebridge
+from mebridge import _clustering, _cuts, _output, _pdfdata, _refine, _run_card, _runs, _written
+from mebridge._run_card import ENTRIES, REFUSED, RunCard
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
+
+# u u~ > t t~ and g g > t t~ as configs.inc and its neighbours have them.
+QUARKS = {
+    "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/2,-2,6,-6/\n      DATA (IDUP(I,2,1),I=1,4)/1,-1,6,-6/\n",
+    "configs.inc": """C     Diagram 1
+      DATA MAPCONFIG(1)/1/
+      DATA TSTRATEGY(1)/2/
+      DATA (IFOREST(I,-1,1),I=1,2)/4,3/
+      DATA (SPROP(I,-1,1),I=1,1)/21/
+      DATA TPRID(-1,1)/0/
+""",
+    "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n",
+    "config_nqcd.inc": "      DATA NQCD(1)/2/\n",
+    "decayBW.inc": "      DATA GFORCEBW(-1,1)/0/\n",
+    "get_color.f": """      FUNCTION GET_COLOR(IPDG)
+      IF(IPDG.EQ.-6)THEN
+        GET_COLOR=-3
+        RETURN
+      ELSE IF(IPDG.EQ.-2)THEN
+        GET_COLOR=-3
+        RETURN
+      ELSE IF(IPDG.EQ.2)THEN
+        GET_COLOR=3
+        RETURN
+      ELSE IF(IPDG.EQ.6)THEN
+        GET_COLOR=3
+        RETURN
+      ELSE IF(IPDG.EQ.21)THEN
+        GET_COLOR=8
+        RETURN
+      ELSE IF(IPDG.EQ.23)THEN
+        GET_COLOR=1
+        RETURN
+      ELSE IF(IPDG.EQ.7)THEN
+C       This is dummy particle used in multiparticle vertices
+        GET_COLOR=2
+        RETURN
+      ENDIF
+      END
+""",
+}
+CARD = """# a comment = nothing
+  tag_1 = run_tag ! name
+  1000 = nevents
+  0 = iseed
+  1 = lpp1
+  1 = lpp2
+  6500.0 = ebeam1 ! GeV
+  6.5d3 = ebeam2
+  nn23lo1 = pdlabel
+  False = fixed_fac_scale
+  -1 = dynamical_scale_choice
+  {6: 100.0, 25: 50} = pt_min_pdg ! by code
+  {'default': False, 6: True} = mxx_only_part_antipart
+"""
+
+
+def output(folder, card=CARD, **files):
+    """An output with nothing to evaluate."""
+    place = folder / "SubProcesses" / "P1_qq_ttx"
+    place.mkdir(parents=True)
+    (folder / "Cards").mkdir()
+    (folder / "Cards" / "run_card.dat").write_text(card)
+    (folder / "Cards" / "param_card.dat").write_text("Block SMINPUTS\n  3 1.18e-01 # aS\n")
+    (folder / "SubProcesses" / "subproc.mg").write_text("P1_qq_ttx\n")
+    (folder / "MGMEVersion.txt").write_text("3.5.7\n")
+    for name, text in {**QUARKS, **files}.items():
+        (place / name).write_text(text)
+    return folder
+
+
+def card(**values):
+    return RunCard({name: str(value) for name, value in values.items()}, "run_card.dat")
+
+
+def legs(pdg, masses=None, decayed=(), **values):
+    return _cuts.Legs(tuple(pdg), tuple(masses or [0.0] * len(pdg)), frozenset(decayed), card(**values))
+
+
+def events(count, masses, seed=1):
+    """Momenta of partons along z that become particles of these masses."""
+    random = np.random.default_rng(seed)
+    p = np.zeros((count, len(masses) + 2, 4))
+    p[:, 2:, 1:] = random.normal(size=(count, len(masses), 3)) * 60.0
+    p[:, 2, 1:3] -= p[:, 2:, 1:3].sum(axis=1)
+    p[:, 2:, 0] = np.sqrt(np.array(masses) ** 2 + (p[:, 2:, 1:] ** 2).sum(axis=2))
+    energy, z = p[:, 2:, 0].sum(axis=1), p[:, 2:, 3].sum(axis=1)
+    p[:, 0, 0] = p[:, 0, 3] = (energy + z) / 2.0
+    p[:, 1, 0] = (energy - z) / 2.0
+    p[:, 1, 3] = -p[:, 1, 0]
+    return p
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class Cards(Folder):
+    def test_the_docs_have_the_table(self):
+        text = (ROOT / "docs" / "run_card.md").read_text()
+        self.assertIn(_run_card.table().strip(), text)
+
+    def test_values_are_read_as_fortran_and_python_write_them(self):
+        file = self.folder / "run_card.dat"
+        file.write_text(CARD)
+        found = RunCard.read(file, {"nevents": "10k"})
+        self.assertEqual(found["nevents"], 10_000)
+        self.assertEqual((found["ebeam1"], found["ebeam2"]), (6500.0, 6500.0))
+        self.assertEqual(found["pt_min_pdg"], {6: 100.0, 25: 50.0})
+        self.assertEqual(found["mxx_only_part_antipart"], {"default": False, 6: True})
+        self.assertEqual((found["run_tag"], found["pdlabel1"]), ("tag_1", "nn23lo1"))
+        # What is not in a card has MG5aMC's default.
+        self.assertEqual((found["ptj"], found["drll"], found["etab"]), (20.0, 0.4, -1.0))
+        self.assertTrue(card(fixed_fac_scale=".true.")["fixed_fac_scale2"])
+        self.assertEqual(card(lhaid="NNPDF40_lo_as_01180")["lhaid"], "NNPDF40_lo_as_01180")
+        for name, text in (("nevents", "many"), ("ptj", "20 GeV"), ("use_syst", "perhaps"), ("pt_min_pdg", "{6}")):
+            with self.assertRaisesRegex(mebridge.Error, name):
+                card(**{name: text})
+
+    def test_unknown_entries_are_named(self):
+        with self.assertRaisesRegex(mebridge.Error, "an entry ptjj that"):
+            card(ptjj=3)
+
+    def test_what_cannot_be_honoured_is_refused_by_name_and_cure(self):
+        card().check()
+        for entry in ENTRIES.values():
+            if entry.kind != REFUSED:
+                continue
+            other = {bool: not entry.default, int: 7, float: 7.5, str: "other", list: "3", dict: "{1: 2}"}
+            found = card(**{entry.name: other[type(entry.default)]})
+            with self.assertRaisesRegex(mebridge.Error, rf"{entry.name} = .*set it to"):
+                found.check()
+
+    def test_a_changed_card_says_so(self):
+        text = _run_card.changed(CARD, {"nevents": 7, "ebeam1": 400, "ptj": 30})
+        found = _run_card.parse(text)
+        self.assertEqual((found["nevents"], found["ebeam1"], found["ptj"]), ("7", "400", "30"))
+        self.assertEqual(found["ebeam2"], "6.5d3")
+        self.assertIn("! GeV", text)
+
+    def test_beams(self):
+        self.assertEqual(_runs._beams(card()), (2212, 2212))
+        self.assertIsNone(_runs._beams(card(lpp1=0, lpp2=0)))
+        for values, said in (
+            ({"lpp1": -1}, "antiprotons"),
+            ({"lpp1": 0}, "lpp1 = 0 and lpp2 = 1"),
+            ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
+            ({"ebeam1": 4000}, "ebeam1 and ebeam2"),
+            ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
+            ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
+            ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale"),
+        ):
+            with self.assertRaisesRegex(mebridge.Error, said):
+                _runs._beams(card(**values))
+
+
+class Files(Folder):
+    def written(self, text="      SUBROUTINE  NOTHING\n"):
+        """Files as if MG5aMC wrote them."""
+        known = {name: {_written.digest(text.encode()): "3.5.7"} for name in _written.WRITTEN}
+        for name in known:
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        return mock.patch.object(_written, "WRITTEN", known)
+
+    def test_changed_fortran_does_not_pass(self):
+        output(self.folder)
+        with self.written():
+            run = mebridge.Run(self.folder)
+            self.assertEqual(run.output.version, "3.5.7")
+            # Blanks are nothing.
+            (self.folder / "SubProcesses" / "cuts.f").write_text("\n      SUBROUTINE NOTHING   \n\n")
+            mebridge.Run(self.folder)
+            (self.folder / "SubProcesses" / "cuts.f").write_text("      SUBROUTINE CUT\n")
+            with self.assertRaisesRegex(mebridge.Error, r"SubProcesses/cuts\.f of .* --changed-files"):
+                mebridge.Run(self.folder)
+            mebridge.Run(self.folder, changed_files=True)
+            (self.folder / "SubProcesses" / "cuts.f").write_text("      SUBROUTINE NOTHING\n")
+            # A file in the place of the link of one directory.
+            (self.folder / "SubProcesses" / "P1_qq_ttx" / "dummy_fct.f").write_text("      SUBROUTINE CUT\n")
+            with self.assertRaisesRegex(mebridge.Error, r"P1_qq_ttx/dummy_fct\.f"):
+                mebridge.Run(self.folder)
+            (self.folder / "SubProcesses" / "P1_qq_ttx" / "dummy_fct.f").unlink()
+            (self.folder / "Source" / "kin_functions.f").unlink()
+            with self.assertRaisesRegex(mebridge.Error, "kin_functions"):
+                mebridge.Run(self.folder)
+
+    def test_no_output(self):
+        for make in (lambda: None, lambda: (self.folder / "Cards").mkdir()):
+            make()
+            with self.assertRaisesRegex(mebridge.Error, "no output of MG5aMC"):
+                mebridge.Run(self.folder)
+        (self.folder / "SubProcesses").mkdir()
+        with self.assertRaisesRegex(mebridge.Error, "subproc.mg"):
+            mebridge.Run(self.folder)
+
+    def test_the_next_run_has_the_next_number(self):
+        self.assertEqual(_output.next_run(self.folder / "Events"), "run_01")
+        for name in ("run_01", "run_09_decayed_1", "other"):
+            (self.folder / "Events" / name).mkdir(parents=True)
+        self.assertEqual(_output.next_run(self.folder / "Events"), "run_10")
+
+    def test_the_command_says_what_is_wrong(self):
+        with mock.patch("sys.stderr") as said:
+            self.assertEqual(_runs.main([str(self.folder)]), 1)
+        self.assertIn("no output of MG5aMC", "".join(call.args[0] for call in said.write.call_args_list))
+        with mock.patch("sys.stderr") as said:
+            self.assertEqual(_runs.main([str(self.folder), "--set", "ptj"]), 1)
+        self.assertIn("ENTRY=VALUE", "".join(call.args[0] for call in said.write.call_args_list))
+
+
+class Cuts(unittest.TestCase):
+    def test_cuts_are_about_their_particles(self):
+        of = legs([21, 2, 11, -11, 2, 22], ptj=30, ptl=25, etal=2.0, mmll=50, draa=0.1)
+        found = {(w.observable, w.legs): (w.least, w.largest) for w in _cuts.windows(of)}
+        self.assertEqual(found["pt", ((4,),)], (30.0, math.inf))
+        self.assertEqual(found["pt", ((2,),)], (25.0, math.inf))
+        self.assertEqual(found["rapidity", ((3,),)], (-math.inf, 2.0))
+        self.assertEqual(found["mass", ((2, 3),)], (50.0, math.inf))
+        self.assertEqual(found["distance", ((2,), (4,))], (0.4, math.inf))
+        self.assertEqual(found["distance", ((4,), (5,))], (0.4, math.inf))
+        # Leptons of different flavours have no mass that mmll is about.
+        other = {(w.observable, w.legs) for w in _cuts.windows(legs([1, -1, 11, -13, 22, 22], mmll=50))}
+        self.assertNotIn(("mass", ((2, 3),)), other)
+
+    def test_what_is_heavy_or_decays_is_free(self):
+        masses = [0.0, 0.0, 173.0, 173.0, 0.0]
+        free = _cuts.windows(legs([21, 21, 6, -6, 21], masses, ptj=30))
+        self.assertEqual({w.legs for w in free}, {((4,),)})
+        pdg = [21, 21, -11, 12, 5, 21]
+        self.assertEqual({w.legs for w in _cuts.windows(legs(pdg, decayed={2, 3, 4}))}, {((5,),)})
+        cut = _cuts.windows(legs(pdg, decayed={2, 3, 4}, cut_decays=True, ptb=10, ptl=11))
+        self.assertIn(_cuts.Window("pt", ((2,),), 11.0), cut)
+        self.assertIn(_cuts.Window("pt", ((4,),), 10.0), cut)
+
+    def test_cuts_by_code(self):
+        masses = [0.0, 0.0, 173.0, 173.0]
+        of = legs([2, -2, 6, -6], masses, pt_min_pdg="{6: 100}", eta_max_pdg="{6: 2.5}", mxx_min_pdg="{6: 500}")
+        found = {(w.observable, w.legs): (w.least, w.largest) for w in _cuts.windows(of)}
+        self.assertEqual(found["pt", ((3,),)], (100.0, math.inf))
+        self.assertEqual(found["rapidity", ((2,),)], (-math.inf, 2.5))
+        self.assertEqual(found["mass", ((2, 3),)], (500.0, math.inf))
+        same = legs([2, 2, 6, 6], masses, mxx_min_pdg="{6: 500}", mxx_only_part_antipart="{'default': True}")
+        self.assertNotIn("mass", {w.observable for w in _cuts.windows(same)})
+
+    def test_jets_in_order_and_sums(self):
+        of = legs([21, 21, 21, 2, -2], ptj=0, etaj=-1, drjj=0, ptj1min=100, ptj2max=80, ht2min=150, htjmax=300, xptj=90)
+        p = events(4000, [0.0] * 3)
+        pt = -np.sort(-np.hypot(p[:, 2:, 1], p[:, 2:, 2]), axis=1)
+        wanted = (pt[:, 0] >= 100) & (pt[:, 1] <= 80) & (pt[:, :2].sum(axis=1) >= 150) & (pt.sum(axis=1) <= 300)
+        found = _cuts.passed(_cuts.windows(of), p)
+        self.assertTrue(0 < wanted.sum() < 4000)
+        self.assertEqual((found != wanted).sum(), 0)
+        self.assertEqual(_cuts.empty(legs([21, 21, 6, -6], ptj1min=20)), "ptj1min")
+        self.assertIsNone(_cuts.empty(of))
+
+    def test_missing_and_leptons_together(self):
+        of = legs([2, -2, 11, -11, 12, -12], ptl=0, etal=-1, drll=0, misset=40, mmnl=200, ptllmax=90)
+        p = events(4000, [0.0] * 4)
+        lost, total = p[:, 4:].sum(axis=1), p[:, 2:].sum(axis=1)
+        mass = np.sqrt(total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1))
+        good = (np.hypot(lost[:, 1], lost[:, 2]) >= 40) & (mass >= 200)
+        # Lepton and antilepton, each of them with each neutrino, both neutrinos.
+        for pair in ((2, 3), (2, 4), (2, 5), (3, 4), (3, 5), (4, 5)):
+            both = p[:, list(pair)].sum(axis=1)
+            good &= np.hypot(both[:, 1], both[:, 2]) <= 90
+        self.assertTrue(0 < good.sum() < 4000)
+        self.assertEqual((_cuts.passed(_cuts.windows(of), p) != good).sum(), 0)
+
+    def test_a_mass_window_that_is_inside_out_leaves_its_middle_out(self):
+        of = legs([21, 21, 21, 21], ptj=0, etaj=-1, drjj=0, mmjj=200, mmjjmax=100)
+        p = events(2000, [0.0] * 2)
+        total = p[:, 2:].sum(axis=1)
+        mass = np.sqrt(total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1))
+        self.assertEqual((_cuts.passed(_cuts.windows(of), p) != ((mass <= 100) | (mass >= 200))).sum(), 0)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_madspace_passes_the_same_events(self):
+        window = _cuts.Window
+        context = madspace.Context(madspace.cpu_device(), 1)
+        for masses in ([0.0] * 5, [173.0, 0.0, 0.0, 4.7, 0.0]):
+            p = events(5000, masses)
+            for one in (
+                window("pt", ((2,),), 20, 100),
+                window("rapidity", ((3,),), 0.3, 1.5),
+                window("rapidity", ((5,),), 0.3, 1.5),
+                window("energy", ((3,),), 50, 100),
+                window("distance", ((3,), (4,)), 0.4, 3),
+                window("distance", ((2,), (5,)), 0.4, 3),
+                window("mass", ((2, 4),), 100, 300),
+                window("mass", ((2, 3, 4),), 200, 400),
+                window("mass", ((2, 3, 4, 5, 6),), 400, 900),
+                window("pt", ((2, 3, 4),), 30, 100),
+                window("pt", ((2,), (3,), (4,)), 80, take="any"),
+                window("pt", ((2,), (3,), (4,)), 90, 150, take="0"),
+                window("pt", ((2,), (3,), (4,)), 30, 60, take="2"),
+                window("pt", ((2,), (3,), (4,)), 120, 220, take="+2"),
+                window("pt", ((2,), (3,), (4,)), 180, 320, take="sum"),
+            ):
+                cuts = madspace.Cuts([_cuts.item(madspace, 7, one)])
+                found = madspace.FunctionRuntime(cuts.function(), context).call([p])[0].numpy().ravel() > 0
+                wanted = _cuts.passed([one], p)
+                self.assertTrue(0 < wanted.sum() < len(wanted), one)
+                same = (found == wanted).all()
+                # Where it is not said to be the same it is not, so that the list of exceptions is no longer than it has to be.
+                self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False), one)
+
+    def test_cuts_that_keep_poles_away(self):
+        windows = _cuts.windows(legs([2, -2, 21, 21, 22], ptj=20, drjj=0.4, pta=0, draj=0))
+        self.assertEqual(_cuts.missing(windows, 5, (2,), (), False), set())
+        self.assertEqual(_cuts.missing(windows, 5, (4,), (), False), {"pt 4"})
+        self.assertEqual(_cuts.missing(windows, 5, (2, 3), (2, 3), True), set())
+        self.assertEqual(_cuts.missing(windows, 5, (2, 4), (4,), True), {"pt 4", "dr 2 4"})
+
+
+class Grids(Folder):
+    def write(self):
+        """A grid of the layout of NNPDF, of densities that the interpolation reproduces."""
+        x = np.concatenate([np.geomspace(1e-9, 0.1, 30), np.linspace(0.1, 1.0, 12)[1:]])
+        q2 = np.geomspace(1.0, 1e8, 9)
+        number = np.arange(1, 15)
+        # A cubic of ln x below 0.1 and of x above, straight in ln Q^2.
+        self.cubic = lambda x: np.where(x < 0.1, (np.log(x) + 5) ** 3 / 100 + 1, x**3 - x + 2)
+        values = self.cubic(x)[:, None, None] * (1 + 0.1 * np.log(q2))[None, :, None] * number
+        lines = [" 'NNPDF20intqed'", "  0 ,  1", str(len(x)), *map(repr, x.tolist()), str(len(q2)), "1.0"]
+        lines += [*map(repr, q2.tolist()), "0"]
+        lines += [" ".join(map(repr, row)) for block in values.tolist() for row in block]
+        folder = self.folder / "lib" / "Pdfdata"
+        folder.mkdir(parents=True)
+        (folder / _pdfdata.SETS["nn23lo1"][0]).write_text("header\n" + "\n".join(lines) + "\n")
+        return x
+
+    def test_polynomials_are_what_they_are(self):
+        self.write()
+        grid = _pdfdata.Grid.read(_pdfdata.locate(self.folder, "nn23lo1"))
+        # Away from 0.1, beyond which nodes of the other polynomial are taken.
+        x = np.concatenate([np.geomspace(1e-8, 0.012, 50), np.linspace(0.3, 0.99, 20)])
+        q = 37.0
+        for code, number in ((-6, 1), (21, 7), (2, 9), (22, 14)):
+            wanted = self.cubic(x) * (1 + 0.1 * math.log(q**2)) * number
+            self.assertLess(abs(grid.xf(code, x, q) / wanted - 1).max(), 1e-10)
+        # Outside it is frozen.
+        self.assertEqual(grid.xf(21, 1e-12, 1e9), grid.xf(21, 1e-9, 1e4))
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_madspace_gets_the_same(self):
+        self.write()
+        densities = _pdfdata.densities(self.folder, "nn23lo1", str(self.folder))
+        grid = densities.grid(madspace, str(self.folder))
+        context = madspace.Context(madspace.cpu_device(), 1)
+        grid.grid.initialize_globals(context)
+        x = np.concatenate([np.geomspace(1e-7, 0.01, 300), np.linspace(0.3, 0.9, 100)])
+        q = np.geomspace(1.2, 9e3, 400)
+        own = _pdfdata.Grid.read(_pdfdata.locate(self.folder, "nn23lo1"))
+        for code in (21, -3):
+            function = madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
+            found = function.call([x, q])[0].numpy().ravel()
+            deviation = abs(found / own.xf(code, x, q) - 1)
+            self.assertLess(np.median(deviation), 1e-5)
+            self.assertLess(deviation.max(), 1e-3)
+
+    def test_alpha_s(self):
+        self.assertAlmostEqual(_pdfdata.alpha_s(91.188, 0.13), 0.13, places=12)
+        # The equation of two loops: d alpha / d ln Q^2 = -b alpha^2 (1 + c alpha), by a difference.
+        for scale, flavors in ((300.0, 5), (3.0, 4), (1.2, 3)):
+            b = (33 - 2 * flavors) / (12 * math.pi)
+            c = (153 - 19 * flavors) / (2 * math.pi * (33 - 2 * flavors))
+            step = 1e-4
+            up, down = (_pdfdata.alpha_s(scale * math.exp(sign * step), 0.13) for sign in (1, -1))
+            a = _pdfdata.alpha_s(scale, 0.13)
+            self.assertAlmostEqual((up - down) / (4 * step), -b * a**2 * (1 + c * a), delta=1e-6 * a)
+        for scale in (4.7, 1.42):
+            below, above = (_pdfdata.alpha_s(scale * (1 + sign * 1e-9), 0.13) for sign in (-1, 1))
+            self.assertAlmostEqual(below, above, places=7)
+        found = _pdfdata.coupling(0.13)
+        self.assertEqual((found.scales[0], found.scales[-1]), (1.0, 1e5))
+
+    def test_what_is_missing_or_broken(self):
+        with self.assertRaisesRegex(mebridge.Error, "nn23lo1 need"):
+            _pdfdata.locate(self.folder, "nn23lo1")
+        self.write()
+        file = _pdfdata.locate(self.folder, "nn23lo1")
+        file.write_text(file.read_text()[:-200])
+        with self.assertRaisesRegex(mebridge.Error, "NNPDF|densities at"):
+            _pdfdata.Grid.read(file)
+
+
+class Scales(Folder):
+    SETTINGS = _clustering.Settings(True, 4, 15.0, 1e-6, 1.0)
+
+    def clustering(self, masses=lambda line: (0.0, 0.0), settings=SETTINGS, **files):
+        place = output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx"
+        directory = _output.Directory.read(place)
+        return _clustering.Clustering(directory, 0, masses, settings)
+
+    def pair(self, mass, count=50):
+        """Pairs back to back."""
+        random = np.random.default_rng(2)
+        momentum, z = random.uniform(20, 300, count), random.uniform(-1, 1, count)
+        phi = random.uniform(0, 6, count)
+        p = np.zeros((count, 4, 4))
+        pt = momentum * np.sqrt(1 - z**2)
+        p[:, 2, 1:] = np.stack([pt * np.cos(phi), pt * np.sin(phi), momentum * z], axis=1)
+        p[:, 3, 1:] = -p[:, 2, 1:]
+        energy = np.sqrt(momentum**2 + mass**2)
+        p[:, :, 0] = energy[:, None]
+        p[:, 0, 3], p[:, 1, 3] = energy, -energy
+        return p, np.sqrt(pt**2 + mass**2), 2 * energy
+
+    def test_a_strong_pair_has_its_transverse_mass(self):
+        p, transverse, _ = self.pair(173.0)
+        found = self.clustering().scales(p, np.ones(len(p), dtype=int))
+        for scale in (found.renormalisation, *found.factorisation):
+            self.assertLess(abs(scale / transverse - 1).max(), 1e-12)
+
+    def test_what_a_colour_singlet_becomes_has_its_mass(self):
+        files = {
+            "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/2,-2,-11,11/\n",
+            "configs.inc": QUARKS["configs.inc"].replace("/21/", "/23/"),
+            "config_nqcd.inc": "      DATA NQCD(1)/0/\n",
+        }
+        p, _, energy = self.pair(0.0)
+        found = self.clustering(lambda line: (91.2, 2.5), **files).scales(p, np.ones(len(p), dtype=int))
+        for scale in (found.renormalisation, *found.factorisation):
+            self.assertLess(abs(scale / energy - 1).max(), 1e-12)
+
+    def test_directories_are_read(self):
+        place = output(self.folder / "output", **{"decayBW.inc": "      DATA GFORCEBW(-1,1)/1/\n"})
+        directory = _output.Directory.read(place / "SubProcesses" / "P1_qq_ttx")
+        (config,) = directory.configs
+        self.assertEqual(directory.legs, ((2, -2, 6, -6),))
+        self.assertEqual((config.nqcd, config.diagrams), (2, (1,)))
+        self.assertEqual(config.lines[0], _output.Line(12, (8, 4), (21,), False, 1))
+        self.assertEqual(directory.decayed, {2, 3})
+        self.assertEqual(_clustering.colors(directory.path), {-6: -3, -2: -3, 2: 3, 6: 3, 21: 8, 23: 1, 7: 2})
+
+    def test_a_resonance_is_where_its_process_wants_it(self):
+        p, _, energy = self.pair(0.0)
+        mass, width = 200.0, 4.0
+        for forced, wanted in ((0, energy < 0), (1, abs(energy - mass) > 60), (2, abs(energy - mass) < 60)):
+            shutil.rmtree(self.folder / "output", ignore_errors=True)
+            files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
+            found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
+            self.assertEqual((found != wanted).sum(), 0)
+
+    def test_scales_too_low_are_dropped(self):
+        low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])
+        found = _clustering.Scales(np.array([3.0, 3.0, 0.0]), (low, high))
+        self.assertEqual(_clustering.drops(found, True, 1.0).tolist(), [True, False, True])
+        self.assertEqual(_clustering.drops(found, False, 1.0).tolist(), [False, False, True])
+
+    def test_weights_above_the_ceiling_have_their_share(self):
+        ratios = np.random.default_rng(1).lognormal(0, 0.5, 5000)
+        for share in (0.0, 0.01, 0.1):
+            ceiling = _refine._ceiling(ratios, share)
+            above = np.maximum(ratios - ceiling, 0).sum() / ratios.sum()
+            self.assertLessEqual(above, share + 1e-12)
+            self.assertGreaterEqual(above, 0.8 * share)
+        self.assertEqual(_refine._ceiling(ratios, 0.0), ratios.max())
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+@unittest.skipIf(OUTPUTS is None, "SKIPPED: whole runs; set MEBRIDGE_MG5_OUTPUTS to a folder of outputs (*.mad)")
+class Outputs(Folder):
+    def copy(self, name):
+        source = pathlib.Path(OUTPUTS) / f"{name}.mad"
+        if not source.is_dir():
+            self.skipTest(f"SKIPPED: {source} is missing")
+        place = self.folder / name
+        ignored = shutil.ignore_patterns("*.o", "*.so", "*.a", "build.*")
+        shutil.copytree(source, place, symlinks=True, ignore=ignored)
+        return place
+
+    def test_every_output_is_as_mg5amc_wrote_it(self):
+        for place in sorted(pathlib.Path(OUTPUTS).glob("*.mad")):
+            found = _output.Output(place)
+            self.assertEqual(_written.changed(place, found.directories), [], place)
+            for directory in found.directories:
+                self.assertTrue(_output.Directory.read(directory).configs)
+
+    def test_a_run_has_a_banner_and_goes_on(self):
+        place = self.copy("gg_tt")
+        run = mebridge.Run(place, run_card={"nevents": 600, "iseed": 4})
+        found = run.generate()
+        self.assertEqual((found.events, found.folder.name), (600, "run_01"))
+        with gzip.open(found.output, "rt") as file:
+            text = file.read()
+        for block in ("MGVersion", "MG5ProcCard", "MGRunCard", "slha", "MGGenerationInfo"):
+            self.assertIn(f"</{block}>", text)
+        self.assertEqual(_run_card.parse(text.split("<MGRunCard>")[1])["iseed"], "4")
+        self.assertEqual(text.count("<event>"), 600)
+        head = text.split("<init>\n")[1].splitlines()[0].split()
+        self.assertEqual(head[:2] + head[-2:], ["2212", "2212", "-4", "1"])
+        # The scale of a top pair is the geometric mean of their transverse masses.
+        event = text.split("<event>\n")[1].splitlines()
+        tops = np.array([line.split()[6:11] for line in event if line.split()[0] in ("6", "-6")], dtype=float)
+        masses = np.sqrt((tops[:, 3] - tops[:, 2]) * (tops[:, 3] + tops[:, 2]))
+        self.assertAlmostEqual(float(event[0].split()[3]), math.sqrt(masses.prod()), delta=1e-6)
+        self.assertFalse((found.folder / "state").exists())
+        self.assertIn("21 21 6 -6", (found.folder / "summary.txt").read_text())
+        again = mebridge.Run(place, run_card={"nevents": 600, "iseed": 4}).generate()
+        self.assertEqual(again.folder.name, "run_02")
+        self.assertEqual(again.cross_section, found.cross_section)
+        with self.assertRaisesRegex(mebridge.Error, "holds the events of a run"):
+            run.generate(name="run_01")
+
+    def test_norms(self):
+        place = self.copy("ee_mumu")
+        for norm, mean in (("average", 1.0), ("sum", 1 / 400)):
+            found = mebridge.Run(place, run_card={"event_norm": norm}).generate(400, 3)
+            with gzip.open(found.output, "rt") as file:
+                text = file.read()
+            weights = [float(weight) for weight in re.findall(r"<event>\n *\d+ +\d+ (\S+)", text)]
+            self.assertAlmostEqual(np.mean(weights) / (found.cross_section * mean), 1.0, places=6)
+
+
+if __name__ == "__main__":
+    unittest.main()
