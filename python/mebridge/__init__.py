@@ -19,9 +19,11 @@ array([0.3882])
 """
 
 from ._process import Evaluation, Parameters, Process
+from ._arrays import EventArrays
 from ._command import command
 from ._events import Events, Progress, generate_events
 from ._runs import Run, RunEvents
+from ._read import read_events
 from ._library import BadEvents, Error, library_path, version
 
 __version__ = version()
@@ -29,6 +31,7 @@ __all__ = [
     "BadEvents",
     "Error",
     "Evaluation",
+    "EventArrays",
     "Events",
     "Parameters",
     "Process",
@@ -38,4 +41,5 @@ __all__ = [
     "command",
     "generate_events",
     "library_path",
+    "read_events",
 ]

@@ -17,8 +17,9 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _integrands, _lhe, _scratch
+from . import _arguments, _command, _files, _integrands, _lhe, _scratch
 from ._arguments import MOST_THREADS
+from ._arrays import EventArrays
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
@@ -49,8 +50,15 @@ class Events:
     """The event file."""
     processes: dict[str, tuple[float, float]]
     """Cross section and error of each matrix element, by the PDG codes of its first process."""
-    again: int = 0
+    again: int
     """How often a part of the run was begun again, because a worker failed or was late."""
+    efficiency: float
+    """Events a phase-space point, after the survey."""
+    seconds: Mapping[str, float]
+    """How long the parts took by the clock: ``"start"``, ``"survey"`` (with training) and ``"events"``; of a run that
+    went on since then."""
+    arrays: EventArrays | None
+    """The events, where there is no file."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,9 @@ def generate_events(
             with densities, and the energy without.
         scale_factor: multiplies a scale that is not a number.
         events: how many to make.
-        output: event file (LHE), compressed where its name ends with ``.gz``; none where it is not given.
+        output: event file: LHE, compressed where its name ends with ``.gz``; LHEH5 2.0, which Pythia and Sherpa read,
+            where it ends with ``.hdf5`` or ``.h5`` (it takes ``h5py``); Parquet where it ends with ``.parquet``
+            (``pyarrow``). Where it is not given the events are in ``arrays`` of what is returned.
         cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
@@ -168,6 +178,8 @@ def generate_events(
         raise TypeError(f"device is {device!r}; it must be a name such as \"cpu\", or a list of names") from None
     backend = _backend(devices)
     target = None if output is None else _lhe.target(_arguments.text("output", output), [source, card, pdf])
+    if target is not None:
+        _files.check(target)
     densities = None if pdf is None else Densities.read(_arguments.text("pdf", pdf))
     if alpha_s is not None:
         coupling = Coupling.constant(alpha_s)
@@ -225,19 +237,28 @@ def generate_events(
         asked=asked,
     )
 
+    found: list[EventArrays] = []
+
     def write(made: Made) -> None:
-        if target is None:
-            return
         incoming = made.elements[0].entry["incoming"]
         codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
         beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
         processes = [(name, *of) for name, of in made.processes.items()]
+        if target is None or target.suffix in _files.SUFFIXES:
+            if target is None:
+                found.append(_files.joined(made.rounds, made.cross_section[0], beams, processes))
+            else:
+                _files.write(target, made.rounds, made.cross_section[0], beams, processes)
+            return
         larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
         header = json.dumps({**made.asked, "overweights": larger}, indent=1)
         _lhe.write(target, made.rounds, made.cross_section[0], beams, processes, header, threads)
 
     made = make(order, progress, write)
-    return Events(*made.cross_section, made.events, target, made.processes, made.again)
+    arrays = found[0] if found else None
+    return Events(
+        *made.cross_section, made.events, target, made.processes, made.again, made.efficiency, made.seconds, arrays
+    )
 
 
 @dataclass(frozen=True)
@@ -288,6 +309,13 @@ class Made:
     """Of each round and channel what :meth:`mebridge._generator.Generator.round` gives."""
     again: int
     """How often a part of the run was begun again."""
+    seconds: Mapping[str, float]
+    """How long its parts took."""
+
+    @property
+    def efficiency(self) -> float:
+        """Events a phase-space point."""
+        return self.events / sum(float(rows[:, 0].sum()) for rows in self.rows)
 
     @property
     def processes(self) -> dict[str, tuple[float, float]]:
@@ -354,12 +382,15 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
             progress(found) if callable(progress) else _show(found)
 
+        started = time.monotonic()
         rounds.survey(order.precision)
         report("survey")
         if SAMPLERS[order.sampler] == "networks":
             rounds.train()
             report("training")
+        adapted = time.monotonic()
         rounds.run(lambda: report("events"))
+        times = {"start": started - begun, "survey": adapted - started, "events": time.monotonic() - adapted}
         done = [kept.rounds[number] for number in sorted(kept.rounds)]
         made = Made(
             asked,
@@ -370,6 +401,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             sum(part["events"] for part in done),
             [part["channels"] for part in done],
             tasks.again,
+            times,
         )
         write(made)
     return made

@@ -136,17 +136,9 @@ def write(
                 yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor, turn))
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
-    try:
-        with _part(output) as part:
-            with open(part, "xb") as file:
-                for text in _in_order(texts(), threads):
-                    file.write(text)
-                file.flush()
-                _like(output, file.fileno())
-                os.fsync(file.fileno())
-            os.replace(part, output)
-    except OSError as error:
-        raise _unwritten(output, error) from None
+    with replaced(output) as part, open(part, "xb") as file:
+        for text in _in_order(texts(), threads):
+            file.write(text)
 
 
 def _in_order(tasks: Iterable[Callable[[], bytes]], threads: int) -> Iterator[bytes]:
@@ -163,6 +155,20 @@ def _in_order(tasks: Iterable[Callable[[], bytes]], threads: int) -> Iterator[by
         finally:
             for future in waiting:
                 future.cancel()
+
+
+@contextlib.contextmanager
+def replaced(output: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A name for a file that takes the place of another one once it is whole."""
+    try:
+        with _part(output) as part:
+            yield part
+            with open(part, "rb") as file:
+                _like(output, file.fileno())
+                os.fsync(file.fileno())
+            os.replace(part, output)
+    except OSError as error:
+        raise _unwritten(output, error) from None
 
 
 @contextlib.contextmanager
@@ -196,7 +202,7 @@ def _compressed(text: bytes) -> bytes:
 
 
 def _unwritten(output: pathlib.Path, error: OSError) -> Error:
-    return Error(f"{output} cannot be written: {error.strerror}")
+    return Error(f"{output} cannot be written: {error.strerror or error}")
 
 
 def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, banner: Banner) -> bytes:

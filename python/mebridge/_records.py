@@ -10,23 +10,23 @@ import numpy as np
 
 from ._library import Error
 
-_HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
+HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
 _INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color")
 _DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
 # Of a particle.
 FIELDS = (*_INTEGERS, *_DOUBLES)
-_PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
+PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
 
 
 def layout(particles: int) -> np.dtype[Any]:
     """Of a record with room for so many particles, without gaps."""
-    numbered = [(f"part{i + 1}_{name}", kind) for i in range(particles) for name, kind in _PARTICLE]
-    return np.dtype([*_HEAD, *numbered])
+    numbered = [(f"part{i + 1}_{name}", kind) for i in range(particles) for name, kind in PARTICLE]
+    return np.dtype([*HEAD, *numbered])
 
 
 def particles(records: np.ndarray[Any, Any]) -> int:
     """For how many particles a record has room."""
-    return (len(records.dtype) - len(_HEAD)) // len(_PARTICLE)
+    return (len(records.dtype) - len(HEAD)) // len(PARTICLE)
 
 
 def read(path: pathlib.Path, events: int) -> np.ndarray[Any, Any]:

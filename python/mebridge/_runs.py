@@ -173,7 +173,8 @@ class Run:
             _made_folder(folder)
             made = _events.make(order, progress, lambda made: self._write(folder, name, made, densities, number, threads))
         _removed(folder / _STATE)
-        return RunEvents(*made.cross_section, made.events, folder / _EVENTS, made.processes, folder)
+        file, of_run = folder / _EVENTS, (made.again, made.efficiency, made.seconds, None)
+        return RunEvents(*made.cross_section, made.events, file, made.processes, *of_run, folder)
 
     @property
     def _energy(self) -> float:

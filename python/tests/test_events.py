@@ -732,14 +732,15 @@ class Interruptions(Folder):
         """MadSpace does not look whether its files can be written."""
         from mebridge import _generator
 
-        def cut(made, generator, output):
-            before(made, generator, output)
+        def cut(generator, output, *more):
+            done = before(generator, output, *more)
             data = output.read_bytes()
             output.write_bytes(data[: int(share * len(data))] + end)
+            return done
 
-        before = _generator.Generator._combine
-        for share, end in ((0.5, b""), (0.0, b""), (0.5, b"</event>\n</LesHouchesEvents>\n")):
-            with self.subTest(share), here(), mock.patch.object(_generator.Generator, "_combine", cut):
+        before = _generator.Generator._made
+        for share, end in ((0.5, b""), (0.0, b""), (0.5, bytes(100)), (1.0, bytes(1))):
+            with self.subTest(share), here(), mock.patch.object(_generator.Generator, "_made", cut):
                 with self.assertRaisesRegex(mebridge.Error, "does not hold the 100 events .*disk full"):
                     generate("g g > t t~", energy=1000, events=100, state=self.folder / "state")
         self.assertEqual(generate("g g > t t~", energy=1000, events=100, state=self.folder / "state").events, 100)

@@ -1,0 +1,68 @@
+"""Events of a run as arrays, and as files other than LHE."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from . import _arrays, _hdf5, _lhe, _parquet, _records
+from ._arrays import EventArrays
+
+# Files by the end of their names.
+SUFFIXES = {".hdf5": "hdf5", ".h5": "hdf5", ".parquet": "parquet"}
+
+Rounds = Sequence[tuple[pathlib.Path, int, _lhe.Weights]]
+Processes = Sequence[tuple[str, float, float]]
+
+
+def check(target: pathlib.Path) -> None:
+    """That the package is there which writes the file, before the events are made."""
+    if target.suffix in SUFFIXES:
+        _hdf5.needed() if SUFFIXES[target.suffix] == "hdf5" else _parquet.needed()
+
+
+def _head(mean: float, beams: _lhe.Beams, processes: Processes) -> EventArrays:
+    """What stands before the events, as arrays without any."""
+    densities = beams.densities or -1
+    return EventArrays(
+        np.zeros(0, _arrays.EVENT),
+        np.zeros(0, _records.PARTICLE),
+        _arrays.processes([(i + 1, of, error, of) for i, (_, of, error) in enumerate(processes)]),
+        (beams.codes, (beams.energy / 2, beams.energy / 2)),
+        (densities, densities),
+    )
+
+
+def _parts(rounds: Rounds, mean: float, beams: _lhe.Beams, head: EventArrays) -> Iterator[EventArrays]:
+    """The events of each round, with the weights that they have in an LHE file."""
+    events = sum(count for _, count, _ in rounds)
+    nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
+    for path, count, weights in rounds:
+        records = _records.read(path, count)
+        part = _arrays.of_records(records, nominal / weights.nominal, not beams.densities)
+        yield EventArrays(*_arrays.joined([part]), head.processes, head.beams, head.densities, head.strategy)
+
+
+def joined(rounds: Rounds, mean: float, beams: _lhe.Beams, processes: Processes) -> EventArrays:
+    """All events of a run."""
+    head = _head(mean, beams, processes)
+    parts = list(_parts(rounds, mean, beams, head))
+    heads = np.concatenate([part.events for part in parts])
+    particles = np.concatenate([part.particles for part in parts])
+    events = _arrays.events(heads, heads["count"])
+    return EventArrays(events, particles, head.processes, head.beams, head.densities, head.strategy)
+
+
+def write(target: pathlib.Path, rounds: Rounds, mean: float, beams: _lhe.Beams, processes: Processes) -> None:
+    """Writes the file whose name ends as one of :data:`SUFFIXES`."""
+    head = _head(mean, beams, processes)
+    parts = _parts(rounds, mean, beams, head)
+    with _lhe.replaced(target) as part:
+        if SUFFIXES[target.suffix] == "parquet":
+            _parquet.write(part, head, parts)
+        else:
+            room = max(_records.particles(_records.read(path, count)) for path, count, _ in rounds)
+            _hdf5.write(part, head, parts, sum(count for _, count, _ in rounds), room)
