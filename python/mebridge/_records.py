@@ -29,6 +29,11 @@ def particles(records: np.ndarray[Any, Any]) -> int:
     return (len(records.dtype) - len(HEAD)) // len(PARTICLE)
 
 
+def ratios(path: pathlib.Path) -> pathlib.Path:
+    """The file with further weights of the records in a file, in units of their weight, (events, weights)."""
+    return path.with_suffix(".weights.npy")
+
+
 def read(path: pathlib.Path, events: int) -> np.ndarray[Any, Any]:
     """The records of so many events; they are read from the file when they are used.
 
