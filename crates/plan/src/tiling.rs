@@ -1,18 +1,17 @@
 //! Cache tiling: currents are computed right ahead of the first helicities that need them.
 //!
-//! A current depends on the helicities of the legs below it, so a run of helicities that follow
-//! each other looks at some of the currents alone. Where all currents are computed
-//! first, all of them have to be kept. Here the groups of helicities are cut into runs of the same
-//! length, and ahead of each run comes what it needs and no run before it did: nothing is done
-//! twice, every helicity has the numbers that it would have otherwise, and the memory of
-//! what no later run needs serves for others ([`super::memory_reuse`]).
+//! A current depends on the helicities of the legs below it, so a tile of helicities that follow each other reads some
+//! of the currents only. If all currents were computed first, all of them would have to be kept. Here the groups of
+//! helicities are cut into tiles of the same length. Ahead of each tile come the currents that it needs and no tile
+//! before did. Nothing is done twice, every helicity has the numbers that it would have otherwise, and the memory of
+//! currents that no later tile needs is reused ([`super::memory_reuse`]).
 //!
 //! How much is kept depends on the order of helicities. Those of vectors change slowest, those of
 //! fermions fastest: most currents have the fermion among their legs, and where its helicity
 //! changes first, the two of them are needed one after the other.
 //!
-//! What squared diagrams are made of is computed ahead of all runs, for all helicities at once,
-//! and so are they.
+//! Squared diagrams, and the currents that they are made of, are computed ahead of all tiles, for all helicities at
+//! once.
 
 use super::{Body, External, Operations, Plan, Tile, memory_reuse};
 use mebridge_ops::visit::{Access, visit};

@@ -1,8 +1,8 @@
 //! A massless quark line with insertions that takes up a vector without colour.
 //!
 //! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
-//! behind the cut, by a current of the insertions `k + 1` to `m` with `k <= h < m`, and the boson is before or behind
-//! it. So a JAMP is
+//! behind the cut: it takes up a current of the insertions `k + 1` to `m` with `k <= h < m`. The boson is before or
+//! behind it. So a JAMP is
 //!
 //! * the sum over `m` of what all `k` give, without boson, times the second end's current with it, and * the sum over
 //! `k` of the first end's current with boson times what all `m` give together without it.

@@ -10,11 +10,11 @@
 //! those of the two sides, but for some that contribute nothing; the bridge checks it at the points of
 //! its trial.
 //!
-//! All helicities reversed, a side of a single diagram is the mirrored one (see
-//! [`Opcode::DensitySpinor`]) but for a factor: its vertices treat both chiralities alike, numerators of
-//! propagators have real masses, and a width or a complex coupling is part of one common factor. (Sums of
-//! diagrams have no such factor.) So one of each two helicities that are each other's reverse is computed,
-//! on either side. Where a helicity has no reverse, or is its own, the list of diagrams serves.
+//! With all helicities reversed, a side of a single diagram becomes the mirrored one (see [`Opcode::DensitySpinor`]) up
+//! to a factor. That is so because its vertices treat both chiralities in the same way, numerators of propagators have
+//! real masses, and a width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.)
+//! So either side computes one of two helicities that are each other's reverse. Where a helicity has no reverse, or is
+//! its own, the list of diagrams serves.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};

@@ -3,10 +3,10 @@
 //!
 //! The matrix depends only on the order of one JAMP as seen from the other, so new names change nothing. Names of four
 //! insertions (A) and of up to three others (B) are permuted: an order is a permutation of A and one of B, and a *word*
-//! that says where insertions of A stand. With orthogonal matrices `r(g)` of an irreducible representation of dimension
-//! m, the sums over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the
-//! matrix: `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it takes words to
-//! words.
+//! that says where insertions of A stand. Let `r(g)` be the orthogonal matrices of an irreducible representation of
+//! dimension m. The sums over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have the same block of the
+//! matrix for each i: `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it
+//! takes words to words.
 //!
 //! The sums are exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A, `S_4`, with its three exchanges
 //! of two pairs comes first: its four characters are one that `S_3` acts on, and three that it permutes.

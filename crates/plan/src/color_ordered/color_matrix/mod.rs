@@ -199,9 +199,9 @@ mod tests {
     use num_complex::Complex64;
 
     /// `x^dagger C x` by the blocks.
-    fn in_blocks(split: &BlockDiagonal, x: &[Complex64]) -> f64 {
+    fn in_blocks(color_blocks: &BlockDiagonal, x: &[Complex64]) -> f64 {
         let mut x = x.to_vec();
-        for orbit in split.passes.iter().flatten() {
+        for orbit in color_blocks.passes.iter().flatten() {
             let old: Vec<Complex64> = orbit.0.iter().map(|&s| x[s as usize]).collect();
             if let (&[a, b, c], coordinates) = (&old[..], &orbit.0) {
                 x[coordinates[0] as usize] = a + b + c;
@@ -221,7 +221,7 @@ mod tests {
             }
         }
         let mut total = 0.0;
-        for block in &split.blocks {
+        for block in &color_blocks.blocks {
             for (i, &a) in block.coordinates.iter().enumerate() {
                 for (j, &b) in block.coordinates.iter().enumerate() {
                     let product = x[a as usize].conj() * x[b as usize];
@@ -229,7 +229,7 @@ mod tests {
                 }
             }
         }
-        total / split.denominator
+        total / color_blocks.denominator
     }
 
     /// A matrix with the symmetries, and its blocks: one to five things, which are even and odd.
@@ -266,9 +266,9 @@ mod tests {
                     whole += (a.conj() * b).re * entry(s, t) / 3.0;
                 }
             }
-            for split in [Some(by_exchanges), by_names].into_iter().flatten() {
-                assert!(split.fits(&color));
-                let own = in_blocks(&split, &x);
+            for color_blocks in [Some(by_exchanges), by_names].into_iter().flatten() {
+                assert!(color_blocks.fits(&color));
+                let own = in_blocks(&color_blocks, &x);
                 assert!(
                     (own - whole).abs() < 1e-11 * whole.abs().max(1.0),
                     "{count}: {own} {whole}"
