@@ -34,7 +34,8 @@ use mebridge_simd::{Cx, Real, Simd, Task};
 pub trait Inputs: Copy {
     /// The address of a wavefunction, given what stands in the operation.
     ///
-    /// # Safety The operands of the operation are valid for this way of looking up.
+    /// # Safety
+    /// The operands of the operation are valid for this way of looking up.
     unsafe fn address(self, operand: u32) -> u32;
 }
 

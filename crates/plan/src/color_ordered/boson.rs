@@ -4,8 +4,8 @@
 //! behind the cut: it takes up a current of the insertions `k + 1` to `m` with `k <= h < m`. The boson is before or
 //! behind it. So a JAMP is
 //!
-//! * the sum over `m` of what all `k` give, without boson, times the second end's current with it, and * the sum over
-//! `k` of the first end's current with boson times what all `m` give together without it.
+//! * the sum over `m` of what all `k` give, without boson, times the second end's current with it, and
+//! * the sum over `k` of the first end's current with boson times what all `m` give together without it.
 //!
 //! Every helicity of the boson is in one of two factors, and neither has all insertions with it.
 
