@@ -20,7 +20,7 @@ pub const AHEAD: usize = 4;
 pub const KEPT: usize = 8;
 /// Warps of a block that takes groups, `GROUP_WARPS` in the device code.
 pub const GROUP_WARPS: u32 = 4;
-/// Slots of a group, at most; `GROUP_SLOTS` in the device code.
+/// The most coordinates of a group; `GROUP_SLOTS` in the device code.
 const GROUP_SLOTS: usize = 32;
 
 /// The tables.
@@ -28,11 +28,12 @@ const GROUP_SLOTS: usize = 32;
 pub struct ColorMatrixTables {
     /// Where each group begins.
     pub group_starts: Vec<u32>,
-    /// For each group how many slots and these, how many sums and for each how many slots and which of the group's.
+    /// For each group the number of coordinates and these; then the number of sums, and for each sum the number of
+    /// coordinates and which ones of the group.
     pub groups: Vec<u32>,
-    /// For each stage the first of its slots, how many, and where its lists begin.
+    /// For each stage its first coordinate, their number, and the beginning of its lists.
     pub stages: Vec<u32>,
-    /// Most slots of a stage.
+    /// The most coordinates of a stage.
     pub largest_stage: u32,
     /// Warps that have something to do.
     pub warps: u32,
@@ -40,13 +41,13 @@ pub struct ColorMatrixTables {
     pub lists: Vec<u32>,
     /// Tiles: first row, rows, first column, columns, first column of entries. Rows and columns count in the stage.
     pub tiles: Vec<u32>,
-    /// The slots of blocks.
+    /// The coordinates of the diagonal blocks.
     pub slots: Vec<u32>,
     /// For each column of a tile an entry for each row: doubled off the diagonal, zero below it, over the denominator.
     pub entries: Vec<f64>,
 }
 
-/// The slots of a group.
+/// The coordinates of a group.
 fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
     let mut of: Vec<usize> = (0..color_blocks.flows).collect();
     fn root(of: &mut [usize], mut slot: usize) -> usize {
@@ -71,8 +72,8 @@ fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
 }
 
 impl ColorMatrixTables {
-    /// The tables of a matrix, with stages of so many slots where blocks are not larger. None if a block has more than
-    /// `most`, or sums lead too many slots to each other.
+    /// The tables of a matrix, with stages of so many coordinates where blocks are not larger. None if a block has more
+    /// than `most`, or sums connect too many coordinates.
     pub fn new(
         color_blocks: &BlockDiagonal,
         wanted: usize,
@@ -145,7 +146,7 @@ impl ColorMatrixTables {
     }
 
     fn add_groups(&mut self, color_blocks: &BlockDiagonal) -> Option<()> {
-        // For each slot its group and place there.
+        // For each coordinate its group and its place there.
         let mut places: HashMap<u32, (usize, u32)> = HashMap::default();
         let groups = groups(color_blocks);
         let mut sums: Vec<Vec<u32>> = vec![Vec::new(); groups.len()];
@@ -182,7 +183,7 @@ impl ColorMatrixTables {
         Some(())
     }
 
-    /// Appends the slots and entries of a block of the stage whose slots begin there; gives its tiles.
+    /// Appends the coordinates and entries of a block to the stage whose coordinates begin there; gives its tiles.
     fn add_block(
         &mut self,
         color_blocks: &BlockDiagonal,
