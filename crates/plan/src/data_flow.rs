@@ -304,7 +304,7 @@ impl Loops {
         }
         for element in 0..self.helicities {
             let row = run * self.helicities as usize + element as usize;
-            let [own, other] = self.both(row);
+            let [own, other] = self.helicity_pair(row);
             let of = |h: u32| {
                 let row = &process.helicities[plan.helicities[h as usize] as usize];
                 Below::all(row.iter().copied())
