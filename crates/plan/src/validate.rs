@@ -16,7 +16,7 @@ use mebridge_support::error::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Deref;
 
-/// Most vectors of a plan: what the engine puts behind them still has addresses.
+/// The most vectors of a plan: vectors that the engine puts behind them still have addresses.
 const MOST_VECTORS: u32 = 1 << 30;
 /// Largest helicity, up to the sign, that external wavefunctions know (see
 /// [`mebridge_process::external`]).
@@ -113,7 +113,7 @@ impl Plan {
         self.groups().iter().any(|group| group.len() == 2)
     }
 
-    /// What is computed once an event.
+    /// The numbers that are computed once an event.
     fn event_valid(&self, process: &Process) -> bool {
         let legs = process.legs.len();
         let coupling = |term: &(u32, _)| (term.0 as usize) < self.couplings.len();

@@ -32,7 +32,8 @@ struct CosetTable {
 }
 
 impl BlockDiagonal {
-    /// That of a process, for a core or a GPU: of its colour-ordered form where it has no diagrams.
+    /// The colour matrix of a process, for a core or a GPU; the matrix of its colour-ordered form where it has no
+    /// diagrams.
     pub fn of_process(process: &Process, on_gpu: bool) -> BlockDiagonal {
         match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => {
@@ -49,7 +50,7 @@ impl BlockDiagonal {
         }
     }
 
-    /// For all orders of so many things, from the first row of their matrix.
+    /// For all orders of so many insertions, from the first row of their matrix.
     pub fn of_orders(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
         let exchanges = (count / 2).min(EXCHANGES);
         let orders = CosetTable::new(count, exchanges);
@@ -180,7 +181,7 @@ impl CosetTable {
         })
     }
 
-    /// What a symmetry of the orders makes of the sums over cosets with these signs.
+    /// The involution of the sums over cosets with these signs that a symmetry of the orders gives.
     fn involution(&self, sum: usize, symmetry: &dyn Fn(&[u8]) -> Vec<u8>) -> Involution {
         let images = self.cosets.iter().map(|coset| {
             let image = symmetry(&self.all[coset[0] as usize]);
@@ -232,7 +233,7 @@ mod tests {
         total / color_blocks.denominator
     }
 
-    /// A matrix with the symmetries, and its blocks: one to five things, which are even and odd.
+    /// A matrix with the symmetries, and its blocks: one to five insertions, even and odd numbers of them.
     #[test]
     fn blocks_give_what_the_matrix_gives() {
         for count in 1..=6 {
