@@ -88,7 +88,7 @@ pub enum Implicit {
 pub struct ImpliedDo {
     /// The variable.
     pub name: String,
-    /// What is written, over and over.
+    /// The expression that is written, over and over.
     pub item: Expr,
     pub counter: String,
     pub from: Expr,

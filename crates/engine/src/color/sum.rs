@@ -10,8 +10,8 @@ use super::triangle::Triangle;
 use mebridge_plan::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use mebridge_simd::{Simd, Task};
 
-/// Slots that are taken together, at least: so few that they stay in the first cache beside the JAMPs and what is made of
-/// them. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
+/// The fewest coordinates that are taken at a time: so few that they stay in the first cache beside the JAMPs and their
+/// sums. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
 const COORDINATES_AT_ONCE: usize = 24;
 
 /// A colour matrix ready for [`ColorSumTask`].
@@ -20,15 +20,15 @@ pub struct ColorSum<T> {
     passes: Vec<OrbitSums>,
     blocks: Vec<Triangle<T>>,
     flows: usize,
-    /// Slots at the end of the scratch.
+    /// Coordinates at the end of the scratch.
     together: usize,
     /// The square root of three.
     root: T,
-    /// Where there is one flow, what its square is multiplied by.
+    /// The factor of the square, where there is one flow.
     pub only: Option<T>,
 }
 
-/// Sums of up to eight vectors: pairs of places, where from and where to.
+/// Sums of up to eight vectors: pairs of places, from and to.
 #[derive(Clone, Debug, Default)]
 struct OrbitSums {
     /// Whether it takes the JAMPs.
@@ -49,7 +49,7 @@ impl<T: Copy + Default> ColorSum<T> {
         let mut last: Option<&DiagonalBlock> = None;
         for block in &color_blocks.blocks {
             match blocks.last_mut() {
-                // The same matrix for other slots.
+                // The same matrix for other coordinates.
                 Some(triangle) if last.is_some_and(|last| last.matrix == block.matrix) => {
                     triangle.also(first);
                 }
@@ -85,7 +85,7 @@ impl<T: Copy + Default> ColorSum<T> {
     }
 }
 
-/// Slots that sums lead to each other, some sets of them together.
+/// Coordinates that sums connect, some sets of them at a time.
 fn taken_together(color_blocks: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
     let mut of: Vec<Coordinate> = (0..color_blocks.flows as Coordinate).collect();
     fn root(of: &mut [Coordinate], mut coordinate: Coordinate) -> Coordinate {
@@ -119,7 +119,7 @@ fn taken_together(color_blocks: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
 }
 
 impl OrbitSums {
-    /// The sums of some slots, which come to these places in the end.
+    /// The sums of some coordinates, which come to these places in the end.
     fn all(
         color_blocks: &BlockDiagonal,
         coordinates: &[Coordinate],
