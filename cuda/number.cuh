@@ -9,7 +9,7 @@ typedef COLOR Color;
 
 #define DEVICE __device__ __forceinline__
 
-// The one parameter of a kernel, a structure of src/gpu/structures.rs.
+// The one parameter of a kernel, a structure of crates/gpu/src/structures.rs.
 #ifndef ARGUMENTS
 #define ARGUMENTS(type) const type
 #endif

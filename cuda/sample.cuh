@@ -1,4 +1,4 @@
-// Samples (src/sample.rs) in the memory of the GPU: read where they lie, and answered there. Everything counts from 0.
+// Samples (crates/backend/src/sample.rs) in the memory of the GPU: read where they lie, and answered there.
 
 /// The numbers of a leg, from their strides.
 DEVICE Momentum sample_leg(const SampleArguments &a, unsigned e, unsigned leg) {

@@ -247,7 +247,7 @@ impl Bridge {
         self.of_calls_mut().prepare(&events)
     }
 
-    /// The events that the servers get in the place of these.
+    /// What the servers of calls are asked in the place of these events.
     fn asked<'a>(&self, events: &Events<'a>, igraph: &'a mut Vec<i32>) -> Result<Events<'a>> {
         self.weighting.asked(events, self.process(), igraph)
     }
@@ -274,8 +274,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// The error of the momenta, `[leg][component]`, of an event that cannot be evaluated. `event` is its number for
-    /// the message.
+    /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
+    /// `event` is its number for the message.
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         self.servers.own.what_is_wrong(momenta, event)
     }

@@ -1,4 +1,4 @@
-//! Errors of events: channels and configurations that do not exist, momenta that are no event's.
+//! What is wrong with events: channels and configurations that are not there, momenta that are no event's.
 
 use super::form::Form;
 use crate::backend::{NOT_CONSERVED, OFF_SHELL};
@@ -70,8 +70,8 @@ impl Form {
         self.what_is_wrong(&events.momenta[event * numbers..][..numbers], event)
     }
 
-    /// The error of the momenta, `[leg][component]`, of an event that cannot be evaluated. `event` is its number for
-    /// the message.
+    /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
+    /// `event` is its number for the message.
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         let process = self.process();
         let legs = process.legs.len();

@@ -148,8 +148,7 @@ impl Form {
         Ok(backend)
     }
 
-    /// The backend that serves calls with or without channels, and whether it is a recursion; once good helicities are
-    /// known.
+    /// What serves calls with or without channels, and whether it is a recursion; once good helicities are known.
     pub fn server(&self, channels: bool) -> Option<(&dyn Backend, bool)> {
         let engines = self.engines.as_ref()?;
         Some(match &engines.recursion {

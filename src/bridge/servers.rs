@@ -88,7 +88,7 @@ impl Servers {
         })
     }
 
-    /// The server of these calls, which is made where there is none yet.
+    /// What serves them, which is made where it is not there.
     pub fn prepared(&mut self, channels: bool, events: &Events) -> Result<Server<'_>> {
         self.form_mut(channels).prepare(events)?;
         self.server(channels).ok_or(Error::NoEvents)

@@ -1,10 +1,10 @@
 //! Amplitudes, JAMP and colour sum of one helicity of one event as straight-line code.
 //!
 //! The wavefunctions are in the memory of blocks already. A thread takes them from there in such an order that few
-//! numbers are alive: each amplitude is added to the sums it belongs to as soon as it is there, a sum to those above it
-//! as soon as it is whole, and the next amplitude is the one that needs the fewest numbers that are not in registers.
-//! This module, not the compiler, decides what stays in registers and when it is loaded again; the compiler would keep
-//! all it has ever loaded.
+//! numbers are alive. Each amplitude is added to its sums as soon as it is there, and a sum to those above it as soon
+//! as it is whole. The next amplitude is the one that needs the fewest numbers that are not in registers. This module,
+//! not the compiler, decides what stays in registers and when it is loaded again; the compiler would keep all it has
+//! ever loaded.
 //!
 //! A block takes the events of a block of memory and a few helicities that follow each other, a warp
 //! each, which have most of their wavefunctions in common.
