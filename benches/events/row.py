@@ -48,7 +48,8 @@ class Timed(_events.Worker):
 
 
 def _points(answer):
-    return answer.get("points") or sum(channel[0] for channel in answer["channels"])
+    """Of a survey of some channels, or of a training."""
+    return sum(row[0] for row in answer) if isinstance(answer, list) else answer["points"]
 
 
 def main(arguments, result):
@@ -79,7 +80,6 @@ def main(arguments, result):
         "rounds": len(rounds),
         "points": sum(channel[0] for channel in points),
         "passed": sum(channel[3] for channel in points),
-        # A survey has several parts; older packages tell of the channels alone.
         "survey_points": sum(_points(answer) for *_, answer in surveys),
         "cross_section": [found.cross_section, found.error],
         "events": found.events,
