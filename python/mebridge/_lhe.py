@@ -110,6 +110,7 @@ def write(
     mean: float,
     beams: Beams,
     processes: list[tuple[str, float, float]],
+    mirrored: Collection[int],
     header: str,
     threads: int,
     banner: Banner | None = None,

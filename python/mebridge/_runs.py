@@ -226,9 +226,16 @@ class Run:
             exact = [_cuts.exact(window, masses, resting) for window in windows]
             rest = [window for window, takes in zip(windows, exact) if not takes]
             found.append([dataclasses.asdict(window) for window, takes in zip(windows, exact) if takes])
-            left.append({"directory": path, "number": number, "windows": [dataclasses.asdict(one) for one in rest]})
+            left.append(
+                {
+                    "directory": path,
+                    "number": number,
+                    "windows": [dataclasses.asdict(one) for one in rest],
+                    "helicities": not resting and _turning(element, masses),
+                }
+            )
         clustering = self._clustering()
-        if clustering is None and not any(of["windows"] for of in left):
+        if clustering is None and not any(of["windows"] or of["helicities"] for of in left):
             return {"windows": found}
         refine = {"elements": left, "clustering": clustering, "card": str(self.param_card)}
         return {"windows": found, "refine": refine}
@@ -352,6 +359,12 @@ def _resonances(
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
+
+
+def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:
+    """Whether helicities depend on the frame: of a particle with a mass that has several."""
+    several = [len(set(column)) > 1 for column in zip(*element.entry["helicities"])]
+    return any(mass > 0.0 and more for mass, more in zip(masses[2:], several[2:]))
 
 
 def _drawn(folder: pathlib.Path) -> int:
