@@ -30,11 +30,11 @@ class Window:
     """An observable that lies between two numbers."""
 
     observable: str
-    """``pt``, ``rapidity`` (its absolute value), ``energy`` (in the rest frame of the partons), ``distance`` (in rapidity
-    and angle), ``mass``."""
+    """``pt``, ``rapidity`` (its absolute value), ``energy`` (in the rest frame of the partons), ``distance`` (in
+    rapidity and angle), ``mass``."""
     legs: tuple[tuple[int, ...], ...]
-    """Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; ``distance`` has two of
-    one leg."""
+    """Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; ``distance`` has two
+    of one leg."""
     least: float = -math.inf
     largest: float = math.inf
     take: str = "all"
@@ -242,7 +242,9 @@ def least(windows: Sequence[Window], masses: Sequence[float]) -> float:
     return max(found, sum(math.hypot(mass, pt) for mass, pt in zip(masses[2:], momenta[2:])))
 
 
-def missing(windows: Sequence[Window], count: int, pole: tuple[int, ...], vectors: tuple[int, ...], meeting: bool) -> set[str]:
+def missing(
+    windows: Sequence[Window], count: int, pole: tuple[int, ...], vectors: tuple[int, ...], meeting: bool
+) -> set[str]:
     """Which observables of which legs have to be bounded so that a pole of the matrix element is not reached.
 
     Args:
@@ -360,7 +362,7 @@ def _passed(window: Window, momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
     inside = (found >= window.least) & (found <= window.largest)
     if window.outside:
         inside = ~((found < window.largest) & (found > window.least))
-    return inside.any(axis=0) if window.take == "any" else inside.all(axis=0)
+    return np.asarray(inside.any(axis=0) if window.take == "any" else inside.all(axis=0))
 
 
 def _pt(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -318,11 +318,6 @@ class Made:
         return self.events / sum(float(rows[:, 0].sum()) for rows in self.rows)
 
     @property
-    def mirrored(self) -> set[int]:
-        """Numbers, from 1, of the matrix elements that have both orders of their beams."""
-        return {number for number, element in enumerate(self.elements, 1) if element.flavor["mirror"]}
-
-    @property
     def processes(self) -> dict[str, tuple[float, float]]:
         names = [" ".join(map(str, element.flavor["options"][0])) for element in self.elements]
         return dict(zip(names, self.by_element))

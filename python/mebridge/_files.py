@@ -42,7 +42,7 @@ def _parts(rounds: Rounds, mean: float, beams: _lhe.Beams, head: EventArrays) ->
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
     for path, count, weights in rounds:
         records = _records.read(path, count)
-        part = _arrays.of_records(records, nominal / weights.nominal, not beams.densities)
+        part = _arrays.of_records(records, nominal / weights.nominal)
         yield EventArrays(*_arrays.joined([part]), head.processes, head.beams, head.densities, head.strategy)
 
 

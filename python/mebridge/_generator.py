@@ -17,7 +17,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _lhe, _madnis, _refine, _survey
+from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
@@ -100,6 +100,7 @@ class Generator:
                 self._built.alpha_s,
             )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
+        self._mirrored = {number for number, element in enumerate(elements, 1) if element.flavor["mirror"]}
         return [[channel.element, channel.first] for channel in self._built.channels]
 
     def survey(
@@ -301,6 +302,7 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe_npy(str(output), self._completer)
+        _records.orient(output, events, self._mirrored)
         return {"cross_section": status.mean, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:

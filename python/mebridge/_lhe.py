@@ -110,7 +110,6 @@ def write(
     mean: float,
     beams: Beams,
     processes: list[tuple[str, float, float]],
-    mirrored: Collection[int],
     header: str,
     threads: int,
     banner: Banner | None = None,
@@ -119,14 +118,11 @@ def write(
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew (IDWTUP 4). The particle that flies along +z comes first: events of partons are turned, of hadrons the other one is
-    taken. The file is the same for any number of threads.
+    knew (IDWTUP 4). The file is the same for any number of threads.
     """
     events = sum(count for _, count, _ in rounds)
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
     packed = _compressed if output.suffix == ".gz" else bytes
-    # Two hadrons are the same; partons as they are may differ.
-    turn = not beams.densities
 
     def texts() -> Iterator[Callable[[], bytes]]:
         yield lambda: packed(_head(beams, processes, header, banner or Banner()))
@@ -134,7 +130,7 @@ def write(
             records = _records.read(path, count)
             for first in range(0, count, _EVENTS_AT_A_TIME):
                 some = records[first : first + _EVENTS_AT_A_TIME]
-                yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor, turn))
+                yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor))
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     with replaced(output) as part, open(part, "xb") as file:
@@ -223,15 +219,12 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, 
     return "\n".join(lines).encode()
 
 
-def _events(records: np.ndarray[Any, Any], weight_factor: float, turn: bool) -> bytes:
-    """Their text. The library writes it without the lock of the interpreter.
-
-    Where the first particle that comes in goes along -z, either the event is turned, or the other one comes first.
-    """
+def _events(records: np.ndarray[Any, Any], weight_factor: float) -> bytes:
+    """Their text. The library writes it without the lock of the interpreter."""
     records = np.ascontiguousarray(records)
     particles = _records.particles(records)
     room = len(records) * (_EVENT_BYTES + _PARTICLE_BYTES * particles)
     text, written = np.empty(room, np.uint8), ctypes.c_size_t()
-    given = (records.ctypes.data, len(records), particles, weight_factor, turn)
+    given = (records.ctypes.data, len(records), particles, weight_factor)
     check(lib.mebridge_lhe_events(*given, text.ctypes.data, room, ctypes.byref(written)))
     return text[: written.value].tobytes()

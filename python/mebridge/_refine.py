@@ -135,7 +135,8 @@ class Refiner:
         for number in range(len(self._elements)):
             some = events.elements == number
             old, ratio = events.weights[some], ratios[some]
-            found[str(number)] = [float(some.sum()), float(old.sum()), float((old * ratio).sum()), float((ratio**2).sum())]
+            sums = some.sum(), old.sum(), (old * ratio).sum(), (ratio**2).sum()
+            found[str(number)] = [float(value) for value in sums]
         spins = self._helicities(events, kept, scales[1], random)
         events.write(file, kept, np.maximum(ratios / self.ceiling, 1.0), scales, spins)
         return found
@@ -248,14 +249,14 @@ class _Element:
         """Of the legs, by their shares."""
         found = self._process.evaluate(_resting(momenta), alpha_s=alpha_s, helicities=drawn).helicity
         assert found is not None
-        return self._process.helicities[found]
+        return np.asarray(self._process.helicities[found])
 
     def coupling(self, momenta: Array, before: Array, after: Array) -> Array:
         """|M|^2 at another alpha_s over what it was."""
         if self._power is not None:
             return np.asarray((after / before) ** self._power)
-        one, other = (self._process.evaluate(momenta, alpha_s=value) for value in (after, before))
-        return np.asarray(one) / np.asarray(other)
+        one, other = (np.asarray(self._process.evaluate(momenta, alpha_s=value)) for value in (after, before))
+        return np.asarray(one / other)
 
 
 @dataclass

@@ -264,7 +264,8 @@ class Run:
         norm = card["event_norm"].lower()
         mean = {"sum": cross_section / events, "unity": 1.0}.get(norm, cross_section)
         banner = self._banner(events, seed, cross_section)
-        generator = f"<generator name='mebridge' version='{version()}'>by the cards of MG5aMC {self.output.version}</generator>"
+        by = f"by the cards of MG5aMC {self.output.version}"
+        generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
         processes = [(process, *of) for process, of in made.processes.items()]
         larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
@@ -310,10 +311,12 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
         beams = (_PROTON, _PROTON)
     else:
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 (protons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 "
+            "(protons)"
         )
     if card["ebeam1"] != card["ebeam2"]:
-        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {math.sqrt(card['ebeam1'] * card['ebeam2']):g}")
+        both = math.sqrt(card["ebeam1"] * card["ebeam2"])
+        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {both:g}")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if beams is not None:
@@ -399,7 +402,9 @@ def summary(name: str, made: Made) -> str:
     passed = sum(row[3] for channels in made.rows for row in channels)
     chosen = sum(row[4] for channels in made.rows for row in channels)
     if points and passed:
-        lines.append(f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events")
+        lines.append(
+            f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -422,7 +427,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
     parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
     parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
-    parser.add_argument("--changed-files", action="store_true", help="go on where Fortran of cuts or scales was changed")
+    said = "go on where Fortran of cuts or scales was changed"
+    parser.add_argument("--changed-files", action="store_true", help=said)
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
     asked = parser.parse_args(arguments)
     try:

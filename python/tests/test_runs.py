@@ -331,7 +331,7 @@ class Cuts(unittest.TestCase):
                 wanted = _cuts.passed([one], p)
                 self.assertTrue(0 < wanted.sum() < len(wanted), one)
                 same = (found == wanted).all()
-                # Where it is not said to be the same it is not, so that the list of exceptions is no longer than it has to be.
+                # Where it is not said to be the same it is not: no more exceptions than there have to be.
                 self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False), one)
 
     def test_cuts_that_keep_poles_away(self):
