@@ -40,7 +40,7 @@ run: build
 build: rust $(BUILD)/event_loop
 
 rust: rust-there
-	@$(CARGO) build --release --locked --workspace
+	@$(CARGO) build --release --locked --workspace --exclude mebridge-testing
 
 wheel: rust-there
 	@python/wheel.sh $(or $(GLIBC),2.28)
@@ -58,7 +58,7 @@ test-arm: rust-there
 	+@CARGO="$(CARGO)" tests/arm.sh
 
 bench: rust-there
-	@$(CARGO) bench --locked --bench stages -- $(ARGS)
+	@$(CARGO) bench --locked -p mebridge-stages -- $(ARGS)
 
 bench-against: rust-there
 	@CARGO="$(CARGO)" benches/against/run.sh "$(COMMIT)" $(ARGS)

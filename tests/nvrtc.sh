@@ -27,7 +27,8 @@ if [ ! -d "$folder" ]; then
         --only-binary :all: --target "$unpacked/package" "$package" >&2 || exit 1
     # A second build of it for other hosts, of no use here.
     rm -f "$unpacked"/package/nvidia/*/lib/*.alt.so.*
-    mv "$unpacked/package" "$folder"
+    # Somebody else may have taken it meanwhile.
+    [ -d "$folder" ] || mv "$unpacked/package" "$folder"
 fi
 for library in "$PWD/$folder"/nvidia/*/lib/libnvrtc.so.*; do
     if [ -f "$library" ]; then

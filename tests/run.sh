@@ -1,6 +1,10 @@
 #!/bin/sh
-# Everything that can be checked on this machine, one step after the other, then a summary: `make test`.
+# Everything that can be checked on this machine, then a summary: `make test`.
 # A step that fails does not stop the others; the status is 0 only if none failed.
+#
+# There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
+# tests in Rust, which build in target/debug, and what uses the library, which is built in target/release. What the
+# second prints is kept until the first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
@@ -10,16 +14,17 @@
 set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
-summary=$(mktemp)
+folder=$(mktemp -d)
+# Of the lane that runs.
+summary=$folder/rust
 # Where each test notes what it used or skipped (crates/testing/src/require.rs).
-MEBRIDGE_TEST_LOG=$(mktemp)
+MEBRIDGE_TEST_LOG=$folder/log
+: >"$MEBRIDGE_TEST_LOG"
 export MEBRIDGE_TEST_LOG
-trap 'rm -f "$summary" "$MEBRIDGE_TEST_LOG"' EXIT
-failed=0
 # Nothing is taken from the cache of whoever runs this, and nothing put into it.
 export CUDACPP_RUNTIME_CACHE=off
-# Everything is built once: fewer and larger codegen units take less time then.
-export CARGO_INCREMENTAL=0
+# Everything is built once: fewer and larger codegen units take less time then, and nobody steps through it.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 start=$(date +%s)
 
 # step NAME COMMAND...: runs a command and notes how it ended.
@@ -35,7 +40,7 @@ step() {
         # It found that something is missing, and said what.
         verdict=SKIPPED
     else
-        verdict=FAILED && failed=$((failed + 1))
+        verdict=FAILED
     fi
     note "$name" "$verdict" "$(($(date +%s) - begun)) s"
 }
@@ -57,38 +62,64 @@ need() {
         note "  $2" UNUSED "no test came to it"
         case ",${MEBRIDGE_REQUIRE-}," in *",$1,"* | *,all,*)
             note "  $2" FAILED "MEBRIDGE_REQUIRE asks for it"
-            failed=$((failed + 1))
             ;;
         esac
     fi
 }
 
-fortran/require_rust.sh lint || exit 1
-step "formatting" "$cargo" fmt --all --check
-step "lints" "$cargo" clippy --locked --workspace --all-targets -- -D warnings
-step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked --workspace --no-deps --document-private-items
-step "library" "$cargo" build --locked --release --workspace
-step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
 # Device code is compiled for real, with or without a GPU.
-if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi
-step "tests in Rust" "$cargo" test --locked --workspace --exclude mebridge-installed --exclude mebridge-against --no-fail-fast
-need nvrtc "device code by NVRTC"
-need gpu "GPU"
-need gpus "several GPUs"
-need reference "reference files"
-need outputs "MG5aMC outputs"
-need cxx "C and C++ compilers"
-need fortran "gfortran"
-step "comparison of commits" tests/against.sh
-step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
-step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
-step "installation" tests/install.sh "${FC:-gfortran}"
-step "Python package" python/tests/run.sh
+find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
+
+rust() {
+    step "formatting" "$cargo" fmt --all --check
+    step "lints" "$cargo" clippy --locked --workspace --all-targets -- -D warnings
+    # There are no examples: to ask for them gives other people's crates the features that they have above, so that they
+    # are not compiled again.
+    step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked \
+        --workspace --no-deps --document-private-items --lib --bin mebridge-against --bin mebridge-tools --examples
+    find_nvrtc
+    step "tests in Rust" "$cargo" test --locked --workspace --exclude mebridge-installed --exclude mebridge-stages \
+        --no-fail-fast
+    need nvrtc "device code by NVRTC"
+    need gpu "GPU"
+    need gpus "several GPUs"
+    need reference "reference files"
+    need outputs "MG5aMC outputs"
+    need cxx "C and C++ compilers"
+    need fortran "gfortran"
+}
+
+library() {
+    # Taken from the network, while the other lane compiles.
+    find_nvrtc
+    step "library" "$cargo" build --locked --release --workspace --exclude mebridge-testing
+    step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
+    step "comparison of commits" tests/against.sh
+    step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
+    step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
+    step "installation" tests/install.sh "${FC:-gfortran}"
+    step "Python package" python/tests/run.sh
+}
+
+fortran/require_rust.sh lint || exit 1
+trap 'rm -rf "$folder"' EXIT
+(
+    summary=$folder/library
+    library
+) >"$folder/output" 2>&1 &
+beside=$!
+# Ctrl-C is for the whole group of processes, but shells make what runs beside them deaf to it.
+trap 'trap "" TERM; kill -TERM 0; exit 130' INT
+trap 'kill "$beside"; exit 143' TERM HUP
+rust
+wait "$beside" || note "steps beside" FAILED "they ended before their last"
+cat "$folder/output"
 
 echo
 echo "== summary, $(($(date +%s) - start)) s"
-cat "$summary"
-skips=$(grep -c ' SKIPPED ' "$summary")
+cat "$folder/rust" "$folder/library" | tee "$folder/summary"
+failed=$(grep -c ' FAILED ' "$folder/summary")
+skips=$(grep -c ' SKIPPED ' "$folder/summary")
 if [ "$failed" -gt 0 ]; then
     echo "$failed of the steps FAILED"
 elif [ "$skips" -gt 0 ]; then

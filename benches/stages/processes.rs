@@ -26,7 +26,7 @@ pub fn processes() -> &'static [Named] {
             directory,
             is_small,
         };
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let gg_ttx = source.join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
         let mut processes = vec![named("gg_ttx", gg_ttx, true)];
         let Some(outputs) = std::env::var_os("MEBRIDGE_MG5_OUTPUTS") else {

@@ -27,9 +27,7 @@ pub mod lorentz;
 pub mod model;
 pub mod phase_space;
 mod prune;
-#[cfg(any(test, feature = "samples"))]
 pub mod random_routines;
-#[cfg(any(test, feature = "samples"))]
 pub mod sample_routines;
 mod validate;
 
