@@ -1,5 +1,5 @@
 // The colour sum where cuBLAS multiplies JAMP by the colour matrix, see
-// src/gpu/engine/blas.rs.
+// crates/gpu/src/engine/blas.rs.
 
 /// Events and threads for each event of a block of threads.
 #define DOTS_LANES 32

@@ -1,4 +1,4 @@
-// Functions for Lorentz structures that no kernel knows: what src/process/arith.rs has beyond sums
+// Functions for Lorentz structures that no kernel knows: what crates/process/src/arith.rs has beyond sums
 // and products. The elementary functions are computed in double whatever Real is, as the CPU does;
 // what they do of special values and on branch cuts is what num_complex does.
 

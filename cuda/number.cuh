@@ -9,7 +9,7 @@ typedef COLOR Color;
 
 #define DEVICE __device__ __forceinline__
 
-// The one parameter of a kernel, a structure of src/gpu/structures.rs.
+// The one parameter of a kernel, a structure of crates/gpu/src/structures.rs.
 #ifndef ARGUMENTS
 #define ARGUMENTS(type) const type
 #endif
@@ -231,6 +231,10 @@ DEVICE Cx dot(Momentum p, Four v) {
     t = neg_scale_add(v.c[2], p.p[2], t);
     return neg_scale_add(v.c[3], p.p[3], t);
 }
+
+// ---------------------------------------------------------------------------------------------
+// In the place of an index: there is none. (Also in `crates/backend/src/inputs.rs`.)
+#define NONE (-1)
 
 // ---------------------------------------------------------------------------------------------
 // A momentum may be off its mass shell by this part of its energy squared.

@@ -1,9 +1,9 @@
-// Operations of no fixed length, as they stand in the tables (src/gpu/level_schedule.rs says how).
+// Operations of no fixed length, as they stand in the tables (crates/gpu/src/level_schedule.rs says how).
 //
 // `execute_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
 // `m` of an event; `numbers` are the constants that operands name. `execute_indexed_K(op, m, waves, r)` does
 // one of a helicity: wavefunctions are looked up in `waves`, results go to the workspace `r`. Those of
-// kernels of fixed length are generated, see src/gpu/source.rs.
+// kernels of fixed length are generated, see crates/gpu/src/source.rs.
 
 struct Terms {
     const unsigned *next;

@@ -1,5 +1,5 @@
 // Pieces of the kernels of no fixed length: one term of each sum, what is done with a sum, products
-// of wavefunctions, and hermitian matrices. The formulas are those of src/ops/kernels/sums.rs and
+// of wavefunctions, and hermitian matrices. The formulas are those of crates/ops/src/kernels/sums.rs and
 // density.rs. A term is added to the sum that it is given; to subtract terms, they are added up
 // before the others and the sum is negated.
 
@@ -66,7 +66,7 @@ DEVICE Four MinusConjugate(Four a) { return Conjugate(negative(a)); }
 
 // ---------------------------------------------------------------------------------------------
 // Sums of products of components of wavefunctions and of the mirrored ones, see
-// src/ops/kernels/density.rs: of spinors A_00, A_11, A_01 and A_02, of vectors half of the rows of a
+// crates/ops/src/kernels/density.rs: of spinors A_00, A_11, A_01 and A_02, of vectors half of the rows of a
 // real symmetric matrix from the diagonal on, in the components V0 + V3, V0 - V3, V1, V2.
 
 DEVICE Matrix no_matrix() {

@@ -1,6 +1,6 @@
 // The vertices: one function for each operation of a fixed layout, by the name of its opcode. Arguments in
 // the order of the layout: wavefunctions that meet, factors, momenta, mass. What each computes is said in
-// src/ops/table.rs; the formulas are those of src/ops/kernels.
+// crates/ops/src/table.rs; the formulas are those of crates/ops/src/kernels.
 //
 // Spinors are in the chiral representation: of a flowing-in spinor c[0], c[1] is the left-handed
 // half and c[2], c[3] the right-handed one; for a flowing-out one the halves that they meet across a

@@ -1,8 +1,8 @@
 //! What evaluates: the CPU, or one or several GPUs.
 //!
-//! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU and is refused with the reason where none can be
-//! used, `cpu` never looks for one, and `auto`, the default, takes a GPU where one can be used, unless
-//! calls are so small that the CPU answers before a GPU has begun.
+//! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU; where none can be used it is refused with the reason. `cpu` never
+//! looks for one. `auto`, the default, takes a GPU where one can be used, unless calls are so small that the CPU
+//! answers before a GPU has begun.
 
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;

@@ -276,11 +276,11 @@ fn jamp(c: &mut Criterion) {
 fn color(c: &mut Criterion) {
     let mut group = group(c, "color");
     for Named { process, .. } in processes() {
-        let split = BlockDiagonal::of_process(process, false);
+        let color_blocks = BlockDiagonal::of_process(process, false);
         let name = format!("{} flows", process.amplitudes.jamps());
         both(&mut group, &name, |group, id, in_double| match in_double {
-            true => color_sum(group, id, &split, |x| x),
-            false => color_sum(group, id, &split, |x| x as f32),
+            true => color_sum(group, id, &color_blocks, |x| x),
+            false => color_sum(group, id, &color_blocks, |x| x as f32),
         });
     }
 }
@@ -288,18 +288,18 @@ fn color(c: &mut Criterion) {
 fn color_sum<T: Real>(
     group: &mut BenchmarkGroup<WallTime>,
     id: BenchmarkId,
-    split: &BlockDiagonal,
+    color_blocks: &BlockDiagonal,
     convert: impl Fn(f64) -> T,
 ) {
     let level = Level::best();
     let lanes = level.lanes::<T>();
-    let color = ColorSum::new(split, convert);
-    let jamps = 2 * split.flows;
+    let color = ColorSum::new(color_blocks, convert);
+    let jamps = 2 * color_blocks.flows;
     let mut memory = Memory::<T>::random(jamps + color.scratch() + 1, lanes);
     group.throughput(Throughput::Elements(lanes as u64));
     group.bench_function(id, |b| {
         let base = memory.base();
-        b.iter(|| run::color_sum(level, base, black_box(&color), split.flows));
+        b.iter(|| run::color_sum(level, base, black_box(&color), color_blocks.flows));
     });
 }
 

@@ -16,12 +16,11 @@
 //! * `goodHelOnly` points at a byte that a LOGICAL can have: 0, 1 or 255 (.TRUE. of some compilers);
 //! * the values of `igraph` are from 0 to the number of configurations.
 //!
-//! What that sees: read with `igraph`, a call without it has the LOGICAL in the place of `selcol`,
-//! and a constant `.TRUE.` or `.FALSE.`, as MadEvent passes it, is not writable. Read without `igraph`,
-//! a call with it may pass every test (`igraph` in the place of `mes`, and so on); but the other
-//! reading passes as well and ends on a LOGICAL in memory that cannot be written, where the
-//! assumed one ends on one that can. A caller that passes `goodHelOnly` in a variable can, in rare
-//! cases, not be told apart; then the assumption stands.
+//! What that sees: read with `igraph`, a call without it has the LOGICAL in the place of `selcol`, and a constant
+//! `.TRUE.` or `.FALSE.`, as MadEvent passes it, is not writable. A call with `igraph` that is read without it may pass
+//! every test (`igraph` in the place of `mes`, and so on). But then the other reading passes as well: it ends on a
+//! LOGICAL in memory that cannot be written, while the assumed one ends on memory that can be. A caller that passes
+//! `goodHelOnly` in a variable can, in rare cases, not be told apart; then the assumption stands.
 //!
 //! Where the system has no `/proc/self/maps`, only null, alignment and overlap are tested.
 

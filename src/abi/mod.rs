@@ -1,8 +1,8 @@
 //! The doors: what Fortran and C call.
 //!
-//! All doors stand on the same [`crate::bridge::Bridge`] and on lists of what is open ([`registry`]): what a caller
-//! holds is a number, never an address that we would follow, so a handle that is not ours is an error and not a crash.
-//! No panic crosses a door, and behind it the caller's floating-point traps are off.
+//! All doors stand on the same [`crate::bridge::Bridge`] and on lists of what is open ([`registry`]). A caller holds a
+//! number, never an address that we would follow, so a handle that is not ours is an error and not a crash. No panic
+//! crosses a door, and behind it the caller's floating-point traps are off.
 //!
 //! | module | what it knows |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! Pointers of callers, looked at before they are followed.
 //!
-//! All doors look in the same way, each at what its callers can pass wrongly: null and alignment of every array; memory
-//! that can be read or written ([`Maps`]) of arrays so large that the number of events is rather a mistake, of
-//! arguments of the Fortran symbols, which a caller of another generation shifts, and of the variables that these put
-//! numbers in. The caller promises what cannot be looked at.
+//! All doors look in the same way, each at what its callers can pass wrongly. Every array must not be null, and must be
+//! aligned. Some must lie in memory that can be read or written ([`Maps`]): arrays so large that the number of events
+//! is rather a mistake; arguments of the Fortran symbols, which a caller of another generation shifts; and the
+//! variables into which these put numbers. The caller promises what cannot be looked at.
 
 use super::memory::Maps;
 use crate::error::{Error, Result};

@@ -5,8 +5,8 @@
 //! user space has, another one for each kind.
 //!
 //! A program may fork while its threads evaluate. The child has none of these threads, so an entry that one of them was
-//! in stays locked there, half changed, for ever: it is *lost* (`before_a_fork` and what follows), and a call for it is
-//! an error in place of a wait without end.
+//! in stays locked there, half changed, for ever. Such an entry is *lost* (`before_a_fork` and what follows), and a
+//! call for it is an error instead of a wait without end.
 
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};

@@ -145,13 +145,13 @@ impl Plans {
             key.value(color)?;
             Some(key.finish())
         });
-        let accept = |split: BlockDiagonal| split.fits(color).then_some(split);
-        if let Some(split) = self.load(Kind::Color, key, accept) {
-            return split;
+        let accept = |color_blocks: BlockDiagonal| color_blocks.fits(color).then_some(color_blocks);
+        if let Some(color_blocks) = self.load(Kind::Color, key, accept) {
+            return color_blocks;
         }
-        let split = BlockDiagonal::new(color);
-        self.store(Kind::Color, key, &split);
-        split
+        let color_blocks = BlockDiagonal::new(color);
+        self.store(Kind::Color, key, &color_blocks);
+        color_blocks
     }
 
     fn key(&self, what: &str, helicities: &[u32]) -> Option<Key> {
@@ -362,8 +362,8 @@ mod tests {
             denominator: 3.0,
             upper: vec![16.0, -2.0, 16.0],
         };
-        let split = plans.color_of_matrix(&color);
-        assert!(split.fits(&color));
+        let color_blocks = plans.color_of_matrix(&color);
+        assert!(color_blocks.fits(&color));
         let key = {
             let mut key = Key::of("color");
             key.value(&color).unwrap();

@@ -1,10 +1,10 @@
 //! Plans and the CPU engine, against reference numbers, the plain meaning of a process, and each other.
 
 use mebridge_testing as common;
+mod data_flow;
 mod generated;
 mod one_event;
 mod passes;
-mod plan_order;
 mod recognition;
 mod recursion;
 mod reference;

@@ -1,11 +1,10 @@
 //! A cache on disk of what is costly to make: imported processes, plans, blocks of colour matrices,
 //! device code and the sizes of its blocks.
 //!
-//! It is never needed. Whatever is wrong with it (no place, a full disk, files that are damaged,
-//! foreign or of another version, programs that write at the same time), the work is done again,
-//! and nobody is told; the answers are the same to the last bit. What is read is used only where the
-//! file holds what was asked for, to the last bit ([`entry`]), and where the reader of that kind
-//! finds that it can be used, since engines follow the addresses of a plan without further tests.
+//! It is never needed. Much may be wrong with it: no place, a full disk, files that are damaged, foreign or of another
+//! version, programs that write at the same time. Then the work is done again, and nobody is told; the answers are the
+//! same to the last bit. A file is used only where it holds what was asked for, to the last bit ([`entry`]), and where
+//! the reader of that kind finds that it can be used. Engines follow the addresses of a plan without further tests.
 //!
 //! | module | what it knows |
 //! |---|---|

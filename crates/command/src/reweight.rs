@@ -1,8 +1,8 @@
 //! `mebridge reweight`: weights |M'|^2 / |M|^2 of other parameters for the events of an LHE file.
 //!
-//! As MG5aMC reweights at leading order (docs/reweight.md): alpha_s of both is the event's (AQCDUP), both are
-//! evaluated in the frame where the incoming particles are back to back along z, for the helicities that the
-//! event has or, where it has none, for the sum over all.
+//! This is how MG5aMC reweights at leading order (docs/reweight.md). alpha_s of both is the event's (AQCDUP). Both are
+//! evaluated in the frame where the incoming particles are back to back along z, for the helicities of the event; where
+//! it has none, for the sum over all helicities.
 //!
 //! All bytes of the file that are no weights stay as they are.
 
@@ -36,7 +36,7 @@ pub enum Helicity {
     /// Those of the event (SPINUP); all where one of them is not known
     Event,
     /// The sum over all
-    WeightSum,
+    Sum,
 }
 
 /// Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file

@@ -1,14 +1,14 @@
 //! What a sampler has to know of a process, in the words of MadGraph7's `subprocesses.json`.
 //!
-//! Everything is counted from 0. A channel is the topology of a diagram: its vertices as names of the lines that meet,
-//! `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for the propagators in the order in which
-//! the vertices make them; the last vertex makes none. There is a channel for each diagram that MadEvent has one for,
-//! with the legs in their order: diagrams that differ by identical particles alone are channels of their own.
+//! Everything is counted from 0. A channel is the topology of a diagram: its vertices as names of the lines that meet.
+//! Incoming legs are `i0` and `i1`, outgoing ones `o0` and on. Propagators are `p0` and on, in the order in which the
+//! vertices make them; the last vertex makes none. There is a channel for each diagram that MadEvent has one for, with
+//! the legs in their order: diagrams that differ by identical particles alone are channels of their own.
 //!
-//! PDG codes of propagators are derived, because a process does not keep them: a massive line has the code of its mass
-//! or width in the parameter card, a massless one that of the fermion whose number flows along it, else it is a photon
-//! where one of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more
-//! from the code than mass and width, which the `parameters` of the channel name too.
+//! PDG codes of propagators are derived, because a process does not keep them. A massive line has the code of its mass
+//! or width in the parameter card. A massless line has the code of the fermion whose number flows along it. Any other
+//! massless line is a photon where one of its sides has no colour, else a gluon; so a photon between quarks is called
+//! 21. Samplers take no more from the code than mass and width, which the `parameters` of the channel name too.
 
 mod color_ordered;
 

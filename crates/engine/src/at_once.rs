@@ -14,7 +14,7 @@ use mebridge_plan::Plan;
 use mebridge_plan::sums::{Sum, Sums};
 use mebridge_simd::Real;
 
-/// Vectors that the helicities of a portion have for themselves, at most: 16 KB at 512z, which leaves the first cache
+/// The most vectors that the helicities of a portion have for themselves: 16 KB at 512z, which leaves the first cache
 /// room for wavefunctions.
 const MOST_VECTORS: u32 = 256;
 
@@ -33,7 +33,7 @@ pub(super) struct AtOnce<T> {
 pub(super) struct Portion<T> {
     /// The operations of all groups.
     pub(super) batches: Vec<Batch>,
-    /// Where they look their wavefunctions up: for the first and for the second helicity of each group.
+    /// The tables of wavefunctions for the first and for the second helicity of each group.
     pub(super) tables: [Vec<Address>; 2],
     /// JAMP sums of the first helicities.
     pub(super) jamp: JampSums<T>,
@@ -42,7 +42,7 @@ pub(super) struct Portion<T> {
     pub(super) helicities: Vec<(u32, u32)>,
 }
 
-/// Where the helicities of a portion have their own.
+/// The memory of the helicities of a portion.
 struct HelicityAddresses<'a> {
     plan: &'a Plan,
     /// Behind everything else.
@@ -53,14 +53,14 @@ struct HelicityAddresses<'a> {
 }
 
 impl HelicityAddresses<'_> {
-    /// How far behind the plan's place that of a portion is.
+    /// The distance from the plan's memory of a helicity to that of a portion.
     fn shift(&self, place: usize) -> u32 {
         self.taken - self.first + self.own * place as u32
     }
 }
 
 impl<T: Real> AtOnce<T> {
-    /// Those of a plan in whose memory so many vectors are taken, if its helicities are small.
+    /// The portions of a plan in whose memory so many vectors are taken, if its helicities are a handful of operations.
     pub(super) fn of(
         plan: &Plan,
         groups: &Groups,
@@ -188,7 +188,7 @@ mod tests {
     use mebridge_simd::Level;
     use std::path::Path;
 
-    /// That their numbers are right is seen by tests of plans against each other, of which those in tiles have no portions.
+    /// Tests of plans against each other check the numbers; plans in tiles have no portions.
     #[test]
     fn helicities_have_places_of_their_own_behind_all_others() {
         let directory = concat!(

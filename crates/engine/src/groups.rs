@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// The groups of a plan.
 pub(super) struct Groups {
-    /// Helicities (indices into the plan's tables), one or two together.
+    /// Helicities (indices into the plan's tables), one or two in a group.
     pub(super) helicities: Vec<Vec<u32>>,
     /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the second has them.
     pub(super) pair_stride: u32,
@@ -23,7 +23,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Those of a plan, in whose memory so many vectors are taken.
+    /// The groups of a plan, in whose memory so many vectors are taken.
     pub(super) fn of(plan: &Plan, process: &Process, taken: u32) -> Groups {
         found(plan, process, taken).unwrap_or_else(|| Groups {
             helicities: plan.groups().into_owned(),
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(groups.vectors, 0);
     }
 
-    /// Such a plan is none of the planner's, but may come from a file.
+    /// The planner makes no such plan, but it may come from a file.
     #[test]
     fn a_list_that_reads_anything_else_for_a_helicity_is_left_alone() {
         let (process, list, _) = gg_ttx();

@@ -16,11 +16,11 @@ use std::cmp::Reverse;
 
 /// The sums of a plan at one SIMD level.
 pub(super) struct JampSums<T> {
-    /// Those that others are made of, then those that are JAMPs.
+    /// Sums that are terms of others, then sums that are JAMPs.
     runs: [Vec<SumShape>; 2],
-    /// JAMPs made two together; their places come last.
+    /// JAMPs that are made two at a time; their places come last.
     pairs: Vec<ShapedPairs>,
-    /// For each sum where it goes and where its square does, then its terms with unit coefficients.
+    /// For each sum its place and that of its square, then its terms with unit coefficients.
     places: Vec<u32>,
     /// The other terms.
     terms: Vec<JampTerm<T>>,
@@ -49,7 +49,7 @@ type PairShape = ([[u32; 4]; 3], bool);
 
 /// Two JAMPs that share terms.
 struct JampPair {
-    /// Which of the sums they are.
+    /// The numbers of the sums.
     sums: [usize; 2],
     shape: PairShape,
     units: Vec<Address>,
@@ -67,8 +67,8 @@ struct JampTerm<T> {
 const HEAD: usize = 2;
 
 impl<T: Real> JampSums<T> {
-    /// These sums, in vectors of so many lanes. `jamp2` says of an address where the square of the JAMP goes that is made
-    /// there; `None` where it is no JAMP.
+    /// These sums, in vectors of so many lanes. `jamp2` gives the place of the square of the JAMP at an address; `None`
+    /// where it is no JAMP.
     pub(super) fn new(
         sums: &Sums,
         jamp2: impl Fn(Address) -> Option<Address>,
@@ -289,7 +289,8 @@ unsafe fn store<V: Simd, const N: usize, const SQUARES: bool>(
     }
 }
 
-/// Adds numbers with coefficients 1, -1, i and -i, so many of each; where the next places begin, and the sums.
+/// Adds numbers with coefficients 1, -1, i and -i, so many of each; gives the beginning of the next places, and the
+/// sums.
 ///
 /// # Safety
 /// As for [`add_units`].
@@ -317,7 +318,7 @@ const MINUS: usize = 1;
 const PLUS_I: usize = 2;
 const MINUS_I: usize = 3;
 
-/// Adds numbers with one coefficient; where the next places begin, and the sums.
+/// Adds numbers with one coefficient; gives the beginning of the next places, and the sums.
 ///
 /// # Safety
 /// So many places begin here, each that of a complex number in all of `mine`; the CPU has the level.
@@ -437,7 +438,7 @@ fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair
     pairs
 }
 
-/// Pairs of which it is asked what they share: what a plan of thousands of flows has more of is left alone.
+/// The most pairs of sums that are compared for common terms: plans of thousands of flows have more.
 const MOST_COMPARISONS: usize = 1 << 22;
 
 impl JampPair {

@@ -12,7 +12,7 @@ use mebridge_process::{Amplitudes, Process, Wavefunction};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 
-/// No more legs are looked at: all subsets of them are tried.
+/// The most legs that are tried, in all subsets.
 const MOST_LEGS: usize = 16;
 
 /// Which legs have their helicities in lanes.
@@ -150,11 +150,11 @@ fn distinct(rows: &[&Vec<i8>], inside: impl Fn(usize) -> bool) -> Vec<Vec<i8>> {
 
 /// An external wavefunction whose helicity depends on the lane.
 pub(super) struct LaneExternal {
-    /// Where the plan expects it.
+    /// The address at which the plan expects it.
     pub result: Address,
-    /// Where the wavefunction of each helicity is made.
+    /// The address at which the wavefunction of each helicity is made.
     pub made: Vec<Address>,
-    /// For each lane which of them it has.
+    /// For each lane the number of its wavefunction among these.
     pub of_lane: Vec<u32>,
     /// Vectors that one wavefunction takes.
     pub vectors: u32,
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(HelicityLanes::choose(&process, &every[..1], 8), None);
     }
 
-    /// Helicities that go together share a lane: two massless lines and a vector with a mass.
+    /// Helicities that occur in common share a lane: two massless lines and a vector with a mass.
     #[test]
     fn lanes_hold_combinations_that_occur() {
         let mut all = Vec::new();

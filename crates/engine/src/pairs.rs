@@ -1,9 +1,9 @@
 //! Sums over spinors, two at a time.
 //!
-//! A fermion current is a sum of vectors times spinors ([`Opcode::SumFfv1`], [`Opcode::SumFfv2`]). Two of them that
-//! differ in the helicity of the fermion below alone meet the same vectors, with the same factor, momentum and mass.
-//! Computed together, each vector is loaded and slashed once for both, and what comes beside the arithmetic once.
-//! That takes 32 registers; with 16 they would be kept in memory.
+//! A fermion current is a sum of vectors times spinors ([`Opcode::SumFfv1`], [`Opcode::SumFfv2`]). Two currents that
+//! differ only in the helicity of the fermion below meet the same vectors, with the same factor, momentum and mass.
+//! Where both are computed at a time, each vector is loaded and slashed once, and the work beside the arithmetic is
+//! done once. That takes 32 registers; with 16 the sums would be kept in memory.
 //!
 //! Operations of a batch do not depend on each other, nor on each other's places in memory
 //! ([`mebridge_plan::memory_reuse`]), so that any two of them can be brought together.
@@ -13,17 +13,17 @@ use mebridge_ops::{Address, Batch};
 use mebridge_simd::Level;
 use rustc_hash::FxHashMap as HashMap;
 
-/// What is run for a batch of a plan.
+/// A step of the engine for a batch of a plan.
 pub(super) enum BatchStep {
     /// The batch with this number as it is.
     Whole(usize),
-    /// Those of its operations that have no second.
+    /// Its operations that have no partner.
     Alone(Batch),
     /// Pairs, for [`mebridge_ops::kernels::spinors_of_two`].
     Two(Opcode, Vec<Address>),
 }
 
-/// What is run for some batches at a level.
+/// The steps of some batches at a level.
 pub(super) fn steps(batches: &[Batch], level: Level) -> Vec<BatchStep> {
     let mut steps = Vec::new();
     for (number, batch) in batches.iter().enumerate() {
@@ -67,7 +67,7 @@ impl<'a> Operation<'a> {
         Some((Operation { head, terms, tail }, rest))
     }
 
-    /// All that two of a pair have in common.
+    /// The operands that both operations of a pair have in common.
     fn common(&self) -> Vec<Address> {
         let vectors = self.terms.chunks_exact(2).map(|term| term[1]);
         let others = self.head.iter().chain(&self.tail[..TAIL - 1]).copied();
@@ -75,8 +75,8 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Operations that have no second, and pairs of the others: each as one operation, with two spinors in each term and
-/// two results. Those with equal numbers of terms follow each other, so that these can be foreseen.
+/// Operations that have no partner, and pairs of the others. A pair is one operation with two spinors in each term and
+/// two results. Operations with equal numbers of terms follow each other, so that a core can predict these.
 fn pairs(operands: &[Address]) -> (Vec<Address>, Vec<Address>) {
     let mut open: HashMap<Vec<Address>, (usize, Operation)> = HashMap::default();
     let mut two: Vec<Vec<Address>> = Vec::new();

@@ -1,9 +1,9 @@
 //! All tree diagrams of a process.
 //!
 //! All legs count as going out. A *tree* is what is seen along an inner line: a vertex and what grows from it; its
-//! particle is that which the vertex above has at this leg. Every diagram is cut at the one vertex from which no
-//! branch holds more than half of the legs, so that no tree does and diagrams share as many trees as they can;
-//! where a branch holds exactly half of them, the vertex is meant that is on the side of leg 0.
+//! particle is that which the vertex above has at this leg. Every diagram is cut at the one vertex from which no branch
+//! holds more than half of the legs. So no tree holds more, and diagrams share as many trees as they can. Where a
+//! branch holds exactly half of the legs, the vertex on the side of leg 0 is meant.
 //!
 //! Before trees are made, [`Lowest`] finds the lowest coupling orders of any tree with given legs and particle. With
 //! those of the rest of a diagram they say which trees can be part of one.

@@ -1,10 +1,10 @@
 //! A whole process as straight-line code: one thread takes one event from its momenta to the
 //! answers, and keeps in registers whatever lies between.
 //!
-//! For small processes nothing is faster, as no working number touches memory and the compiler
-//! sees all constants. The operations of [`LevelSchedule`] become a graph of values; each value is a
-//! constant of the generated code, and comes right before it is first used, so that few are alive
-//! at a time: helicity after helicity, amplitude after amplitude, what these need first.
+//! For small processes nothing is faster, as no working number touches memory and the compiler sees all constants. The
+//! operations of [`LevelSchedule`] become a graph of values. Each value is a constant of the generated code and comes
+//! right before its first use, helicity after helicity and amplitude after amplitude, so that few values are alive at a
+//! time.
 //!
 //! The device functions are those of `cuda/`, which the caller puts in front (and behind them
 //! those of [`Opcode::General`](mebridge_ops::opcode::Opcode::General), called `General0`, ...).

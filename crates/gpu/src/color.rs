@@ -24,17 +24,17 @@ pub struct ColorTables {
 
 impl ColorTables {
     /// The tables of a matrix.
-    pub fn new(split: &BlockDiagonal) -> ColorTables {
+    pub fn new(color_blocks: &BlockDiagonal) -> ColorTables {
         let mut tables = ColorTables::default();
-        let places = split.places();
-        if split.passes.is_empty() {
+        let places = color_blocks.places();
+        if color_blocks.passes.is_empty() {
             // JAMP as they are.
-            tables.passes.extend([1, split.flows as u32, 1]);
+            tables.passes.extend([1, color_blocks.flows as u32, 1]);
             for (slot, &place) in places.iter().enumerate() {
                 tables.orbits.extend([slot as u32, place]);
             }
         }
-        for (i, orbits) in split.passes.iter().enumerate() {
+        for (i, orbits) in color_blocks.passes.iter().enumerate() {
             for coordinates in [1, 2, 4, 8] {
                 // Slots by themselves go to their places once.
                 if coordinates == 1 && i > 0 {
@@ -60,7 +60,7 @@ impl ColorTables {
         }
         let mut first = 0;
         let mut groups = Vec::new();
-        for block in &split.blocks {
+        for block in &color_blocks.blocks {
             let size = block.coordinates.len();
             for top in (0..size).step_by(ROWS) {
                 let rows = ROWS.min(size - top);
@@ -71,7 +71,7 @@ impl ColorTables {
                             0.0
                         } else {
                             let factor = if row == column { 1.0 } else { 2.0 };
-                            factor * block.matrix[(row, column)] / split.denominator
+                            factor * block.matrix[(row, column)] / color_blocks.denominator
                         });
                     }
                 }

@@ -218,7 +218,8 @@ pub trait Driver: Send + Sync {
 
     /// Does recorded work.
     ///
-    /// # Safety The promises that were made when the work was recorded hold again: all of its memory and programs are
+    /// # Safety
+    /// The promises that were made when the work was recorded hold again: all of its memory and programs are
     /// there.
     unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()>;
 

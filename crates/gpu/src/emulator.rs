@@ -285,7 +285,8 @@ impl State {
 
 /// Plain loops.
 ///
-/// # Safety The memory holds the product.
+/// # Safety
+/// The memory holds the product.
 unsafe fn multiply<T>(memory: &Memory, product: &Product) -> Result<()>
 where
     T: Copy + Default + std::ops::Mul<Output = T> + std::ops::AddAssign,

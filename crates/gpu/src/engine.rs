@@ -190,7 +190,7 @@ impl Engine {
     pub(crate) fn new(
         library: &Arc<ModuleCache>,
         process: &Process,
-        split: &BlockDiagonal,
+        color_blocks: &BlockDiagonal,
         binding: &Binding,
         plan: ValidPlan,
         precision: Precision,
@@ -200,10 +200,10 @@ impl Engine {
         let double = precision != Precision::Float;
         let tables = LevelSchedule::new(&plan, binding).ok_or_else(not_whole)?;
         let in_loops = plan.loops().is_some();
-        let outside = !in_loops && blas::wanted(&options, split, driver)?;
+        let outside = !in_loops && blas::wanted(&options, color_blocks, driver)?;
         let color = match outside || in_loops {
             true => ColorTables::default(),
-            false => ColorTables::new(split),
+            false => ColorTables::new(color_blocks),
         };
         let workspace = match in_loops {
             true => WorkspaceSize::none(),
@@ -272,7 +272,7 @@ impl Engine {
                 &mut arena,
                 &shape,
                 loops,
-                split,
+                color_blocks,
                 options.stage,
             )?),
             None => None,
@@ -287,8 +287,16 @@ impl Engine {
         };
         let spec = match outside || in_loops {
             true => None,
-            false => KernelSpec::of(process, binding, &plan, &tables, split, generated, options)
-                .or_else(|| KernelSpec::of_helicity(&plan, &tables, split, generated, options)),
+            false => KernelSpec::of(
+                process,
+                binding,
+                &plan,
+                &tables,
+                color_blocks,
+                generated,
+                options,
+            )
+            .or_else(|| KernelSpec::of_helicity(&plan, &tables, color_blocks, generated, options)),
         };
         let groups = match in_loops {
             true => 1,

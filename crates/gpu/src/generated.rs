@@ -23,8 +23,9 @@ const FIRST_CALL_WAIT: Duration = Duration::from_millis(150);
 /// then, and a thread that is still in it would crash the program after all its work is done.
 static AT_WORK: Compilers = Compilers(AtomicU64::new(0));
 
-/// How many compilers of which program: the number of the process above that of its threads. The child of a fork has
-/// none of its parent's, and does not wait for them. No lock, for it could be held for ever in such a child.
+/// The number of compilers, and of which program: the number of the process above that of its threads. The child of a
+/// fork has none of its parent's compilers, and does not wait for them. There is no lock, because such a child could
+/// find it held for ever.
 struct Compilers(AtomicU64);
 
 impl Compilers {
@@ -78,7 +79,7 @@ extern "C" fn wait_for_all() {
     }
 }
 
-/// What has come of it.
+/// The outcome.
 #[derive(Clone)]
 enum State {
     /// The compiler is at work.
@@ -122,7 +123,7 @@ impl Generated {
             let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
             let result = match function {
                 Ok(Some(Ok(function))) => State::Ready(function),
-                // Nothing is lost but speed.
+                // Only speed is lost.
                 _ => State::Failed,
             };
             *theirs.0.lock().unwrap_or_else(PoisonError::into_inner) = result;

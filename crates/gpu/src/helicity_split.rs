@@ -22,9 +22,9 @@ pub struct HelicitySplit {
     pub tables: LevelSchedule,
     /// For each leg whether its helicity is fixed.
     pub fixed: Vec<bool>,
-    /// For each share the helicities of the legs; those of free legs do not matter.
+    /// For each subset the helicities of the legs; those of free legs do not matter.
     pub helicities: Vec<Vec<i8>>,
-    /// For each subset where its helicities stand among all good ones, in the order of the plan.
+    /// For each subset the places of its helicities among all good ones, in the order of the plan.
     pub order: Vec<Vec<u32>>,
     /// Multiply-adds of an event, those of the colour sum left out.
     pub multiply_adds: usize,

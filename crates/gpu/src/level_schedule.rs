@@ -54,7 +54,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    /// What its device function is called.
+    /// The name of its device function.
     pub fn name(self) -> String {
         match self {
             OperationKind::Opcode(Opcode::General(i)) => format!("General{i}"),
@@ -75,10 +75,10 @@ pub struct KernelRange {
     pub count: u32,
 }
 
-/// What can be done at the same time.
+/// Ranges of operations that can be done at the same time.
 pub type ScheduleLevel = Vec<KernelRange>;
 
-/// How AMP2 are found.
+/// Where AMP2 come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Amp2Source {
     /// From operations of their own, which leave them at these addresses.
@@ -132,7 +132,7 @@ pub struct LevelSchedule {
     pub sums: Vec<ScheduleLevel>,
     /// The first JAMP in the workspace; the others follow.
     pub jamp: Address,
-    /// Number of colour flows: of JAMP, but of a plan of loops where those are sums of JAMP.
+    /// Number of colour flows. This is the number of JAMP, unless a plan of loops has flows that are sums of JAMP.
     pub flows: usize,
     /// For each helicity the addresses of the wavefunctions that amplitudes look up.
     pub waves: Vec<Vec<Address>>,
@@ -153,8 +153,8 @@ struct Operation {
 const DOTS: usize = 4;
 
 impl LevelSchedule {
-    /// The tables of a plan. `None` if its operations are not whole or read what nothing has written,
-    /// which no plan does that [`Plan::validate`] or that was compiled here.
+    /// The tables of a plan. `None` if its operations are not whole or read what nothing has written; no plan does that
+    /// passed [`Plan::validate`] or was compiled here.
     pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {
         if !plan.operations().tiles.is_empty() {
             return None;
@@ -367,7 +367,7 @@ struct PlacedNumber {
 
 #[derive(Default)]
 struct LevelScheduler {
-    /// Whether everything stays where the plan has it: no memory is used again there.
+    /// Whether everything stays where the plan has it, which reuses no memory.
     in_place: bool,
     end: Address,
     numbers: Vec<f64>,
@@ -384,7 +384,7 @@ impl LevelScheduler {
         self.end - vectors
     }
 
-    /// The address of so many vectors that the plan has there.
+    /// The address here of so many vectors of the plan.
     fn place(&mut self, old: Address, vectors: u32) -> Address {
         match self.in_place {
             true => old,
@@ -520,7 +520,7 @@ impl LevelScheduler {
     /// The operations of batches, one after the other.
     fn batches(&mut self, batches: &[Batch], plan: &Plan) -> Option<()> {
         for batch in batches {
-            // The operands of the operation at hand, and what it has to wait for.
+            // The operands of this operation, and the levels that it has to wait for.
             let mut operands = Vec::new();
             let (mut level, mut sound) = (0, true);
             let kind = OperationKind::Opcode(batch.opcode);

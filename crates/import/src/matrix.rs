@@ -205,7 +205,7 @@ pub fn read<'l>(
 }
 
 impl Matrix {
-    /// Sees whether `SMATRIX<i>` makes of AMP2 and JAMP2 what MadEvent does; `configurations` are CONFSUB.
+    /// Checks that `SMATRIX<i>` uses AMP2 and JAMP2 as MadEvent does; `configurations` are CONFSUB.
     pub fn check_channels(
         &self,
         units: &Units,
@@ -361,7 +361,7 @@ fn call<'l>(
 /// Combinations of coupling orders that RES may hold.
 const MAX_RESULTS: u64 = 4096;
 
-/// The form that a value is, where it is one.
+/// The expression of amplitudes that a value is, if it is one.
 fn form_of(value: &Value) -> Option<&AmplitudeExpression> {
     match value {
         Value::AmplitudeExpression(form) => Some(form),

@@ -24,7 +24,7 @@ pub struct ProgramUnit {
     pub name: String,
     /// Names of the dummy arguments.
     pub arguments: Vec<String>,
-    /// Of a function: the name of its result, and its type if the header has it.
+    /// The name of a function's result, and its type if the header has it.
     pub result: Option<(String, Option<Type>)>,
     pub source: Rc<SourceFile>,
     /// Statement of the header.

@@ -1,8 +1,8 @@
 //! Statements of Fortran, as far as MG5aMC writes them.
 //!
-//! Since blanks mean nothing in fixed form, a statement is recognised as the standard suggests:
-//! a name, perhaps with subscripts, in front of `=` is an assignment (a DO if a comma follows
-//! at the outermost level), and everything else starts with its keyword.
+//! Blanks mean nothing in fixed form, so a statement is recognised as the standard suggests. A name in front of `=`,
+//! perhaps with subscripts, is an assignment, or a DO if a comma follows at the outermost level. Everything else starts
+//! with its keyword.
 
 use super::expression::{Cursor, Expr, MAX_DEPTH, Parsed};
 
@@ -88,7 +88,7 @@ pub enum Implicit {
 pub struct ImpliedDo {
     /// The variable.
     pub name: String,
-    /// What is written, over and over.
+    /// The expression that is written, over and over.
     pub item: Expr,
     pub counter: String,
     pub from: Expr,

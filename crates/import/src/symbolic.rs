@@ -57,7 +57,7 @@ type Bounds = Vec<(i64, Option<i64>)>;
 #[derive(Clone, Debug, Default)]
 struct Symbol {
     ty: Option<Type>,
-    /// Of an array.
+    /// Bounds of an array.
     dims: Option<Rc<Bounds>>,
     place: VariableStorage,
     /// Whether it keeps its value between calls.

@@ -40,7 +40,7 @@ pub const CHIRAL: u32 = FOUR / 2;
 pub struct Operand {
     /// Address of its first element.
     pub address: Address,
-    /// Which of the shifts is added to the address.
+    /// The shift that is added to the address.
     pub shift: u32,
     /// Where in [`Pools::indices`] the offsets of its elements begin, one for each element of the result.
     pub index: u32,
@@ -60,7 +60,7 @@ pub struct Pair {
 /// Three vectors that meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triple {
-    /// They.
+    /// The three arrays.
     pub operands: [Operand; 3],
     /// Where in [`Pools::indices`] the offsets of products of the first and the last begin, two vectors each.
     pub ends: u32,
@@ -105,7 +105,7 @@ pub struct ArrayOp {
     pub out: Address,
     /// Number of elements.
     pub count: u32,
-    /// What it computes, and of what.
+    /// Its kind and operands.
     pub payload: Payload,
 }
 
@@ -136,13 +136,13 @@ macro_rules! define {
             }
         )*
 
-        /// What an operation computes.
+        /// The kinds of operations.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum ArrayKind {
             $($($(#[$of])* $kind,)*)*
         }
 
-        /// The same, and of what.
+        /// The kinds with their operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Payload {
             $($($(#[$of])* $kind($payload),)*)*
@@ -165,7 +165,7 @@ macro_rules! define {
                     $($(ArrayKind::$kind => Payload::$kind($payload::default()),)*)*
                 };
                 let mut members = Vec::new();
-                // Whether a GPU does it depends on what stands in it.
+                // Whether a GPU does it depends on its parts.
                 payload.parts(&mut |name, part| {
                     let _ = part.device(name, &mut |name, _| members.push(name.to_string()));
                 });
@@ -266,9 +266,9 @@ fn cost_of_vectors(op: &Vector) -> usize {
     of_pair * op.pairs.len() + of_triple * op.triples.len() + 32 + products
 }
 
-/// What an operation on vectors computes first, where terms of triples come with pairs: of each pair a momentum, and a
-/// number for each element of both vectors, of each triple one for the outer vectors. None where a computed element needs
-/// one behind that of the last one.
+/// The numbers that an operation on vectors computes first, where terms of triples come with pairs: for each pair a
+/// momentum, and a number for each element of both vectors; for each triple one for the outer vectors. None where a
+/// computed element needs a number behind that of the last element.
 fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<ScratchUse> {
     if op.pairs.folded.is_none() {
         return Some(ScratchUse::default());
@@ -303,8 +303,8 @@ impl ArrayOp {
         self.payload.kind()
     }
 
-    /// What a GPU reads of it: address and number of elements, then the [members](ArrayKind::members). `None` where it
-    /// does no such thing.
+    /// The numbers that a GPU reads of it: address and number of elements, then the [members](ArrayKind::members).
+    /// `None` where a GPU does no such operation.
     pub fn numbers(&self) -> Option<Vec<u32>> {
         let mut numbers = vec![self.out, self.count];
         let mut whole = self.kind().is_on_gpu().then_some(());
@@ -315,7 +315,7 @@ impl ArrayOp {
     }
 }
 
-/// What operations name by numbers.
+/// The lists that operations name by numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pools {
     /// Pairs.
@@ -330,15 +330,15 @@ pub struct Pools {
     pub addends: Vec<Addend>,
     /// Offsets of elements, in vectors.
     pub indices: Vec<u32>,
-    /// Whether elements of contractions come in fours: of the first two the first end's helicity differs, and the second
-    /// end's of these and the others.
+    /// Whether elements of contractions come in fours: the helicity of the first end differs between the first two
+    /// elements, that of the second end between these and the others.
     pub fours: bool,
-    /// Whether operands may come from far, so that a core asks for them ahead.
+    /// Whether operands may come from slow memory, so that a core asks for them ahead.
     pub far: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
-    /// Address of what an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: of each pair a
-    /// momentum, and a number for each element of both vectors, of each triple one for the outer vectors.
+    /// Address of the numbers that an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: for each
+    /// pair a momentum, and a number for each element of both vectors; for each triple one for the outer vectors.
     pub first_numbers: Address,
     /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
@@ -347,7 +347,7 @@ pub struct Pools {
     pub numbers: Address,
     /// Address of sums of them on the way, of [`SHUFFLE_UNROLL`] elements next to each other.
     pub sums: Address,
-    /// What the results are added to, in vectors from the first number of an element.
+    /// The places to which results are added, in vectors from the first number of an element.
     pub targets: Vec<u32>,
 }
 

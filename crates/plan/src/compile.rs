@@ -72,7 +72,7 @@ pub(super) fn compile_until(
     Ok(plan)
 }
 
-/// What is at hand while a plan is made.
+/// The state while a plan is made.
 pub(super) struct Compiler<'a> {
     pub(super) process: &'a Process,
     pub(super) binding: &'a Binding,
@@ -83,7 +83,7 @@ pub(super) struct Compiler<'a> {
     pub(super) last: Pass,
     /// Which wavefunctions some amplitude needs.
     used: Vec<bool>,
-    /// What is known of each wavefunction.
+    /// The legs and addresses of each wavefunction.
     pub(super) wavefunctions: Vec<WavefunctionInstances>,
     /// For each helicity and leg, which of the leg's helicity values it is.
     pub(super) helicity_indices: Vec<Vec<u32>>,
@@ -101,7 +101,7 @@ pub(super) struct Compiler<'a> {
 /// Coupling terms (index and coefficient bits) and the propagator.
 type FactorKey = (Vec<(u32, u64, u64)>, Option<Address>);
 
-/// A wavefunction: the legs below it and where it is for each of their helicities.
+/// A wavefunction: the legs below it, and its address for each combination of their helicities.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WavefunctionInstances {
     /// Legs below it, with the sign of their momentum.
@@ -198,7 +198,7 @@ impl<'a> Compiler<'a> {
         address
     }
 
-    /// Gives every wavefunction its line, and makes the external ones.
+    /// Gives every wavefunction its legs and addresses, and makes the external ones.
     pub(super) fn externals(&mut self) {
         let process = self.process;
         for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
@@ -289,8 +289,7 @@ impl<'a> Compiler<'a> {
         Ok((e.kind, address))
     }
 
-    /// The line of a wavefunction with these legs below it, with memory for every combination
-    /// of helicities that occurs.
+    /// A wavefunction with these legs below it, with memory for every combination of helicities that occurs.
     pub(super) fn wavefunction(
         &mut self,
         signs: Vec<i8>,
@@ -327,8 +326,8 @@ impl<'a> Compiler<'a> {
         line
     }
 
-    /// Which combination of helicities a line has when all helicities of a configuration that
-    /// it is in are reversed. `None` if there is no such combination.
+    /// The combination of helicities of a wavefunction when all helicities of a configuration are reversed. `None` if
+    /// there is no such combination.
     pub(super) fn reversed(&self, line: &WavefunctionInstances, h: usize) -> Option<usize> {
         let mut instance = 0;
         for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
@@ -389,7 +388,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// These amplitudes, and where they go.
+    /// These amplitudes, and their addresses.
     fn amplitude_batches(
         &mut self,
         diagrams: &Diagrams,
@@ -413,7 +412,7 @@ impl<'a> Compiler<'a> {
         Ok(batches.into_values().collect())
     }
 
-    /// Adds the amplitudes that AMP2 are made of to a plan that computes colour flows without them.
+    /// Adds the amplitudes of AMP2 to a plan that computes colour flows without them.
     pub(super) fn squared_amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
         let mut currents = std::mem::take(&mut self.operations.currents);
@@ -429,13 +428,13 @@ impl<'a> Compiler<'a> {
         self.operations.amplitudes.extend(amplitudes);
         currents.append(&mut self.operations.currents);
         self.operations.currents = currents;
-        // One helicity at a time: only products at the root can be those of two.
+        // One helicity at a time: only products at the root can be products of two helicities.
         self.tables();
         self.operations.channels = channel_plan(process, address);
         Ok(())
     }
 
-    /// For each helicity the address of each line.
+    /// For each helicity the address of each wavefunction.
     pub(super) fn tables(&mut self) {
         let wavefunctions = &self.wavefunctions;
         let address = |line: &WavefunctionInstances, helicity_indices: &[u32]| {
@@ -644,7 +643,7 @@ impl<'a> Compiler<'a> {
 }
 
 impl WavefunctionInstances {
-    /// Which combination of helicities of the legs below a helicity configuration has.
+    /// The combination of the helicities of the legs below in a helicity configuration.
     pub(super) fn instance(&self, helicity_indices: &[u32]) -> usize {
         let terms = self.strides.iter().zip(helicity_indices);
         terms
@@ -673,7 +672,7 @@ impl VertexKernel {
     }
 }
 
-/// The amplitudes that AMP2 are made of, by number.
+/// The amplitudes of AMP2, by number.
 pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
     let squares = process.channels.amp2.iter().flat_map(|amp2| &amp2.squares);
     squares
@@ -721,17 +720,18 @@ fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> Channe
 /// refer to it.
 pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan) {
     let channels = &process.channels;
-    let mut amp2_of_diagram = vec![None; process.diagrams as usize + 1];
+    let mut amp2_of_diagram = vec![None; process.diagrams as usize];
     let mut sets: Vec<Vec<Vec<u32>>> = Vec::new();
     for entry in &channels.amp2 {
         // A diagram may be listed more than once: its squares add up.
-        match amp2_of_diagram[entry.diagram as usize] {
+        let amp2 = &mut amp2_of_diagram[entry.diagram as usize - 1];
+        match *amp2 {
             Some(at) => {
                 let at: u32 = at;
                 sets[at as usize].extend(entry.squares.iter().cloned());
             }
             None => {
-                amp2_of_diagram[entry.diagram as usize] = Some(sets.len() as u32);
+                *amp2 = Some(sets.len() as u32);
                 sets.push(entry.squares.clone());
             }
         }
@@ -739,7 +739,7 @@ pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan)
     let denominator = channels
         .config_diagram
         .iter()
-        .filter_map(|&d| amp2_of_diagram[d as usize])
+        .filter_map(|&diagram| amp2_of_diagram[diagram.checked_sub(1)? as usize])
         .collect();
     let tables = ChannelPlan {
         denominator,

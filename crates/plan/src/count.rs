@@ -63,12 +63,12 @@ impl Count {
     }
 }
 
-/// What a term of a JAMP sum costs beyond its two multiply-adds, in multiply-adds: it waits for
-/// loads. Measured at 512z on gg -> ttbar + 1, 2 and 3 gluons by running both plans.
+/// The cost of a term of a JAMP sum beyond its two multiply-adds, in multiply-adds: it waits for loads. Measured at
+/// 512z on gg -> ttbar + 1, 2 and 3 gluons by running both plans.
 const JAMP_TERM_LOADS: usize = 6;
 
 impl Count {
-    /// What a plan costs, in multiply-adds, to compare it with another plan of the process.
+    /// The cost of a plan in multiply-adds, to compare it with another plan of the process.
     pub fn cost(&self) -> usize {
         self.multiply_adds + JAMP_TERM_LOADS * self.jamp_terms
     }

@@ -83,15 +83,15 @@ impl Below {
     }
 }
 
-/// What is in a vector.
+/// The content of a vector.
 #[derive(Clone, Copy)]
 struct Content {
     below: Below,
-    /// By which of all writes.
+    /// The number of the write that made it.
     write: u32,
 }
 
-/// What is known of the memory.
+/// The contents of the memory.
 #[derive(Clone)]
 struct TrackedMemory {
     vectors: Vec<Option<Content>>,
@@ -109,7 +109,7 @@ impl TrackedMemory {
         Ok(())
     }
 
-    /// What one operation has written there.
+    /// The content that one operation has written there.
     fn read(&self, at: Address, size: u32) -> FlowResult<Below> {
         let range = at as usize..at as usize + size as usize;
         let vectors = self.vectors.get(range);
@@ -132,8 +132,7 @@ impl TrackedMemory {
 impl Plan {
     /// Follows all operations of a plan that is [valid](Plan::validate) for the process.
     ///
-    /// # Errors
-    /// Which operation reads what nothing has written, or something else than it is meant to read.
+    /// # Errors The operation that reads what nothing has written, or something else than it is meant to read.
     pub fn follow(&self, process: &Process) -> FlowResult<()> {
         let mut memory = TrackedMemory {
             vectors: vec![None; self.vectors as usize],
@@ -146,7 +145,7 @@ impl Plan {
         }
     }
 
-    /// What is there before any operation.
+    /// The contents before any operation.
     fn event(&self, memory: &mut TrackedMemory) -> FlowResult<()> {
         for leg in 0..self.masses.len() as u32 {
             memory.write(self.leg_momenta + 4 * leg, 4, NOTHING)?;
@@ -304,7 +303,7 @@ impl Loops {
         }
         for element in 0..self.helicities {
             let row = run * self.helicities as usize + element as usize;
-            let [own, other] = self.both(row);
+            let [own, other] = self.helicity_pair(row);
             let of = |h: u32| {
                 let row = &process.helicities[plan.helicities[h as usize] as usize];
                 Below::all(row.iter().copied())

@@ -66,14 +66,14 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
     Some(())
 }
 
-/// What is done at once.
+/// One step of a plan.
 enum PlanStep<'a> {
     Externals,
     Batch(&'a Batch),
     Groups(&'a [Vec<u32>]),
 }
 
-/// What a plan does, in order.
+/// The steps of a plan, in order.
 fn steps(plan: &Plan) -> impl Iterator<Item = PlanStep<'_>> {
     let plan = plan.operations();
     let before = plan.currents.iter().chain(&plan.channels.squares);
@@ -93,7 +93,7 @@ fn steps(plan: &Plan) -> impl Iterator<Item = PlanStep<'_>> {
         .chain(tiles)
 }
 
-/// Which entries of tables the amplitudes look up.
+/// The entries of tables that the amplitudes look up.
 pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut used = Vec::new();
     let operations = plan.operations();
@@ -197,7 +197,7 @@ struct Map {
 }
 
 impl Map {
-    /// What is not an object keeps its order, at the beginning.
+    /// All other numbers keep their order, at the beginning.
     fn new(plan: &Plan, objects: &[Lifetime]) -> Self {
         let mut movable = vec![false; plan.vectors as usize];
         for object in objects {

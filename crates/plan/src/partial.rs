@@ -120,7 +120,7 @@ fn work(opcode: Opcode) -> f64 {
     }
 }
 
-/// Opcode of a partial vertex, which of the amplitude's inputs meet in it, and which is left.
+/// Opcode of a partial vertex, the amplitude's inputs that meet in it, and the input that is left.
 type Choice = (Opcode, &'static [usize], usize);
 
 /// The ways to compute an amplitude from a partial vertex.
@@ -172,7 +172,7 @@ fn ways(call: &VertexKernel) -> Vec<LastProduct> {
         .collect()
 }
 
-/// Combinations of helicities of the legs below some wavefunctions, at most.
+/// The most combinations of helicities of the legs below some wavefunctions.
 fn combinations(compiler: &Compiler, inputs: &[u32]) -> usize {
     inputs
         .iter()
@@ -180,7 +180,7 @@ fn combinations(compiler: &Compiler, inputs: &[u32]) -> usize {
         .product()
 }
 
-/// Adds the operations of a partial vertex; gives the number of its line.
+/// Adds the operations of a partial vertex; gives the number of its wavefunction.
 fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) -> u32 {
     let signs = compiler.sum_of(&partial.inputs);
     let line = compiler.wavefunction(signs, 4, true);

@@ -17,8 +17,7 @@ pub enum Pass {
     /// A wavefunction depends on the helicities of the legs below it alone, and is computed once
     /// for each combination of those ([`super::compile()`]).
     Recycling,
-    /// What a vertex makes of all but one of its wavefunctions is shared between amplitudes
-    /// (`partial`).
+    /// Amplitudes share partial vertices: products of all but one of the wavefunctions of a vertex (`partial`).
     PartialVertices,
     /// Sub-diagrams that always occur together are added before they go on: a recursion over sets
     /// of legs. From here on squared diagrams come from their two halves ([`super::recursion`]).
@@ -31,7 +30,7 @@ pub enum Pass {
     /// Currents of reversed helicities that are complex conjugates are not computed
     /// ([`super::recursion`]).
     Conjugates,
-    /// The memory of what nothing reads again serves for others ([`super::memory_reuse`]).
+    /// Memory is reused when nothing reads it again ([`super::memory_reuse`]).
     MemoryReuse,
     /// Currents are computed right ahead of the helicities that need them, if the plan does not fit
     /// into L2 ([`super::tiling`]). Only for CPUs.

@@ -318,7 +318,7 @@ impl Loops {
             write!(f, "{}", joined(weight, ", "))
         })?;
         let rows = (0..self.rows.len()).map(|row| {
-            let both = self.both(row).map(|h| match h {
+            let both = self.helicity_pair(row).map(|h| match h {
                 NO_HELICITY => "-".to_owned(),
                 h => h.to_string(),
             });

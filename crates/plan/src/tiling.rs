@@ -1,18 +1,17 @@
 //! Cache tiling: currents are computed right ahead of the first helicities that need them.
 //!
-//! A current depends on the helicities of the legs below it, so a run of helicities that follow
-//! each other looks at some of the currents alone. Where all currents are computed
-//! first, all of them have to be kept. Here the groups of helicities are cut into runs of the same
-//! length, and ahead of each run comes what it needs and no run before it did: nothing is done
-//! twice, every helicity has the numbers that it would have otherwise, and the memory of
-//! what no later run needs serves for others ([`super::memory_reuse`]).
+//! A current depends on the helicities of the legs below it, so a tile of helicities that follow each other reads some
+//! of the currents only. If all currents were computed first, all of them would have to be kept. Here the groups of
+//! helicities are cut into tiles of the same length. Ahead of each tile come the currents that it needs and no tile
+//! before did. Nothing is done twice, every helicity has the numbers that it would have otherwise, and the memory of
+//! currents that no later tile needs is reused ([`super::memory_reuse`]).
 //!
 //! How much is kept depends on the order of helicities. Those of vectors change slowest, those of
 //! fermions fastest: most currents have the fermion among their legs, and where its helicity
 //! changes first, the two of them are needed one after the other.
 //!
-//! What squared diagrams are made of is computed ahead of all runs, for all helicities at once,
-//! and so are they.
+//! Squared diagrams, and the currents that they are made of, are computed ahead of all tiles, for all helicities at
+//! once.
 
 use super::{Body, External, Operations, Plan, Tile, memory_reuse};
 use mebridge_ops::visit::{Access, visit};
@@ -24,10 +23,10 @@ use std::ops::Range;
 /// batches shorter, which costs a plan that fits some percent.
 const L2_VECTORS: u32 = 1 << 14;
 
-/// Gives wavefunctions their places, and where the plan does not fit into L2 then,
-/// cuts it into twice as many runs until it does or takes no less for it. A run is two groups at least: those of the two
-/// helicities of the fermion that changes fastest, whose currents meet the same vectors and are computed together.
-/// `None` if its operations are not whole. `helicities` are those of the process.
+/// Gives wavefunctions their places. A plan that does not fit into L2 then is cut into twice as many tiles, until it
+/// fits or gets no smaller. A tile has at least two groups: the two helicities of the fermion that changes fastest,
+/// whose currents meet the same vectors and are computed together. `None` if its operations are not whole. `helicities`
+/// are those of the process.
 pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     let mut apart = plan.clone();
     memory_reuse::reuse(plan)?;
@@ -50,7 +49,7 @@ pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     Some(())
 }
 
-/// Brings groups into the order in which few currents have to be kept.
+/// Sorts groups such that few currents have to be kept.
 pub fn order(plan: &mut Plan, helicities: &[Vec<i8>]) {
     let (vectors, others): (Vec<&External>, Vec<_>) = plan
         .externals
@@ -68,8 +67,8 @@ pub fn order(plan: &mut Plan, helicities: &[Vec<i8>]) {
     }
 }
 
-/// Cuts the groups into so many runs, or fewer if there are not as many. `None`, and the plan as it
-/// was, if its operations are not whole. No two currents may lie in the same memory yet.
+/// Cuts the groups into so many tiles, or fewer if there are not as many. `None`, and the plan as it was, if its
+/// operations are not whole. No two currents may lie in the same memory yet.
 pub fn cut(plan: &mut Plan, runs: usize) -> Option<()> {
     Needs::of(plan)?.cut(plan.operations_mut()?, runs);
     Some(())
@@ -80,13 +79,13 @@ struct Operation {
     /// Its operands in the batch.
     range: Range<usize>,
     result: Address,
-    /// What it reads, in [`Needs::reads`].
+    /// Its reads, in [`Needs::reads`].
     reads: Range<usize>,
     /// The operation before that has the same result, if there is one.
     before: Option<u32>,
 }
 
-/// Which groups need which wavefunctions, however they are cut into runs.
+/// The wavefunctions that each group needs, however groups are cut into tiles.
 struct Needs {
     /// The operations of all batches, one after the other.
     operations: Vec<Operation>,
@@ -168,7 +167,7 @@ impl Needs {
         }
     }
 
-    /// Cuts the plan into runs of groups.
+    /// Cuts the plan into tiles of groups.
     fn cut(&self, plan: &mut Operations, runs: usize) {
         let length = plan.groups.len().div_ceil(runs.max(1)).max(1);
         let mut tiles: Vec<Tile> = (0..plan.groups.len().div_ceil(length))

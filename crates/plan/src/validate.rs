@@ -16,7 +16,7 @@ use mebridge_support::error::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Deref;
 
-/// Most vectors of a plan: what the engine puts behind them still has addresses.
+/// The most vectors of a plan: vectors that the engine puts behind them still have addresses.
 const MOST_VECTORS: u32 = 1 << 30;
 /// Largest helicity, up to the sign, that external wavefunctions know (see
 /// [`mebridge_process::external`]).
@@ -50,14 +50,14 @@ impl Plan {
     pub fn validate(self, process: &Process) -> Result<ValidPlan> {
         let valid = self.is_for(process)
             && self.vectors <= MOST_VECTORS
-            && self.event_in_order(process)
-            && self.operations_in_order()
-            && self.jamps_in_order()
+            && self.event_valid(process)
+            && self.operations_valid()
+            && self.jamps_valid()
             && match &self.body {
                 Body::Operations(_) => !process.is_color_ordered(),
-                Body::Loops(loops) => process.is_color_ordered() && loops.in_order(&self),
+                Body::Loops(loops) => process.is_color_ordered() && loops.is_valid(&self),
             }
-            && self.channels_in_order(process);
+            && self.channels_valid(process);
         match valid {
             true => Ok(ValidPlan(self)),
             false => Err(Error::InvalidProcess {
@@ -113,8 +113,8 @@ impl Plan {
         self.groups().iter().any(|group| group.len() == 2)
     }
 
-    /// What is computed once an event.
-    fn event_in_order(&self, process: &Process) -> bool {
+    /// The numbers that are computed once an event.
+    fn event_valid(&self, process: &Process) -> bool {
         let legs = process.legs.len();
         let coupling = |term: &(u32, _)| (term.0 as usize) < self.couplings.len();
         let external = |e: &External| {
@@ -147,7 +147,7 @@ impl Plan {
     }
 
     /// The batches, and the groups ahead of which tiles are taken.
-    fn operations_in_order(&self) -> bool {
+    fn operations_valid(&self) -> bool {
         // For each wavefunction the vectors that amplitudes look at.
         let lines = self
             .operations()
@@ -160,12 +160,12 @@ impl Plan {
         let currents = self.operations().currents.iter();
         let squares = self.operations().channels.squares.iter();
         let direct = |batch: &Batch| {
-            !self.gives_amplitudes(batch) && self.batch_in_order(batch, false, &mut |_, _| false)
+            !self.gives_amplitudes(batch) && self.batch_valid(batch, false, &mut |_, _| false)
         };
         let looking = |batch: &Batch| {
             self.gives_amplitudes(batch)
                 && (batch.opcode == Opcode::Dots || !self.has_pairs())
-                && self.batch_in_order(batch, true, &mut |line, vectors| {
+                && self.batch_valid(batch, true, &mut |line, vectors| {
                     let looked = looked.get_mut(line as usize);
                     looked
                         .map(|looked| *looked = vectors.max(*looked))
@@ -211,7 +211,7 @@ impl Plan {
 
     /// Whether all operations are whole and name only addresses of the plan; `look` judges numbers
     /// of wavefunctions.
-    fn batch_in_order(
+    fn batch_valid(
         &self,
         batch: &Batch,
         tables: bool,
@@ -244,7 +244,7 @@ impl Plan {
     }
 
     /// From amplitudes to JAMP.
-    fn jamps_in_order(&self) -> bool {
+    fn jamps_valid(&self) -> bool {
         let jamp = &self.operations().jamp;
         let complex = |&at: &Address| self.holds_for_all(at, 2);
         let flows = u32::try_from(2 * self.flows);
@@ -267,7 +267,7 @@ impl Plan {
     }
 
     /// AMP2: all of the process, or none.
-    fn channels_in_order(&self, process: &Process) -> bool {
+    fn channels_valid(&self, process: &Process) -> bool {
         let channels = &self.operations().channels;
         let (sets, tables) = amp2_index(process);
         let amp2 = channels.amp2.iter().flatten();

@@ -1,11 +1,10 @@
 //! The process as data.
 //!
-//! A [`Process`] holds everything that is needed to evaluate one squared matrix element, and
-//! nothing that depends on how it is evaluated: external legs, the helicity table, the model's
-//! parameters and couplings as formulas, the Lorentz structures as arithmetic, the wavefunctions
-//! and amplitudes of the diagrams, the map from amplitudes to colour flows, the colour matrix
-//! and the tables of channels. The order of helicities, diagrams, colour flows and
-//! configurations is MG5aMC's own; all indices here count from 0, MG5aMC's from 1.
+//! A [`Process`] holds everything that is needed to evaluate one squared matrix element, and nothing that depends on
+//! how it is evaluated. It has the external legs, the helicity table, the model's parameters and couplings as formulas,
+//! and the Lorentz structures as arithmetic. It has the wavefunctions and amplitudes of the diagrams, the map from
+//! amplitudes to colour flows, the colour matrix and the tables of channels. The order of helicities, diagrams, colour
+//! flows and configurations is MG5aMC's own; all indices here count from 0, MG5aMC's from 1.
 //!
 //! Conventions, all of them HELAS's and ALOHA's as MG5aMC writes them:
 //! * metric (+,-,-,-), momenta `(E, px, py, pz)` in GeV, incoming ones with positive energy;

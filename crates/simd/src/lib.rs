@@ -4,11 +4,10 @@
 //! instructions on 256-bit registers: 32 of them instead of 16) and `512z` (512-bit registers); on ARM, as there,
 //! `sse4` is NEON. Each level has a register type for `f64` and one for `f32`, found by way of [`Real`].
 //!
-//! How the choice is made once, outside the loops: work is a [`Task`], whose `run` is generic
-//! over the register type; [`dispatch()`] compiles it for every level inside a function that has
-//! the level's instructions enabled, and calls the one that is asked for. Everything that `run`
-//! calls must be `#[inline(always)]` (or go through [`Simd::call`], which makes another such
-//! function): a function that is not inlined does not get the instructions.
+//! The choice is made once, outside the loops. Work is a [`Task`], whose `run` is generic over the register type.
+//! [`dispatch()`] compiles it for every level inside a function that has the level's instructions enabled, and calls
+//! the one that is asked for. Everything that `run` calls must be `#[inline(always)]` (or go through [`Simd::call`],
+//! which makes another such function): a function that is not inlined does not get the instructions.
 //!
 //! Safety: a register type's values can only be made (`zero`, `splat`, `load`) by unsafe
 //! functions whose caller promises that the CPU has the level. So who holds a value has the

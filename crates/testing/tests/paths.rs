@@ -34,6 +34,19 @@ fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Endings of files by which a path without quotes is known as one.
+const ENDINGS: [&str; 7] = ["rs", "cuh", "md", "py", "sh", "f90", "toml"];
+
+/// Paths of a line that stand in no quotes.
+fn plain(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c)))
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| {
+            let ending = Path::new(word).extension().and_then(|e| e.to_str());
+            word.contains('/') && ending.is_some_and(|ending| ENDINGS.contains(&ending))
+        })
+}
+
 #[test]
 fn named_files_are_there() {
     let root = mebridge_testing::root();
@@ -42,23 +55,24 @@ fn named_files_are_there() {
     let (mut named, mut missing) = (0, Vec::new());
     for path in &all {
         let text = String::from_utf8_lossy(&std::fs::read(path).expect("a text")).into_owned();
-        for quoted in text
-            .lines()
-            .flat_map(|line| line.split('`').skip(1).step_by(2))
-        {
-            let is_path = quoted.contains('/')
-                && quoted
+        let names = text.lines().flat_map(|line| {
+            let quoted = line.split('`').skip(1).step_by(2);
+            quoted.chain(plain(line))
+        });
+        for name in names {
+            let is_path = name.contains('/')
+                && name
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c))
-                && TOP.contains(&quoted.split('/').next().unwrap_or_default());
+                && TOP.contains(&name.split('/').next().unwrap_or_default());
             if !is_path {
                 continue;
             }
             named += 1;
             // Made by the build, or of the folder that the text is about.
-            let beside = path.parent().expect("a folder").join(quoted);
-            if !root.join(quoted).exists() && !beside.exists() {
-                missing.push(format!("{}: {quoted}", path.display()));
+            let beside = path.parent().expect("a folder").join(name);
+            if !root.join(name).exists() && !beside.exists() {
+                missing.push(format!("{}: {name}", path.display()));
             }
         }
     }

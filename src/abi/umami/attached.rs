@@ -1,9 +1,9 @@
 //! A library that carries its process: `mebridge umami` copies libmebridge.so and appends matrix elements to it.
 //!
-//! The library has a mark (`MARK`): 32 bytes by which it is found in the file, then what the copy holds. In the
-//! library itself that is nothing. In a copy it is where the appended bytes begin, how many there are, and their BLAKE3
-//! hash. The mark is mapped into memory with the rest, so it belongs to the code that runs whatever happens to the
-//! file, and the bytes that are read from the file are the ones that were written with it, or an error.
+//! The library has a mark (`MARK`): 32 bytes by which it is found in the file, then what the copy holds. In the library
+//! itself that is nothing. In a copy it is where the appended bytes begin, how many there are, and their BLAKE3 hash.
+//! The mark is mapped into memory with the rest, so it belongs to the code that runs, whatever happens to the file. The
+//! bytes that are read from the file are the ones that were written with it; otherwise there is an error.
 //!
 //! The file is found by the mapping that the code lies in (`/proc/self/maps`), which follows a file that is renamed,
 //! and where the system has no such list by the name that it was loaded by.

@@ -1,10 +1,9 @@
 //! Measuring: all points of one process, repetition after repetition.
 //!
-//! One repetition goes over all points of the process before the next begins, every other one
-//! backwards, so that what changes slowly on a machine (its clock, other work on it) meets all
-//! points alike. A point's repetition is as many calls as fit into its share of the time; before
-//! it comes a call that is not measured, which brings the plan's data back into the caches, unless
-//! the repetition is but a few calls long.
+//! One repetition goes over all points of the process before the next begins, every other one backwards, so that what
+//! changes slowly on a machine (its clock, other work on it) meets all points alike. A point's repetition is as many
+//! calls as fit into its share of the time. A call that is not measured comes before it and brings the plan's data back
+//! into the caches, unless the repetition is only a few calls long.
 
 use super::record::{Door, Point, Record, Skipped, Spread};
 use crate::interrupt;

@@ -1,9 +1,9 @@
 //! The Fortran that calls `SMATRIX<i>`, and what stands in for the rest of MadEvent.
 //!
-//! The driver reads events from standard input and writes the answers into the file that its
-//! argument names. Everything that MadEvent would set in COMMON blocks is set for each event, and
-//! all helicities are evaluated each time; behind wholly polarised beams those alone that `SMATRIX<i>`
-//! finds good when it has seen all events, because there MadEvent's channels are those of good ones.
+//! The driver reads events from standard input and writes the answers into the file that its argument names. Everything
+//! that MadEvent would set in COMMON blocks is set for each event, and all helicities are evaluated each time. Wholly
+//! polarised beams are an exception: only the helicities are evaluated that `SMATRIX<i>` finds good when it has seen
+//! all events, because MadEvent's channels are those of good helicities there.
 
 use super::matrix_element::{Caller, MatrixElement};
 use super::tree::Tree;

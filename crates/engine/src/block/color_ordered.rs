@@ -76,7 +76,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                             self.worker.timers.amplitudes += start.elapsed();
                         }
                     }
-                    let both = loops.both(place);
+                    let both = loops.helicity_pair(place);
                     let evaluated = loops.evaluated_at(place);
                     place += 1;
                     let Some(h) = evaluated else {
@@ -156,7 +156,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             // There is no AMP2 without diagrams.
             let mut noted = Noted::new(self.worker.single_helicities.as_mut(), noted, loops);
             for place in 0..loops.rows.len() {
-                let both = loops.both(place);
+                let both = loops.helicity_pair(place);
                 let Some(h) = loops.evaluated_at(place) else {
                     continue;
                 };

@@ -10,8 +10,8 @@ use super::triangle::Triangle;
 use mebridge_plan::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use mebridge_simd::{Simd, Task};
 
-/// Slots that are taken together, at least: so few that they stay in the first cache beside the JAMPs and what is made of
-/// them. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
+/// The fewest coordinates that are taken at a time: so few that they stay in the first cache beside the JAMPs and their
+/// sums. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
 const COORDINATES_AT_ONCE: usize = 24;
 
 /// A colour matrix ready for [`ColorSumTask`].
@@ -20,15 +20,15 @@ pub struct ColorSum<T> {
     passes: Vec<OrbitSums>,
     blocks: Vec<Triangle<T>>,
     flows: usize,
-    /// Slots at the end of the scratch.
+    /// Coordinates at the end of the scratch.
     together: usize,
     /// The square root of three.
     root: T,
-    /// Where there is one flow, what its square is multiplied by.
+    /// The factor of the square, where there is one flow.
     pub only: Option<T>,
 }
 
-/// Sums of up to eight vectors: pairs of places, where from and where to.
+/// Sums of up to eight vectors: pairs of places, from and to.
 #[derive(Clone, Debug, Default)]
 struct OrbitSums {
     /// Whether it takes the JAMPs.
@@ -42,37 +42,37 @@ struct OrbitSums {
 
 impl<T: Copy + Default> ColorSum<T> {
     /// Lays out a matrix, with `convert` from double precision.
-    pub fn new(split: &BlockDiagonal, convert: impl Fn(f64) -> T) -> Self {
-        let flows = split.flows;
+    pub fn new(color_blocks: &BlockDiagonal, convert: impl Fn(f64) -> T) -> Self {
+        let flows = color_blocks.flows;
         let mut first = 0;
         let mut blocks: Vec<Triangle<T>> = Vec::new();
         let mut last: Option<&DiagonalBlock> = None;
-        for block in &split.blocks {
+        for block in &color_blocks.blocks {
             match blocks.last_mut() {
-                // The same matrix for other slots.
+                // The same matrix for other coordinates.
                 Some(triangle) if last.is_some_and(|last| last.matrix == block.matrix) => {
                     triangle.also(first);
                 }
                 _ => blocks.push(Triangle::new(&block.matrix, first, |x| {
-                    convert(x / split.denominator)
+                    convert(x / color_blocks.denominator)
                 })),
             }
             first += block.coordinates.len();
             last = Some(block);
         }
-        let only = match &split.blocks[..] {
+        let only = match &color_blocks.blocks[..] {
             [DiagonalBlock { matrix, .. }] if flows == 1 => {
-                Some(convert(matrix[(0, 0)] / split.denominator))
+                Some(convert(matrix[(0, 0)] / color_blocks.denominator))
             }
             _ => None,
         };
-        let place = split.places();
+        let place = color_blocks.places();
         let mut passes = Vec::new();
         let mut together = 0;
-        let taken = taken_together(split);
+        let taken = taken_together(color_blocks);
         for coordinates in &taken {
             together = coordinates.len().max(together);
-            passes.extend(OrbitSums::all(split, coordinates, &place));
+            passes.extend(OrbitSums::all(color_blocks, coordinates, &place));
         }
         ColorSum {
             passes,
@@ -85,9 +85,9 @@ impl<T: Copy + Default> ColorSum<T> {
     }
 }
 
-/// Slots that sums lead to each other, some sets of them together.
-fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
-    let mut of: Vec<Coordinate> = (0..split.flows as Coordinate).collect();
+/// Coordinates that sums connect, some sets of them at a time.
+fn taken_together(color_blocks: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
+    let mut of: Vec<Coordinate> = (0..color_blocks.flows as Coordinate).collect();
     fn root(of: &mut [Coordinate], mut coordinate: Coordinate) -> Coordinate {
         while of[coordinate as usize] != coordinate {
             of[coordinate as usize] = of[of[coordinate as usize] as usize];
@@ -95,17 +95,17 @@ fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
         }
         coordinate
     }
-    for orbit in split.passes.iter().flatten() {
+    for orbit in color_blocks.passes.iter().flatten() {
         for pair in orbit.0.windows(2) {
             let [a, b] = [pair[0], pair[1]].map(|coordinate| root(&mut of, coordinate));
             of[a.max(b) as usize] = a.min(b);
         }
     }
-    if split.passes.is_empty() {
+    if color_blocks.passes.is_empty() {
         return Vec::new();
     }
-    let mut sets: Vec<Vec<Coordinate>> = vec![Vec::new(); split.flows];
-    for coordinate in 0..split.flows as Coordinate {
+    let mut sets: Vec<Vec<Coordinate>> = vec![Vec::new(); color_blocks.flows];
+    for coordinate in 0..color_blocks.flows as Coordinate {
         sets[root(&mut of, coordinate) as usize].push(coordinate);
     }
     let mut all: Vec<Vec<Coordinate>> = Vec::new();
@@ -119,10 +119,14 @@ fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
 }
 
 impl OrbitSums {
-    /// The sums of some slots, which come to these places in the end.
-    fn all(split: &BlockDiagonal, coordinates: &[Coordinate], places: &[u32]) -> Vec<OrbitSums> {
-        let mut local = vec![u32::MAX; split.flows];
-        for (at, &coordinate) in (split.flows as u32..).zip(coordinates) {
+    /// The sums of some coordinates, which come to these places in the end.
+    fn all(
+        color_blocks: &BlockDiagonal,
+        coordinates: &[Coordinate],
+        places: &[u32],
+    ) -> Vec<OrbitSums> {
+        let mut local = vec![u32::MAX; color_blocks.flows];
+        for (at, &coordinate) in (color_blocks.flows as u32..).zip(coordinates) {
             local[coordinate as usize] = at;
         }
         let mine = |orbit: &&Orbit| {
@@ -131,7 +135,7 @@ impl OrbitSums {
                 .iter()
                 .any(|&coordinate| local[coordinate as usize] != u32::MAX)
         };
-        let passes = split.passes.iter();
+        let passes = color_blocks.passes.iter();
         let passes = passes.map(|pass| pass.iter().filter(mine).collect::<Vec<&Orbit>>());
         let passes: Vec<_> = passes.filter(|pass| !pass.is_empty()).collect();
         let count = passes.len();
@@ -142,7 +146,7 @@ impl OrbitSums {
                 first,
                 ..OrbitSums::default()
             };
-            let mut left: Vec<bool> = vec![true; split.flows];
+            let mut left: Vec<bool> = vec![true; color_blocks.flows];
             let rest = coordinates
                 .iter()
                 .map(|&coordinate| Orbit(vec![coordinate]));

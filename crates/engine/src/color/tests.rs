@@ -118,12 +118,12 @@ fn jamps(n: usize) -> Vec<(f64, f64)> {
 
 /// Sums in all ways against the definition; gives the form.
 fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
-    let split = BlockDiagonal::new(matrix);
-    check_form(matrix, &split, what);
-    split
+    let color_blocks = BlockDiagonal::new(matrix);
+    check_form(matrix, &color_blocks, what);
+    color_blocks
 }
 
-fn check_form(matrix: &ColorMatrix, split: &BlockDiagonal, what: &str) {
+fn check_form(matrix: &ColorMatrix, color_blocks: &BlockDiagonal, what: &str) {
     let n = matrix.flows as usize;
     let jamp = jamps(n);
     let direct = jamp.chunks_exact(n).map(|event| {
@@ -147,8 +147,8 @@ fn check_form(matrix: &ColorMatrix, split: &BlockDiagonal, what: &str) {
         }
     };
     for level in Level::supported() {
-        let double = ColorSum::new(split, |x| x);
-        let single = ColorSum::new(split, |x| x as f32);
+        let double = ColorSum::new(color_blocks, |x| x);
+        let single = ColorSum::new(color_blocks, |x| x as f32);
         let (flows, jamp) = (n, &jamp[..]);
         let (color, single) = (&double, &single);
         // SAFETY: the tasks bring their memory.
@@ -171,8 +171,8 @@ fn triangle(n: usize) -> usize {
 fn one_quark_line_and_gluons() {
     for (n, least) in [(1, 1.0), (2, 1.0), (3, 1.0), (4, 2.0), (5, 5.0)] {
         let matrix = gluons(n, false);
-        let split = check(&matrix, &format!("{n} gluons on a line"));
-        let (before, after) = (triangle(split.flows), split.multiply_adds());
+        let color_blocks = check(&matrix, &format!("{n} gluons on a line"));
+        let (before, after) = (triangle(color_blocks.flows), color_blocks.multiply_adds());
         println!("{n} gluons on a line: {before} -> {after}");
         assert!(before as f64 >= least * after as f64, "{before} -> {after}");
     }
@@ -182,8 +182,8 @@ fn one_quark_line_and_gluons() {
 fn gluons_alone() {
     for (n, least) in [(2, 1.0), (3, 1.0), (4, 2.0), (5, 5.0)] {
         let matrix = gluons(n, true);
-        let split = check(&matrix, &format!("{} gluons", n + 1));
-        let (before, after) = (triangle(split.flows), split.multiply_adds());
+        let color_blocks = check(&matrix, &format!("{} gluons", n + 1));
+        let (before, after) = (triangle(color_blocks.flows), color_blocks.multiply_adds());
         println!("{} gluons: {before} -> {after}", n + 1);
         assert!(before as f64 >= least * after as f64, "{before} -> {after}");
     }
@@ -214,9 +214,9 @@ fn matrices_without_symmetry_are_summed_as_they_are() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     for n in [1, 2, 3, 4, 5, 7, 8, 24, 31] {
         let matrix = color(n, 3.0, |_, _| random.random::<f64>() - 0.25);
-        let split = check(&matrix, &format!("{n} flows"));
-        assert!(split.passes.is_empty());
-        assert_eq!(split.multiply_adds(), triangle(n));
+        let color_blocks = check(&matrix, &format!("{n} flows"));
+        assert!(color_blocks.passes.is_empty());
+        assert_eq!(color_blocks.multiply_adds(), triangle(n));
     }
 }
 
@@ -271,9 +271,9 @@ fn one_symmetry_is_found_with_its_signs() {
             assert_eq!(found[0].image[i] as usize, image[i]);
             assert_eq!(found[0].negative[i], signs[i] * signs[1] < 0.0);
         }
-        let split = check(&matrix, "one symmetry");
-        assert_eq!(split.blocks.len(), 2);
-        assert!(split.multiply_adds() < triangle(n) * 2 / 3);
+        let color_blocks = check(&matrix, "one symmetry");
+        assert_eq!(color_blocks.blocks.len(), 2);
+        assert!(color_blocks.multiply_adds() < triangle(n) * 2 / 3);
         // One entry that is different, and there is no symmetry.
         let mut other = matrix.clone();
         other.upper[17] += 1.0;
@@ -341,8 +341,8 @@ fn orbits_of_all_kinds_with_signs() {
             }
         }
         let matrix = color(n, 7.0, |i, j| entries[i][j]);
-        let split = check(&matrix, &format!("orbits of all kinds, {seed}"));
-        assert!(split.multiply_adds() < triangle(n) * 2 / 3, "{seed}");
+        let color_blocks = check(&matrix, &format!("orbits of all kinds, {seed}"));
+        assert!(color_blocks.multiply_adds() < triangle(n) * 2 / 3, "{seed}");
     }
 }
 
@@ -386,9 +386,9 @@ fn separate_parts_and_rows_of_zeros() {
             0.0
         }
     });
-    let split = check(&matrix, "parts");
-    assert_eq!(split.blocks.len(), 2);
-    assert_eq!(split.multiply_adds(), triangle(5) + triangle(3));
+    let color_blocks = check(&matrix, "parts");
+    assert_eq!(color_blocks.blocks.len(), 2);
+    assert_eq!(color_blocks.multiply_adds(), triangle(5) + triangle(3));
 }
 
 #[test]
@@ -398,14 +398,14 @@ fn a_search_that_takes_too_long_is_given_up() {
     assert!(commuting(&full, 3, &mut Work::limit(1000)).is_empty());
     // All flows alike: any permutation is a symmetry.
     let alike = color(60, 1.0, |i, j| if i == j { 2.0 } else { 1.0 });
-    let split = check(&alike, "all alike");
-    assert!(split.multiply_adds() < triangle(60));
+    let color_blocks = check(&alike, "all alike");
+    assert!(color_blocks.multiply_adds() < triangle(60));
 }
 
 #[test]
 fn six_gluons_on_a_line() {
     let matrix = gluons(6, false);
-    let split = check(&matrix, "6 gluons on a line");
-    println!("{} -> {}", triangle(720), split.multiply_adds());
-    assert!(triangle(720) > 15 * split.multiply_adds());
+    let color_blocks = check(&matrix, "6 gluons on a line");
+    println!("{} -> {}", triangle(720), color_blocks.multiply_adds());
+    assert!(triangle(720) > 15 * color_blocks.multiply_adds());
 }

@@ -1,10 +1,10 @@
 //! Amplitudes, JAMP and colour sum of one helicity of one event as straight-line code.
 //!
 //! The wavefunctions are in the memory of blocks already. A thread takes them from there in such an order that few
-//! numbers are alive: each amplitude is added to the sums it belongs to as soon as it is there, a sum to those above it
-//! as soon as it is whole, and the next amplitude is the one that needs the fewest numbers that are not in registers.
-//! This module, not the compiler, decides what stays in registers and when it is loaded again; the compiler would keep
-//! all it has ever loaded.
+//! numbers are alive. Each amplitude is added to its sums as soon as it is there, and a sum to those above it as soon
+//! as it is whole. The next amplitude is the one that needs the fewest numbers that are not in registers. This module,
+//! not the compiler, decides what stays in registers and when it is loaded again; the compiler would keep all it has
+//! ever loaded.
 //!
 //! A block takes the events of a block of memory and a few helicities that follow each other, a warp
 //! each, which have most of their wavefunctions in common.
@@ -38,7 +38,7 @@ enum Factor {
     I,
     MinusI,
     /// Whether real and imaginary part change places, and the factors of both parts.
-    HelicityCode(bool, f64, f64),
+    RealImaginary(bool, f64, f64),
 }
 
 /// Where a number goes.
@@ -218,7 +218,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                 let first = term[0].min(term[1]);
                 let factor = |i: u32| tables.numbers.get(i as usize).copied();
                 let factor =
-                    Factor::HelicityCode(term[0] != first, factor(term[2])?, factor(term[3])?);
+                    Factor::RealImaginary(term[0] != first, factor(term[2])?, factor(term[3])?);
                 terms.push((first, factor));
             }
             let next = sums.len();
@@ -462,7 +462,7 @@ impl Factor {
             Factor::MinusOne => format!("-{name}"),
             Factor::I => format!("times_i({name})"),
             Factor::MinusI => format!("-times_i({name})"),
-            Factor::HelicityCode(swapped, x, y) => {
+            Factor::RealImaginary(swapped, x, y) => {
                 let (re, im) = parts(swapped);
                 format!(
                     "cx({} * {name}.{re}, {} * {name}.{im})",
@@ -479,7 +479,7 @@ impl Factor {
             Factor::MinusOne => format!("{sum} - {name}"),
             Factor::I => format!("add_i({sum}, {name})"),
             Factor::MinusI => format!("sub_i({sum}, {name})"),
-            Factor::HelicityCode(swapped, x, y) => {
+            Factor::RealImaginary(swapped, x, y) => {
                 let (re, im) = parts(swapped);
                 format!(
                     "cx(fused({}, {name}.{re}, {sum}.re), fused({}, {name}.{im}, {sum}.im))",

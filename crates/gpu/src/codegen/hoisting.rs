@@ -16,7 +16,7 @@ use std::fmt::Write;
 pub(super) struct Hoisted {
     /// What the first kernel computes: `order` alone has a meaning.
     pub(super) before: Whole,
-    /// Where it leaves which value.
+    /// The place where it leaves each value.
     pub(super) puts: HashMap<Id, Vec<usize>>,
     /// What a subset computes; values that the first kernel left are loaded.
     pub(super) subset: Whole,
@@ -26,7 +26,7 @@ pub(super) struct Hoisted {
     sets: Vec<Set>,
 }
 
-/// Some fixed legs, and what helicities they have.
+/// Some fixed legs, and their helicities.
 struct Set {
     legs: u32,
     /// Different helicities of these legs (and of all others, which do not matter).
@@ -101,7 +101,7 @@ fn with_values(
 /// The values that come before the subsets, for every setting of the legs they depend on.
 struct Variants<'a> {
     graph: ValueGraph,
-    /// For each value of a subset that comes before it its values at the settings of its legs.
+    /// The values at the settings of its legs, for each value of a subset that is computed before it.
     of: HashMap<Id, Vec<Id>>,
     legs: &'a [u32],
     sets: &'a HashMap<u32, Set>,
@@ -220,12 +220,12 @@ impl Generator<'_> {
     }
 }
 
-/// What goes from one kernel to the other.
+/// The values that go from one kernel to the other.
 #[derive(Default)]
 struct Border {
     puts: HashMap<Id, Vec<usize>>,
     vectors: usize,
-    /// The sets of legs of what is loaded.
+    /// The sets of legs of the values that are loaded.
     sets: FxHashSet<u32>,
 }
 

@@ -22,15 +22,15 @@ pub(super) enum RegisterStep {
 
 /// What the thread does.
 pub(super) struct Allocation {
-    /// In groups; what the answers need is brought back in one more.
+    /// The steps, in groups; one more group brings back what the answers need.
     pub groups: Vec<Vec<RegisterStep>>,
-    /// Numbers of memory for what is put away.
+    /// Numbers of memory for values that are put away.
     pub kept: usize,
 }
 
 impl Allocation {
-    /// Where there is more than so many numbers in registers (if not 0) those go that are needed
-    /// last. Behind each group of so many values (if not 0) all go that are still needed.
+    /// Puts values away that are needed last, where there are more than so many numbers in registers (if not 0). Behind
+    /// each group of so many values (if not 0) all values go that are still needed.
     pub fn new(whole: &Whole, registers: usize, group: usize) -> Allocation {
         let mut state = State::new(whole);
         let mut groups = Vec::new();
@@ -123,7 +123,7 @@ impl State<'_> {
         if self.here.contains(&id) {
             return;
         }
-        // Literals are nowhere.
+        // Literals have no place.
         if let Some(&at) = self.away.get(&id) {
             self.steps.push(match self.whole.graph.values[id].stored {
                 true => RegisterStep::Load(id),
@@ -153,7 +153,7 @@ impl State<'_> {
         }
     }
 
-    /// Leaves so many numbers in registers: those go that are needed last.
+    /// Leaves so many numbers in registers: values that are needed last go first.
     fn leave(&mut self, registers: usize) {
         while self.numbers > registers {
             let here = self.here.iter().enumerate();
@@ -163,7 +163,7 @@ impl State<'_> {
             self.here.swap_remove(i);
             self.numbers -= self.size(id);
             if self.whole.graph.values[id].stored {
-                // It is somewhere already.
+                // It has a place already.
                 self.away.insert(id, 0);
             } else if !self.away.contains_key(&id) {
                 let at = self.place(self.room(id));

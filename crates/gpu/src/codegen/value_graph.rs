@@ -107,7 +107,7 @@ impl ValueGraph {
         self.values.len() - 1
     }
 
-    /// What a value is called where it is used.
+    /// The name of a value where it is used.
     pub(super) fn name(&self, id: Id) -> String {
         match &self.values[id] {
             value if value.literal => self.text(id),
@@ -120,7 +120,7 @@ impl ValueGraph {
         self.values[id].expression.text(&|id| self.name(id))
     }
 
-    /// A value that was computed before, and lies there.
+    /// A value that was computed before, at its place.
     pub(super) fn stored(&mut self, class: Type, at: String) -> Id {
         self.values.push(Value {
             class,
@@ -215,7 +215,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Puts a value at the end, before it what it is made of and is not there yet.
+    /// Puts a value at the end, behind those values of which it is made that are not there yet.
     pub(super) fn need(&mut self, graph: &ValueGraph, id: Id) {
         self.done.resize(graph.values.len(), false);
         let mut stack = vec![(id, 0)];

@@ -16,12 +16,12 @@ pub(super) struct Whole {
     pub(super) contributions: Vec<Id>,
     pub(super) jamp2: Vec<Id>,
     pub(super) amp2: Vec<Id>,
-    /// All that has to be there in the end, in the order in which it is computed.
+    /// All values that the end needs, in the order in which they are computed.
     pub(super) order: Vec<Id>,
 }
 
 impl Whole {
-    /// What the answers are made of.
+    /// The values of which answers are made.
     pub(super) fn results(&self) -> Vec<Id> {
         let results = self.contributions.iter().chain(&self.jamp2);
         results.chain(&self.amp2).copied().collect()

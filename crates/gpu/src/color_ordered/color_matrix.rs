@@ -20,7 +20,7 @@ pub const AHEAD: usize = 4;
 pub const KEPT: usize = 8;
 /// Warps of a block that takes groups, `GROUP_WARPS` in the device code.
 pub const GROUP_WARPS: u32 = 4;
-/// Slots of a group, at most; `GROUP_SLOTS` in the device code.
+/// The most coordinates of a group; `GROUP_SLOTS` in the device code.
 const GROUP_SLOTS: usize = 32;
 
 /// The tables.
@@ -28,11 +28,12 @@ const GROUP_SLOTS: usize = 32;
 pub struct ColorMatrixTables {
     /// Where each group begins.
     pub group_starts: Vec<u32>,
-    /// For each group how many slots and these, how many sums and for each how many slots and which of the group's.
+    /// For each group the number of coordinates and these; then the number of sums, and for each sum the number of
+    /// coordinates and which ones of the group.
     pub groups: Vec<u32>,
-    /// For each stage the first of its slots, how many, and where its lists begin.
+    /// For each stage its first coordinate, their number, and the beginning of its lists.
     pub stages: Vec<u32>,
-    /// Most slots of a stage.
+    /// The most coordinates of a stage.
     pub largest_stage: u32,
     /// Warps that have something to do.
     pub warps: u32,
@@ -40,15 +41,15 @@ pub struct ColorMatrixTables {
     pub lists: Vec<u32>,
     /// Tiles: first row, rows, first column, columns, first column of entries. Rows and columns count in the stage.
     pub tiles: Vec<u32>,
-    /// The slots of blocks.
+    /// The coordinates of the diagonal blocks.
     pub slots: Vec<u32>,
     /// For each column of a tile an entry for each row: doubled off the diagonal, zero below it, over the denominator.
     pub entries: Vec<f64>,
 }
 
-/// The slots of a group.
-fn groups(split: &BlockDiagonal) -> Vec<Vec<u32>> {
-    let mut of: Vec<usize> = (0..split.flows).collect();
+/// The coordinates of a group.
+fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
+    let mut of: Vec<usize> = (0..color_blocks.flows).collect();
     fn root(of: &mut [usize], mut slot: usize) -> usize {
         while of[slot] != slot {
             of[slot] = of[of[slot]];
@@ -56,14 +57,14 @@ fn groups(split: &BlockDiagonal) -> Vec<Vec<u32>> {
         }
         slot
     }
-    for orbit in split.passes.iter().flatten() {
+    for orbit in color_blocks.passes.iter().flatten() {
         for pair in orbit.0.windows(2) {
             let [a, b] = [pair[0], pair[1]].map(|slot| root(&mut of, slot as usize));
             of[a.max(b)] = a.min(b);
         }
     }
-    let mut groups: Vec<Vec<u32>> = vec![Vec::new(); split.flows];
-    for slot in 0..split.flows {
+    let mut groups: Vec<Vec<u32>> = vec![Vec::new(); color_blocks.flows];
+    for slot in 0..color_blocks.flows {
         groups[root(&mut of, slot)].push(slot as u32);
     }
     groups.retain(|group| group.len() > 1);
@@ -71,12 +72,16 @@ fn groups(split: &BlockDiagonal) -> Vec<Vec<u32>> {
 }
 
 impl ColorMatrixTables {
-    /// The tables of a matrix, with stages of so many slots where blocks are not larger. None if a block has more than
-    /// `most`, or sums lead too many slots to each other.
-    pub fn new(split: &BlockDiagonal, wanted: usize, most: usize) -> Option<ColorMatrixTables> {
+    /// The tables of a matrix, with stages of so many coordinates where blocks are not larger. None if a block has more
+    /// than `most`, or sums connect too many coordinates.
+    pub fn new(
+        color_blocks: &BlockDiagonal,
+        wanted: usize,
+        most: usize,
+    ) -> Option<ColorMatrixTables> {
         let mut tables = ColorMatrixTables::default();
-        tables.add_groups(split)?;
-        let largest = split
+        tables.add_groups(color_blocks)?;
+        let largest = color_blocks
             .blocks
             .iter()
             .map(|b| b.coordinates.len())
@@ -87,7 +92,7 @@ impl ColorMatrixTables {
             return None;
         }
         let mut stages: Vec<(usize, Vec<usize>)> = Vec::new();
-        for (number, block) in split.blocks.iter().enumerate() {
+        for (number, block) in color_blocks.blocks.iter().enumerate() {
             let size = block.coordinates.len();
             match stages.last_mut() {
                 Some((slots, blocks)) if *slots + size <= room => {
@@ -99,7 +104,9 @@ impl ColorMatrixTables {
         }
         let tiles = |size: &usize| size.div_ceil(ROWS) * (size.div_ceil(COLUMNS) + 1) / 2;
         let of_stage = |(_, blocks): &(usize, Vec<usize>)| -> usize {
-            let sizes = blocks.iter().map(|&b| split.blocks[b].coordinates.len());
+            let sizes = blocks
+                .iter()
+                .map(|&b| color_blocks.blocks[b].coordinates.len());
             sizes.map(|size| tiles(&size).max(1)).sum()
         };
         let parallel = stages.iter().map(of_stage).max().unwrap_or(1);
@@ -114,7 +121,7 @@ impl ColorMatrixTables {
             tables.largest_stage = tables.largest_stage.max(count as u32);
             let mut all = Vec::new();
             for number in blocks {
-                all.extend(tables.add_block(split, number, first));
+                all.extend(tables.add_block(color_blocks, number, first));
             }
             // The largest first, each to the warp that has least.
             all.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
@@ -138,10 +145,10 @@ impl ColorMatrixTables {
         Some(tables)
     }
 
-    fn add_groups(&mut self, split: &BlockDiagonal) -> Option<()> {
-        // For each slot its group and place there.
+    fn add_groups(&mut self, color_blocks: &BlockDiagonal) -> Option<()> {
+        // For each coordinate its group and its place there.
         let mut places: HashMap<u32, (usize, u32)> = HashMap::default();
-        let groups = groups(split);
+        let groups = groups(color_blocks);
         let mut sums: Vec<Vec<u32>> = vec![Vec::new(); groups.len()];
         let mut counts = vec![0u32; groups.len()];
         for (number, group) in groups.iter().enumerate() {
@@ -155,7 +162,12 @@ impl ColorMatrixTables {
                     .map(|(&slot, at)| (slot, (number, at))),
             );
         }
-        for orbit in split.passes.iter().flatten().filter(|o| o.0.len() > 1) {
+        for orbit in color_blocks
+            .passes
+            .iter()
+            .flatten()
+            .filter(|o| o.0.len() > 1)
+        {
             let number = places[&orbit.0[0]].0;
             counts[number] += 1;
             sums[number].push(orbit.0.len() as u32);
@@ -171,9 +183,14 @@ impl ColorMatrixTables {
         Some(())
     }
 
-    /// Appends the slots and entries of a block of the stage whose slots begin there; gives its tiles.
-    fn add_block(&mut self, split: &BlockDiagonal, number: usize, stage: u32) -> Vec<[u32; 5]> {
-        let block = &split.blocks[number];
+    /// Appends the coordinates and entries of a block to the stage whose coordinates begin there; gives its tiles.
+    fn add_block(
+        &mut self,
+        color_blocks: &BlockDiagonal,
+        number: usize,
+        stage: u32,
+    ) -> Vec<[u32; 5]> {
+        let block = &color_blocks.blocks[number];
         let size = block.coordinates.len();
         let first = self.slots.len() as u32 - stage;
         self.slots.extend(&block.coordinates);
@@ -191,7 +208,7 @@ impl ColorMatrixTables {
                             0.0
                         } else {
                             let factor = if row == column { 1.0 } else { 2.0 };
-                            factor * block.matrix[(row, column)] / split.denominator
+                            factor * block.matrix[(row, column)] / color_blocks.denominator
                         });
                     }
                 }
@@ -227,8 +244,8 @@ mod tests {
     /// Every row meets itself and all that follow in its block once, in one stage; warps have about as much to do.
     #[test]
     fn rows_are_shared_out() {
-        let split = split(6);
-        let tables = ColorMatrixTables::new(&split, 200, 400).unwrap();
+        let color_blocks = split(6);
+        let tables = ColorMatrixTables::new(&color_blocks, 200, 400).unwrap();
         assert!(tables.stage_count() > 3 && tables.largest_stage <= 200);
         let mut met = vec![0; 720];
         for (number, stage) in tables.stages.chunks(3).enumerate() {
@@ -253,7 +270,7 @@ mod tests {
             let (least, most) = (work.iter().min().unwrap(), work.iter().max().unwrap());
             assert!(most - least <= 45, "stage {number}: {work:?}");
         }
-        for block in &split.blocks {
+        for block in &color_blocks.blocks {
             for (row, &slot) in block.coordinates.iter().enumerate() {
                 let columns = row..block.coordinates.len();
                 let entries = columns.filter(|c| block.matrix[(row, *c)] != 0.0);
@@ -266,8 +283,8 @@ mod tests {
     #[test]
     fn groups_hold_all_sums() {
         for count in 1..=6 {
-            let split = split(count);
-            let tables = ColorMatrixTables::new(&split, 200, 400).unwrap();
+            let color_blocks = split(count);
+            let tables = ColorMatrixTables::new(&color_blocks, 200, 400).unwrap();
             let mut slots = 0;
             let mut sums = 0;
             for &start in &tables.group_starts {
@@ -284,9 +301,17 @@ mod tests {
                 }
                 sums += many;
             }
-            let expected = split.passes.iter().flatten().filter(|o| o.0.len() > 1);
+            let expected = color_blocks
+                .passes
+                .iter()
+                .flatten()
+                .filter(|o| o.0.len() > 1);
             assert_eq!(sums, expected.count(), "{count}");
-            assert_eq!(slots, if count > 1 { split.flows } else { 0 }, "{count}");
+            assert_eq!(
+                slots,
+                if count > 1 { color_blocks.flows } else { 0 },
+                "{count}"
+            );
         }
         assert!(ColorMatrixTables::new(&split(5), 4, 8).is_none());
     }

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap as HashMap;
 /// Directions of a tile.
 const DIRECTIONS: usize = 4;
 
-/// What one launch does.
+/// The kernel of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArrayKernel {
     /// Operations of a kind, an element at a time.
@@ -49,7 +49,7 @@ impl ArrayKernel {
 /// Items of one kernel in a row, all of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayKernelRange {
-    /// What does them.
+    /// Their kernel.
     pub kernel: ArrayKernel,
     /// The first.
     pub first: u32,
@@ -57,17 +57,17 @@ pub struct ArrayKernelRange {
     pub count: u32,
 }
 
-/// What can be done at the same time.
+/// Ranges of items that can be done at the same time.
 pub type ArrayLevel = Vec<ArrayKernelRange>;
 
 /// The loops of a plan for a GPU.
 #[derive(Clone, Debug, Default)]
 pub struct ArraySchedule {
-    /// What comes once an event.
+    /// Levels that come once an event.
     pub once: Vec<ArrayLevel>,
-    /// What comes in each run.
+    /// Levels that come in each run.
     pub per_run: Vec<ArrayLevel>,
-    /// The operations, one behind the other: numbers as [`ArrayOp::numbers`] lists them, of tiles [`TileOperation`].
+    /// The operations, one behind the other: numbers as [`ArrayOp::numbers`] lists them; for tiles a [`TileOperation`].
     pub operations: Vec<u32>,
     /// The pairs of the plan.
     pub pairs: Vec<ArrayPair>,
@@ -77,7 +77,7 @@ pub struct ArraySchedule {
     pub triples: Vec<ArrayTriple>,
     /// The addends of the plan.
     pub addends: Vec<ArrayAddend>,
-    /// What launches do.
+    /// The items of launches.
     pub items: Vec<ArrayItem>,
 }
 
@@ -169,7 +169,7 @@ impl ArrayScheduler<'_> {
         some(op.pairs.0).iter().chain(some(op.broadcast.0))
     }
 
-    /// The level of an operation: one above all that it reads.
+    /// The level of an operation: one above the levels of all arrays that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
         let mut highest = 0;
         // Arrays that no operation makes are external wavefunctions.
@@ -226,7 +226,8 @@ impl ArrayScheduler<'_> {
         Some(levels)
     }
 
-    /// Appends an operation; what does it, and the first elements of its items. None where no GPU does such things.
+    /// Appends an operation; gives its kernel and the first elements of its items. None where no GPU does such an
+    /// operation.
     fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
         let numbers = op.numbers()?;
         let elements = 0..op.computed();
@@ -266,8 +267,8 @@ impl ArrayScheduler<'_> {
         self.made.operations.extend(numbers);
     }
 
-    /// The bits of an element that are directions of tiles: those with which the least is read. None where elements
-    /// are not numbered by bits, or there are too few.
+    /// The bits of an element that are the directions of tiles, such that least is read. None where elements are not
+    /// numbered by bits, or there are too few.
     fn tile(&mut self, op: &Contract, count: u32) -> Option<[u32; DIRECTIONS]> {
         let mut depend = Vec::new();
         let pools = self.pools;
@@ -302,7 +303,7 @@ impl ArrayScheduler<'_> {
         best.map(|(_, tile)| tile)
     }
 
-    /// On which bits of the element of a result the element of an array depends.
+    /// The bits of the element of a result on which the element of an array depends.
     fn bits(&mut self, place: &Operand, count: u32) -> Option<u32> {
         let offsets = &self.pools.indices[place.index as usize..][..count as usize];
         let steps = self.steps.entry((place.index, count)).or_insert_with(|| {
@@ -431,7 +432,7 @@ mod tests {
         }
     }
 
-    /// A plan that uses memory again has no levels.
+    /// A plan that reuses memory has no levels.
     #[test]
     fn a_plan_for_a_core_is_refused() {
         let process = generate("g g > g g g").unwrap().remove(0);

@@ -1,7 +1,7 @@
 //! Things that are named by numbers.
 //!
-//! A number is never given out twice in a program, and a thing is dropped when it is out of the table and nobody
-//! works with it any more; so no number that is passed in can name something that is gone, or something of another GPU.
+//! A number is never given out twice in a program. A thing is dropped when it is out of the table and nobody works with
+//! it any more. So no number that is passed in can name something that is gone, or something of another GPU.
 
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap;

@@ -48,18 +48,22 @@ pub struct Blas {
 
 /// Whether the library is to do it, where this is so: what was asked for, or what its size says if
 /// there is such a library.
-pub fn wanted(options: &Options, split: &BlockDiagonal, driver: &Arc<dyn Driver>) -> Result<bool> {
+pub fn wanted(
+    options: &Options,
+    color_blocks: &BlockDiagonal,
+    driver: &Arc<dyn Driver>,
+) -> Result<bool> {
     match options.blas {
         Some(false) => Ok(false),
         Some(true) => probe(driver).map(|()| true),
-        None => Ok(worth(split) && probe(driver).is_ok()),
+        None => Ok(worth(color_blocks) && probe(driver).is_ok()),
     }
 }
 
 /// Whether the library is the faster one.
-fn worth(split: &BlockDiagonal) -> bool {
-    let flows = split.flows;
-    flows >= FLOWS && split.multiply_adds() as f64 > PART * (flows * flows) as f64
+fn worth(color_blocks: &BlockDiagonal) -> bool {
+    let flows = color_blocks.flows;
+    flows >= FLOWS && color_blocks.multiply_adds() as f64 > PART * (flows * flows) as f64
 }
 
 /// Multiplies two numbers: an error says that there is no such library.

@@ -107,7 +107,7 @@ impl ArrayLoops {
         arena: &mut Arena,
         shape: &source::CompileOptions,
         loops: &Loops,
-        split: &BlockDiagonal,
+        color_blocks: &BlockDiagonal,
         stage: usize,
     ) -> Result<ArrayLoops> {
         let schedule = ArraySchedule::new(loops).ok_or_else(not_whole)?;
@@ -116,7 +116,7 @@ impl ArrayLoops {
         let gpu = library.driver().properties();
         let kept = |warps: usize| warps * LANES as usize * KEPT * number;
         let most = (gpu.shared_per_block - kept(WARPS)) / of_slot - AHEAD;
-        let color = ColorMatrixTables::new(split, (stage / of_slot).min(most), most);
+        let color = ColorMatrixTables::new(color_blocks, (stage / of_slot).min(most), most);
         let color = color.ok_or(Error::NotOnGpu {
             what: "a colour matrix whose blocks have no room in shared memory",
         })?;
@@ -142,7 +142,7 @@ impl ArrayLoops {
             }]
         };
         let flows = match loops.flows.is_empty() {
-            true => (0..split.flows).map(one).collect(),
+            true => (0..color_blocks.flows).map(one).collect(),
             false => loops.flows.clone(),
         };
         let mut starts = vec![0];

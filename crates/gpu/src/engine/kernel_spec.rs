@@ -54,7 +54,7 @@ pub(super) struct KernelSpec {
     pub(super) shape: source::CompileOptions,
     pub(super) tables: LevelSchedule,
     pub(super) plan: Plan,
-    pub(super) split: BlockDiagonal,
+    pub(super) color_blocks: BlockDiagonal,
     /// Unless a thread does all helicities.
     pub(super) subsets: Option<HelicitySplit>,
     pub(super) allowed: Vec<Vec<u32>>,
@@ -75,7 +75,7 @@ impl KernelSpec {
         binding: &Binding,
         plan: &Plan,
         tables: &LevelSchedule,
-        split: &BlockDiagonal,
+        color_blocks: &BlockDiagonal,
         shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
@@ -110,7 +110,7 @@ impl KernelSpec {
             shape,
             tables: tables.clone(),
             plan: plan.clone(),
-            split: split.clone(),
+            color_blocks: color_blocks.clone(),
             subsets,
             allowed: process.channels.allowed_flows(),
             drawn: plan.channels().drawn(&process.channels),
@@ -135,7 +135,7 @@ impl KernelSpec {
     pub(super) fn of_helicity(
         plan: &Plan,
         tables: &LevelSchedule,
-        split: &BlockDiagonal,
+        color_blocks: &BlockDiagonal,
         shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
@@ -144,7 +144,7 @@ impl KernelSpec {
             shape,
             tables: tables.clone(),
             plan: plan.clone(),
-            split: split.clone(),
+            color_blocks: color_blocks.clone(),
             subsets: None,
             allowed: Vec::new(),
             drawn: Vec::new(),
@@ -208,7 +208,7 @@ impl KernelSpec {
         Generator {
             tables,
             general: &plan.operations().general,
-            split: &self.split,
+            split: &self.color_blocks,
             masses: &plan.masses,
             signs: &self.signs,
             helicities: &plan.helicities,
@@ -263,9 +263,17 @@ mod tests {
         for (plan, with_channels) in [(recursion.expect("a recursion"), false), (diagrams, true)] {
             assert_eq!(plan.channels().len(), process.diagrams as usize - 1);
             let tables = LevelSchedule::new(&plan, &binding).expect("tables");
-            let split = BlockDiagonal::of_process(&process, false);
+            let color_blocks = BlockDiagonal::of_process(&process, false);
             let options = Options::default();
-            let spec = KernelSpec::of(&process, &binding, &plan, &tables, &split, shape, options);
+            let spec = KernelSpec::of(
+                &process,
+                &binding,
+                &plan,
+                &tables,
+                &color_blocks,
+                shape,
+                options,
+            );
             let spec = spec.expect("code");
             assert!(spec.subsets.is_some());
             assert!(spec.unit(false, false).is_some() && spec.unit_of_samples(false).is_some());

@@ -11,22 +11,22 @@ use std::sync::Arc;
 /// Blocks for helicities that one multiprocessor should have to do, where their workspaces lie in
 /// the memory of the GPU.
 const BLOCKS_PER_PROCESSOR: usize = 6;
-/// Parts into which helicities fall at most; JAMP2 of each are kept.
+/// The most parts into which helicities fall; JAMP2 of each part are kept.
 const PARTS: usize = 256;
 /// The share of the memory that workspaces may take where they do not fit into shared memory.
 const WORKSPACES_SHARE: f64 = 0.25;
 /// The most events of a chunk: beyond that nothing is gained, and copies should overlap with work.
 const LARGEST_CHUNK: usize = 1 << 20;
-/// Multiply-adds of a chunk where several are under way, at least.
+/// The fewest multiply-adds of a chunk where several are under way.
 const CHUNK_WORK: usize = 2_000_000_000;
 /// Multiply-adds of a chunk of samples, which follow each other, and the share of the memory that it may take where it
 /// has more events than a block.
 const SAMPLES_WORK: usize = 4 * CHUNK_WORK;
 const SAMPLES_SHARE: f64 = 0.25;
-/// Events of a chunk where several are under way, at least.
+/// The fewest events of a chunk where several are under way.
 const SMALLEST_CHUNK: usize = 1 << 14;
-/// Multiply-adds of a chunk of a plan of loops, at most: some ten milliseconds, beside which launches do not count,
-/// in little memory.
+/// The most multiply-adds of a chunk of a plan of loops: some ten milliseconds, in little memory. Launches do not count
+/// beside that.
 const LOOPS_WORK: usize = 60_000_000_000;
 
 /// Workspaces that should be at work at the same time; where they take memory of the GPU, the most.
@@ -155,7 +155,7 @@ impl Engine {
         })
     }
 
-    /// The events of a chunk of samples, at most. Its memory is kept, and is not the only one's on the GPU.
+    /// The most events of a chunk of samples. Its memory is kept, and others use the GPU, too.
     pub(super) fn largest_of_samples(&self) -> Result<usize> {
         let worth = SAMPLES_WORK / self.plan.count.multiply_adds.max(1);
         let mut size = worth

@@ -7,7 +7,7 @@
 /// Rounds in which each candidate has its turn.
 const ROUNDS: usize = 2;
 
-/// The default goes where another needs less than this share of its time.
+/// Another number takes the place of the default where it needs less than this share of its time.
 const FASTER: f64 = 0.98;
 
 /// A number of threads that may be chosen.
@@ -80,7 +80,7 @@ impl Chooser {
         Some(next.threads)
     }
 
-    /// Launches whose times are not known will never tell them.
+    /// Launches whose times are not known yet will never have them.
     pub(super) fn take_back(&mut self) {
         for candidate in &mut self.candidates {
             candidate.given = candidate.timed;
@@ -188,7 +188,7 @@ mod tests {
         chooser.take_back();
         assert_eq!(chooser.give(), Some(1));
         assert_eq!(chooser.give(), None);
-        // A number of threads that is no candidate tells nothing.
+        // A number of threads that is no candidate changes nothing.
         assert_eq!(chooser.tell(7, 0.1), None);
         assert_eq!(chooser.tell(1, 6.0), Some(1));
         assert_eq!(chooser.tried(), [(2, 5.0), (1, 4.0)]);

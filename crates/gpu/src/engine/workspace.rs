@@ -15,7 +15,7 @@ pub(super) struct WorkspaceSize {
     pub(super) blocks: u32,
     /// Numbers of one helicity.
     pub(super) numbers: u32,
-    /// Where in these the colour sum has its numbers.
+    /// The place of the colour sum's numbers in these.
     pub(super) scratch: u32,
     pub(super) bytes: usize,
     pub(super) shared: bool,
@@ -85,7 +85,7 @@ impl WorkspaceSize {
         size(LANES, has_pairs, (256, 3), false)
     }
 
-    /// None: of a plan that has no kernel of helicities.
+    /// No workspaces: the plan has no kernel of helicities.
     pub(super) fn none() -> WorkspaceSize {
         WorkspaceSize {
             lanes: LANES,

@@ -7,10 +7,10 @@ use mebridge_process::color_ordered::{number_of, orders};
 /// Largest part of the first entry that is rounding.
 const TOLERANCE: f64 = 1e-12;
 
-/// The row of the first of all orders of so many things, times the denominator, in a matrix whose flows are sorted so;
-/// `None` where an entry does not follow from the order of one flow as seen from the other. `traces` are those of a gluon
-/// and so many others: read backwards they have the same JAMP up to a sign, so that what counts is the sum of their
-/// entries, and which of both is which cannot be told.
+/// The row of the first of all orders of so many insertions, times the denominator, in a matrix whose flows are sorted
+/// by order. `None` where an entry does not follow from the order of one flow as seen from the other. `traces` are
+/// those of a gluon and so many others: read backwards they have the same JAMP up to a sign, so that what counts is the
+/// sum of their entries, and which of both is which cannot be told.
 pub fn row(matrix: &ColorMatrix, sorted: &Sorted, count: usize, traces: bool) -> Option<Vec<f64>> {
     let mut places = vec![(0, false); sorted.of.len()];
     for (flow, &(order, minus)) in sorted.of.iter().enumerate() {

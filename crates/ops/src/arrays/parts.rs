@@ -11,7 +11,7 @@ use crate::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use serde::{Deserialize, Serialize};
 use std::fmt::Arguments;
 
-/// What stands in an operation.
+/// A part of an operation's payload.
 pub trait Part {
     /// Calls `visitor` for each term of the sum that an element is. `None` where the part names what is not there.
     fn terms(&self, _: &Pools, _visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
@@ -48,7 +48,7 @@ pub trait Part {
         false
     }
 
-    /// What is said of it in print.
+    /// Its text in printed plans.
     fn word(&self) -> Option<(&'static str, Option<u32>)> {
         None
     }
@@ -88,7 +88,7 @@ impl<P: Part + Default> Part for Option<P> {
         match self {
             Some(part) => part.device(name, visitor),
             None => {
-                // As many zeros; what no GPU does has none.
+                // As many zeros; parts that no GPU does have none.
                 let _ = P::default().device(name, &mut |name, _| visitor(name, 0));
                 Some(())
             }
@@ -99,7 +99,7 @@ impl<P: Part + Default> Part for Option<P> {
 /// A part of a pool: from and to.
 pub type Range = [u32; 2];
 
-/// What is in it, if it is there.
+/// Its contents, if it is there.
 pub(super) fn range<T>(all: &[T], of: Range) -> Option<&[T]> {
     all.get(of[0] as usize..of[1] as usize)
 }
@@ -156,7 +156,7 @@ impl<const A: u32, const B: u32> Part for Pairs<A, B> {
     }
 }
 
-/// What is subtracted.
+/// Terms that are subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Less<P>(pub P);
 
@@ -418,7 +418,7 @@ impl Part for MasslessPropagator {
     }
 }
 
-/// A constant over another one: what products of vectors are multiplied by, so that they can come with pairs.
+/// A constant over another one: the factor of products of vectors that come with pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The constant of pairs.
@@ -439,7 +439,7 @@ impl Part for Ratio {
 pub struct WithProducts {
     /// Address of the first element's, two vectors each.
     pub address: Address,
-    /// What they are multiplied by.
+    /// Their factor.
     pub ratio: Ratio,
 }
 
@@ -461,7 +461,7 @@ impl Part for WithProducts {
     }
 }
 
-/// In which form components of a vector are kept. (A GPU knows the forms by their numbers from 0.)
+/// The components in which a vector is kept. (A GPU knows them by their numbers from 0.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Components {
     /// Contravariant components.
@@ -488,7 +488,7 @@ impl Part for Components {
     }
 }
 
-/// Which of the components of spinors of one chirality are there.
+/// The components of spinors of one chirality that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spinors {
     /// The first two; the others are zero.
@@ -544,7 +544,7 @@ impl Part for Mirror {
     }
 }
 
-/// From one element of the result to the next.
+/// The distance from one element of the result to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stride(pub u32);
 
@@ -563,7 +563,7 @@ impl Part for Stride {
     }
 }
 
-/// How many elements a core computes at a time, as they share what they read. A GPU does one by one.
+/// The number of elements that a core computes at a time, as they share what they read. A GPU computes them one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrolled(pub u32);
 

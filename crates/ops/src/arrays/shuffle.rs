@@ -15,12 +15,12 @@ use mebridge_process::color_ordered::{number_of, orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
-/// Numbers that are shuffled, and what the results are added to.
+/// Numbers that are shuffled, and the places to which results are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShuffleOp {
     /// The numbers: products of these pairs, from and to in [`super::Pools::pairs`].
     pub pairs: [u32; 2],
-    /// How they are shuffled: which of [`super::Pools::shuffles`].
+    /// The shuffle, of [`super::Pools::shuffles`].
     pub shuffle: u32,
     /// Where the results go, in vectors from the first number of an element: from and to in [`super::Pools::targets`].
     pub targets: [u32; 2],
@@ -38,13 +38,13 @@ pub struct Shuffle {
     pub given: u32,
     /// The same with sums on the way, which come behind them.
     pub all: u32,
-    /// Sums on the way: which number becomes the sum of which two.
+    /// Sums on the way: a number, and the two of which it becomes the sum.
     pub sums: Vec<[u16; 3]>,
     /// The numbers that each result is made of; those on the way are numbered by themselves.
     pub of: Vec<u16>,
     /// Results in groups whose sums have as many terms, one after the other.
     pub groups: Vec<SumGroup>,
-    /// Steps, each of some sums and then some groups: where both end.
+    /// Steps, each of some sums and then some groups: the ends of both.
     pub steps: Vec<[u32; 2]>,
 }
 
@@ -66,7 +66,7 @@ impl SumGroup {
 
 type Letters = Vec<u8>;
 
-/// Blocks of the insertions k + 1 to m, which are shuffled: an m, and ascending k.
+/// Shuffled ranges, the insertions k + 1 to m: an m, and ascending k.
 pub type ShuffledRanges = (usize, Vec<usize>);
 
 impl Shuffle {
@@ -102,7 +102,7 @@ impl Shuffle {
             source.scratch = shuffle.all;
             shuffle.all += source.kept * source.on_the_way();
         }
-        // What is behind the shortest, and then the first insertion, vary slowest.
+        // Insertions behind the shortest range, and then the first insertion, vary slowest.
         let shortest = blocks.first().map_or(insertions, |block| block.0);
         let place = |order: &Letters| (order[shortest..].iter().rev().copied().collect(), order[0]);
         let mut all: Vec<((Letters, u8), Letters)> = orders(insertions)
@@ -305,7 +305,7 @@ impl GluonShuffle {
         (of, least % 2 == 1)
     }
 
-    /// Sums of what comes next behind a beginning, by what that is: kept from this place on.
+    /// Sums behind a beginning, by the beginning: kept from this place on.
     fn behind(&mut self, start: &[u8], rest: &[u8], mut next: u32) -> Vec<(u8, ShuffleSums)> {
         let mut all = Vec::new();
         for &x in rest {
@@ -331,7 +331,7 @@ impl GluonShuffle {
     }
 }
 
-/// Sums of shuffles by what is shuffled, neither of which is empty.
+/// Sums of shuffles by the two orders that are shuffled, neither of which is empty.
 type ShuffleSums = HashMap<(Letters, Letters), u32>;
 
 /// The two numbers whose sum is that of the shuffles of `a` and `b` behind a beginning.

@@ -14,13 +14,13 @@ pub struct Read {
     pub address: Address,
     /// Which of the shifts is added to the address.
     pub shift: u32,
-    /// Which of its elements belongs to one of the result.
+    /// The element that belongs to an element of the result.
     pub elements: ElementMap,
     /// Vectors that are read.
     pub size: u32,
 }
 
-/// How elements of an operand belong to those of the result.
+/// The map from elements of the result to those of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementMap {
     /// By offsets, which begin here in [`Pools::indices`].
@@ -139,7 +139,7 @@ impl ArrayOp {
         }
     }
 
-    /// What is written besides.
+    /// Numbers that are written besides the result.
     pub fn result_products(&self) -> Option<Written> {
         let mut written = None;
         self.parts(&mut |part| written = written.or(part.written()));

@@ -1,10 +1,9 @@
 //! Any Lorentz structure, without a kernel of its own, as instructions.
 //!
-//! A routine's program is compiled to a short code (`Code::of_routine`): first to a graph of real
-//! and complex numbers in which factors of `i` and signs are carried along instead of computed, and
-//! equal parts are found by way of that (`graph`); then to instructions with fused products, over
-//! temporaries that are reused as soon as they are free (`code`). A backend interprets the
-//! instructions or makes a program of its own out of them.
+//! A routine's program is compiled to a short code (`Code::of_routine`) in two steps. The first is a graph of real and
+//! complex numbers (`graph`): it carries factors of `i` and signs along instead of computing them, and so finds equal
+//! parts. The second is instructions with fused products, over temporaries that are reused as soon as they are free
+//! (`code`). A backend interprets the instructions or makes a program of its own out of them.
 //!
 //! An operation is laid out as [`crate::opcode`] says: wavefunctions, couplings, the momenta
 //! of the wavefunctions, mass and width where the routine has them, result. The first two

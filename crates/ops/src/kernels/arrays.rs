@@ -21,9 +21,9 @@ use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
 /// Operations of a list, one after the other.
 pub struct ArraysTask<'a, T: Real> {
-    /// They.
+    /// The operations.
     pub ops: &'a [ArrayOp],
-    /// What they name.
+    /// The lists that they name.
     pub pools: &'a Pools,
     /// The shifts.
     pub shifts: &'a [u32],
@@ -116,7 +116,7 @@ fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
 
 /// All methods: the operation holds, see [`ArraysTask`].
 impl<V: Simd> ArrayContext<'_, V> {
-    /// Asks for what comes from far: gluon currents.
+    /// Asks ahead for arrays in slow memory: gluon currents.
     #[inline(always)]
     unsafe fn fetch(&self, op: &ArrayOp) {
         let insertions = match &op.payload {

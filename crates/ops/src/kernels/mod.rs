@@ -3,11 +3,10 @@
 //! The convention for addresses, the layout of an operation and the meaning of factors are those of [`crate::opcode`]:
 //! address `a` is the vector at `base + a * LANES`. That module says what each kernel computes, this one how.
 //!
-//! Spinors are in the chiral representation: of a flowing-in spinor `(f3, f4)` is the left-handed
-//! half and `(f5, f6)` the right-handed one (counted as in HELAS, where 1 and 2 are the momentum); for
-//! a flowing-out one the halves that they meet across a vector are exchanged. A slashed vector
-//! therefore is two 2x2 matrices of the four numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and
-//! `V1 - i V2`, each computed once.
+//! Spinors are in the chiral representation. The left-handed half of a spinor that flows in is `(f3, f4)`, the
+//! right-handed half `(f5, f6)` (counted as in HELAS, where 1 and 2 are the momentum). Across a vector, a half of a
+//! spinor that flows out meets the other half of one that flows in. A slashed vector therefore is two 2x2 matrices of
+//! the four numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and `V1 - i V2`, each computed once.
 
 mod arrays;
 mod density;
@@ -35,7 +34,8 @@ use mebridge_simd::{Cx, Real, Simd, Task};
 pub trait Inputs: Copy {
     /// The address of a wavefunction, given what stands in the operation.
     ///
-    /// # Safety The operands of the operation are valid for this way of looking up.
+    /// # Safety
+    /// The operands of the operation are valid for this way of looking up.
     unsafe fn address(self, operand: u32) -> u32;
 }
 

@@ -21,10 +21,10 @@ const SMALLEST: usize = 4;
 /// Commuting symmetries used at once: their sums fit the registers.
 const AT_ONCE: usize = 3;
 
-/// A flow, or a sum that stands in its place.
+/// A coordinate of the vector of JAMPs: a colour flow, or the sum that takes its place.
 pub type Coordinate = u32;
 
-/// A colour matrix in blocks, and how to come there.
+/// A colour matrix in diagonal blocks, and the sums that lead to them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BlockDiagonal {
     /// Colour flows.
@@ -33,27 +33,27 @@ pub struct BlockDiagonal {
     pub passes: Vec<Vec<Orbit>>,
     /// The blocks that are left.
     pub blocks: Vec<DiagonalBlock>,
-    /// What all entries are over.
+    /// The denominator of all entries.
     pub denominator: f64,
 }
 
-/// Slots (1, 2, 4 or 8) to be replaced by their sums: slot number c, from 0, by the sum with a
-/// minus sign for the slots v which have an odd number of bits in common with c. Three slots are
-/// replaced by `a + b + c`, `2 a - b - c` and `sqrt(3) (b - c)`.
+/// Coordinates (1, 2, 4 or 8) to be replaced by their sums. The sum in place of coordinate c, from 0, has a minus sign
+/// for the coordinates v that have an odd number of bits in common with c. Three coordinates are replaced by `a + b +
+/// c`, `2 a - b - c` and `sqrt(3) (b - c)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orbit(pub Vec<Coordinate>);
 
-/// A block.
+/// A diagonal block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DiagonalBlock {
-    /// The slots that it belongs to.
+    /// Its coordinates.
     pub coordinates: Vec<Coordinate>,
     /// Its entries, times the denominator.
     pub matrix: Matrix,
 }
 
 impl BlockDiagonal {
-    /// The cheapest form of a matrix that is found.
+    /// The cheapest reduction of a matrix that is found.
     pub fn new(color: &ColorMatrix) -> BlockDiagonal {
         let flows = color.flows as usize;
         let mut upper = color.upper.iter();
@@ -81,8 +81,7 @@ impl BlockDiagonal {
         }
     }
 
-    /// Whether this is, as far as its layout goes, a form of that matrix: then a sum reads and
-    /// writes nothing but its flows.
+    /// Whether this fits the layout of that matrix: then a sum reads and writes nothing but its flows.
     pub fn fits(&self, color: &ColorMatrix) -> bool {
         self.is_of(color.flows as usize, color.denominator)
     }
@@ -110,8 +109,8 @@ impl BlockDiagonal {
             })
     }
 
-    /// The place of each slot where the slots of a block lie in a row: those of the blocks first, in
-    /// their order.
+    /// The place of each coordinate where the coordinates of a block lie in a row: those of the blocks first, in their
+    /// order.
     pub fn places(&self) -> Vec<u32> {
         let mut places = vec![u32::MAX; self.flows];
         let mut next = 0;
@@ -189,7 +188,7 @@ fn cost_of_orbits(orbits: &[Orbit]) -> usize {
     orbits.iter().map(each).sum()
 }
 
-/// The cheapest form of a part of the matrix.
+/// The cheapest reduction of a part of the matrix.
 fn split(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Reduction {
     let mut form = Reduction::default();
     let components = matrix.components();
@@ -314,7 +313,7 @@ pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Opti
     Some(orbits)
 }
 
-/// A block, given by the signs of the generators, and the slots of its sums.
+/// A block, given by the signs of the generators, and the coordinates of its sums.
 pub(crate) fn block(
     matrix: &Matrix,
     coordinates: &[Coordinate],

@@ -35,7 +35,7 @@ impl Matrix {
         Matrix { size, entries }
     }
 
-    /// Whether it has so many rows, and all entries of them; not so where it was read from a bad file.
+    /// Whether it has so many rows with all their entries, which a matrix from a bad file may not have.
     pub fn is_square_of(&self, size: usize) -> bool {
         self.size == size && size.checked_mul(size) == Some(self.entries.len())
     }
@@ -94,14 +94,14 @@ impl Index<(usize, usize)> for Matrix {
 /// A signed permutation that is its own inverse.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Involution {
-    /// Where each flow goes.
+    /// The image of each flow.
     pub image: Vec<u32>,
     /// Whether it goes there with a minus sign.
     pub negative: Vec<bool>,
 }
 
 impl Involution {
-    /// Where flow `i` goes, and whether with a minus sign.
+    /// The image of flow `i`, and whether with a minus sign.
     pub fn of(&self, i: usize) -> (usize, bool) {
         (self.image[i] as usize, self.negative[i])
     }
@@ -221,8 +221,8 @@ pub fn commuting(matrix: &Matrix, most: usize, work: &mut Work) -> Vec<Involutio
     chosen
 }
 
-/// Involutions that leave (as far as a sample of rows shows) a matrix as it is; not necessarily
-/// all. Their signs are such that the first flow that moves does so with a plus.
+/// Involutions that leave a matrix as it is, as far as some rows show; not necessarily all of them. Their signs are
+/// such that the first flow that moves does so with a plus.
 fn involutions(matrix: &Matrix, work: &mut Work) -> Vec<Involution> {
     let n = matrix.size();
     let profile: Vec<u64> = (0..n)
@@ -278,7 +278,7 @@ struct Guess {
     image: Vec<u32>,
     negative: Vec<bool>,
     open: usize,
-    /// What each flow sees in the rows of known flows, as one number, odd in the signs.
+    /// The entries of each flow in the rows of known flows, as one number, odd in the signs.
     own: Vec<u64>,
     /// The numbers that its image must see, up to the sign.
     wanted: Vec<u64>,
@@ -361,7 +361,7 @@ impl Search<'_, '_> {
                 let length = own[first..].partition_point(|x| x.0 == wanted[k]);
                 &own[first..first + length]
             };
-            // The flows whose image is known by now, and of the others the one with fewest.
+            // The flows whose image is known, and the one of the others with the fewest possible images.
             let mut seen = 0;
             let mut fewest: Option<(usize, usize)> = None;
             let mut new = Vec::new();

@@ -27,7 +27,7 @@ pub struct Array {
     pub legs: Legs,
     /// Vectors from one element to the next.
     pub stride: u32,
-    /// Whether it is over outer legs as well; otherwise over those helicities that they have in a run.
+    /// Whether it is over all helicities of outer legs; otherwise over those that they have in a run.
     pub whole: bool,
     /// Address of its [products](mebridge_ops::arrays::Folded), where they are known.
     pub products: Option<Address>,
@@ -71,7 +71,7 @@ pub struct Helicities {
     sequence: Vec<usize>,
     /// The outer legs.
     outer: Legs,
-    /// For each run the helicity of each outer leg (0 of others).
+    /// For each run the helicity of each outer leg (0 for other legs).
     runs: Vec<Vec<u32>>,
     indices: Vec<u32>,
     known: HashMap<(Legs, Legs, u32, bool), u32>,
@@ -95,7 +95,7 @@ impl Helicities {
         }
     }
 
-    /// The same where this position varies as soon as the first.
+    /// The same where this position varies next after the first.
     pub fn with_second(mut self, position: usize) -> Self {
         self.sequence[1..=position].rotate_right(1);
         self

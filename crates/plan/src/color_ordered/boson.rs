@@ -1,11 +1,11 @@
 //! A massless quark line with insertions that takes up a vector without colour.
 //!
 //! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
-//! behind the cut, by a current of the insertions `k + 1` to `m` with `k <= h < m`, and the boson is before or behind
-//! it. So a JAMP is
+//! behind the cut: it takes up a current of the insertions `k + 1` to `m` with `k <= h < m`. The boson is before or
+//! behind it. So a JAMP is
 //!
-//! * the sum over `m` of what all `k` give, without boson, times the second end's current with it, and * the sum over
-//! `k` of the first end's current with boson times what all `m` give together without it.
+//! * the sum over `m` of what all `k` give, without boson, times the second end's current with it, and
+//! * the sum over `k` of the first end's current with boson times what all `m` give together without it.
 //!
 //! Every helicity of the boson is in one of two factors, and neither has all insertions with it.
 
@@ -29,7 +29,7 @@ struct EndCurrents {
     ends: [HashMap<InsertionOrder, Array>; 2],
     /// With both.
     with: [HashMap<InsertionOrder, Array>; 2],
-    /// Without both, that hold an insertion of the other side of the cut.
+    /// Without both, where they hold an insertion of the other side of the cut.
     across: [HashMap<InsertionOrder, Array>; 2],
 }
 
@@ -59,7 +59,7 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
                 made.with[end].insert(order, with);
             }
         }
-        // All currents of this end with what crosses the cut.
+        // All currents of this end with the gluon currents that cross the cut.
         for size in longest + 1..=count {
             for order in parts(count, size) {
                 let splits = splits(&made.ends[end], end, &order, 0..longest + 1);
@@ -91,7 +91,7 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
     }
 }
 
-/// What |M|^2 is over the squares of JAMPs that are made without what the boson's vertices multiply by: where fermions
+/// The ratio of |M|^2 to the squares of JAMPs that are made without the factors of the boson's vertices; where fermions
 /// become the boson, for each of their helicity indices.
 pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]> {
     let Some(chiral) = lowering.chiral.take() else {
@@ -123,7 +123,7 @@ pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]
     fermions.iter().map(&mut both).collect()
 }
 
-/// Behind which insertion the line is cut: where that is the least work.
+/// The insertion behind which the line is cut, such that the work is least.
 fn cut(count: usize, helicities: usize) -> usize {
     let elements = |size: usize| (0..size).map(|i| 2 * (count - i)).product::<usize>();
     let side = |longest: usize| {
@@ -136,7 +136,7 @@ fn cut(count: usize, helicities: usize) -> usize {
     (0..count).min_by_key(work).unwrap_or(0)
 }
 
-/// Currents of an end with so many insertions of an order, and from where to where the others stand.
+/// Currents of an end with so many insertions of an order, and the range of the others.
 fn splits(
     known: &HashMap<InsertionOrder, Array>,
     end: usize,

@@ -14,17 +14,17 @@ use mebridge_ops::arrays::{
 };
 use rustc_hash::FxHashMap as HashMap;
 
-/// What all JAMPs have in common.
+/// The arrays that all JAMPs have in common.
 pub(super) struct BothEnds {
     /// The vector of the vertex of both ends.
     vector: Array,
-    /// What is multiplied with gluon currents: the first end, and the second times the constant of triples.
+    /// The factors of gluon currents: the first end, and the second end times the constant of triples.
     ends: [Array; 2],
-    /// The product of both ends, times what that of A and B has.
+    /// The product of both ends, times the factor of the product of A and B.
     product: Array,
     /// Products of each end with the gluon currents.
     kept: [HashMap<Vec<u8>, Array>; 2],
-    /// Those of long ones: by the end, and by where the insertions begin in an order and how many they are.
+    /// Products with long currents: by the end, the place where the insertions begin in an order, and their number.
     scratch: ReusedMemory<(usize, usize, usize)>,
 }
 
@@ -71,7 +71,7 @@ impl BothEnds {
         }
     }
 
-    /// Adds to the JAMP of an order what this vertex gives.
+    /// Adds the contribution of this vertex to the JAMP of an order.
     pub(super) fn add(&mut self, lowering: &mut Lowering, order: &[u8], to: &mut Contraction) {
         let (all, count) = (lowering.all(), order.len());
         let current = lowering.gluon_current_with_products(order, 0, count, false);

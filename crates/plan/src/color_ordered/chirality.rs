@@ -51,7 +51,7 @@ impl Chirality {
 /// The chirality of a massless line with given helicities of its ends.
 pub struct Chiral {
     vectors: Vec<LinkedVector>,
-    /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
+    /// Whether the result for one chirality holds for the other one with all helicities reversed.
     mirrored: bool,
 }
 
@@ -68,7 +68,7 @@ struct FermionPair {
     width: f64,
 }
 
-/// What a vertex multiplies left-handed and right-handed spinors by.
+/// The factors of a vertex for left-handed and right-handed spinors.
 struct Sides([Side; 2]);
 
 struct Side {
@@ -88,8 +88,8 @@ impl Sides {
 }
 
 impl Chiral {
-    /// That of a line that takes up a boson; `gluon` is the constant of its own vertex. None where it has mass, or
-    /// fermions that become the boson have.
+    /// The factors of a line that takes up a boson; `gluon` is the constant of the line's own vertex. None where the
+    /// line has a mass, or fermions that become the boson have one.
     pub fn of(
         compiler: &Compiler,
         form: &ColorOrdered,
@@ -155,7 +155,7 @@ impl Chiral {
     }
 }
 
-/// The chirality that massless fermions have which meet at vertices of vectors, with these helicities, if it is one.
+/// The chirality of massless fermions with these helicities that meet at vertices of vectors, if they have the same.
 pub fn chirality(process: &Process, ends: [(u32, i8); 2]) -> Option<Chirality> {
     match ends.map(|(end, helicity)| handedness(process, end, helicity)) {
         [-1, -1] => Some(Chirality::Left),

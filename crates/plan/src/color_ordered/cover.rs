@@ -9,16 +9,16 @@
 //! with the currents on their left. The rest are products of the block's current with the vector of both sides: for all
 //! orders of the block, or for those from which the others follow as sums.
 
-/// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait
-/// for more than they count.)
+/// The cost of a product in multiply-adds, of a vertex of the line, and of a vector of both ends. (As measured:
+/// vertices wait for more than they count.)
 const PRODUCT: f64 = 16.0;
 const VERTEX: f64 = 50.0;
 const VECTOR: f64 = 64.0;
 
-/// The same of adding a number to another, which waits for loads.
+/// The cost of adding one number to another, which waits for loads.
 const ADDITION: f64 = 2.5;
 
-/// Which blocks are treated how.
+/// How each block is treated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cover {
     /// The last insertion before which the line is cut.
@@ -29,19 +29,19 @@ pub struct Cover {
     pub left: Vec<Vec<usize>>,
     /// Blocks whose currents of all orders are multiplied.
     pub all: Vec<(usize, usize)>,
-    /// Blocks of whose orders those with the smallest first are.
+    /// Blocks whose orders with the smallest insertion first are multiplied.
     pub sums: Vec<(usize, usize)>,
 }
 
 impl Cover {
-    /// The cheapest one for so many insertions; currents of more than `short` are not kept for all orders. `weights`
-    /// says for each number of insertions how many elements currents of one end with so many have, for each JAMP of
-    /// each helicity.
+    /// The cheapest cover for so many insertions. Gluon currents of more than `short` insertions are not kept for all
+    /// orders. `weights` has for each number of insertions the elements of the currents of one end with so many
+    /// insertions, for each JAMP of each helicity.
     pub fn new(count: usize, short: usize, weights: &[f64]) -> Cover {
         Cover::cheapest(count, short, true, weights)
     }
 
-    /// The cheapest one whose products all go straight into JAMPs, where all helicities are there at once.
+    /// The cheapest cover whose products all go straight into JAMPs, where all helicities are one run.
     pub fn without_sums(count: usize) -> Cover {
         let weights: Vec<f64> = (0..=count)
             .map(|insertions| weight(count, insertions))

@@ -16,7 +16,7 @@ use mebridge_process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
 
-/// What is in memory that is used again.
+/// The content of memory that is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ScratchContent {
     Plain,
@@ -24,7 +24,7 @@ pub(super) enum ScratchContent {
     Products,
 }
 
-/// Memory that is used again: for each key a place, and the insertions whose current, or a product of it, is there.
+/// Memory that is reused: for each key a place, and the insertions whose current, or a product of it, is there now.
 pub(super) struct ReusedMemory<K>(HashMap<K, (Address, Vec<u8>)>);
 
 impl<K> Default for ReusedMemory<K> {
@@ -40,7 +40,7 @@ impl<K: Eq + Hash> ReusedMemory<K> {
         Some((*address, there == insertions))
     }
 
-    /// Says that they are.
+    /// Notes that they are there.
     pub(super) fn put(&mut self, key: K, address: Address, insertions: &[u8]) {
         self.0.insert(key, (address, insertions.to_vec()));
     }
@@ -102,7 +102,7 @@ impl Lowering<'_> {
             false => lowering.gluon_current_once(order, from, to),
         };
         let op = self.vectors(legs, true, of, order.len(), folded);
-        // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
+        // -1 for each leg, times the sign of each vertex under conjugation; there is one vertex less than legs.
         let plus = |parity: f64| order.len().is_multiple_of(2) && parity > 0.0;
         let mirror = match self.parity {
             None => Mirror::None,
@@ -145,7 +145,7 @@ impl Lowering<'_> {
         Ratio { under, over }
     }
 
-    /// What writes the products of a result there.
+    /// The part that writes the products of a result there.
     pub(super) fn with_products(&mut self, address: Address) -> WithProducts {
         WithProducts {
             address,
@@ -189,8 +189,8 @@ impl Lowering<'_> {
         zero
     }
 
-    /// Vectors of pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with
-    /// products or not.
+    /// Vectors of pairs and triples of neighbours among so many insertions. `of` gives the array of the insertions from
+    /// one place to another, with products or not.
     pub(super) fn vectors(
         &mut self,
         legs: Legs,
@@ -289,7 +289,7 @@ impl Lowering<'_> {
         let mut pairs = Vec::new();
         for at in from + 1..to {
             let (a, b) = (of(self, from, at), of(self, at, to));
-            // What is computed once takes nothing of a run.
+            // An array that is computed once reads nothing of a run.
             debug_assert!(!array.whole || a.whole && b.whole, "{order:?}");
             pairs.push(Pair {
                 a: self.helicities.operand(array.legs, array.whole, a),
@@ -400,7 +400,7 @@ impl Lowering<'_> {
         Some(self.factor(&line.constant, None))
     }
 
-    /// A form of an array, times a factor if there is one, once an event.
+    /// An array in other components, times a factor if there is one, once an event.
     pub(super) fn push_form(
         &mut self,
         from: Address,
@@ -430,8 +430,8 @@ impl Lowering<'_> {
         self.gluon_current_in(order, (from, to), Components::Plain, true)
     }
 
-    /// A slashed current within a run, and whether with the other sign: as many insertions backwards have it where
-    /// their number is even.
+    /// A slashed current within a run, and whether its sign changes: reversed insertions have the same current, with
+    /// the other sign where their number is even.
     pub(super) fn signed_gluon_current(
         &mut self,
         order: &[u8],
@@ -508,7 +508,7 @@ impl Lowering<'_> {
         self.push_sum(part, address, components, whole)
     }
 
-    /// The currents that are kept in a form.
+    /// The currents that are kept in these components.
     fn kept(&mut self, components: Components) -> &mut HashMap<Vec<u8>, Array> {
         match components {
             Components::Slashed => &mut self.slashed,
@@ -534,8 +534,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The order whose current is the same: an odd number of insertions backwards. (Of an even number it has the other
-/// sign.)
+/// The order whose current is the same: an odd number of insertions backwards. (An even number changes the sign.)
 fn backwards(order: &[u8]) -> Vec<u8> {
     match order.len() % 2 {
         1 => order.iter().rev().copied().collect(),

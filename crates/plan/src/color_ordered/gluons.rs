@@ -58,7 +58,7 @@ impl Lowering<'_> {
         let legs = insertions(order) | self.last();
         let root = self.external(self.count + 1);
         let size = order.len() + 1;
-        // Only vertices that the second end is at, as the last.
+        // Only vertices with the second end as the last leg.
         let folded = self.folded(Folded::Last);
         let mut op = self.vectors(
             legs,
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         self.roots.insert(order.to_vec(), array);
     }
 
-    /// Leaves out pairs and triples with what is nowhere.
+    /// Leaves out pairs and triples with an array that does not exist.
     fn keep_last(&mut self, op: &mut Vector) {
         let somewhere = |address: Address| address != NOWHERE.address;
         let pairs = self.pools.pairs.split_off(op.pairs.range[0] as usize);

@@ -6,15 +6,15 @@ use super::positions::{Positions, reversed};
 use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
 
-/// What is evaluated, by helicity indices.
+/// The helicities that are evaluated, by helicity indices.
 pub struct Evaluated {
     /// The helicity that has these helicity indices, and the one that has them with all legs reversed ([`NO_HELICITY`]:
     /// none that contributes, or it is evaluated by itself).
     pub rows: HashMap<Vec<u32>, [u32; 2]>,
     /// Helicities that contribute nothing.
     pub vanishing: Vec<u32>,
-    /// Where fermions become a boson, for each helicity index of its position their chirality; of a boson alone none,
-    /// once.
+    /// The chirality of the fermions that become a boson, for each helicity index of its position. A boson by itself
+    /// has one entry, none.
     pub fermions: Vec<Option<Chirality>>,
 }
 
@@ -66,8 +66,8 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Those of these helicities; gives the boson's position the helicity indices that are evaluated. None where
-    /// nothing contributes.
+    /// The helicities of a line among these; gives the boson's position the helicity indices that are evaluated. None
+    /// where nothing contributes.
     pub fn of(
         process: &Process,
         positions: &mut Positions,

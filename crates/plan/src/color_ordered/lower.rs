@@ -26,26 +26,26 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Gluon currents of so many insertions are kept for all of their orders; longer ones in the Kleiss-Kuijf basis alone.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run on a core, at most, where L2 has [`LARGE_L2`] bytes; measured at 512z with 2 MiB.
+/// The most vectors of the JAMPs of one run on a core, where L2 has [`LARGE_L2`] bytes; measured at 512z with 2 MiB.
 const TILE: usize = 170_000;
 const LARGE_L2: usize = 2 << 20;
-/// The same where it has less, of gluons alone and with a quark line; measured with 1 MiB.
+/// The same where L2 has less: for gluons alone, and with a quark line; measured with 1 MiB.
 const SMALL_TILE: [usize; 2] = [100_000, 12_000];
-/// Helicities of a run on a core, at least: what a run computes anew is shared by them.
+/// The fewest helicities of a run on a core: they share what a run computes anew.
 const FEWEST: usize = 4;
 
 /// Vectors that the caches next to a core hold at 512z: 1 MiB.
 const FAR: u32 = 16_384;
 
-/// What runs a plan of loops.
+/// The machine that runs a plan of loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
-    /// A core, one operation after the other: memory is used again, so that what is alive fits its caches.
+    /// A core does one operation after the other. Memory is reused, so that the arrays that are alive fit its caches.
     Core {
         /// Bytes of its L2; 0 where nobody knows.
         l2: usize,
     },
-    /// A GPU, whatever does not wait for each other at the same time: every array has memory of its own.
+    /// A GPU does operations at the same time that do not wait for each other. Every array has memory of its own.
     Gpu {
         /// Vectors of the JAMPs of one run, at most.
         tile: usize,
@@ -100,7 +100,7 @@ pub fn compile(
     Ok(lowering.finish(form))
 }
 
-/// Whether a process can be evaluated in its colour-ordered form: with a boson on a core alone.
+/// Whether a process can be evaluated in its colour-ordered form; with a boson only a core does.
 pub fn can(process: &Process, binding: &Binding) -> bool {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let Some(form) = process.amplitudes.color_ordered() else {
@@ -125,11 +125,11 @@ pub(super) struct Lowering<'a> {
     pub(super) line: Option<QuarkLine>,
     /// The chirality of a line that takes up a boson.
     pub(super) chirality: Option<Chirality>,
-    /// What its vertices multiply by.
+    /// The factors of its vertices.
     pub(super) chiral: Option<Chiral>,
     pub(super) three_gluon: Constant,
     pub(super) four_gluon: Option<Constant>,
-    /// What conjugation makes of the vertex of two insertions, where currents of all helicities reversed are
+    /// The sign of the three-gluon vertex under conjugation, where currents with all helicities reversed are
     /// conjugates.
     pub(super) parity: Option<f64>,
     /// Gluon currents by their order, plain.
@@ -139,7 +139,8 @@ pub(super) struct Lowering<'a> {
     /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
     /// they begin in an order, and their length.
     pub(super) scratch: ReusedMemory<(ScratchContent, bool, usize, usize)>,
-    /// Products of gluon currents that are kept, by the order of these, or that which has the same backwards.
+    /// Products of gluon currents that are kept, by the order of the current, or by the reversed order with the same
+    /// products.
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
     pub(super) zero: Option<Address>,
@@ -151,7 +152,7 @@ pub(super) struct Lowering<'a> {
     pub(super) line_currents: HashMap<Vec<u8>, Array>,
     /// For gluons alone: currents of the second end by the insertions before it, without propagator.
     pub(super) roots: HashMap<Vec<u8>, Array>,
-    /// Where such long ones are, by the number of insertions.
+    /// The addresses of the long ones, by the number of insertions.
     pub(super) long_roots: HashMap<usize, Address>,
     /// The factor of the vertex at the second end, relative to that of a current.
     pub(super) closing: f64,
@@ -215,8 +216,9 @@ impl<'a> Lowering<'a> {
             .iter()
             .map(|row| [0, last].map(|position| positions.state(position, row)));
         let ends = ends.collect::<HashSet<_>>().len();
-        // Of helicities that are the same with all legs reversed, those are evaluated in which one leg has its first: a
-        // insertion, so that ends keep both of theirs, or an end where these have not all combinations.
+        // Two helicities that are each other's reverse give the same. The one is evaluated in which one leg has its
+        // first helicity. That leg is an insertion, so that the ends keep both of their helicities; or an end, where
+        // the insertions do not have all combinations.
         let radix = positions.radix();
         let first = match ends < (radix[0] * radix[last]) as usize {
             true => 0,
@@ -376,7 +378,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The boson, slashed, without what its vertices multiply it by.
+    /// The boson, slashed, without the factors of its vertices.
     fn slashed_boson(&mut self) -> Result<Array> {
         let position = self.count + 2;
         let legs = 1 << position;
@@ -577,7 +579,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// So many vectors or a few more, such that what lies so far apart is in different sets of a cache.
+/// So many vectors or a few more, such that vectors at this distance are in different sets of a cache.
 fn spread(vectors: u32) -> u32 {
     match vectors % 64 {
         0..=2 => vectors - vectors % 64 + 2,
@@ -585,14 +587,14 @@ fn spread(vectors: u32) -> u32 {
     }
 }
 
-/// Whether all these helicities are there with all of them reversed.
+/// Whether each of these helicities is there with all legs reversed.
 fn closed(rows: &[&[i8]]) -> bool {
     let all: HashSet<&[i8]> = rows.iter().copied().collect();
     rows.iter().all(|row| all.contains(&reversed(row)[..]))
 }
 
-/// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
-/// among them, and a leg whose helicity is fixed to its first.
+/// The outer legs, and their helicities in each run. Outer legs include ends that do not have all combinations of their
+/// helicities, and a leg whose helicity is fixed to its first.
 fn runs(
     radix: &[u32],
     last: usize,

@@ -74,14 +74,14 @@ pub struct Weight {
 
 impl Loops {
     /// The helicities of which one thing is computed: that with this place in `rows`, and that with all legs reversed.
-    pub fn both(&self, place: usize) -> [u32; 2] {
+    pub fn helicity_pair(&self, place: usize) -> [u32; 2] {
         let of = |all: &[u32]| all.get(place).copied().unwrap_or(NO_HELICITY);
         [of(&self.rows), of(&self.reversed)]
     }
 
     /// The same for all places.
     fn all(&self) -> impl Iterator<Item = [u32; 2]> {
-        (0..self.rows.len()).map(|place| self.both(place))
+        (0..self.rows.len()).map(|place| self.helicity_pair(place))
     }
 
     /// The weights of a helicity of a run, if it has any.
@@ -95,7 +95,9 @@ impl Loops {
     /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is there.
     #[inline]
     pub fn evaluated_at(&self, place: usize) -> Option<u32> {
-        self.both(place).into_iter().find(|&h| h != NO_HELICITY)
+        self.helicity_pair(place)
+            .into_iter()
+            .find(|&h| h != NO_HELICITY)
     }
 
     /// Helicities that are evaluated.
@@ -123,7 +125,7 @@ impl Loops {
     }
 
     /// Whether all operations of a plan with these loops stay within its memory, and its tables fit each other.
-    pub(super) fn in_order(&self, plan: &Plan) -> bool {
+    pub(super) fn is_valid(&self, plan: &Plan) -> bool {
         let classes = self.runs.first().map_or(0, Vec::len);
         let none = vec![0; classes];
         let mut largest = none.clone();

@@ -14,19 +14,19 @@ use rustc_hash::FxHashMap as HashMap;
 
 type InsertionOrder = Vec<u8>;
 
-/// Numbers of one shuffle, at most: those of four helicities are in L2 with the JAMPs.
+/// The most numbers of one shuffle: the numbers of four helicities share L2 with the JAMPs.
 const NUMBERS: usize = 1500;
 
-/// Where runs have all helicities of both ends, spinors of an end and so many insertions are computed once for all
-/// runs. Of others each run computes those that it has, so that they are in its caches.
+/// Spinors of an end and at most so many insertions are computed once for all runs, where runs have all helicities of
+/// both ends. Each run computes longer ones itself, so that they are in its caches.
 const ONCE: usize = 3;
 
-/// What the JAMPs are made of.
+/// The arrays of which JAMPs are made.
 #[derive(Default)]
 struct JampParts {
-    /// Currents of the first end with the insertions behind it, and of the second with those before it.
+    /// Currents of the first end with the insertions behind it, and of the second end with the insertions before it.
     ends: [HashMap<InsertionOrder, Array>; 2],
-    /// Sums of blocks joined with them, without propagator, by the number of their blocks' other side.
+    /// Sums of blocks joined with these currents, without propagator, by the other side of the blocks.
     joined: [HashMap<InsertionOrder, Array>; 2],
     /// Vectors of currents of both ends.
     vectors: HashMap<(InsertionOrder, InsertionOrder), Array>,
@@ -56,8 +56,8 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine) {
     }
 }
 
-/// For each number of insertions the elements of currents of an end with so many of them, over those of all JAMPs in a
-/// run.
+/// For each number of insertions the ratio of two counts in a run: elements of the currents of an end with so many
+/// insertions, and elements of all JAMPs.
 fn weights(lowering: &Lowering) -> Vec<f64> {
     let count = lowering.count;
     let all = f64::from(lowering.helicities.count(lowering.all(), false));
@@ -72,7 +72,7 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
     (0..=count).map(of).collect()
 }
 
-/// All JAMPs, from what is kept for all of them.
+/// All JAMPs, from arrays that are kept for all of them.
 fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
     let count = lowering.count;
     for (k, ms) in joined_at(&cover.right) {
@@ -87,15 +87,15 @@ fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: 
     }
 }
 
-/// The JAMPs of one set of first insertions after the other, so that what is joined for it stays in a cache; then what
-/// is added to them.
+/// The JAMPs of one set of first insertions after the other, so that the arrays joined for the set stay in a cache;
+/// then the terms that are added to the JAMPs.
 fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
     let count = lowering.count;
     let mut right = joined_at(&cover.right).peekable();
     let first = right.peek().copied();
     let mut left: Vec<_> = joined_at(&cover.left).collect();
     let size = first.or(left.first().copied()).map_or(0, |of| of.0);
-    // Those of the most insertions are made for each set, unless they are few as well.
+    // Currents with the most insertions are made for each set, unless there are few of them.
     let first = first.filter(|of| count - of.0 > ONCE);
     for (k, ms) in right.skip(usize::from(first.is_some())) {
         made.join_all(lowering, line, (1, k), ms);
@@ -134,7 +134,7 @@ fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: J
     by_numbers(lowering, line, cover, &made);
 }
 
-/// Where blocks are joined with an end, and with which of their other sides.
+/// The places where blocks are joined with an end, each with the other sides of the blocks.
 fn joined_at(sides: &[Vec<usize>]) -> impl Iterator<Item = (usize, &[usize])> {
     let sides = sides.iter().map(Vec::as_slice).enumerate();
     sides.filter(|(_, others)| !others.is_empty())
@@ -188,7 +188,7 @@ impl JampParts {
         }
     }
 
-    /// Vectors for the blocks of which all orders are multiplied.
+    /// Vectors for the blocks whose orders are all multiplied.
     fn vectors(&mut self, lowering: &mut Lowering, line: &QuarkLine, cover: &Cover) {
         let count = lowering.count;
         for &(k, m) in &cover.all {
@@ -203,7 +203,8 @@ impl JampParts {
     }
 }
 
-/// Adds to the JAMPs the products of blocks of whose orders those with the smallest first are multiplied.
+/// Adds the products of blocks to the JAMPs, where only orders with the smallest insertion first are multiplied and the
+/// others follow by shuffles.
 fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &JampParts) {
     let count = lowering.count;
     // By the insertions that are not behind a block.
@@ -306,7 +307,7 @@ fn current(
     spinor(lowering, line, end, order, &splits, true, None)
 }
 
-/// Currents of an end joined with blocks; `at` is that side of the blocks that all have. They get memory where they
+/// Currents of an end joined with blocks; `at` is the side that all blocks have in common. They get memory where they
 /// have no buffer.
 fn joined(
     lowering: &mut Lowering,

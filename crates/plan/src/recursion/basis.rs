@@ -13,7 +13,7 @@ pub struct Sparse<'a> {
     pub marks: u64,
 }
 
-/// For each vector the others that it is a sum of.
+/// For each vector the others of which it is a sum.
 type Dependence = Vec<Option<Vec<(usize, f64)>>>;
 
 /// For each vector the sum of others that it is, or `None` where it is kept: the kept ones are
@@ -84,7 +84,7 @@ fn related(vectors: &[Sparse]) -> Vec<usize> {
 /// The cost of a vector that is kept, in terms of sums.
 const KEPT: usize = 20;
 
-/// What counts as zero.
+/// The limit below which a number counts as zero.
 const TINY: f64 = 1e-9;
 
 /// Goes through the vectors in an order and writes each as a sum of those kept before, where

@@ -17,21 +17,20 @@ use std::collections::BTreeMap;
 /// the operation's place among those that work on currents of as many.
 type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
 
-/// Place of conjugates: behind what they are conjugates of.
+/// The place of conjugates: behind their originals.
 const CONJUGATES: usize = 100;
 
 /// Place of sums of currents: behind all vertices and their conjugates.
 const SUMS: usize = 200;
 
-/// Whether nothing but a leg at the root follows a fermion. Its propagator then goes to the other
-/// factor of the product: what the root makes of a leg is a handful of spinors, the currents that
-/// it is multiplied with are many.
+/// Whether nothing but a leg at the root follows a fermion. Its propagator then goes to the other factor of the
+/// product, because the root with a leg gives a handful of spinors, and many currents are multiplied with them.
 pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
     let below = line.legs.count_ones() as usize;
     line.kind != LineKind::Vector && below + 2 == compiler.process.legs.len()
 }
 
-/// A current without a line of the compiler.
+/// A current without a wavefunction of the compiler.
 pub const NOWHERE: u32 = u32::MAX;
 
 /// Terms of one current that are computed by one operation. Three- and four-vector vertices
@@ -49,7 +48,7 @@ pub(super) struct SharedTerms {
 
 /// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
 ///
-/// Gives the line of each current, [`NOWHERE`] for one that is not needed.
+/// Gives the wavefunction of each current, [`NOWHERE`] for one that is not needed.
 pub fn lower(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -140,13 +139,12 @@ pub fn lower(
 
 /// The products of spinors at the root, and the colour flows as sums of them.
 struct Roots {
-    /// Interaction, which leg of it the root is seen as, spinor, vector: all of them computed
-    /// from vertices.
+    /// Interaction, the leg of it that the root is, spinor, vector: all of them computed from vertices.
     products: Vec<(u32, u8, CurrentId, CurrentId)>,
     jamp: LinearMap,
 }
 
-/// The root with a vector attached, with the product's other spinors and where they go.
+/// The root with a vector attached, with the other spinors of the products and the addresses of these.
 struct Partner {
     node: u32,
     products: Vec<(u32, u32)>,
@@ -273,7 +271,7 @@ fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
     operands
 }
 
-/// A number without what rounding has added to a small fraction.
+/// A small fraction without the rounding error of this number.
 fn whole(x: f64) -> f64 {
     let sixths = (x * 6.0).round() / 6.0;
     if (x - sixths).abs() < 1e-12 {
@@ -283,7 +281,7 @@ fn whole(x: f64) -> f64 {
     }
 }
 
-/// Which currents the products at the root need.
+/// The currents that the products at the root need.
 fn needed(recursion: &BerendsGiele, roots: &Roots) -> Vec<bool> {
     let mut needed = vec![false; recursion.currents.len()];
     for &(_, _, spinor, vector) in &roots.products {
@@ -334,7 +332,7 @@ pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8
     }
 }
 
-/// A share under construction: its terms have one factor, but for a sign.
+/// Shared terms under construction: they have one factor, but for a sign.
 fn same(a: Option<(u32, Complex64)>, b: (u32, Complex64), sign: f64) -> bool {
     a.is_none_or(|(interaction, c)| {
         interaction == b.0 && (c * sign - b.1).norm() < 1e-9 * b.1.norm()
@@ -419,8 +417,7 @@ pub(super) fn shares(
     Some(shares)
 }
 
-/// The factors of a share: coefficient times the vertex's constant in this form, times couplings
-/// and propagator.
+/// The factors of shared terms: coefficient times the constant of the directed vertex, times couplings and propagator.
 fn factors(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -459,14 +456,14 @@ fn factors(
         .collect()
 }
 
-/// What an operation needs beside its terms.
+/// The operands of an operation beside its terms.
 pub(super) struct Others {
     factors: Vec<Address>,
     momentum: Address,
     mass: Address,
 }
 
-/// What the operation of a share needs, on a line with these signs of momenta: propagated with a
+/// The operands of the operation of shared terms, for a wavefunction with these signs of momenta: propagated with a
 /// mass and a width, or bare.
 pub(super) fn others(
     compiler: &mut Compiler,
@@ -493,7 +490,7 @@ pub(super) fn others(
     }
 }
 
-/// A new line for the root with a vector attached, propagated or not; gives its number.
+/// A new wavefunction for the root with a vector attached, propagated or not; gives its number.
 fn at_the_root(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -516,7 +513,7 @@ fn at_the_root(
     node
 }
 
-/// A combination of helicities of a line, and a configuration that has it.
+/// A combination of helicities of a wavefunction, and a configuration that has it.
 pub(super) type Example = (u32, usize);
 
 /// The helicities for which a current is to be computed. The others are conjugates of these, by
@@ -551,7 +548,7 @@ fn conjugates(
     computed
 }
 
-/// Writes the operations of a share for these combinations of helicities.
+/// Writes the operations of shared terms for these combinations of helicities.
 pub(super) fn emit(
     compiler: &mut Compiler,
     share: &SharedTerms,

@@ -19,7 +19,7 @@ pub fn signs(compiler: &Compiler, forest: &Forest, recursion: &BerendsGiele) -> 
     let size = |id: &usize| recursion.currents[*id].line.legs.count_ones();
     let is_sum = |id: &usize| matches!(recursion.currents[*id].make, Make::Sum(_));
     let mut order: Vec<usize> = (0..signs.len()).collect();
-    // Sums behind what they are made of.
+    // Sums come behind their terms.
     order.sort_by_key(|id| (size(id), is_sum(id)));
     for id in order {
         let current = &recursion.currents[id];

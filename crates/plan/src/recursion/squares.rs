@@ -10,11 +10,11 @@
 //! those of the two sides, but for some that contribute nothing; the bridge checks it at the points of
 //! its trial.
 //!
-//! All helicities reversed, a side of a single diagram is the mirrored one (see
-//! [`Opcode::DensitySpinor`]) but for a factor: its vertices treat both chiralities alike, numerators of
-//! propagators have real masses, and a width or a complex coupling is part of one common factor. (Sums of
-//! diagrams have no such factor.) So one of each two helicities that are each other's reverse is computed,
-//! on either side. Where a helicity has no reverse, or is its own, the list of diagrams serves.
+//! With all helicities reversed, a side of a single diagram becomes the mirrored one (see [`Opcode::DensitySpinor`]) up
+//! to a factor. That is so because its vertices treat both chiralities in the same way, numerators of propagators have
+//! real masses, and a width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.)
+//! So either side computes one of two helicities that are each other's reverse. Where a helicity has no reverse, or is
+//! its own, the list of diagrams serves.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 /// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cut {
-    /// What is not propagated.
+    /// The side that is not propagated.
     pub bare: Branch,
     /// The other side.
     pub tree: TreeIndex,
@@ -82,7 +82,7 @@ impl Amp2Cuts {
         Some(Amp2Cuts { cuts })
     }
 
-    /// Adds the operations to the compiler's plan. `nodes` are the lines of the currents.
+    /// Adds the operations to the compiler's plan. `nodes` are the wavefunctions of the currents.
     pub(super) fn lower(
         &self,
         compiler: &mut Compiler,
@@ -185,7 +185,7 @@ impl Amp2Cuts {
     }
 }
 
-/// How the matrix of a side is made, by what flows along the line that is cut.
+/// The operation that makes the matrix of a side, by what flows along the line that is cut.
 fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
     match forest.lines[tree as usize].kind {
         LineKind::Vector => Opcode::DensityVector,
@@ -193,7 +193,7 @@ fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
     }
 }
 
-/// The operation that makes the matrix of a line.
+/// The operation that makes the matrix of a wavefunction.
 fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
     let line = &compiler.wavefunctions[node as usize];
     let half = half(compiler, line);
@@ -202,7 +202,7 @@ fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Ad
     operands.push(matrix);
 }
 
-/// One combination of helicities of each two of a line that are each other's reverse.
+/// One of each two combinations of helicities of a wavefunction that are each other's reverse.
 fn half(compiler: &Compiler, line: &WavefunctionInstances) -> Vec<Example> {
     let examples = line.examples.iter().copied();
     let first = |&(instance, h): &Example| {
@@ -224,9 +224,9 @@ fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32]) -> bool {
 /// Single trees on their way to operations.
 struct SquareLowering<'a> {
     forest: &'a Forest,
-    /// The compiler's line of each tree.
+    /// The compiler's wavefunction of each tree.
     lines: HashMap<TreeIndex, u32>,
-    /// Trees of which all helicities are needed, as others grow from them.
+    /// Trees whose helicities are all needed, as other trees grow from them.
     whole: HashSet<TreeIndex>,
     /// By number of legs.
     batches: BTreeMap<(u32, Opcode), Vec<Address>>,
@@ -249,7 +249,7 @@ impl SquareLowering<'_> {
         }
     }
 
-    /// Sees to it that a tree has a line.
+    /// Makes the wavefunction of a tree where it has none.
     fn tree(&mut self, compiler: &mut Compiler, tree: TreeIndex) -> Option<()> {
         if self.lines.contains_key(&tree) {
             return Some(());
@@ -293,7 +293,7 @@ impl SquareLowering<'_> {
         Some(())
     }
 
-    /// Lines for branches, all of them in the same place.
+    /// Wavefunctions for branches, all of them in the same place.
     fn overlaid<'b>(
         &self,
         compiler: &mut Compiler,

@@ -1,8 +1,8 @@
 //! Files and folders that go again: in the end of what they are for, and when a signal ends the program.
 //!
 //! The library installs no handlers of signals; a program that wants the second calls [`remove_all`] in its own. Other
-//! threads go on meanwhile, and other programs that were started: a folder loses its name before it is emptied, so that
-//! nothing more is put into it, and folders within it are made by [`make_folders`], which does not make it again.
+//! threads and programs that were started go on meanwhile. So a folder loses its name before it is emptied, and nothing
+//! more is put into it; [`make_folders`] makes folders within it and does not make it again.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};

@@ -7,7 +7,7 @@ use crate::arrays::{
 };
 use mebridge_simd::{Cx, Simd};
 
-/// All methods: the operation holds, see [`super::Arrays`].
+/// All methods: the operation holds, see [`super::ArraysTask`].
 impl<V: Simd> ArrayContext<'_, V> {
     #[inline(always)]
     pub(super) unsafe fn chiral_line<const IN: bool>(&self, op: &ArrayOp, line: &ChiralLine) {

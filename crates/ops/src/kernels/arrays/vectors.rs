@@ -13,7 +13,7 @@ use mebridge_simd::{Cx, Real, Simd, Task};
 /// Vectors of an element over those of a number.
 const PER_NUMBER: u32 = ELEMENT / COMPLEX;
 
-/// All methods: the operation holds, see [`super::Arrays`].
+/// All methods: the operation holds, see [`super::ArraysTask`].
 impl<V: Simd> ArrayContext<'_, V> {
     /// Triples with all of their terms.
     #[inline(always)]

@@ -3,10 +3,10 @@
 //!
 //! The matrix depends only on the order of one JAMP as seen from the other, so new names change nothing. Names of four
 //! insertions (A) and of up to three others (B) are permuted: an order is a permutation of A and one of B, and a *word*
-//! that says where insertions of A stand. With orthogonal matrices `r(g)` of an irreducible representation of dimension
-//! m, the sums over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the
-//! matrix: `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it takes words to
-//! words.
+//! that says where insertions of A stand. Let `r(g)` be the orthogonal matrices of an irreducible representation of
+//! dimension m. The sums over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have the same block of the
+//! matrix for each i: `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it
+//! takes words to words.
 //!
 //! The sums are exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A, `S_4`, with its three exchanges
 //! of two pairs comes first: its four characters are one that `S_3` acts on, and three that it permutes.
@@ -15,9 +15,9 @@ use crate::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orb
 use crate::color::symmetry::Matrix;
 use mebridge_process::color_ordered::{number_of, orders};
 
-/// Things of A.
+/// Insertions of A.
 const FOUR: usize = 4;
-/// Most things: four, and three others.
+/// The most insertions: four, and three others.
 const MOST: usize = FOUR + 3;
 
 type Permutation = Vec<u8>;
@@ -80,7 +80,7 @@ fn of_three(place: impl Fn(usize, bool) -> usize) -> Vec<(Vec<Vec<usize>>, f64)>
     ]
 }
 
-/// What stands where after the sums of [`of_three`].
+/// The places of the sums of [`of_three`].
 fn threes_of(place: impl Fn(usize, bool) -> usize) -> Vec<Vec<usize>> {
     vec![
         [0, 2, 1].map(|turns| place(turns, false)).to_vec(),
@@ -231,7 +231,7 @@ impl PermutationGroup {
     }
 }
 
-/// A word, by the order in which the things of A and those of B ascend; or that which reads so backwards.
+/// A word, as the order in which the insertions of A and those of B ascend; or the reverse of that order.
 struct LabelledWord {
     order: Vec<u8>,
     /// Whether it is the same backwards.
@@ -246,8 +246,8 @@ struct PermutationTable {
 }
 
 impl BlockDiagonal {
-    /// For all orders of so many things, from the first row of their matrix: by the names of four and of the others. None
-    /// where there are too few or too many.
+    /// For all orders of so many insertions, from the first row of their matrix: by the names of four and of the
+    /// others. None where there are too few or too many.
     pub fn of_names(count: usize, row: &[f64], denominator: f64) -> Option<BlockDiagonal> {
         if !(FOUR + 1..=MOST).contains(&count) {
             return None;
@@ -309,7 +309,7 @@ impl PermutationTable {
         }
     }
 
-    /// Words with those that they are backwards.
+    /// Words with their reverses.
     fn pairs(&self) -> Vec<Vec<usize>> {
         let mut all: Vec<Vec<usize>> = Vec::new();
         let mut next = 0;
@@ -376,7 +376,7 @@ impl PermutationTable {
         let elements = (self.a.elements.len() * self.b.elements.len()) as f64;
         let scale = (m * n) as f64 / elements / (a.scale * b.scale).powi(2);
         let pairs = self.pairs();
-        // For two words the sum over all permutations of what is between them, for each j and l.
+        // For two words the sum over all permutations of the entries between them, for each j and l.
         let mut known: Vec<Vec<f64>> = Vec::new();
         for first in &pairs {
             for second in 0..self.words.len() {

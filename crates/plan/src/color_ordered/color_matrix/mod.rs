@@ -32,7 +32,8 @@ struct CosetTable {
 }
 
 impl BlockDiagonal {
-    /// That of a process, for a core or a GPU: of its colour-ordered form where it has no diagrams.
+    /// The colour matrix of a process, for a core or a GPU; the matrix of its colour-ordered form where it has no
+    /// diagrams.
     pub fn of_process(process: &Process, on_gpu: bool) -> BlockDiagonal {
         match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => {
@@ -49,7 +50,7 @@ impl BlockDiagonal {
         }
     }
 
-    /// For all orders of so many things, from the first row of their matrix.
+    /// For all orders of so many insertions, from the first row of their matrix.
     pub fn of_orders(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
         let exchanges = (count / 2).min(EXCHANGES);
         let orders = CosetTable::new(count, exchanges);
@@ -180,7 +181,7 @@ impl CosetTable {
         })
     }
 
-    /// What a symmetry of the orders makes of the sums over cosets with these signs.
+    /// The involution of the sums over cosets with these signs that a symmetry of the orders gives.
     fn involution(&self, sum: usize, symmetry: &dyn Fn(&[u8]) -> Vec<u8>) -> Involution {
         let images = self.cosets.iter().map(|coset| {
             let image = symmetry(&self.all[coset[0] as usize]);
@@ -199,9 +200,9 @@ mod tests {
     use num_complex::Complex64;
 
     /// `x^dagger C x` by the blocks.
-    fn in_blocks(split: &BlockDiagonal, x: &[Complex64]) -> f64 {
+    fn in_blocks(color_blocks: &BlockDiagonal, x: &[Complex64]) -> f64 {
         let mut x = x.to_vec();
-        for orbit in split.passes.iter().flatten() {
+        for orbit in color_blocks.passes.iter().flatten() {
             let old: Vec<Complex64> = orbit.0.iter().map(|&s| x[s as usize]).collect();
             if let (&[a, b, c], coordinates) = (&old[..], &orbit.0) {
                 x[coordinates[0] as usize] = a + b + c;
@@ -221,7 +222,7 @@ mod tests {
             }
         }
         let mut total = 0.0;
-        for block in &split.blocks {
+        for block in &color_blocks.blocks {
             for (i, &a) in block.coordinates.iter().enumerate() {
                 for (j, &b) in block.coordinates.iter().enumerate() {
                     let product = x[a as usize].conj() * x[b as usize];
@@ -229,10 +230,10 @@ mod tests {
                 }
             }
         }
-        total / split.denominator
+        total / color_blocks.denominator
     }
 
-    /// A matrix with the symmetries, and its blocks: one to five things, which are even and odd.
+    /// A matrix with the symmetries, and its blocks: one to five insertions, even and odd numbers of them.
     #[test]
     fn blocks_give_what_the_matrix_gives() {
         for count in 1..=6 {
@@ -266,9 +267,9 @@ mod tests {
                     whole += (a.conj() * b).re * entry(s, t) / 3.0;
                 }
             }
-            for split in [Some(by_exchanges), by_names].into_iter().flatten() {
-                assert!(split.fits(&color));
-                let own = in_blocks(&split, &x);
+            for color_blocks in [Some(by_exchanges), by_names].into_iter().flatten() {
+                assert!(color_blocks.fits(&color));
+                let own = in_blocks(&color_blocks, &x);
                 assert!(
                     (own - whole).abs() < 1e-11 * whole.abs().max(1.0),
                     "{count}: {own} {whole}"

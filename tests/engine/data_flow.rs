@@ -33,14 +33,14 @@ fn check_process(process: &Process) {
 }
 
 #[test]
-fn plans_of_the_process_by_hand_are_in_order() {
+fn plans_of_the_process_by_hand_read_what_was_written() {
     let directory =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
     check_process(&import_directory(&directory).expect("import").remove(0));
 }
 
 #[test]
-fn plans_of_real_outputs_are_in_order() {
+fn plans_of_real_outputs_read_what_was_written() {
     let Some(references) = common::references() else {
         return;
     };
