@@ -25,6 +25,7 @@ from ._library import Error, version
 from ._process import Path, Process, absolute
 from ._rounds import Rounds, sizes
 from ._state import State, digest
+from ._systematics import Systematics
 from ._tasks import Alone, Spread
 from ._worker import Worker
 
@@ -99,6 +100,7 @@ def generate_events(
     card: Path | None = None,
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
+    systematics: bool | Sequence[Path] = False,
     progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
     """Generates unweighted events.
@@ -144,6 +146,9 @@ def generate_events(
         executor: of ``concurrent.futures``, Dask (``Client.get_executor()``) or MPI (``MPIPoolExecutor``), whose
             workers make survey and rounds; or what makes one, which is called again where one breaks. With one thread
             the events are the same in every bit, however many workers there are.
+        systematics: which further weights events have: a list of ``"scale"`` (both scales times 0.5, 1 and 2, seven
+            points), ``"pdf"`` (the other members of the set), and members or sets of other densities. True is
+            ``["scale", "pdf"]``, or ``["scale"]`` without densities.
         progress: whether to print a line on stderr after each part of the run, or what to call then.
 
     Raises:
@@ -198,6 +203,9 @@ def generate_events(
     elif scale not in _integrands.SCALES:
         known = ", ".join(_integrands.SCALES)
         raise ValueError(f"there is no scale {scale!r}; there are {known}, or a number in GeV")
+    varied = Systematics.choose(systematics, densities, alpha_s is None)
+    if varied.groups and backend != "cpu":
+        raise Error("weights for systematics are made on a CPU; give device=\"cpu\"")
     cuts = _integrands.check_cuts(cuts or {})
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
@@ -212,6 +220,7 @@ def generate_events(
         "scale": scale,
         "scale_factor": scale_factor,
         "cuts": dict(sorted(cuts.items())),
+        "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
     }
     order = Order(
         sources=[source],
@@ -235,6 +244,8 @@ def generate_events(
         state=state,
         executor=executor,
         asked=asked,
+        files=varied.files,
+        more=lambda _: {"systematics": varied.asked()} if varied.groups else {},
     )
 
     found: list[EventArrays] = []
@@ -246,13 +257,15 @@ def generate_events(
         processes = [(name, *of) for name, of in made.processes.items()]
         if target is None or target.suffix in _files.SUFFIXES:
             if target is None:
-                found.append(_files.joined(made.rounds, made.cross_section[0], beams, processes))
+                found.append(_files.joined(made.rounds, made.cross_section[0], beams, processes, varied.names))
             else:
-                _files.write(target, made.rounds, made.cross_section[0], beams, processes)
+                _files.write(target, made.rounds, made.cross_section[0], beams, processes, varied.names)
             return
         larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
         header = json.dumps({**made.asked, "overweights": larger}, indent=1)
-        _lhe.write(target, made.rounds, made.cross_section[0], beams, processes, header, threads)
+        banner = _lhe.Banner(varied.header() if varied.groups else "")
+        of = made.rounds, made.cross_section[0], beams, processes, header, threads, banner
+        _lhe.write(target, *of, varied.names)
 
     made = make(order, progress, write)
     arrays = found[0] if found else None
@@ -288,6 +301,8 @@ class Order:
     executor: Executor | Callable[[], Executor] | None
     asked: Mapping[str, Any]
     """What makes this run another one than others, as JSON."""
+    files: Sequence[str] = ()
+    """Which :func:`mebridge._integrands.build` reads besides libraries and densities."""
     more: Callable[[list[_integrands.Element]], Mapping[str, Any]] = lambda _: {}
     """Further arguments of :func:`mebridge._integrands.build`, by the matrix elements."""
 
@@ -371,6 +386,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
         }
         files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
         files += [] if densities is None else [str(path) for path in densities.files]
+        files += [file for file in order.files if file not in files]
         channels = tasks.build(build, files, max(sizes(events, order.backend)), folder)
         rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from . import _arrays, _hdf5, _lhe, _parquet, _records
-from ._arrays import EventArrays
+from ._arrays import Array, EventArrays
 
 # Files by the end of their names.
 SUFFIXES = {".hdf5": "hdf5", ".h5": "hdf5", ".parquet": "parquet"}
@@ -24,7 +25,7 @@ def check(target: pathlib.Path) -> None:
         _hdf5.needed() if SUFFIXES[target.suffix] == "hdf5" else _parquet.needed()
 
 
-def _head(mean: float, beams: _lhe.Beams, processes: Processes) -> EventArrays:
+def _head(beams: _lhe.Beams, processes: Processes, names: tuple[str, ...]) -> EventArrays:
     """What stands before the events, as arrays without any."""
     densities = beams.densities or -1
     return EventArrays(
@@ -33,6 +34,8 @@ def _head(mean: float, beams: _lhe.Beams, processes: Processes) -> EventArrays:
         _arrays.processes([(i + 1, of, error, of) for i, (_, of, error) in enumerate(processes)]),
         (beams.codes, (beams.energy / 2, beams.energy / 2)),
         (densities, densities),
+        weight_names=names,
+        weights=np.zeros((0, len(names))),
     )
 
 
@@ -42,23 +45,40 @@ def _parts(rounds: Rounds, mean: float, beams: _lhe.Beams, head: EventArrays) ->
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
     for path, count, weights in rounds:
         records = _records.read(path, count)
-        part = _arrays.of_records(records, nominal / weights.nominal)
-        yield EventArrays(*_arrays.joined([part]), head.processes, head.beams, head.densities, head.strategy)
+        made = _arrays.of_records(records, nominal / weights.nominal)
+        events, particles = _arrays.joined([made])
+        further = np.zeros((count, 0))
+        if head.weight_names:
+            further = np.load(_records.ratios(path)) * events["weight"][:, None]
+        yield _with(head, events, particles, further)
 
 
-def joined(rounds: Rounds, mean: float, beams: _lhe.Beams, processes: Processes) -> EventArrays:
-    """All events of a run."""
-    head = _head(mean, beams, processes)
+def _with(head: EventArrays, events: Array, particles: Array, weights: Array) -> EventArrays:
+    return dataclasses.replace(head, events=events, particles=particles, weights=weights)
+
+
+def joined(
+    rounds: Rounds, mean: float, beams: _lhe.Beams, processes: Processes, names: tuple[str, ...]
+) -> EventArrays:
+    """All events of a run, with further weights of these names."""
+    head = _head(beams, processes, names)
     parts = list(_parts(rounds, mean, beams, head))
     heads = np.concatenate([part.events for part in parts])
     particles = np.concatenate([part.particles for part in parts])
-    events = _arrays.events(heads, heads["count"])
-    return EventArrays(events, particles, head.processes, head.beams, head.densities, head.strategy)
+    further = np.concatenate([part.weights for part in parts])
+    return _with(head, _arrays.events(heads, heads["count"]), particles, further)
 
 
-def write(target: pathlib.Path, rounds: Rounds, mean: float, beams: _lhe.Beams, processes: Processes) -> None:
+def write(
+    target: pathlib.Path,
+    rounds: Rounds,
+    mean: float,
+    beams: _lhe.Beams,
+    processes: Processes,
+    names: tuple[str, ...],
+) -> None:
     """Writes the file whose name ends as one of :data:`SUFFIXES`."""
-    head = _head(mean, beams, processes)
+    head = _head(beams, processes, names)
     parts = _parts(rounds, mean, beams, head)
     with _lhe.replaced(target) as part:
         if SUFFIXES[target.suffix] == "parquet":

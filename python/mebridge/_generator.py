@@ -17,7 +17,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey
+from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
@@ -55,6 +55,7 @@ class Generator:
         folder: str,
         scratch: str,
         refine: dict[str, Any] | None = None,
+        systematics: dict[str, Any] | None = None,
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -66,6 +67,7 @@ class Generator:
             folder: where tables are written.
             scratch: a folder for files that are not kept.
             refine: what of a run card MadSpace cannot take.
+            systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
@@ -98,6 +100,19 @@ class Generator:
                 asked["energy"],
                 self._built.density,
                 self._built.alpha_s,
+            )
+        self._systematics = None
+        if systematics is not None:
+            built = self._built
+
+            def tables(file: str, own: Any) -> tuple[Any, Any]:
+                grid = Densities.read(file).grid(madspace, folder)
+                alpha_s = None if own is None else Coupling(*map(tuple, own)).grid(madspace, folder)
+                coupling = None if alpha_s is None else _integrands.coupling_of(madspace, alpha_s)
+                return coupling, _integrands.density_of(madspace, grid)
+
+            self._systematics = _systematics.calculator(
+                madspace, systematics, elements, asked["energy"], built.alpha_s, built.density, tables
             )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         self._mirrored = {number for number, element in enumerate(elements, 1) if element.flavor["mirror"]}
@@ -250,7 +265,7 @@ class Generator:
         self._tried = False
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events from the survey on, in a file `events.npy` of a folder.
+        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights beside.
 
         Returns:
             The cross section in pb, how many events there are, what :func:`mebridge._lhe.weights` says of them, and of
@@ -262,7 +277,10 @@ class Generator:
             made = self._made(output, events, overweight, seed)
         else:
             made = self._refined(self._refiner, output, events, overweight, seed)
-        return {**made, "events": events, "weights": dataclasses.astuple(_lhe.weights(output, events))}
+        weights = dataclasses.astuple(_lhe.weights(output, events))
+        if self._systematics is not None:
+            np.save(_records.ratios(output), self._systematics.ratios(np.array(_records.read(output, events))))
+        return {**made, "events": events, "weights": weights}
 
     def _refined(
         self, refiner: _refine.Refiner, output: pathlib.Path, events: int, overweight: float, seed: int

@@ -335,7 +335,7 @@ def build(
         library: [context.load_matrix_element(library, "") for context in contexts]
         for library in dict.fromkeys(str(element.library) for element in elements)
     }
-    found = Integrands([], [], _alpha_s(madspace, running, alpha_s), _density(madspace, grid))
+    found = Integrands([], [], coupling_of(madspace, alpha_s), density_of(madspace, grid))
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         if windows is None:
@@ -366,15 +366,15 @@ def build(
     return found
 
 
-def _alpha_s(madspace: Any, running: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """alpha_s as MadSpace interpolates it, on the CPU."""
     context = madspace.Context(madspace.cpu_device(), 1)
     alpha_s.initialize_globals(context)
-    function = madspace.FunctionRuntime(running.function(), context)
+    function = madspace.FunctionRuntime(madspace.RunningCoupling(alpha_s).function(), context)
     return lambda scale: _first(function.call([np.ascontiguousarray(scale)]))
 
 
-def _density(
+def density_of(
     madspace: Any, grid: Grid | None
 ) -> Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None:
     """Densities as MadSpace interpolates them, on the CPU."""

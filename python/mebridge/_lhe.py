@@ -27,6 +27,7 @@ _EVENT_BYTES, _PARTICLE_BYTES = 160, 240
 # Events whose text is made at a time, and how many such texts wait for the file, of each thread.
 _EVENTS_AT_A_TIME, _AHEAD = 10_000, 2
 _ROUNDING = 1e-6
+_END = b"</event>\n"
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,13 @@ def write(
     header: str,
     threads: int,
     banner: Banner | None = None,
+    names: Sequence[str] = (),
 ) -> None:
     """Writes one file of all events of these rounds: their records, how many they are, and their weights. It is
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew (IDWTUP 4). The file is the same for any number of threads.
+    knew (IDWTUP 4). The file is the same for any number of threads. Names are those of further weights.
     """
     events = sum(count for _, count, _ in rounds)
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
@@ -128,9 +130,13 @@ def write(
         yield lambda: packed(_head(beams, processes, header, banner or Banner()))
         for path, count, weights in rounds:
             records = _records.read(path, count)
+            ratios = np.load(_records.ratios(path), mmap_mode="r") if names else None
             for first in range(0, count, _EVENTS_AT_A_TIME):
                 some = records[first : first + _EVENTS_AT_A_TIME]
-                yield lambda some=some, factor=nominal / weights.nominal: packed(_events(some, factor))
+                more = None if ratios is None else ratios[first : first + _EVENTS_AT_A_TIME]
+                yield lambda some=some, more=more, factor=nominal / weights.nominal: packed(
+                    _events(some, factor, names, more)
+                )
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     with replaced(output) as part, open(part, "xb") as file:
@@ -193,8 +199,8 @@ def _like(former: pathlib.Path, descriptor: int) -> None:
 
 
 def _compressed(text: bytes) -> bytes:
-    """A member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in it:
-    the same run gives the same file."""
+    """A member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in
+    it: the same run gives the same file."""
     return gzip.compress(text, compresslevel=6, mtime=0)
 
 
@@ -219,12 +225,26 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, 
     return "\n".join(lines).encode()
 
 
-def _events(records: np.ndarray[Any, Any], weight_factor: float) -> bytes:
-    """Their text. The library writes it without the lock of the interpreter."""
+def _events(
+    records: np.ndarray[Any, Any],
+    weight_factor: float,
+    names: Sequence[str] = (),
+    ratios: np.ndarray[Any, Any] | None = None,
+) -> bytes:
+    """Their text, with further weights of these names. The library writes it without the lock of the interpreter."""
     records = np.ascontiguousarray(records)
     particles = _records.particles(records)
     room = len(records) * (_EVENT_BYTES + _PARTICLE_BYTES * particles)
     text, written = np.empty(room, np.uint8), ctypes.c_size_t()
     given = (records.ctypes.data, len(records), particles, weight_factor)
     check(lib.mebridge_lhe_events(*given, text.ctypes.data, room, ctypes.byref(written)))
-    return text[: written.value].tobytes()
+    found = text[: written.value].tobytes()
+    return found if ratios is None else _reweighted(found, names, ratios * (records["weight"] * weight_factor)[:, None])
+
+
+def _reweighted(text: bytes, names: Sequence[str], weights: np.ndarray[Any, Any]) -> bytes:
+    """Events with a block of further weights each."""
+    lines = "".join(f"<wgt id='{name}'> %+.7e </wgt>\n" for name in names).encode()
+    block = b"<rwgt>\n" + lines + b"</rwgt>\n" + _END
+    events = text.split(_END)[:-1]
+    return b"".join(part for event, row in zip(events, weights.tolist()) for part in (event, block % tuple(row)))

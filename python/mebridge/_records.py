@@ -30,6 +30,11 @@ def particles(records: np.ndarray[Any, Any]) -> int:
     return (len(records.dtype) - len(HEAD)) // len(PARTICLE)
 
 
+def ratios(path: pathlib.Path) -> pathlib.Path:
+    """The file with further weights of the records in a file, in units of their weight, (events, weights)."""
+    return path.with_suffix(".weights.npy")
+
+
 def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory, with an array of particles in each record."""
     return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])

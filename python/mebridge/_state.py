@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from . import _records
 from ._library import Error
 
 _RUN = "run.json"
@@ -192,11 +193,15 @@ class State:
                     self._write()
 
     def keep_round(self, number: int, part: pathlib.Path, done: dict[str, Any]) -> None:
-        """Keeps a round whose events are in the file `events.npy` of a folder; it counts once this returns."""
+        """Keeps a round whose events are in the file `events.npy` of a folder, their further weights beside;
+        it counts once this returns."""
         with self._keeping():
             found, name, rows = part / "events.npy", f"round{number:04}.npy", _rows(number)
             (part / rows).write_text(json.dumps(done))
-            for before, after in ((found, name), (part / rows, rows)):
+            files = [(found, name), (part / rows, rows)]
+            if (weights := _records.ratios(found)).exists():
+                files.append((weights, _records.ratios(pathlib.Path(name)).name))
+            for before, after in files:
                 _flush(before)
                 os.replace(before, self.folder / after)
                 self._digests[after] = _digest(self.folder / after)
