@@ -96,6 +96,7 @@ class Generator:
                 asked["scale"],
                 asked["scale_factor"],
                 refine["clustering"],
+                refine["scaled"],
                 refine["card"],
                 asked["energy"],
                 self._built.density,

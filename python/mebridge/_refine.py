@@ -66,6 +66,8 @@ class Asked:
     """Of the matrix element in the directory, from 0."""
     windows: Sequence[Mapping[str, Any]]
     """Cuts that MadSpace has not."""
+    rules: Sequence[Mapping[str, Any]]
+    """Further ones."""
     helicities: bool
     """Whether they depend on the frame. MadSpace draws them in that of the beams, MadEvent in that of the partons."""
 
@@ -77,7 +79,8 @@ class Refiner:
         elements: the matrix elements.
         asked: of each of them.
         scale: how MadSpace has the scales.
-        clustering: whether they are by clustering; and by what else.
+        clustering: what channels need, where scales are by clustering or resonances are excluded.
+        scaled: whether scales are by clustering.
         card: the parameter card.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
@@ -90,6 +93,7 @@ class Refiner:
         scale: Mapping[str, Any],
         factor: float,
         clustering: Mapping[str, Any] | None,
+        scaled: bool,
         card: str,
         energy: float,
         densities: Any,
@@ -97,10 +101,10 @@ class Refiner:
     ) -> None:
         fixed = scale.get("factorisation")
         self._scale = Scale(scale["dynamical"], factor, scale.get("renormalisation"), tuple(fixed) if fixed else None)
-        self._clustered, self._energy = clustering is not None, energy
+        self._energy = energy
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
-            _Element(element, Asked(**of), clustering, card) for element, of in zip(elements, asked)
+            _Element(element, Asked(**of), clustering, scaled, card) for element, of in zip(elements, asked)
         ]
         self.ceiling, self.share = 1.0, 1.0
 
@@ -190,13 +194,17 @@ class Refiner:
 class _Element:
     """One matrix element."""
 
-    def __init__(self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, card: str) -> None:
+    def __init__(
+        self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, scaled: bool, card: str
+    ) -> None:
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
+        rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
+        self._rules = [_cuts.Rule(*rule) for rule in rules]
         self._power = element.entry.get("qcd_power")
         self.legs = len(element.flavor["options"][0])
         self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
-        self.redrawn = asked.helicities
+        self.redrawn, self._scaled = asked.helicities, scaled
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
         if clustering is not None:
@@ -217,7 +225,7 @@ class _Element:
         self, momenta: Array, alpha_s: Array, drawn: Array, before: tuple[Array, Array, Array], scale: Scale
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
         """Scales of the run card, and which events it keeps."""
-        good = _cuts.passed(self._windows, momenta)
+        good = _cuts.passed(self._windows, momenta) & _cuts.obeyed(self._rules, momenta)
         if self.clustering is None:
             return before, good
         resting = _resting(momenta)
@@ -232,8 +240,11 @@ class _Element:
                     table[diagram] = channel
             channels = table[evaluated + 1]
         good &= channels > 0
-        found = np.zeros((3, len(momenta)))
         some = np.flatnonzero(good)
+        if not self._scaled:
+            good[some] = ~self.clustering.excluded(resting[some], channels[some])
+            return before, good
+        found = np.zeros((3, len(momenta)))
         of = self.clustering.scales(resting[some], channels[some])
         dropped = _clustering.drops(of, self._hadrons, scale.factor)
         good[some[dropped]] = False

@@ -54,7 +54,7 @@ scale dsqrt_q2fact1 dsqrt_q2fact2 = 91.188     | GeV, where the scale is fixed
 dynamical_scale_choice = -1                    | -1 (clustering to 2 -> 2), 1, 2, 3, 4, as there
 scalefact = 1.0                                | multiplies scales that are not fixed
 event_norm = 'average'                         | weights average to the cross section or to 1 (unity), or are its parts
-bwcutoff = 15.0                                | widths about its mass within which a particle of a decay chain lies
+bwcutoff = 15.0                                | widths about its mass for decay chains (inside) and $ (outside)
 cut_decays = False                             | whether cuts are about what comes from decay chains
 dsqrt_shat = 0.0                               | least energy of the partons, GeV
 dsqrt_shatmax = -1.0                           | largest energy of the partons, GeV (3.6 and later)
@@ -93,6 +93,13 @@ htjmin ht2min ht3min ht4min = 0.0              | least sum of the transverse mom
 htjmax ht2max ht3max ht4max = -1.0             | largest ones
 ihtmin = 0.0                                   | the same of jets and b quarks
 ihtmax = -1.0                                  | largest one
+cutuse = 0                                     | 0: all cuts on ordered jets, 1: one of them
+xetamin = 0.0                                  | least rapidity of the two hardest jets, in opposite hemispheres
+deltaeta = 0.0                                 | least difference of their rapidities
+ptgmin = 0.0                                   | least pt of isolated photons (hep-ph/9801442), instead of pta, draj
+r0gamma = 0.4                                  | radius of the isolation
+xn epsgamma = 1.0                              | its power, and its share of the photon's pt
+isoem = True                                   | whether photons are isolated from leptons and photons as well
 pt_min_pdg pt_max_pdg eta_min_pdg eta_max_pdg e_min_pdg e_max_pdg = {} | the same cuts by PDG code
 mxx_min_pdg = {}                               | least mass of two particles of this code
 mxx_only_part_antipart = {'default': False}    | ... of particle and antiparticle alone
@@ -110,9 +117,6 @@ me_frame = [1, 2]                              | 1, 2; matrix elements are those
 ickkw = 0                                      | 0; no MLM or CKKW matching
 xqcut = 0.0                                    | 0; no MLM matching
 ktdurham ptlund = -1.0                         | -1; no merging in Pythia
-cutuse = 0                                     | 0; set ptj1min, ptj2min, ... that all have to hold
-xetamin deltaeta = 0.0                         | 0; cut on rapidities of two hardest jets afterwards
-ptgmin = 0.0                                   | 0; set pta and draj instead of the isolation of photons
 custom_fcts = []                               | empty; functions of one's own are Fortran
 fixed_couplings = True                         | True; couplings that depend on momenta are Fortran
 xmtcentral = 0.0                               | 0; it belongs to matching
@@ -136,9 +140,6 @@ dparameter = 0.4                               | of ktdurham
 pdgs_for_merging_cut = [21, 1, 2, 3, 4, 5, 6]  | of ktdurham and ptlund
 issgridfile = ''                               | of matching
 d = 1.0                                        | of matching
-r0gamma = 0.4                                  | of ptgmin
-xn epsgamma = 1.0                              | of ptgmin
-isoem = True                                   | of ptgmin
 ptonium = 1.0                                  | MadEvent reads it no longer
 etaonium = 0.6                                 | MadEvent reads it no longer
 eva_xcut = 1.0                                 | of densities of weak bosons
@@ -240,6 +241,8 @@ class RunCard(Mapping[str, Any]):
         for name in ("fixed_fac_scale1", "fixed_fac_scale2"):
             if "fixed_fac_scale" in self.given and (name not in both):
                 values[name] = values["fixed_fac_scale"]
+        if values["ptgmin"] > 0.0:
+            values["pta"] = values["draj"] = 0.0
         for beam in "12":
             if f"pdlabel{beam}" not in self.given:
                 values[f"pdlabel{beam}"] = values["pdlabel"]

@@ -220,7 +220,8 @@ class Run:
             nothing = _cuts.empty(legs)
             if nothing is not None:
                 raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
-            windows = _cuts.windows(legs)
+            rules, implied = _cuts.rules(legs, self._energy)
+            windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
             resting = self.run_card["lpp1"] == 0
             exact = [_cuts.exact(window, masses, resting) for window in windows]
@@ -231,21 +232,26 @@ class Run:
                     "directory": path,
                     "number": number,
                     "windows": [dataclasses.asdict(one) for one in rest],
+                    "rules": [dataclasses.asdict(rule) for rule in rules],
                     "helicities": not resting and _turning(element, masses),
                 }
             )
-        clustering = self._clustering()
-        if clustering is None and not any(of["windows"] or of["helicities"] for of in left):
+        scaled = self._scaled_by_clustering()
+        lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
+        clustering = self._clustering() if scaled or any(line.forced == 2 for line in lines) else None
+        if clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
             return {"windows": found}
-        refine = {"elements": left, "clustering": clustering, "card": str(self.param_card)}
+        refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
         return {"windows": found, "refine": refine}
 
-    def _clustering(self) -> Mapping[str, Any] | None:
-        """What :class:`mebridge._clustering.Settings` takes, where scales are by clustering."""
+    def _scaled_by_clustering(self) -> bool:
         card = self.run_card
         fixed = card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"])
-        if card["dynamical_scale_choice"] != -1 or fixed:
-            return None
+        return card["dynamical_scale_choice"] == -1 and not fixed
+
+    def _clustering(self) -> Mapping[str, Any]:
+        """What :class:`mebridge._clustering.Settings` takes."""
+        card = self.run_card
         return {
             "hadrons": card["lpp1"] != 0,
             "maxjetflavor": card["maxjetflavor"],
@@ -350,13 +356,8 @@ def _resonances(
         if not config.diagrams[number]:
             continue
         for line in config.lines:
-            if line.spacelike or line.forced == 0:
+            if line.spacelike or line.forced != 1:
                 continue
-            if line.forced == 2:
-                raise Error(
-                    f"{directory.path} excludes a resonance by $, which is not made; leave the $ out, or run MadEvent "
-                    "(mebridge link)"
-                )
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
             mass, width = masses(line)
             width = max(width, mass * card["small_width_treatment"])
