@@ -18,8 +18,8 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
         Real total = 0;
         for (unsigned i = 0; i < c->helicity_count; i++) total += contributions[(Size)i * padded + e];
         Real value = total * (Real)*a.normalization;
-        if (a.channels) {
-            unsigned mine = c->amp2_of_channel[a.channels[e]];
+        if (a.channel) {
+            unsigned mine = c->amp2_of_diagram[a.channel[e]];
             Real numerator, denominator = 0;
             if (c->totals) {
                 numerator = m.real(c->totals[mine]);
@@ -35,24 +35,23 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
         a.matrix_elements[e] = value;
         if (is_lost(value)) *a.lost = 0;
         Real random = random_number(a.random_helicity[e]), running = 0;
-        int chosen = 0;
-        for (unsigned i = 0; i < c->helicity_count && !chosen; i++) {
+        int chosen = NONE;
+        for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
             running += contributions[(Size)i * padded + e];
-            if (random < running / total) chosen = (int)c->helicities[i] + 1;
+            if (random < running / total) chosen = (int)c->helicities[i];
         }
         a.helicity[e] = chosen;
-        unsigned config = a.igraph ? a.igraph[e] : 0;
-        if (config == 0 && a.channels) config = c->config_of_channel[a.channels[e]];
-        chosen = 0;
-        if (config) {
-            unsigned begin = c->allowed[config - 1], end = c->allowed[config];
+        const int config = a.config ? a.config[e] : NONE;
+        chosen = NONE;
+        if (config >= 0) {
+            unsigned begin = c->allowed[config], end = c->allowed[config + 1];
             random = random_number(a.random_color[e]);
             total = running = 0;
             for (unsigned i = begin; i < end; i++)
                 total += whole(jamp2 + e, c->flow_count, c->flows[i], parts, padded);
-            for (unsigned i = begin; i < end && !chosen; i++) {
+            for (unsigned i = begin; i < end && chosen < 0; i++) {
                 running += whole(jamp2 + e, c->flow_count, c->flows[i], parts, padded);
-                if (random < running / total) chosen = (int)c->flows[i] + 1;
+                if (random < running / total) chosen = (int)c->flows[i];
             }
         }
         a.color[e] = chosen;

@@ -233,6 +233,10 @@ DEVICE Cx dot(Momentum p, Four v) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// In the place of an index: there is none. (Also in `crates/backend/src/inputs.rs`.)
+#define NONE (-1)
+
+// ---------------------------------------------------------------------------------------------
 // A momentum may be off its mass shell by this part of its energy squared.
 #define OFF_SHELL Real(1e-4)
 

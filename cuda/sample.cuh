@@ -27,7 +27,7 @@ DEVICE bool is_mine(const SampleArguments &a, unsigned e) {
     return is_outside(flavor, a.elements) ? a.element == 0 : (unsigned)flavor == a.element;
 }
 
-/// What a caller fixes of an event: a row of the helicity table and a diagram, each -1 where it is free. Bad where an
+/// What a caller fixes of an event: a row of the helicity table and a diagram, each `NONE` where it is free. Bad where an
 /// index names nothing.
 struct Fixed {
     int row, diagram;
@@ -35,7 +35,7 @@ struct Fixed {
 };
 
 DEVICE Fixed sample_fixed(const SampleArguments &a, unsigned e) {
-    Fixed fixed = {-1, -1, a.flavor && is_outside(a.flavor[e], a.elements)};
+    Fixed fixed = {NONE, NONE, a.flavor && is_outside(a.flavor[e], a.elements)};
     if (a.fixed_helicity) {
         fixed.row = a.fixed_helicity[e] - (int)a.first_helicity;
         fixed.bad = fixed.bad || is_outside(fixed.row, a.process->rows);
@@ -80,6 +80,11 @@ DEVICE unsigned put_diagram(const SampleArguments &a, unsigned e, const Fixed &f
     const unsigned diagram = is_fixed ? (unsigned)fixed.diagram : chosen < 0 ? first : (unsigned)chosen;
     if (a.diagram) a.diagram[e] = a.fixed_diagram ? a.fixed_diagram[e] : (int)(diagram + a.first_diagram);
     return diagram;
+}
+
+/// The configuration by which colours of a diagram are chosen; `NONE` where it has none, or the process no diagrams.
+DEVICE int config_of(const SampleArguments &a, unsigned diagram) {
+    return diagram < a.process->diagrams ? a.choices->config_of_diagram[diagram] : NONE;
 }
 
 DEVICE void put_color(const SampleArguments &a, unsigned e, int chosen) {

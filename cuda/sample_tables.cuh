@@ -49,7 +49,7 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
             if (c->helicities[i] == (unsigned)fixed.row) of_row = contribution;
         }
         put_matrix_element(a, e, bad, a.fixed_helicity ? of_row : total);
-        int chosen = -1;
+        int chosen = NONE;
         if (a.helicity) {
             const Real random = sample_random(a.random_helicity, e);
             Real running = 0;
@@ -71,7 +71,7 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         const bool finite = !bad && 0 < squares && squares - squares == 0;
         const Real random = sample_random(a.random_diagram, e);
         Real running = 0;
-        chosen = -1;
+        chosen = NONE;
         unsigned next = 0;
         for (unsigned i = 0; i < count; i++) {
             const unsigned diagram = process->drawn[2 * i];
@@ -90,13 +90,14 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         }
         const unsigned diagram = put_diagram(a, e, fixed, chosen, count ? process->drawn[0] : 0);
         if (!a.color) continue;
-        const unsigned config = c->config_of_channel[diagram + 1];
+        const int config = config_of(a, diagram);
         // Without a configuration all flows are allowed.
-        const unsigned begin = config ? c->allowed[config - 1] : 0, end = config ? c->allowed[config] : c->flow_count;
-        auto flow = [&](unsigned i) { return config ? c->flows[i] : i; };
+        const unsigned begin = config < 0 ? 0 : c->allowed[config];
+        const unsigned end = config < 0 ? c->flow_count : c->allowed[config + 1];
+        auto flow = [&](unsigned i) { return config < 0 ? i : c->flows[i]; };
         const Real random_color = sample_random(a.random_color, e);
         total = running = 0;
-        chosen = -1;
+        chosen = NONE;
         for (unsigned i = begin; i < end; i++) total += a.jamp2[(Size)flow(i) * padded + e];
         for (unsigned i = begin; i < end && chosen < 0; i++) {
             running += a.jamp2[(Size)flow(i) * padded + e];

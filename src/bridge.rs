@@ -6,11 +6,13 @@
 //! single precision cannot hold (`again`).
 
 mod again;
+mod bad_momenta;
 mod card;
-mod checks;
+
 mod device;
 mod form;
 mod good_helicities;
+mod numbering;
 mod plans;
 mod recipe;
 mod recursion;
@@ -27,12 +29,15 @@ use crate::backend::{Clocks, Kernels, Timers};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
+use crate::inputs::{Inputs, Outputs};
 use crate::plan::Plan;
 use crate::process::Process;
+use crate::propagators::Propagators;
 use crate::runtime::Switches;
 use crate::simd::Level;
 use crate::target::{CallSize, Target};
 use form::Form;
+use numbering::Room;
 use recipe::{Recipe, Settings};
 use servers::{Server, Servers};
 use std::sync::Arc;
@@ -43,6 +48,8 @@ pub struct Bridge {
     nevt: usize,
     servers: Servers,
     weighting: Weighting,
+    /// For the indices of a call.
+    room: Room,
     /// For events that single precision cannot hold, once one came.
     in_double: Option<Servers>,
     /// One for each thread that evaluates samples, once one came.
@@ -99,6 +106,7 @@ impl Bridge {
             nevt,
             servers,
             weighting,
+            room: Room::default(),
             in_double: None,
             samplers: Vec::new(),
             device_sampler: None,
@@ -109,13 +117,6 @@ impl Bridge {
     fn of_calls(&self) -> &Servers {
         let list = self.weighting.list();
         list.map_or(&self.servers, |list| &list.servers)
-    }
-
-    fn of_calls_mut(&mut self) -> &mut Servers {
-        match self.weighting.list_mut() {
-            Some(list) => &mut list.servers,
-            None => &mut self.servers,
-        }
     }
 
     /// All forms that serve calls or samples.
@@ -234,43 +235,52 @@ impl Bridge {
     /// Finds the good helicities, unless they are known, and says how many there are. They do not
     /// depend on these events, which are those of the call that asks.
     pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
-        let mut igraph = Vec::new();
-        let events = self.asked(events, &mut igraph)?;
-        self.of_calls_mut().find_good_helicities(&events)
+        self.asked(events, Servers::find_good_helicities)
     }
 
     /// Does all that the first call with these events would do before it evaluates them, and
     /// says how many helicities are good.
     pub fn prepare(&mut self, events: &Events) -> Result<usize> {
-        let mut igraph = Vec::new();
-        let events = self.asked(events, &mut igraph)?;
-        self.of_calls_mut().prepare(&events)
+        self.asked(events, Servers::prepare)
     }
 
-    /// What the servers of calls are asked in the place of these events.
-    fn asked<'a>(&self, events: &Events<'a>, igraph: &'a mut Vec<i32>) -> Result<Events<'a>> {
-        self.weighting.asked(events, self.process(), igraph)
+    /// Asks the servers of calls something about events.
+    fn asked(
+        &mut self,
+        events: &Events,
+        ask: impl Fn(&mut Servers, &Inputs) -> Result<usize>,
+    ) -> Result<usize> {
+        events.count(self.process().legs.len())?;
+        let (servers, propagators) = self.weighting.servers(&mut self.servers);
+        let inputs = servers.numbering.inputs(events, &mut self.room)?;
+        ask(servers, &of_servers(&inputs, propagators))
     }
 
     /// Evaluates events.
     pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
-        let mut igraph = Vec::new();
-        let asked = self.asked(events, &mut igraph)?;
-        let (servers, propagators) = match &mut self.weighting {
-            Weighting::Amp2 => (&mut self.servers, None),
-            Weighting::Configurations { propagators, .. } => {
-                (&mut self.servers, Some(&*propagators))
-            }
-            Weighting::List(list) => (&mut list.servers, Some(&list.propagators)),
-        };
-        if servers.run(&asked, answers)? {
-            again::run_again(servers.recipe(), &mut self.in_double, &asked, answers)?;
+        answers.check(events.count(self.process().legs.len())?)?;
+        if events.g_s.is_empty() {
+            return Ok(());
         }
-        if let (Some(propagators), Some(channels)) = (propagators, events.channels) {
+        let (servers, propagators) = self.weighting.servers(&mut self.servers);
+        let inputs = servers.numbering.inputs(events, &mut self.room)?;
+        let asked = of_servers(&inputs, propagators);
+        let mut outputs = Outputs {
+            matrix_elements: answers.matrix_elements,
+            helicity: answers.helicity,
+            color: answers.color,
+        };
+        let nevt = inputs.count();
+        if servers.run(&asked, outputs.part(0, nevt))? {
+            again::run_again(servers.recipe(), &mut self.in_double, &asked, &mut outputs)?;
+        }
+        if let (Some(propagators), Some(channel)) = (propagators, inputs.channel) {
             in_default_environment(|| {
-                propagators.apply(events, channels, answers.matrix_elements);
+                propagators.apply(&inputs, channel, outputs.matrix_elements);
             });
         }
+        numbering::count_from_one(outputs.helicity);
+        numbering::count_from_one(outputs.color);
         Ok(())
     }
 
@@ -284,5 +294,13 @@ impl Bridge {
     pub fn masses(&self) -> Vec<f64> {
         let legs = 0..self.process().legs.len();
         legs.map(|leg| self.servers.own.mass(leg)).collect()
+    }
+}
+
+/// What the servers are given of a call: where propagators weight its channels, the same without them.
+fn of_servers<'a>(inputs: &Inputs<'a>, propagators: Option<&Propagators>) -> Inputs<'a> {
+    Inputs {
+        channel: inputs.channel.filter(|_| propagators.is_none()),
+        ..*inputs
     }
 }

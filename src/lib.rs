@@ -85,7 +85,7 @@ pub use mebridge_process as process;
 pub use mebridge_support::{error, runtime};
 
 #[doc(hidden)]
-pub use mebridge_backend::{self as backend, trial};
+pub use mebridge_backend::{self as backend, inputs, trial};
 #[doc(hidden)]
 pub use mebridge_cache as cache;
 #[doc(hidden)]

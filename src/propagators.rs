@@ -20,7 +20,7 @@
 //! that has no diagrams, too.
 
 use crate::error::{Error, Result};
-use crate::events::Events;
+use crate::inputs::{Inputs, PerEvent};
 use crate::plan::binding::Binding;
 use crate::process::{Process, Quantity, Wavefunction};
 use serde::Deserialize;
@@ -65,8 +65,8 @@ struct InternalLine {
 /// The lines of all configurations of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagators {
-    /// Diagrams (from 1) with their lines, in the order of the configurations.
-    configurations: Vec<(u32, Vec<InternalLine>)>,
+    /// Channels with their lines, in the order of the configurations.
+    configurations: Vec<(i32, Vec<InternalLine>)>,
     s: f64,
 }
 
@@ -76,7 +76,7 @@ impl Propagators {
         let propagators = Propagators::checked(s)?;
         let diagrams = process.channels.config_diagram.iter().filter(|d| **d != 0);
         let configurations = diagrams
-            .map(|&diagram| Ok((diagram, lines(process, binding, diagram)?)))
+            .map(|&diagram| Ok((diagram as i32 - 1, lines(process, binding, diagram)?)))
             .collect::<Result<_>>()?;
         Ok(Propagators {
             configurations,
@@ -84,8 +84,8 @@ impl Propagators {
         })
     }
 
-    /// The lines of stated channels, which are numbered from 1 on, and for each the colour flows that it allows: those
-    /// in which no propagator carries more than one colour and one anticolour, or all where there is none.
+    /// The lines of stated channels, and for each the colour flows that it allows: those in which no propagator carries
+    /// more than one colour and one anticolour, or all where there is none.
     pub fn stated(
         process: &Process,
         binding: &Binding,
@@ -99,9 +99,10 @@ impl Propagators {
             ));
         }
         let mut allowed = Vec::new();
-        for (number, topology) in (1..).zip(topologies) {
+        for (channel, topology) in (0..).zip(topologies) {
             let found = of_topology(process, binding, topology);
-            let found = found.map_err(|what| refused(format!("channel {number}: {what}")))?;
+            let found =
+                found.map_err(|what| refused(format!("channel {}: {what}", channel + 1)))?;
             let flows = process.channels.color_flows.iter().map(|flow| {
                 let mut sides = found.iter();
                 sides.all(|(below, _)| carries(process, flow, below))
@@ -112,7 +113,7 @@ impl Propagators {
             }
             allowed.push(flows);
             let lines = found.into_iter().map(|(_, line)| line).collect();
-            propagators.configurations.push((number, lines));
+            propagators.configurations.push((channel, lines));
         }
         Ok((propagators, allowed))
     }
@@ -130,16 +131,16 @@ impl Propagators {
     }
 
     /// The weight of a channel at the momenta of an event.
-    fn weight(&self, momenta: &[f64], channel: u32) -> f64 {
+    fn weight(&self, momenta: &[f64], channel: i32) -> f64 {
         let (mut total, mut mine) = (0.0, 0.0);
-        for (diagram, lines) in &self.configurations {
+        for (configuration, lines) in &self.configurations {
             let product: f64 = lines
                 .iter()
                 .map(|line| line.weight(momenta, self.s))
                 .product();
             total += product;
             // Where two configurations have the same diagram, MadEvent takes the last.
-            if *diagram == channel {
+            if *configuration == channel {
                 mine = product;
             }
         }
@@ -150,11 +151,11 @@ impl Propagators {
     }
 
     /// Multiplies matrix elements by the weights of the events' channels.
-    pub fn apply(&self, events: &Events, channels: &[i32], matrix_elements: &mut [f64]) {
-        let numbers = 4 * events.legs();
-        let each = events.momenta.chunks_exact(numbers.max(1)).zip(channels);
-        for ((momenta, &channel), value) in each.zip(matrix_elements) {
-            *value *= self.weight(momenta, channel as u32);
+    pub fn apply(&self, inputs: &Inputs, channel: PerEvent, matrix_elements: &mut [f64]) {
+        let numbers = 4 * inputs.legs();
+        let each = inputs.momenta.chunks_exact(numbers.max(1)).enumerate();
+        for ((event, momenta), value) in each.zip(matrix_elements) {
+            *value *= self.weight(momenta, channel.of(event));
         }
     }
 }
@@ -364,7 +365,7 @@ fn mark(process: &Process, wavefunction: u32, below: &mut [bool]) {
 mod tests {
     use super::*;
     use crate::bridge::Bridge;
-    use crate::events::Answers;
+    use crate::events::{Answers, Events};
     use crate::import::import_directory;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
     use std::path::Path;
@@ -392,7 +393,7 @@ mod tests {
         let each = [s_line, t(1.0), t(-1.0)];
         let total: f64 = each.iter().sum();
         for (channel, weight) in (1..).zip(each) {
-            let found = propagators.weight(&momenta, channel);
+            let found = propagators.weight(&momenta, channel - 1);
             assert!(
                 (found * total / weight - 1.0).abs() < 1e-12,
                 "{channel} {found}"
@@ -448,7 +449,7 @@ mod tests {
         let (second, same, also) = run(Some(&channels), None, two).unwrap();
         let propagators = Propagators::new(&process, &binding, s).unwrap();
         for i in 0..3 {
-            let weight = propagators.weight(&event, channels[i] as u32);
+            let weight = propagators.weight(&event, channels[i] - 1);
             assert!((second[i] / (whole[i] * weight) - 1.0).abs() < 1e-14);
             assert!((second[i] / first[i] - 1.0).abs() > 1e-3);
         }

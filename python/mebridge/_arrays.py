@@ -102,19 +102,11 @@ def processes(rows: Sequence[tuple[int, float, float, float]]) -> Array:
     return np.array(list(rows), _PROCESS)
 
 
-def of_records(records: Array, factor: float, turn: bool) -> tuple[Array, Array, Array]:
-    """Heads, counts and particles of records, as `mebridge_lhe_events` writes them: weights times a factor, and the
-    particle that flies along +z first. Where it is the second, events are turned by half a turn about the x axis, or
-    both are exchanged."""
+def of_records(records: Array, factor: float) -> tuple[Array, Array, Array]:
+    """Heads, counts and particles of records, with weights times a factor."""
     room = _records.particles(records)
-    nested = np.ascontiguousarray(records).view([*_records.HEAD, ("particles", _records.PARTICLE, (room,))])
-    particles = nested["particles"].reshape(len(records), room).copy()
-    later = (particles["pz"][:, 0] < 0.0) & (particles["pz"][:, 1] > 0.0)
-    if turn:
-        for name in ("py", "pz"):
-            particles[name][later] *= -1.0
-    else:
-        particles[later, :2] = particles[later, 1::-1]
+    nested = _records.nested(np.ascontiguousarray(records))
+    particles = nested["particles"].reshape(len(records), room)
     there = particles["pdg_id"] != 0
     counts = np.where(there.any(axis=1), room - there[:, ::-1].argmax(axis=1), 0)
     heads = np.zeros(len(records), _records.HEAD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ _MASSLESS_VECTORS = (21, 22)
 _BEAMS = ("first", "second")
 
 
-def beams(codes: list[int], masses: list[float]) -> None:
+def beams(codes: Sequence[int], masses: Sequence[float]) -> None:
     """That the particles that come in have no mass: MadSpace gives them E = |pz| whatever they are."""
     for place, code, mass in zip(_BEAMS, codes, masses[:2]):
         if mass != 0.0:
@@ -55,7 +55,7 @@ def _vertices(vertices: list[list[str]], line: str) -> list[list[str]]:
     return [vertex for vertex in vertices if line in vertex]
 
 
-def poles(channel: Mapping[str, Any], codes: list[int], masses: list[float]) -> Iterator[Pole]:
+def poles(channel: Mapping[str, Any], codes: Sequence[int], masses: Sequence[float]) -> Iterator[Pole]:
     """The poles of a diagram that its particles reach. The first two codes and masses are those of the beams."""
     codes, masses = codes[2:], masses[2:]
     everything = set(range(len(codes)))

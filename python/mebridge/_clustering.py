@@ -338,7 +338,7 @@ class Clustering:
                 return _square(p + q)
             return self._between(p, group.masses[one], q, group.masses[other])
         against = np.sign(_signed(p[:, 3])) != np.sign(_signed(q[:, 3]))
-        return self._beam(p) * np.where(against, _AGAINST, 1.0)
+        return np.asarray(self._beam(p) * np.where(against, _AGAINST, 1.0))
 
     def _beam(self, p: Array) -> Array:
         """Of an emission from a beam."""
@@ -351,7 +351,7 @@ class Clustering:
         momenta = [np.linalg.norm(v[:, 1:], axis=1) for v in (p, q)]
         if not self._settings.hadrons:
             cosine = (p[:, 1:] * q[:, 1:]).sum(axis=1) / (momenta[0] * momenta[1])
-            return 2.0 * np.minimum(p[:, 0] ** 2, q[:, 0] ** 2) * (1.0 - cosine)
+            return np.asarray(2.0 * np.minimum(p[:, 0] ** 2, q[:, 0] ** 2) * (1.0 - cosine))
         first, second = (v[:, 1] ** 2 + v[:, 2] ** 2 for v in (p, q))
         with np.errstate(divide="ignore", invalid="ignore"):
             eta = [0.5 * np.log((m + v[:, 3]) / (m - v[:, 3])) for m, v in zip(momenta, (p, q))]
@@ -596,7 +596,9 @@ class _Trace:
 
         if code == _GLUON and first == second == _GLUON:
             return harder()
-        if (code == _GLUON and abs(first) <= 6 and abs(second) <= 6) or (self._color(mother) == 8 and colors[1:] == (3, 3)):
+        if code == _GLUON and abs(first) <= 6 and abs(second) <= 6:
+            return both()
+        if self._color(mother) == 8 and colors[1:] == (3, 3):
             return both()
         if code == _GLUON and _GLUON in (first, second):
             gluon, rest = (one, other) if first == _GLUON else (other, one)
@@ -626,7 +628,8 @@ class _Trace:
         if colors == (8, 8, 1):
             return self._ends[one]
         raise Error(
-            f"an event cannot be clustered: {code} becomes {first} and {second} (PDG codes); set dynamical_scale_choice to 3"
+            f"an event cannot be clustered: {code} becomes {first} and {second} (PDG codes); set "
+            "dynamical_scale_choice to 3"
         )
 
     def _scan(self) -> None:

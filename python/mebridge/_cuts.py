@@ -30,11 +30,11 @@ class Window:
     """An observable that lies between two numbers."""
 
     observable: str
-    """``pt``, ``rapidity`` (its absolute value), ``energy`` (in the rest frame of the partons), ``distance`` (in rapidity
-    and angle), ``mass``."""
+    """``pt``, ``rapidity`` (its absolute value), ``energy`` (in the rest frame of the partons), ``distance`` (in
+    rapidity and angle), ``mass``."""
     legs: tuple[tuple[int, ...], ...]
-    """Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; ``distance`` has two of
-    one leg."""
+    """Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; ``distance`` has two
+    of one leg."""
     least: float = -math.inf
     largest: float = math.inf
     take: str = "all"
@@ -42,6 +42,18 @@ class Window:
     order; ``+2``: the sum of the first two."""
     outside: bool = False
     """The observable lies outside the window instead."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A cut that is no window, on arrays of momenta alone."""
+
+    kind: str
+    """``some`` of the jets in falling order lie in their windows; the two hardest are ``opposite``; photons are
+    ``isolated``."""
+    legs: tuple[tuple[int, ...], ...]
+    """Jets; for photons these, jets, and what is electromagnetic besides."""
+    numbers: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,40 @@ def windows(legs: Legs) -> list[Window]:
     return [window for window in found if window.least > -math.inf or window.largest < math.inf]
 
 
+def rules(legs: Legs, energy: float) -> tuple[list[Rule], list[Window]]:
+    """The cuts that are no windows, and windows that they imply.
+
+    Args:
+        energy: of both beams, in GeV.
+    """
+    card, found, implied = legs.card, [], []
+    jets, photons = tuple(legs.of("j")), tuple(legs.of("a"))
+    if card["cutuse"] != 0 and jets:
+        limits = [(card[f"ptj{i}min"], card[f"ptj{i}max"]) for i in range(1, min(len(jets), 4) + 1)]
+        numbers = tuple(number for least, largest in limits for number in (_least(least), _largest(largest)))
+        found.append(Rule("some", (jets,), numbers))
+    if (card["xetamin"] > 0.0 or card["deltaeta"] > 0.0) and len(jets) > 1:
+        found.append(Rule("opposite", (jets,), (card["xetamin"], card["deltaeta"])))
+    if card["ptgmin"] > 0.0 and photons:
+        others = tuple(legs.of("l")) if card["isoem"] else ()
+        radius, power, share = card["r0gamma"], abs(card["xn"]), card["epsgamma"]
+        together = (photons, jets, others if card["isoem"] else ())
+        numbers = (card["ptgmin"], radius, power, share, float(card["isoem"]))
+        found.append(Rule("isolated", together, numbers))
+        for photon in photons:
+            for jet in jets:
+                closest = _closest(card["ptj"] if legs.cut(jet) else 0.0, energy / 2.0, radius, power, share)
+                implied.append(Window("distance", ((photon,), (jet,)), _least(closest)))
+    return found, implied
+
+
+def _closest(least: float, largest: float, radius: float, power: float, share: float) -> float:
+    """How near to the hardest photon a jet of this transverse momentum may come: Frixione's condition."""
+    if least >= share * largest or power == 0.0:
+        return radius if least >= share * largest else 0.0
+    return math.acos(1.0 - (1.0 - math.cos(radius)) * (least / (share * largest)) ** (1.0 / power))
+
+
 def empty(legs: Legs) -> str | None:
     """The name of a cut that no event of these legs passes: on a jet or lepton that is not there."""
     for kind, total in (("j", "htj"), ("l", "")):
@@ -118,7 +164,7 @@ def _single(legs: Legs) -> list[Window]:
         limits = {}
         if legs.cut(leg) and kind in ("j", "b", "l", "a"):
             limits = {
-                "pt": (card[f"pt{kind}"], card[f"pt{kind}max"]),
+                "pt": (max(card[f"pt{kind}"], card["ptgmin"] if kind == "a" else 0.0), card[f"pt{kind}max"]),
                 "energy": (card[f"e{kind}"], card[f"e{kind}max"]),
                 "rapidity": (card[f"eta{kind}min"], card[f"eta{kind}"]),
             }
@@ -189,6 +235,8 @@ def _global(legs: Legs) -> list[Window]:
         if some:
             found.append(Window("pt", tuple((leg,) for leg in some), _least(card[name]), take="any"))
     for some, kind in ((jets, "j"), (leptons, "l")):
+        if kind == "j" and card["cutuse"] != 0:
+            continue
         each = tuple((leg,) for leg in some)
         for number in range(1, min(len(some), 4) + 1):
             low, high = card[f"pt{kind}{number}min"], card[f"pt{kind}{number}max"]
@@ -242,7 +290,9 @@ def least(windows: Sequence[Window], masses: Sequence[float]) -> float:
     return max(found, sum(math.hypot(mass, pt) for mass, pt in zip(masses[2:], momenta[2:])))
 
 
-def missing(windows: Sequence[Window], count: int, pole: tuple[int, ...], vectors: tuple[int, ...], meeting: bool) -> set[str]:
+def missing(
+    windows: Sequence[Window], count: int, pole: tuple[int, ...], vectors: tuple[int, ...], meeting: bool
+) -> set[str]:
     """Which observables of which legs have to be bounded so that a pole of the matrix element is not reached.
 
     Args:
@@ -360,7 +410,61 @@ def _passed(window: Window, momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
     inside = (found >= window.least) & (found <= window.largest)
     if window.outside:
         inside = ~((found < window.largest) & (found > window.least))
-    return inside.any(axis=0) if window.take == "any" else inside.all(axis=0)
+    return np.asarray(inside.any(axis=0) if window.take == "any" else inside.all(axis=0))
+
+
+def obeyed(rules: Sequence[Rule], momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which events keep all rules."""
+    functions = {"some": _some, "opposite": _opposite, "isolated": _isolated}
+    good = np.ones(len(momenta), dtype=bool)
+    for rule in rules:
+        good &= functions[rule.kind](rule, momenta)
+    return good
+
+
+def _some(rule: Rule, momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
+    falling = -np.sort(-np.hypot(momenta[:, rule.legs[0], 1], momenta[:, rule.legs[0], 2]), axis=1)
+    limits = np.array(rule.numbers).reshape(-1, 2)
+    first = falling[:, : len(limits)]
+    return np.asarray(((first >= limits[:, 0]) & (first <= limits[:, 1])).any(axis=1))
+
+
+def _opposite(rule: Rule, momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
+    jets = momenta[:, list(rule.legs[0])]
+    order = np.argsort(-np.hypot(jets[..., 1], jets[..., 2]), axis=1, kind="stable")[:, :2]
+    hardest = np.take_along_axis(jets, order[:, :, None], axis=1)
+    first, second = _rapidity(hardest[:, 0]), _rapidity(hardest[:, 1])
+    least, apart = rule.numbers
+    far = (np.abs(first) >= least) & (np.abs(second) >= least)
+    return np.asarray(far & (first * second <= 0.0) & (np.abs(first - second) >= apart))
+
+
+def _isolated(rule: Rule, momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
+    photons, jets, leptons = rule.legs
+    least, radius, power, share, electromagnetic = rule.numbers
+    good = np.ones(len(momenta), dtype=bool)
+    for photon in photons:
+        pt = _pt(momenta[:, photon])
+        good &= pt >= least
+        others = tuple(other for other in photons if other != photon) + leptons
+        for near in (jets, others if electromagnetic else ()):
+            if not near:
+                continue
+            distances = np.stack([_apart(momenta[:, photon], momenta[:, leg]) for leg in near], axis=1)
+            order = np.argsort(distances, axis=1)
+            sorted_ = np.take_along_axis(distances, order, axis=1)
+            energies = np.stack([_pt(momenta[:, leg]) for leg in near], axis=1)
+            sums = np.cumsum(np.take_along_axis(energies, order, axis=1), axis=1)
+            allowed = share * pt[:, None] * ((1.0 - np.cos(sorted_)) / (1.0 - np.cos(radius))) ** power
+            good &= ((sorted_ > radius) | (sums <= allowed)).all(axis=1)
+    return good
+
+
+def _apart(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distance in pseudorapidity and angle."""
+    eta = [np.arcsinh(v[:, 3] / _pt(v)) for v in (p, q)]
+    cosine = (p[:, 1] * q[:, 1] + p[:, 2] * q[:, 2]) / (_pt(p) * _pt(q))
+    return np.hypot(np.arccos(np.clip(cosine, -1.0, 1.0)), eta[0] - eta[1])
 
 
 def _pt(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ def _parts(rounds: Rounds, mean: float, beams: _lhe.Beams, head: EventArrays) ->
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
     for path, count, weights in rounds:
         records = _records.read(path, count)
-        made = _arrays.of_records(records, nominal / weights.nominal, not beams.densities)
+        made = _arrays.of_records(records, nominal / weights.nominal)
         events, particles = _arrays.joined([made])
         further = np.zeros((count, 0))
         if head.weight_names:

@@ -96,6 +96,7 @@ class Generator:
                 asked["scale"],
                 asked["scale_factor"],
                 refine["clustering"],
+                refine["scaled"],
                 refine["card"],
                 asked["energy"],
                 self._built.density,
@@ -115,6 +116,7 @@ class Generator:
                 madspace, systematics, elements, asked["energy"], built.alpha_s, built.density, tables
             )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
+        self._mirrored = {number for number, element in enumerate(elements, 1) if element.flavor["mirror"]}
         return [[channel.element, channel.first] for channel in self._built.channels]
 
     def survey(
@@ -319,6 +321,7 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe_npy(str(output), self._completer)
+        _records.orient(output, events, self._mirrored)
         return {"cross_section": status.mean, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:

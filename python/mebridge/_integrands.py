@@ -78,8 +78,8 @@ def elements(
 ) -> list[Element]:
     """The matrix elements that processes stand for, in libraries that are written into a folder.
 
-    On a CPU one library holds all of a process. On a GPU each has its own, because one that holds several computes all of
-    them for every event there.
+    On a CPU one library holds all of a process. On a GPU each has its own, because one that holds several computes all
+    of them for every event there.
     """
 
     def write(name: str, source: str) -> list[Element]:
@@ -164,7 +164,9 @@ def _check_windows(
                     + " and ".join(str(pdg[int(leg)]) for leg in word.split()[1:])
                     for word in sorted(words)
                 )
-                raise Error(f"the cross section is infinite without a cut: {_said(pdg, pole)}; set {said} in the run card")
+                raise Error(
+                    f"the cross section is infinite without a cut: {_said(pdg, pole)}; set {said} in the run card"
+                )
 
 
 def _larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str:
@@ -214,7 +216,9 @@ def check_cuts(cuts: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _named_cuts(madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mapping[str, float]) -> tuple[Any, float]:
+def _named_cuts(
+    madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mapping[str, float]
+) -> tuple[Any, float]:
     """The cuts that this process has particles for, and the least energy of the partons that they leave."""
     names, items = _cut_names(), []
     momenta, pair = [0.0] * (len(pdg) - 2), 0.0
@@ -317,8 +321,8 @@ def build(
     if windows is None:
         _check_poles(elements, legs, cuts)
     else:
-        windows = [[_cuts.Window(**window) for window in some] for some in windows]
-        _check_windows(elements, legs, windows)
+        allowed = [[_cuts.Window(**window) for window in some] for some in windows]
+        _check_windows(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
     grid = None if densities is None else densities.grid(madspace, folder)
     for context in contexts:
@@ -337,7 +341,7 @@ def build(
         if windows is None:
             selection, least = _named_cuts(madspace, pdg, legs[number], cuts)
         else:
-            selection, least = _windows(madspace, legs[number], windows[number])
+            selection, least = _windows(madspace, legs[number], allowed[number])
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
         scales, fixed = _scales(madspace, len(pdg), scale, scale_factor)

@@ -120,14 +120,11 @@ def write(
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew (IDWTUP 4). The particle that flies along +z comes first: events of partons are turned, of hadrons the other
-    one is taken. The file is the same for any number of threads. Names are those of further weights.
+    knew (IDWTUP 4). The file is the same for any number of threads. Names are those of further weights.
     """
     events = sum(count for _, count, _ in rounds)
     nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
     packed = _compressed if output.suffix == ".gz" else bytes
-    # Two hadrons are the same; partons as they are may differ.
-    turn = not beams.densities
 
     def texts() -> Iterator[Callable[[], bytes]]:
         yield lambda: packed(_head(beams, processes, header, banner or Banner()))
@@ -138,7 +135,7 @@ def write(
                 some = records[first : first + _EVENTS_AT_A_TIME]
                 more = None if ratios is None else ratios[first : first + _EVENTS_AT_A_TIME]
                 yield lambda some=some, more=more, factor=nominal / weights.nominal: packed(
-                    _events(some, factor, turn, names, more)
+                    _events(some, factor, names, more)
                 )
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
@@ -231,19 +228,15 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, 
 def _events(
     records: np.ndarray[Any, Any],
     weight_factor: float,
-    turn: bool,
     names: Sequence[str] = (),
     ratios: np.ndarray[Any, Any] | None = None,
 ) -> bytes:
-    """Their text, with further weights of these names. The library writes it without the lock of the interpreter.
-
-    Where the first particle that comes in goes along -z, either the event is turned, or the other one comes first.
-    """
+    """Their text, with further weights of these names. The library writes it without the lock of the interpreter."""
     records = np.ascontiguousarray(records)
     particles = _records.particles(records)
     room = len(records) * (_EVENT_BYTES + _PARTICLE_BYTES * particles)
     text, written = np.empty(room, np.uint8), ctypes.c_size_t()
-    given = (records.ctypes.data, len(records), particles, weight_factor, turn)
+    given = (records.ctypes.data, len(records), particles, weight_factor)
     check(lib.mebridge_lhe_events(*given, text.ctypes.data, room, ctypes.byref(written)))
     found = text[: written.value].tobytes()
     return found if ratios is None else _reweighted(found, names, ratios * (records["weight"] * weight_factor)[:, None])

@@ -126,7 +126,7 @@ def _load() -> ctypes.CDLL:
         "mebridge_xla_cuda": (c_void_p, [c_void_p]),
         "mebridge_lhe_events": (
             c_int32,
-            [c_void_p, c_size_t, c_size_t, c_double, c_bool, c_void_p, c_size_t, POINTER(c_size_t)],
+            [c_void_p, c_size_t, c_size_t, c_double, c_void_p, c_size_t, POINTER(c_size_t)],
         ),
         "mebridge_description": (c_char_p, [c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),

@@ -158,4 +158,4 @@ def matching(directory: Directory, elements: Mapping[int, tuple[int, ...]]) -> N
     """That matrix elements, by their numbers from 0, are those of the directory in its order."""
     for number, codes in elements.items():
         if number >= len(directory.legs) or directory.legs[number] != codes:
-            raise Error(f"matrix element {number + 1} of {directory.path} is not the one that leshouche.inc lists there")
+            raise Error(f"matrix element {number + 1} of {directory.path} is not the one of leshouche.inc there")

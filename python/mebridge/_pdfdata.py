@@ -2,8 +2,8 @@
 
 The grids are those of NNPDF 2.3 with QED (arXiv:1308.0598). They are interpolated as ``NNPDFDriver.f`` of the output
 does: polynomials of degree 3 in ln x (in x from 0.1 on) through the four nodes about a point, straight lines in ln Q^2.
-alpha_s runs from its value at 91.188 GeV by two loops, as ``alfas_functions.f`` has it (R. K. Ellis), with five flavours
-above 4.7 GeV, four above 1.42 GeV and three below.
+alpha_s runs from its value at 91.188 GeV by two loops, as ``alfas_functions.f`` has it (R. K. Ellis), with five
+flavours above 4.7 GeV, four above 1.42 GeV and three below.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,14 +35,43 @@ def ratios(path: pathlib.Path) -> pathlib.Path:
     return path.with_suffix(".weights.npy")
 
 
-def read(path: pathlib.Path, events: int) -> np.ndarray[Any, Any]:
+def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same memory, with an array of particles in each record."""
+    return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])
+
+
+def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
+    """Puts the particle along +z first, in the file.
+
+    Where the first one that comes in goes along -z, it is exchanged with the second if the process has both orders of its
+    beams. If not, it is an event of a channel that another one stands for with its beams exchanged
+    (:mod:`mebridge._channels`): weights of channels are those of a first particle along +z, so the event is turned, by
+    half a turn about the x axis.
+
+    Args:
+        mirrored: numbers of the processes (IDPRUP) that have both orders of their beams.
+    """
+    records = nested(read(path, events, mode="r+"))
+    of = records["particles"]
+    if of.shape[1] < 2:
+        return
+    first, second = of[:, 0], of[:, 1]
+    behind = (first["status_code"] == -1) & (second["status_code"] == -1) & (first["pz"] < 0.0) & (second["pz"] > 0.0)
+    exchanged = behind & np.isin(records["process_id"], list(mirrored))
+    of[exchanged, :2] = of[exchanged, 1::-1]
+    turned = behind & ~exchanged
+    for name in ("py", "pz"):
+        of[name][turned] *= -1.0
+
+
+def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.ndarray[Any, Any]:
     """The records of so many events; they are read from the file when they are used.
 
     Raises:
         Error: where the file is not whole: MadSpace does not look whether a disk is full.
     """
     try:
-        records = np.load(path, mmap_mode="r", allow_pickle=False)
+        records = np.load(path, mmap_mode=mode, allow_pickle=False)
         whole = records.shape == (events,) and path.stat().st_size == records.offset + records.nbytes
     except (ValueError, EOFError):
         whole = False

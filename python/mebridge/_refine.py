@@ -66,6 +66,10 @@ class Asked:
     """Of the matrix element in the directory, from 0."""
     windows: Sequence[Mapping[str, Any]]
     """Cuts that MadSpace has not."""
+    rules: Sequence[Mapping[str, Any]]
+    """Further ones."""
+    helicities: bool
+    """Whether they depend on the frame. MadSpace draws them in that of the beams, MadEvent in that of the partons."""
 
 
 class Refiner:
@@ -75,7 +79,8 @@ class Refiner:
         elements: the matrix elements.
         asked: of each of them.
         scale: how MadSpace has the scales.
-        clustering: whether they are by clustering; and by what else.
+        clustering: what channels need, where scales are by clustering or resonances are excluded.
+        scaled: whether scales are by clustering.
         card: the parameter card.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
@@ -88,6 +93,7 @@ class Refiner:
         scale: Mapping[str, Any],
         factor: float,
         clustering: Mapping[str, Any] | None,
+        scaled: bool,
         card: str,
         energy: float,
         densities: Any,
@@ -95,10 +101,10 @@ class Refiner:
     ) -> None:
         fixed = scale.get("factorisation")
         self._scale = Scale(scale["dynamical"], factor, scale.get("renormalisation"), tuple(fixed) if fixed else None)
-        self._clustered, self._energy = clustering is not None, energy
+        self._energy = energy
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
-            _Element(element, Asked(**of), clustering, card) for element, of in zip(elements, asked)
+            _Element(element, Asked(**of), clustering, scaled, card) for element, of in zip(elements, asked)
         ]
         self.ceiling, self.share = 1.0, 1.0
 
@@ -133,8 +139,24 @@ class Refiner:
         for number in range(len(self._elements)):
             some = events.elements == number
             old, ratio = events.weights[some], ratios[some]
-            found[str(number)] = [float(some.sum()), float(old.sum()), float((old * ratio).sum()), float((ratio**2).sum())]
-        events.write(file, kept, np.maximum(ratios / self.ceiling, 1.0), scales)
+            sums = some.sum(), old.sum(), (old * ratio).sum(), (ratio**2).sum()
+            found[str(number)] = [float(value) for value in sums]
+        spins = self._helicities(events, kept, scales[1], random)
+        events.write(file, kept, np.maximum(ratios / self.ceiling, 1.0), scales, spins)
+        return found
+
+    def _helicities(
+        self, events: _Events, kept: NDArray[np.int64], alpha_s: Array, random: np.random.Generator
+    ) -> dict[int, Sequence[int]]:
+        """Of those of the events whose helicities depend on the frame."""
+        found: dict[int, Sequence[int]] = {}
+        for number, element in enumerate(self._elements):
+            places = kept[events.elements[kept] == number]
+            drawn = random.random(len(places))
+            if element.redrawn and len(places):
+                momenta = np.stack([events.momenta[i] for i in places])
+                rows = element.helicities(momenta, alpha_s[places], drawn)
+                found |= dict(zip(places.tolist(), rows.tolist()))
         return found
 
     def _ratios(self, events: _Events, random: np.random.Generator) -> tuple[Array, tuple[Array, Array]]:
@@ -172,12 +194,17 @@ class Refiner:
 class _Element:
     """One matrix element."""
 
-    def __init__(self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, card: str) -> None:
+    def __init__(
+        self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, scaled: bool, card: str
+    ) -> None:
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
+        rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
+        self._rules = [_cuts.Rule(*rule) for rule in rules]
         self._power = element.entry.get("qcd_power")
         self.legs = len(element.flavor["options"][0])
         self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
+        self.redrawn, self._scaled = asked.helicities, scaled
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
         if clustering is not None:
@@ -198,14 +225,14 @@ class _Element:
         self, momenta: Array, alpha_s: Array, drawn: Array, before: tuple[Array, Array, Array], scale: Scale
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
         """Scales of the run card, and which events it keeps."""
-        good = _cuts.passed(self._windows, momenta)
+        good = _cuts.passed(self._windows, momenta) & _cuts.obeyed(self._rules, momenta)
         if self.clustering is None:
             return before, good
         resting = _resting(momenta)
         if len(self._channels) == 1:
             channels = np.full(len(momenta), next(iter(self._channels.values())))
         else:
-            evaluated = self._process.evaluate(momenta, alpha_s=alpha_s, diagrams=drawn).diagram
+            evaluated = self._process.evaluate(resting, alpha_s=alpha_s, diagrams=drawn).diagram
             assert evaluated is not None
             table = np.zeros(int(evaluated.max()) + 2, dtype=np.int64)
             for diagram, channel in self._channels.items():
@@ -213,8 +240,11 @@ class _Element:
                     table[diagram] = channel
             channels = table[evaluated + 1]
         good &= channels > 0
-        found = np.zeros((3, len(momenta)))
         some = np.flatnonzero(good)
+        if not self._scaled:
+            good[some] = ~self.clustering.excluded(resting[some], channels[some])
+            return before, good
+        found = np.zeros((3, len(momenta)))
         of = self.clustering.scales(resting[some], channels[some])
         dropped = _clustering.drops(of, self._hadrons, scale.factor)
         good[some[dropped]] = False
@@ -226,12 +256,18 @@ class _Element:
                 found[row] = value
         return (found[0], found[1], found[2]), good
 
+    def helicities(self, momenta: Array, alpha_s: Array, drawn: Array) -> NDArray[np.int8]:
+        """Of the legs, by their shares."""
+        found = self._process.evaluate(_resting(momenta), alpha_s=alpha_s, helicities=drawn).helicity
+        assert found is not None
+        return np.asarray(self._process.helicities[found])
+
     def coupling(self, momenta: Array, before: Array, after: Array) -> Array:
         """|M|^2 at another alpha_s over what it was."""
         if self._power is not None:
             return np.asarray((after / before) ** self._power)
-        one, other = (self._process.evaluate(momenta, alpha_s=value) for value in (after, before))
-        return np.asarray(one) / np.asarray(other)
+        one, other = (np.asarray(self._process.evaluate(momenta, alpha_s=value)) for value in (after, before))
+        return np.asarray(one / other)
 
 
 @dataclass
@@ -245,6 +281,8 @@ class _Events:
     """PDG codes of what comes in, in the order of the process."""
     momenta: Array
     """(E, px, py, pz) of the legs, the first that comes in along +z; zeros behind the last."""
+    legs: NDArray[np.int64]
+    """Which particles they are, from 0; behind them the others."""
 
     @classmethod
     def read(cls, file: pathlib.Path, events: int) -> _Events:
@@ -261,7 +299,7 @@ class _Events:
         momenta[~np.take_along_axis(np.isin(status, (-1, 1)), order, axis=1)] = 0.0
         momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0
         codes = np.stack([records["part1_pdg_id"], records["part2_pdg_id"]], axis=1).astype(np.int64)
-        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta)
+        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order)
 
     @property
     def weights(self) -> Array:
@@ -269,12 +307,20 @@ class _Events:
         return found
 
     def write(
-        self, file: pathlib.Path, kept: NDArray[np.int64], factors: Array, scales: tuple[Array, Array]
+        self,
+        file: pathlib.Path,
+        kept: NDArray[np.int64],
+        factors: Array,
+        scales: tuple[Array, Array],
+        spins: Mapping[int, Sequence[int]],
     ) -> None:
-        """Some of the events with other weights and scales."""
+        """Some of the events with other weights, scales and helicities; propagators have none."""
         records = self.records[kept]
         records["weight"] *= factors[kept]
         records["scale"], records["alpha_qcd"] = scales[0][kept], scales[1][kept]
+        for row, event in enumerate(kept.tolist()):
+            for particle, spin in zip(self.legs[event], spins.get(event, ())):
+                records[f"part{particle + 1}_spin"][row] = spin
         with open(file, "wb") as out:
             np.save(out, records)
 

@@ -44,17 +44,17 @@ def _rows(kind: str, text: str) -> list[Entry]:
 _HONOURED = """
 run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
-iseed = 0                                      | of the random numbers; 0: drawn anew for each run, and written into the banner
+iseed = 0                                      | of the random numbers; 0: drawn for each run
 lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or both 1 (protons)
 ebeam1 ebeam2 = 6500.0                         | GeV; both the same
-pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo: grids of the output's lib/Pdfdata; lhapdf: by lhaid; both the same
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; both the same
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
 scale dsqrt_q2fact1 dsqrt_q2fact2 = 91.188     | GeV, where the scale is fixed
 dynamical_scale_choice = -1                    | -1 (clustering to 2 -> 2), 1, 2, 3, 4, as there
 scalefact = 1.0                                | multiplies scales that are not fixed
-event_norm = 'average'                         | average and unity: weights average to the cross section, or are 1; sum: they add up to it
-bwcutoff = 15.0                                | widths about its mass in which a particle of a decay chain lies, and outside of which one behind a $ does
+event_norm = 'average'                         | weights average to the cross section or to 1 (unity), or are its parts
+bwcutoff = 15.0                                | widths about its mass for decay chains (inside) and $ (outside)
 cut_decays = False                             | whether cuts are about what comes from decay chains
 dsqrt_shat = 0.0                               | least energy of the partons, GeV
 dsqrt_shatmax = -1.0                           | largest energy of the partons, GeV (3.6 and later)
@@ -72,18 +72,19 @@ etaa etal = 2.5                                | of photons, of charged leptons
 etajmin etabmin etaamin etalmin = 0.0          | least ones
 drjj drll draa draj drjl dral = 0.4            | least distance in rapidity and angle of two of them
 drbb drbj drab drbl = 0.0                      | the same
-drjjmax drbbmax drllmax draamax drbjmax drajmax drjlmax drabmax drblmax dralmax = -1.0 | largest ones
+drjjmax drbbmax drllmax draamax drbjmax = -1.0  | largest ones
+drajmax drjlmax drabmax drblmax dralmax = -1.0  | largest ones
 mmjj mmbb mmaa = 0.0                           | least mass of a pair
 mmll = 0.0                                     | of a charged lepton and its antiparticle
 mmjjmax mmbbmax mmaamax mmllmax = -1.0         | largest ones
 mmnl = 0.0                                     | least mass of all charged leptons and neutrinos together
 mmnlmax = -1.0                                 | largest one
-ptllmin = 0.0                                  | least transverse momentum of lepton and antilepton, lepton and neutrino, two neutrinos
+ptllmin = 0.0                                  | least pt of lepton and antilepton, lepton and neutrino, two neutrinos
 ptllmax = -1.0                                 | largest one
 misset = 0.0                                   | least transverse momentum of all neutrinos together
 missetmax = -1.0                               | largest one
 ptheavy = 0.0                                  | transverse momentum that one particle above 10 GeV has at least
-xptj xptb xpta xptl = 0.0                      | transverse momentum that one jet, b quark, photon, charged lepton has at least
+xptj xptb xpta xptl = 0.0                      | pt that one jet, b quark, photon, charged lepton has at least
 ptj1min ptj2min ptj3min ptj4min = 0.0          | least transverse momentum of the jets, the hardest first
 ptj1max ptj2max ptj3max ptj4max = -1.0         | largest ones
 ptl1min ptl2min ptl3min ptl4min = 0.0          | the same of charged leptons
@@ -92,13 +93,20 @@ htjmin ht2min ht3min ht4min = 0.0              | least sum of the transverse mom
 htjmax ht2max ht3max ht4max = -1.0             | largest ones
 ihtmin = 0.0                                   | the same of jets and b quarks
 ihtmax = -1.0                                  | largest one
+cutuse = 0                                     | 0: all cuts on ordered jets, 1: one of them
+xetamin = 0.0                                  | least rapidity of the two hardest jets, in opposite hemispheres
+deltaeta = 0.0                                 | least difference of their rapidities
+ptgmin = 0.0                                   | least pt of isolated photons (hep-ph/9801442), instead of pta, draj
+r0gamma = 0.4                                  | radius of the isolation
+xn epsgamma = 1.0                              | its power, and its share of the photon's pt
+isoem = True                                   | whether photons are isolated from leptons and photons as well
 pt_min_pdg pt_max_pdg eta_min_pdg eta_max_pdg e_min_pdg e_max_pdg = {} | the same cuts by PDG code
 mxx_min_pdg = {}                               | least mass of two particles of this code
 mxx_only_part_antipart = {'default': False}    | ... of particle and antiparticle alone
 """
 
 _REFUSED = """
-gridpack gridrun = False                       | False; 'mebridge events' goes on in a folder of its own and needs no pack
+gridpack gridrun = False                       | False; runs keep what they found in a folder of their own
 polbeam1 polbeam2 = 0.0                        | 0; beams are not polarised
 nb_proton1 nb_proton2 = 1                      | 1; no ions
 nb_neutron1 nb_neutron2 = 0                    | 0; no ions
@@ -109,9 +117,6 @@ me_frame = [1, 2]                              | 1, 2; matrix elements are those
 ickkw = 0                                      | 0; no MLM or CKKW matching
 xqcut = 0.0                                    | 0; no MLM matching
 ktdurham ptlund = -1.0                         | -1; no merging in Pythia
-cutuse = 0                                     | 0; set ptj1min, ptj2min, ... that all have to hold
-xetamin deltaeta = 0.0                         | 0; cut on rapidities of two hardest jets afterwards
-ptgmin = 0.0                                   | 0; set pta and draj instead of the isolation of photons
 custom_fcts = []                               | empty; functions of one's own are Fortran
 fixed_couplings = True                         | True; couplings that depend on momenta are Fortran
 xmtcentral = 0.0                               | 0; it belongs to matching
@@ -135,16 +140,13 @@ dparameter = 0.4                               | of ktdurham
 pdgs_for_merging_cut = [21, 1, 2, 3, 4, 5, 6]  | of ktdurham and ptlund
 issgridfile = ''                               | of matching
 d = 1.0                                        | of matching
-r0gamma = 0.4                                  | of ptgmin
-xn epsgamma = 1.0                              | of ptgmin
-isoem = True                                   | of ptgmin
 ptonium = 1.0                                  | MadEvent reads it no longer
 etaonium = 0.6                                 | MadEvent reads it no longer
 eva_xcut = 1.0                                 | of densities of weak bosons
 lhe_version = 3.0                              | files are LHE 3
 nhel = 0                                       | helicities are summed, and drawn by their shares
 sde_strategy = 1                               | MadSpace has its own channels; the sum over them is the same
-use_syst = True                                | no weights of variations are written; the program systematics computes them from the file
+use_syst = True                                | no weights of variations are written; run systematics on the file
 systematics_program = 'systematics'            | run it on the file
 systematics_arguments = ['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset'] | the same
 sys_scalefact = '0.5 1 2'                      | the same
@@ -239,6 +241,8 @@ class RunCard(Mapping[str, Any]):
         for name in ("fixed_fac_scale1", "fixed_fac_scale2"):
             if "fixed_fac_scale" in self.given and (name not in both):
                 values[name] = values["fixed_fac_scale"]
+        if values["ptgmin"] > 0.0:
+            values["pta"] = values["draj"] = 0.0
         for beam in "12":
             if f"pdlabel{beam}" not in self.given:
                 values[f"pdlabel{beam}"] = values["pdlabel"]

@@ -220,25 +220,38 @@ class Run:
             nothing = _cuts.empty(legs)
             if nothing is not None:
                 raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
-            windows = _cuts.windows(legs)
+            rules, implied = _cuts.rules(legs, self._energy)
+            windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
             resting = self.run_card["lpp1"] == 0
             exact = [_cuts.exact(window, masses, resting) for window in windows]
             rest = [window for window, takes in zip(windows, exact) if not takes]
             found.append([dataclasses.asdict(window) for window, takes in zip(windows, exact) if takes])
-            left.append({"directory": path, "number": number, "windows": [dataclasses.asdict(one) for one in rest]})
-        clustering = self._clustering()
-        if clustering is None and not any(of["windows"] for of in left):
+            left.append(
+                {
+                    "directory": path,
+                    "number": number,
+                    "windows": [dataclasses.asdict(one) for one in rest],
+                    "rules": [dataclasses.asdict(rule) for rule in rules],
+                    "helicities": not resting and _turning(element, masses),
+                }
+            )
+        scaled = self._scaled_by_clustering()
+        lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
+        clustering = self._clustering() if scaled or any(line.forced == 2 for line in lines) else None
+        if clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
             return {"windows": found}
-        refine = {"elements": left, "clustering": clustering, "card": str(self.param_card)}
+        refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
         return {"windows": found, "refine": refine}
 
-    def _clustering(self) -> Mapping[str, Any] | None:
-        """What :class:`mebridge._clustering.Settings` takes, where scales are by clustering."""
+    def _scaled_by_clustering(self) -> bool:
         card = self.run_card
         fixed = card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"])
-        if card["dynamical_scale_choice"] != -1 or fixed:
-            return None
+        return card["dynamical_scale_choice"] == -1 and not fixed
+
+    def _clustering(self) -> Mapping[str, Any]:
+        """What :class:`mebridge._clustering.Settings` takes."""
+        card = self.run_card
         return {
             "hadrons": card["lpp1"] != 0,
             "maxjetflavor": card["maxjetflavor"],
@@ -257,7 +270,8 @@ class Run:
         norm = card["event_norm"].lower()
         mean = {"sum": cross_section / events, "unity": 1.0}.get(norm, cross_section)
         banner = self._banner(events, seed, cross_section)
-        generator = f"<generator name='mebridge' version='{version()}'>by the cards of MG5aMC {self.output.version}</generator>"
+        by = f"by the cards of MG5aMC {self.output.version}"
+        generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
         processes = [(process, *of) for process, of in made.processes.items()]
         larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
@@ -303,10 +317,12 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
         beams = (_PROTON, _PROTON)
     else:
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 (protons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 "
+            "(protons)"
         )
     if card["ebeam1"] != card["ebeam2"]:
-        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {math.sqrt(card['ebeam1'] * card['ebeam2']):g}")
+        both = math.sqrt(card["ebeam1"] * card["ebeam2"])
+        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {both:g}")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if beams is not None:
@@ -340,18 +356,19 @@ def _resonances(
         if not config.diagrams[number]:
             continue
         for line in config.lines:
-            if line.spacelike or line.forced == 0:
+            if line.spacelike or line.forced != 1:
                 continue
-            if line.forced == 2:
-                raise Error(
-                    f"{directory.path} excludes a resonance by $, which is not made; leave the $ out, or run MadEvent "
-                    "(mebridge link)"
-                )
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
             mass, width = masses(line)
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
+
+
+def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:
+    """Whether helicities depend on the frame: of a particle with a mass that has several."""
+    several = [len(set(column)) > 1 for column in zip(*element.entry["helicities"])]
+    return any(mass > 0.0 and more for mass, more in zip(masses[2:], several[2:]))
 
 
 def _drawn(folder: pathlib.Path) -> int:
@@ -386,7 +403,9 @@ def summary(name: str, made: Made) -> str:
     passed = sum(row[3] for channels in made.rows for row in channels)
     chosen = sum(row[4] for channels in made.rows for row in channels)
     if points and passed:
-        lines.append(f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events")
+        lines.append(
+            f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -409,7 +428,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
     parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
     parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
-    parser.add_argument("--changed-files", action="store_true", help="go on where Fortran of cuts or scales was changed")
+    said = "go on where Fortran of cuts or scales was changed"
+    parser.add_argument("--changed-files", action="store_true", help=said)
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
     asked = parser.parse_args(arguments)
     try:

@@ -11,8 +11,8 @@ import pathlib
 
 from ._library import Error
 
-# The beginning of the SHA-256 of what MG5aMC writes, blank lines left out and blanks run together, and which versions do:
-# those of releases and of outputs of its repositories, with and without the plugin.
+# The beginning of the SHA-256 of what MG5aMC writes, blank lines left out and blanks run together, and which versions
+# do: those of releases and of outputs of its repositories, with and without the plugin.
 WRITTEN: dict[str, dict[str, str]] = {
     "SubProcesses/cuts.f": {
         "9f510be4a29942ab": "2.9.2 3.1.0",

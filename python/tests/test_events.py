@@ -83,6 +83,17 @@ class Folder(unittest.TestCase):
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Beams(Folder):
+    def test_nothing_tells_equal_beams_apart(self):
+        output = self.folder / "events.lhe"
+        generate("g g > t t~ g", energy=1000, cuts={"pt": 20}, events=4000, output=output, seed=2)
+        forward = {21: 0, 6: 0}
+        for _, _, legs in particles(output):
+            for leg in legs[legs[:, 1] == 1]:
+                if leg[0] in forward:
+                    forward[leg[0]] += leg[8] > 0
+        for count in forward.values():
+            self.assertLess(abs(count - 2000), 5 * math.sqrt(1000))
+
     def test_beams_that_differ_keep_their_sides(self):
         output = self.folder / "events.lhe"
         cuts = {"pta": 10, "etaa": 2, "drll": 0.4, "dral": 0.4}

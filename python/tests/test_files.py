@@ -75,7 +75,7 @@ class Files(unittest.TestCase):
     @unittest.skipIf(madspace is None, "MadSpace is missing")
     def test_events_are_what_madspace_writes(self):
         records = some(500, 6)
-        text = _lhe._events(records, 1.0, False).decode()
+        text = _lhe._events(records, 1.0).decode()
         self.assertEqual(text, "".join(by_madspace(record, 6) for record in records))
 
     def test_files_are_the_same_with_many_threads_and_compressed(self):
@@ -98,17 +98,25 @@ class Files(unittest.TestCase):
         self.assertEqual(len(set(weights)), 2)
 
     def test_the_particle_along_z_comes_first(self):
-        records = some(10, 3)
-        turned = records.copy()
-        for name in _records.FIELDS:
-            turned[f"part1_{name}"], turned[f"part2_{name}"] = records[f"part2_{name}"], records[f"part1_{name}"]
-        self.assertEqual(_lhe._events(records, 1.0, False), _lhe._events(turned, 1.0, False))
-        # Or all momenta are turned about the x axis.
-        sides = turned.copy()
-        for i in (1, 2, 3):
-            for name in ("py", "pz"):
-                sides[f"part{i}_{name}"] *= -1.0
-        self.assertEqual(_lhe._events(sides, 1.0, True), _lhe._events(turned, 1.0, True))
+        records = some(10, 4)
+        records["process_id"] = [1, 2] * 5
+        events = _records.nested(records)["particles"]
+        self.assertTrue((events["pz"][:, 0] > 0.0).all())
+        # Process 2 has both orders of its beams: the other particle comes first. Process 1 is turned.
+        behind = records.copy()
+        of = _records.nested(behind)["particles"]
+        of[1::2, :2] = events[1::2, 1::-1]
+        for name in ("py", "pz"):
+            of[name][::2] *= -1.0
+        for some_records in (behind, records):
+            path = self.save("x.npy", some_records)
+            _records.orient(path, 10, {2})
+            np.testing.assert_array_equal(_records.nested(np.load(path))["particles"], events)
+        # Particles that go out stay where they are.
+        of["status_code"] = 1
+        path = self.save("x.npy", behind)
+        _records.orient(path, 10, {2})
+        np.testing.assert_array_equal(np.load(path), behind)
 
     def test_files_that_are_not_whole_are_refused(self):
         records = some(1000, 4)

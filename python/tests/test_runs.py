@@ -296,6 +296,55 @@ class Cuts(unittest.TestCase):
         self.assertTrue(0 < good.sum() < 4000)
         self.assertEqual((_cuts.passed(_cuts.windows(of), p) != good).sum(), 0)
 
+    def test_rules(self):
+        p = events(4000, [0.0] * 4)
+        pt = np.hypot(p[:, 2:, 1], p[:, 2:, 2])
+        y = 0.5 * np.log((p[:, 2:, 0] + p[:, 2:, 3]) / (p[:, 2:, 0] - p[:, 2:, 3]))
+        jets = legs([21, 21, 21, 2, -2, 6], [0.0] * 5 + [173.0], xetamin=0.3, deltaeta=1.0)
+        rules, implied = _cuts.rules(jets, 1000.0)
+        self.assertEqual(implied, [])
+        order = np.argsort(-pt[:, :3], axis=1)[:, :2]
+        one, other = np.take_along_axis(y, order, axis=1).T
+        good = (abs(one) >= 0.3) & (abs(other) >= 0.3) & (one * other <= 0) & (abs(one - other) >= 1.0)
+        self.assertTrue(0 < good.sum() < 4000)
+        self.assertEqual((_cuts.obeyed(rules, p) != good).sum(), 0)
+        # One of the hardest two is enough.
+        rules, _ = _cuts.rules(legs([21, 21, 21, 2], cutuse=1, ptj1min=120, ptj2min=70, ptj2max=90), 1000.0)
+        falling = -np.sort(-pt[:, :2], axis=1)
+        good = (falling[:, 0] >= 120) | ((falling[:, 1] >= 70) & (falling[:, 1] <= 90))
+        self.assertEqual((_cuts.obeyed(rules, p) != good).sum(), 0)
+        self.assertEqual(_cuts.rules(legs([21, 21, 21, 2]), 1000.0), ([], []))
+
+    def test_isolated_photons(self):
+        values = {"ptgmin": 30, "r0gamma": 1.5, "xn": 2.0, "epsgamma": 0.8, "ptj": 10}
+        of = legs([2, -2, 22, 21, 21, 11], **values)
+        self.assertEqual((of.card["pta"], of.card["draj"]), (0.0, 0.0))
+        rules, implied = _cuts.rules(of, 1000.0)
+        p = events(4000, [0.0] * 4, seed=5)
+        pt = np.hypot(p[:, 2:, 1], p[:, 2:, 2])
+        eta = np.arcsinh(p[:, 2:, 3] / pt)
+        phi = np.arctan2(p[:, 2:, 2], p[:, 2:, 1])
+        turn = abs((phi - phi[:, :1] + np.pi) % (2 * np.pi) - np.pi)
+        apart = np.hypot(eta - eta[:, :1], turn)
+        found = []
+        for event in range(len(p)):
+            good = pt[event, 0] >= 30
+            for near in ((1, 2), (3,)):
+                for leg in near:
+                    radius = apart[event, leg]
+                    if radius <= 1.5:
+                        total = sum(pt[event, other] for other in near if apart[event, other] <= radius)
+                        share = ((1 - math.cos(radius)) / (1 - math.cos(1.5))) ** 2
+                        good &= total <= 0.8 * pt[event, 0] * share
+            found.append(good)
+        self.assertTrue(0 < sum(found) < 4000)
+        self.assertEqual((_cuts.obeyed(rules, p) != np.array(found)).sum(), 0)
+        # What is implied leaves nothing out that the rule takes, of jets with the least transverse momentum or more.
+        hard = (pt[:, 1] >= 10) & (pt[:, 2] >= 10) & np.array(found)
+        self.assertEqual({window.legs for window in implied}, {((2,), (3,)), ((2,), (4,))})
+        self.assertTrue(_cuts.passed(implied, p)[hard].all())
+        self.assertTrue(all(window.least > 0.0 for window in implied))
+
     def test_a_mass_window_that_is_inside_out_leaves_its_middle_out(self):
         of = legs([21, 21, 21, 21], ptj=0, etaj=-1, drjj=0, mmjj=200, mmjjmax=100)
         p = events(2000, [0.0] * 2)
@@ -331,7 +380,7 @@ class Cuts(unittest.TestCase):
                 wanted = _cuts.passed([one], p)
                 self.assertTrue(0 < wanted.sum() < len(wanted), one)
                 same = (found == wanted).all()
-                # Where it is not said to be the same it is not, so that the list of exceptions is no longer than it has to be.
+                # Where it is not said to be the same it is not: no more exceptions than there have to be.
                 self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False), one)
 
     def test_cuts_that_keep_poles_away(self):

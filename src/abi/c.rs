@@ -947,9 +947,7 @@ const _: () = assert!(MEBRIDGE_LHE_PARTICLE_BYTES == mebridge_lhe::PARTICLE_TEXT
 /// `records` has `events` records with room for `particles` particles each, without gaps: the process (an integer of 4
 /// bytes), weight, scale, alpha and alpha_s (doubles); and for each particle PDG code, status, two mothers, colour,
 /// anticolour (integers of 4 bytes), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Those that an event does not
-/// have are zeros at its end. Weights are multiplied by `weight_factor`. Of two particles that come in, the one that flies
-/// along +z is written first: where it is the second, the event is turned about the x axis by half a turn (`turn`, for beams
-/// that differ), or both are exchanged.
+/// have are zeros at its end. Weights are multiplied by `weight_factor`.
 ///
 /// `text` has room for `capacity` bytes, at least
 /// `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES * particles)`. `written` is set to how many it has
@@ -963,7 +961,6 @@ pub unsafe extern "C" fn mebridge_lhe_events(
     events: usize,
     particles: usize,
     weight_factor: f64,
-    turn: bool,
     text: *mut c_char,
     capacity: usize,
     written: *mut usize,
@@ -989,7 +986,7 @@ pub unsafe extern "C" fn mebridge_lhe_events(
         // SAFETY: the caller's promise.
         let records = unsafe { input(NAME, "records", records.cast::<u8>(), read) }?;
         let mut events = Vec::with_capacity(room);
-        mebridge_lhe::push_events(&mut events, records, particles, weight_factor, turn)?;
+        mebridge_lhe::push_events(&mut events, records, particles, weight_factor)?;
         // SAFETY: the caller's promise; the text is no longer than its room.
         let text = unsafe { output(NAME, "text", text.cast::<u8>(), events.len()) }?;
         text.copy_from_slice(&events);

@@ -8,7 +8,7 @@ use super::recipe::Recipe;
 use super::servers::Servers;
 use super::sessions::Sessions;
 use crate::error::Result;
-use crate::events::{Answers, Events};
+use crate::inputs::{Inputs, Outputs};
 use crate::sample::{Sample, SampleAnswers};
 
 /// What evaluates samples in double precision, once an event asked for it.
@@ -39,27 +39,20 @@ fn some_are_lost(numbers: &[f64]) -> bool {
 pub(super) fn run_again(
     recipe: &Recipe,
     in_double: &mut Option<Servers>,
-    events: &Events,
-    answers: &mut Answers,
+    inputs: &Inputs,
+    outputs: &mut Outputs,
 ) -> Result<()> {
-    if !recipe.may_lose() || !some_are_lost(answers.matrix_elements) {
+    if !recipe.may_lose() || !some_are_lost(outputs.matrix_elements) {
         return Ok(());
     }
     let double = match in_double {
         Some(double) => double,
         None => in_double.insert(Servers::new(recipe.in_double())?),
     };
-    for event in 0..answers.matrix_elements.len() {
-        if !is_lost(answers.matrix_elements[event]) {
-            continue;
+    for event in 0..outputs.matrix_elements.len() {
+        if is_lost(outputs.matrix_elements[event]) {
+            double.run(&inputs.part(event, 1), outputs.part(event, 1))?;
         }
-        let one = event..event + 1;
-        let mut answer = Answers {
-            matrix_elements: &mut answers.matrix_elements[one.clone()],
-            helicity: &mut answers.helicity[one.clone()],
-            color: &mut answers.color[one],
-        };
-        double.run(&events.part(event, 1), &mut answer)?;
     }
     Ok(())
 }
@@ -119,6 +112,7 @@ impl Again {
 mod tests {
     use super::*;
     use crate::bridge::Bridge;
+    use crate::events::{Answers, Events};
     use crate::process::Process;
     use crate::runtime::Precision;
     use crate::runtime::{BackendChoice, CachePlace, Switches};

@@ -23,6 +23,7 @@ impl Bridge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bridge::numbering::tests::call;
     use crate::describe::topologies;
     use crate::events::{Answers, Events};
     use crate::import::import_directory;
@@ -71,8 +72,8 @@ mod tests {
             changed.set_card(card).expect("a card");
             assert_eq!(changed.servers.color_ordered.is_some(), ordered);
             let trial = changed.servers.own.trial().cloned().expect("points");
-            let found = values(&mut changed, &trial.events());
-            let expected = values(&mut bridge(&process, card), &trial.events());
+            let found = values(&mut changed, &call(&trial.inputs()));
+            let expected = values(&mut bridge(&process, card), &call(&trial.inputs()));
             assert_eq!(found, expected);
         }
     }
@@ -93,7 +94,7 @@ mod tests {
         let list: Vec<crate::propagators::Topology> = serde_json::from_str(&list).expect("a list");
         let mut bridge = bridge(&process, &good);
         let trial = bridge.servers.own.trial().cloned().expect("points");
-        let events = trial.events();
+        let events = call(&trial.inputs());
         let channels = vec![1; events.g_s.len()];
         let asked = Events {
             channels: Some(&channels),

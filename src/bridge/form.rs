@@ -11,8 +11,8 @@ use crate::backend::{Backend, Clocks, Failure};
 use crate::cache::Cache;
 use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
-use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
+use crate::inputs::{Inputs, Outputs};
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::color_ordered::Machine;
@@ -185,27 +185,21 @@ impl Form {
         }
     }
 
-    /// Evaluates events, whose arrays, channels and igraphs have been checked, and says whether a |M|^2 may be beyond the
-    /// precision.
-    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<bool> {
-        self.prepare(events)?;
-        let mine = Answers {
-            matrix_elements: answers.matrix_elements,
-            helicity: answers.helicity,
-            color: answers.color,
-        };
-        let backend = self.server_mut(events.channels.is_some());
+    /// Evaluates events, and says whether a |M|^2 may be beyond the precision.
+    pub fn run(&mut self, inputs: &Inputs, outputs: Outputs) -> Result<bool> {
+        self.prepare(inputs)?;
+        let backend = self.server_mut(inputs.channel.is_some());
         let backend = backend.ok_or(Error::NoEvents)?;
-        let result = in_default_environment(|| backend.run(*events, mine));
+        let result = in_default_environment(|| backend.run(*inputs, outputs));
         let may_be_lost = result.is_ok() && backend.may_be_lost();
-        result.map_err(|failure| self.failure(events, failure))?;
+        result.map_err(|failure| self.failure(inputs, failure))?;
         Ok(may_be_lost)
     }
 
     /// What is wrong where a backend fails.
-    pub fn failure(&self, events: &Events, failure: Failure) -> Error {
+    pub fn failure(&self, inputs: &Inputs, failure: Failure) -> Error {
         match failure {
-            Failure::Event(bad) => self.bad_momentum(events, bad.event),
+            Failure::Event(bad) => self.bad_momentum(inputs, bad.event),
             Failure::Other(error) => error,
         }
     }

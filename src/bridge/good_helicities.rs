@@ -6,7 +6,7 @@
 use super::form::{Engines, Form, Recursion};
 use crate::cpu::Scalar;
 use crate::error::{Error, Result};
-use crate::events::Events;
+use crate::inputs::Inputs;
 use crate::plan::ValidPlan;
 use crate::target::this_core;
 use crate::trial::Trial;
@@ -27,12 +27,12 @@ impl Form {
     }
 
     /// Finds the good helicities, unless they are known, and makes the plan that is always there. They do not depend on
-    /// these events, which are those of the call that asks and have been checked.
-    pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
+    /// these events, which are those of the call that asks.
+    pub fn find_good_helicities(&mut self, inputs: &Inputs) -> Result<usize> {
         if let Some(good) = self.good_helicities() {
             return Ok(good.len());
         }
-        if events.count(self.process().legs.len())? == 0 {
+        if inputs.count() == 0 {
             return Err(Error::NoEvents);
         }
         let all: Vec<u32> = (0..self.process().helicities.len() as u32).collect();
@@ -61,13 +61,13 @@ impl Form {
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let plan = self.diagrams_on(this_core(), &all)?;
         let mut backend = Scalar::new(self.process(), self.color(), self.binding(), plan)?;
-        let events = trial.events();
-        let events = events.first(events.g_s.len().min(SEARCHED));
+        let points = trial.inputs();
+        let points = points.first(points.count().min(SEARCHED));
         let mut contributes = vec![false; all.len()];
-        for point in 0..events.g_s.len() {
+        for point in 0..points.count() {
             let parts = backend
-                .contributions(events.part(point, 1))
-                .map_err(|bad| self.bad_momentum(&events, point + bad.event))?;
+                .contributions(points.part(point, 1))
+                .map_err(|bad| self.bad_momentum(&points, point + bad.event))?;
             for part in parts {
                 let sum: f64 = part.helicities.iter().map(|x| x.abs()).sum();
                 let rounding = if trial.is_moved(point) {

@@ -3,8 +3,8 @@
 use super::form::{Form, Recursion};
 use crate::backend::Failure;
 use crate::error::Result;
-use crate::events::Events;
 use crate::float_environment::in_default_environment;
+use crate::inputs::Inputs;
 use crate::policy;
 use crate::runtime::Precision;
 
@@ -35,10 +35,10 @@ pub(super) fn tolerance(precision: Precision) -> f64 {
 impl Form {
     /// Does all that the first call with these events would do before it evaluates them, and
     /// says how many helicities are good.
-    pub fn prepare(&mut self, events: &Events) -> Result<usize> {
+    pub fn prepare(&mut self, inputs: &Inputs) -> Result<usize> {
         in_default_environment(|| {
-            let good = self.find_good_helicities(events)?;
-            self.make_recursion(events)?;
+            let good = self.find_good_helicities(inputs)?;
+            self.make_recursion(inputs)?;
             Ok(good)
         })
     }
@@ -46,7 +46,7 @@ impl Form {
     /// Makes the recursion, unless that was tried before. It is kept where it is less work than
     /// the diagrams and agrees with them at the points of the trial, helicity by helicity and AMP2 by
     /// AMP2.
-    fn make_recursion(&mut self, events: &Events) -> Result<()> {
+    fn make_recursion(&mut self, inputs: &Inputs) -> Result<()> {
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
@@ -72,8 +72,8 @@ impl Form {
         let mut backend = self.backend(plan)?;
         let trial = self.trial().cloned();
         let first = match &trial {
-            Some(trial) => trial.events(),
-            None => events.first(events.g_s.len().min(COMPARED_EVENTS)),
+            Some(trial) => trial.inputs(),
+            None => inputs.first(inputs.count().min(COMPARED_EVENTS)),
         };
         let Some(engines) = &mut self.engines else {
             return Ok(());

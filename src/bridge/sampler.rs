@@ -156,6 +156,7 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bridge::numbering::tests::call;
     use crate::events::{Answers, Events};
     use crate::process::Process;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
@@ -219,7 +220,7 @@ mod tests {
         let mut both = bridge(&process, &card);
         assert!(both.servers.color_ordered.is_some());
         let points = both.servers.own.trial().cloned().expect("points");
-        let events = points.events();
+        let events = call(&points.inputs());
         let mut squared = Vec::new();
         for card in [&card, &wide, &card] {
             both.set_card(card).expect("a card");
@@ -250,7 +251,7 @@ mod tests {
                 serde_json::from_str(&list).expect("a list");
             let mut plain = bridge(&process, &card);
             let points = plain.servers.own.trial().cloned().expect("points");
-            let events = points.events();
+            let events = call(&points.inputs());
             let expected = [false, true].map(|diagrams| sampled(&mut plain, &events, diagrams));
             let mut listed = bridge(&process, &card);
             listed.set_channels(&list, 1e8).expect("channels");

@@ -8,14 +8,14 @@
 //!
 //! [`crate::policy`] says which is faster. Each row is made when it is first asked for.
 
-use super::checks::check_indices;
 use super::form::Form;
+use super::numbering::Numbering;
 use super::recipe::Recipe;
 use super::single::Single;
 use crate::backend::Backend;
 use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
-use crate::events::{Answers, Events};
+use crate::inputs::{Inputs, Outputs};
 use crate::plan::Plan;
 use crate::process::Process;
 
@@ -25,6 +25,8 @@ pub(super) struct Servers {
     pub own: Form,
     /// The colour-ordered form beside the diagrams, where that serves calls without channels.
     pub color_ordered: Option<Form>,
+    /// What channels and configurations of calls mean.
+    pub numbering: Numbering,
     /// For one event, its good helicities or all.
     pub singles: [Option<Single>; 2],
 }
@@ -42,6 +44,7 @@ impl Servers {
     pub fn new(recipe: Recipe) -> Result<Servers> {
         let own = Form::new(recipe)?;
         Ok(Servers {
+            numbering: Numbering::of_diagrams(own.process()),
             color_ordered: own.color_ordered()?,
             own,
             singles: [None, None],
@@ -89,39 +92,25 @@ impl Servers {
     }
 
     /// What serves them, which is made where it is not there.
-    pub fn prepared(&mut self, channels: bool, events: &Events) -> Result<Server<'_>> {
-        self.form_mut(channels).prepare(events)?;
+    pub fn prepared(&mut self, channels: bool, inputs: &Inputs) -> Result<Server<'_>> {
+        self.form_mut(channels).prepare(inputs)?;
         self.server(channels).ok_or(Error::NoEvents)
     }
 
     /// Finds the good helicities of the form that serves such events, unless they are known.
-    pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
-        self.check(events)?;
-        self.form_mut(events.channels.is_some())
-            .find_good_helicities(events)
+    pub fn find_good_helicities(&mut self, inputs: &Inputs) -> Result<usize> {
+        self.form_mut(inputs.channel.is_some())
+            .find_good_helicities(inputs)
     }
 
     /// Does all that the first call with these events would do before it evaluates them.
-    pub fn prepare(&mut self, events: &Events) -> Result<usize> {
-        self.check(events)?;
-        self.form_mut(events.channels.is_some()).prepare(events)
+    pub fn prepare(&mut self, inputs: &Inputs) -> Result<usize> {
+        self.form_mut(inputs.channel.is_some()).prepare(inputs)
     }
 
     /// Evaluates events, and says whether a |M|^2 may be beyond the precision.
-    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<bool> {
-        answers.check(events.count(self.process().legs.len())?)?;
-        if events.g_s.is_empty() {
-            return Ok(false);
-        }
-        self.check(events)?;
-        self.form_mut(events.channels.is_some())
-            .run(events, answers)
-    }
-
-    /// Looks at the lengths and indices of events.
-    pub fn check(&self, events: &Events) -> Result<()> {
-        events.count(self.process().legs.len())?;
-        check_indices(events, &self.process().channels)
+    pub fn run(&mut self, inputs: &Inputs, outputs: Outputs) -> Result<bool> {
+        self.form_mut(inputs.channel.is_some()).run(inputs, outputs)
     }
 
     /// The plan that is always there, once the good helicities are known; that of the colour-ordered form while nothing

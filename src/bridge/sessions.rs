@@ -3,8 +3,8 @@
 use super::servers::Servers;
 use crate::backend::{Backend, Session};
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::float_environment::in_default_environment;
+use crate::inputs::Inputs;
 use crate::sample::{Bad, Sample, SampleAnswers};
 
 /// The plans that serve samples, for one thread.
@@ -24,13 +24,13 @@ impl Servers {
     ) -> Result<(Option<S>, Option<S>)> {
         let legs = self.process().legs.len();
         // Questions about the process are asked on points of its own; where there are none, it is not asked.
-        let event = Events {
+        let event = Inputs {
             momenta: &vec![0.0; 4 * legs],
             g_s: &[0.0],
             random_helicity: &[0.0],
             random_color: &[0.0],
-            channels: None,
-            igraph: None,
+            channel: None,
+            config: None,
         };
         let (mut with_diagrams, mut without) = (None, None);
         if self.color_ordered.is_some() {

@@ -10,8 +10,8 @@ use super::{Bridge, OneEvent};
 use crate::backend::{Backend, EachHelicity, Failure};
 use crate::cpu::{Cores, HelicityLanes};
 use crate::error::{Error, Result};
-use crate::events::Events;
 use crate::float_environment::in_default_environment;
+use crate::inputs::Inputs;
 use crate::plan::ValidPlan;
 use crate::process::Process;
 use crate::runtime::Precision;
@@ -72,15 +72,22 @@ impl Servers {
         let which = usize::from(all);
         let known = self.singles[which].as_ref();
         if !known.is_some_and(|single| single.g_s == g_s && single.momenta == momenta) {
-            let event = Events {
+            let needs = 4 * self.process().legs.len();
+            if momenta.len() != needs {
+                return Err(Error::ArrayLength {
+                    what: "momenta",
+                    has: momenta.len(),
+                    needs,
+                });
+            }
+            let event = Inputs {
                 momenta,
                 g_s: &[g_s],
                 random_helicity: &[0.0],
                 random_color: &[0.0],
-                channels: None,
-                igraph: None,
+                channel: None,
+                config: None,
             };
-            event.count(self.process().legs.len())?;
             in_default_environment(|| {
                 if self.singles[which].is_none() {
                     self.singles[which] = Some(self.make_single(&event, all)?);
@@ -91,7 +98,7 @@ impl Servers {
         self.singles[which].as_mut().ok_or(Error::NoEvents)
     }
 
-    fn make_single(&mut self, event: &Events, all: bool) -> Result<Single> {
+    fn make_single(&mut self, event: &Inputs, all: bool) -> Result<Single> {
         self.find_good_helicities(event)?;
         let rows: Vec<u32> = match all {
             true => (0..self.process().helicities.len() as u32).collect(),
@@ -138,13 +145,13 @@ impl Servers {
     }
 
     /// The first if it agrees with the second at points of the trial, helicity by helicity; else the second.
-    fn one_of(&self, mut first: Single, mut second: Single, event: &Events) -> Result<Single> {
-        let known = self.own.trial().map(Trial::events);
+    fn one_of(&self, mut first: Single, mut second: Single, event: &Inputs) -> Result<Single> {
+        let known = self.own.trial().map(Trial::inputs);
         let known = known.as_ref().unwrap_or(event);
         let tolerance = tolerance(self.recipe().settings.precision);
         let process = self.process();
         let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
-        for i in 0..known.g_s.len().min(COMPARED_EVENTS) {
+        for i in 0..known.count().min(COMPARED_EVENTS) {
             let both = [&mut first, &mut second].map(|single| single.evaluate(known.part(i, 1)));
             for one in both {
                 match one {
@@ -183,7 +190,7 @@ impl Servers {
         }
         let (table, diagrams) = (self.process().helicities.len(), process.diagrams as usize);
         let flows = process.color_flows();
-        let of_diagrams = (0..).zip(backend.plan().channels().amp2_of_diagram.iter().skip(1));
+        let of_diagrams = (0..).zip(backend.plan().channels().amp2_of_diagram.iter());
         let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)? as usize)));
         Ok(Single {
             amp2: index_ranges(of_diagrams),
@@ -203,7 +210,7 @@ impl Servers {
         })
     }
 
-    fn evaluate_single(&mut self, event: Events, which: usize) -> Result<()> {
+    fn evaluate_single(&mut self, event: Inputs, which: usize) -> Result<()> {
         let Some(single) = &mut self.singles[which] else {
             return Err(Error::NoEvents);
         };
@@ -215,7 +222,7 @@ impl Servers {
 }
 
 impl Single {
-    fn evaluate(&mut self, event: Events) -> std::result::Result<(), Failure> {
+    fn evaluate(&mut self, event: Inputs) -> std::result::Result<(), Failure> {
         // Should it fail, the answer is nobody's.
         self.momenta.clear();
         self.is_put = false;

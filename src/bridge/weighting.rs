@@ -6,10 +6,9 @@
 //! takes the place of the process's configurations, so that `igraph` counts in it, too.
 
 use super::Bridge;
-use super::checks::{check_channels, check_indices};
+use super::numbering::Numbering;
 use super::servers::Servers;
 use crate::error::Result;
-use crate::events::Events;
 use crate::float_environment::in_default_environment;
 use crate::process::Process;
 use crate::process::channels::Channels;
@@ -82,7 +81,10 @@ impl Weighting {
             topologies: topologies.to_vec(),
             s,
             propagators,
-            servers: Servers::new(servers.recipe().of(process))?,
+            servers: Servers {
+                numbering: Numbering::of_list(topologies.len()),
+                ..Servers::new(servers.recipe().of(process))?
+            },
         })))
     }
 
@@ -118,54 +120,25 @@ impl Weighting {
         matches!(self, Weighting::Amp2)
     }
 
-    /// What the servers are asked in the place of these events: where propagators weight their channels, the same
-    /// without them, with the configurations by which colours are chosen, for which there is room in `igraph`.
-    pub fn asked<'a>(
-        &self,
-        events: &Events<'a>,
-        process: &Process,
-        igraph: &'a mut Vec<i32>,
-    ) -> Result<Events<'a>> {
-        let (Some(channels), false) = (events.channels, self.needs_amp2()) else {
-            return Ok(*events);
-        };
-        events.count(process.legs.len())?;
-        let tables = &process.channels;
-        let of_channel = |channel: i32| match self {
-            // The list's channels are its configurations.
-            Weighting::List(_) => channel,
-            // Channels have been checked.
-            _ => tables.config_of(channel as u32).map_or(0, |c| c as i32 + 1),
-        };
+    /// The servers of calls, `own` being those of the process's own channels, and the propagators that weight them.
+    pub fn servers<'a>(
+        &'a mut self,
+        own: &'a mut Servers,
+    ) -> (&'a mut Servers, Option<&'a Propagators>) {
         match self {
-            Weighting::List(list) => {
-                let count = list.topologies.len();
-                let is_stated = |channel: i32| channel >= 1 && channel as usize <= count;
-                check_channels(channels, is_stated, || format!("1-{count}"))?;
-            }
-            _ => check_indices(events, tables)?,
+            Weighting::Amp2 => (own, None),
+            Weighting::Configurations { propagators, .. } => (own, Some(propagators)),
+            Weighting::List(list) => (&mut list.servers, Some(&list.propagators)),
         }
-        igraph.extend(channels.iter().enumerate().map(|(event, &channel)| {
-            let asked = events.igraph.map_or(0, |igraph| igraph[event]);
-            if asked != 0 {
-                asked
-            } else {
-                of_channel(channel)
-            }
-        }));
-        Ok(Events {
-            channels: None,
-            igraph: Some(igraph),
-            ..*events
-        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bridge::numbering::tests::call;
     use crate::describe::{Channel, topologies};
-    use crate::events::Answers;
+    use crate::events::{Answers, Events};
     use crate::plan::binding::Binding;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
     use crate::trial::Trial;
@@ -225,8 +198,8 @@ mod tests {
             other.set_channels(&list, s).unwrap();
             for (number, channel) in (1..).zip(&channels) {
                 let diagram = channel.diagrams[0].diagram as i32 + 1;
-                let (a, of_a) = run(&mut own, &trial.events(), Some([diagram; 2])).unwrap();
-                let (b, of_b) = run(&mut other, &trial.events(), Some([number; 2])).unwrap();
+                let (a, of_a) = run(&mut own, &call(&trial.inputs()), Some([diagram; 2])).unwrap();
+                let (b, of_b) = run(&mut other, &call(&trial.inputs()), Some([number; 2])).unwrap();
                 for (a, b) in a.iter().zip(b) {
                     assert!((a / b - 1.0).abs() < 1e-12, "{text} {number}: {a} {b}");
                 }
@@ -243,7 +216,7 @@ mod tests {
             }
             let error = run(
                 &mut other,
-                &trial.events(),
+                &call(&trial.inputs()),
                 Some([channels.len() as i32 + 1; 2]),
             );
             assert!(error.is_err());
@@ -251,8 +224,11 @@ mod tests {
                 .set_channel_weights(ChannelWeights::Propagators { s })
                 .unwrap();
             let channel = Some([channels[0].diagrams[0].diagram as i32 + 1; 2]);
-            let again = run(&mut other, &trial.events(), channel).unwrap();
-            assert_eq!(again, run(&mut own, &trial.events(), channel).unwrap());
+            let again = run(&mut other, &call(&trial.inputs()), channel).unwrap();
+            assert_eq!(
+                again,
+                run(&mut own, &call(&trial.inputs()), channel).unwrap()
+            );
         }
     }
 
@@ -265,13 +241,14 @@ mod tests {
         let mut bridge = bridge(&process);
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
         let trial = Trial::new(&process, &binding).unwrap();
-        let (whole, _) = run(&mut bridge, &trial.events(), None).unwrap();
-        assert!(run(&mut bridge, &trial.events(), Some([1; 2])).is_err());
+        let (whole, _) = run(&mut bridge, &call(&trial.inputs()), None).unwrap();
+        assert!(run(&mut bridge, &call(&trial.inputs()), Some([1; 2])).is_err());
         bridge.set_channels(&list, 1e8).unwrap();
         let (_, allowed) = Propagators::stated(&process, &binding, &list, 1e8).unwrap();
         let mut sums = [0.0; 2];
         for channel in 1..=3 {
-            let (values, flows) = run(&mut bridge, &trial.events(), Some([channel; 2])).unwrap();
+            let (values, flows) =
+                run(&mut bridge, &call(&trial.inputs()), Some([channel; 2])).unwrap();
             for event in 0..2 {
                 sums[event] += values[event];
                 let flows_of_channel = &allowed[channel as usize - 1];
@@ -285,7 +262,10 @@ mod tests {
                 "{sums:?} {whole:?}"
             );
         }
-        assert_eq!(run(&mut bridge, &trial.events(), None).unwrap().0, whole);
+        assert_eq!(
+            run(&mut bridge, &call(&trial.inputs()), None).unwrap().0,
+            whole
+        );
     }
 
     #[test]

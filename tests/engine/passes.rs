@@ -4,8 +4,8 @@ use crate::common;
 use mebridge::backend::Contributions;
 use mebridge::color::BlockDiagonal;
 use mebridge::cpu::Cores;
-use mebridge::events::Events;
 use mebridge::import::import_directory;
+use mebridge::inputs::Inputs;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
@@ -30,13 +30,13 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
         space.event(&numbers, event);
     }
     let (g_s, half) = (vec![1.2; EVENTS], vec![0.5; EVENTS]);
-    let events = Events {
+    let inputs = Inputs {
         momenta: &momenta,
         g_s: &g_s,
         random_helicity: &half,
         random_color: &half,
-        channels: None,
-        igraph: None,
+        channel: None,
+        config: None,
     };
     let split = BlockDiagonal::of_process(process, false);
     let plan = plan.validate(process).expect("a plan of the process");
@@ -46,7 +46,7 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
     };
     let backend = core.backend(process, &split, binding, plan, Precision::Double, None);
     let mut backend = backend.expect("its engine");
-    backend.contributions(events).expect("good momenta")
+    backend.contributions(inputs).expect("good momenta")
 }
 
 /// Evaluates a process after each pass; gives what each has left to do.

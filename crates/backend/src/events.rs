@@ -1,7 +1,8 @@
-//! What is asked and what is answered: the arrays of one call.
+//! What a bridge is asked and what it answers: the arrays of one call.
 //!
-//! The arrays lie as MadEvent's Fortran has them: the momenta of one event are
-//! `P(0:3, NEXTERNAL)`, energy first, leg after leg, event after event.
+//! The arrays are those of MadEvent's Fortran: the momenta of one event are `P(0:3, NEXTERNAL)`, energy first, leg after
+//! leg, event after event; channels, configurations, helicities and colour flows count from 1. Backends never see them:
+//! a bridge gives them [`Inputs`](crate::inputs::Inputs).
 
 use mebridge_support::error::{Error, Result};
 
@@ -102,16 +103,4 @@ impl Answers<'_> {
         }
         Ok(())
     }
-}
-
-/// The number that all of these are, if they are the same, as channels of a call nearly always are. All are looked at,
-/// without a branch: calls have tens of thousands.
-#[inline]
-pub fn one_for_all(numbers: &[i32]) -> Option<i32> {
-    let &one = numbers.first()?;
-    let mut differ = 0;
-    for number in numbers {
-        differ |= number ^ one;
-    }
-    (differ == 0).then_some(one)
 }

@@ -1,10 +1,11 @@
 //! What a bridge asks of whatever runs a plan.
 
 pub mod events;
+pub mod inputs;
 pub mod sample;
 pub mod trial;
 
-use crate::events::{Answers, Events};
+use crate::inputs::{Inputs, Outputs};
 use crate::sample::{Bad, DeviceSample, Sample, SampleAnswers};
 use mebridge_plan::Plan;
 use mebridge_support::error::{Error, Result};
@@ -29,8 +30,8 @@ pub trait Backend: Send {
         Ok(Kernels::default())
     }
 
-    /// Evaluates events whose arrays, channels and igraphs have been checked; `legs` of them.
-    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure>;
+    /// Evaluates events whose arrays and indices have been checked.
+    fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure>;
 
     /// Whether a |M|^2 of the last run may be no sum of squares: negative, infinite or NaN. True where nobody has looked.
     fn may_be_lost(&self) -> bool {
@@ -47,11 +48,11 @@ pub trait Backend: Send {
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
-    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure>;
+    fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure>;
 
     /// Evaluates the first of these events and gives each helicity by itself; false where it cannot tell.
-    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
-        let _ = (event, answer);
+    fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, Failure> {
+        let _ = (inputs, answer);
         Ok(false)
     }
 

@@ -13,7 +13,7 @@
 //! not general: there the particle of 2 -> 1 and the parent of a decay are at rest, one helicity of u u~ > z
 //! contributes where it is one of two with the beams exchanged and one of three beside the beams.
 
-use crate::events::Events;
+use crate::inputs::{Inputs, NONE, PerEvent};
 use mebridge_plan::binding::Binding;
 use mebridge_process::Process;
 use mebridge_process::phase_space::PhaseSpace;
@@ -44,8 +44,8 @@ pub struct Trial {
     g_s: Vec<f64>,
     random: Vec<f64>,
     /// All channels in turn, and all configurations.
-    channels: Vec<i32>,
-    igraph: Vec<i32>,
+    channel: Vec<i32>,
+    config: Vec<i32>,
 }
 
 impl Trial {
@@ -87,20 +87,20 @@ impl Trial {
             moved,
             g_s: vec![G; count],
             random: vec![0.5; count],
-            channels: in_turn(channels(process), count),
-            igraph: in_turn(1..=process.channels.config_diagram.len() as i32, count),
+            channel: in_turn(channels(process), count),
+            config: in_turn(0..process.channels.config_diagram.len() as i32, count),
         })
     }
 
-    /// The points as events without channels.
-    pub fn events(&self) -> Events<'_> {
-        Events {
+    /// The points without channels.
+    pub fn inputs(&self) -> Inputs<'_> {
+        Inputs {
             momenta: &self.momenta,
             g_s: &self.g_s,
             random_helicity: &self.random,
             random_color: &self.random,
-            channels: None,
-            igraph: None,
+            channel: None,
+            config: None,
         }
     }
 
@@ -109,28 +109,28 @@ impl Trial {
         self.moved[point]
     }
 
-    /// The points as events with channels and igraphs where other events have them.
-    pub fn like(&self, events: &Events) -> Events<'_> {
-        Events {
-            channels: events.channels.map(|_| &self.channels[..]),
-            igraph: events.igraph.map(|_| &self.igraph[..]),
-            ..self.events()
+    /// The points with channels and configurations where other events have them.
+    pub fn like(&self, inputs: &Inputs) -> Inputs<'_> {
+        Inputs {
+            channel: inputs.channel.map(|_| PerEvent::Each(&self.channel)),
+            config: inputs.config.map(|_| PerEvent::Each(&self.config)),
+            ..self.inputs()
         }
     }
 }
 
-/// The channels that events may have.
+/// The channels that events may have, as indices of diagrams.
 fn channels(process: &Process) -> impl Iterator<Item = i32> + Clone {
     let channels = &process.channels;
     let numbers = channels.amp2.iter().map(|amp2| amp2.diagram);
     let known = numbers.filter(|&diagram| channels.config_of(diagram).is_some());
-    known.map(|diagram| diagram as i32)
+    known.map(|diagram| diagram as i32 - 1)
 }
 
-/// So many of them, over and over; zeros where there are none.
+/// So many of them, over and over; [`NONE`] where there are none.
 fn in_turn(numbers: impl Iterator<Item = i32> + Clone, count: usize) -> Vec<i32> {
-    let zeros = std::iter::repeat(0);
-    numbers.cycle().chain(zeros).take(count).collect()
+    let nothing = std::iter::repeat(NONE);
+    numbers.cycle().chain(nothing).take(count).collect()
 }
 
 /// The point whose smallest product of two momenta is largest, among some random ones.
@@ -236,16 +236,20 @@ mod tests {
             Trial::new(&process, &binding).unwrap(),
         );
         assert_eq!(a.momenta, b.momenta);
-        let events = a.events();
-        assert_eq!(events.count(4).unwrap(), POINTS as usize * ENERGIES.len());
-        let asked = Events {
-            channels: Some(&[3]),
-            igraph: Some(&[0]),
-            ..events
+        let inputs = a.inputs();
+        assert_eq!(
+            (inputs.count(), inputs.legs()),
+            (POINTS as usize * ENERGIES.len(), 4)
+        );
+        let asked = Inputs {
+            channel: Some(PerEvent::Same(2)),
+            config: Some(PerEvent::Same(NONE)),
+            ..inputs
         };
         let like = a.like(&asked);
-        assert_eq!(like.count(4).unwrap(), POINTS as usize * ENERGIES.len());
-        assert_eq!(like.channels.unwrap()[..4], [1, 2, 3, 1]);
+        let first = like.channel.unwrap().part(0, 4);
+        assert_eq!(first, PerEvent::Each(&[0, 1, 2, 0]));
+        assert_eq!(like.config.unwrap().part(0, 4), first);
         for point in a.momenta.chunks_exact(16) {
             assert!(distance(point) > 0.1, "{point:?}");
         }

@@ -36,7 +36,7 @@ pub enum Helicity {
     /// Those of the event (SPINUP); all where one of them is not known
     Event,
     /// The sum over all
-    WeightSum,
+    Sum,
 }
 
 /// Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file

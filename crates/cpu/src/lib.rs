@@ -3,7 +3,7 @@
 //! [`mebridge_engine`] is generic over precision and SIMD level. It is compiled for all of them here, once: who uses this
 //! crate sees no type that it would have to compile the kernels for anew.
 
-use mebridge_backend::events::Events;
+use mebridge_backend::inputs::Inputs;
 use mebridge_backend::{Backend, BadMomentum, Contributions};
 use mebridge_engine::{Engine, ThreadedEngine};
 use mebridge_plan::ValidPlan;
@@ -77,8 +77,8 @@ impl Scalar {
     }
 
     /// What each helicity contributes to each of a few events, see [`Backend::contributions`].
-    pub fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, BadMomentum> {
-        self.0.contributions(events)
+    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
+        self.0.contributions(inputs)
     }
 
     /// The plan, for whatever else runs it.

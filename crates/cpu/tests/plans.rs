@@ -1,7 +1,7 @@
 //! Validation of plans, and engines on plans that pass it.
 
 use mebridge_backend::EachHelicity;
-use mebridge_backend::events::Events;
+use mebridge_backend::inputs::Inputs;
 use mebridge_cpu::{Cores, HelicityLanes};
 use mebridge_import::import_directory;
 use mebridge_ops::{Address, GeneralRoutine};
@@ -200,14 +200,14 @@ fn event() -> [[f64; 4]; 4] {
     ]
 }
 
-fn one_event(momenta: &[[f64; 4]; 4]) -> Events<'_> {
-    Events {
+fn one_event(momenta: &[[f64; 4]; 4]) -> Inputs<'_> {
+    Inputs {
         momenta: momenta.as_flattened(),
         g_s: &[1.2],
         random_helicity: &[0.5],
         random_color: &[0.5],
-        channels: None,
-        igraph: None,
+        channel: None,
+        config: None,
     }
 }
 

@@ -12,7 +12,7 @@ use super::lanes::LaneExternal;
 use super::pairs::{self, BatchStep};
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
 use mebridge_ops::Address;
 use mebridge_ops::general::General;
@@ -53,11 +53,11 @@ pub struct Engine<T: Real> {
     pub(super) incoming: Vec<bool>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
-    /// For each diagram number its configuration (from 0).
-    pub(super) config_of_channel: Vec<Option<u32>>,
+    /// For each diagram its configuration.
+    pub(super) config_of_diagram: Vec<Option<u32>>,
     /// For each configuration the colour flows that it allows, and behind them all flows; each with where its JAMP2 is.
     pub(super) color_allowed: Vec<Vec<(u32, Address)>>,
-    /// Diagrams (from 0) that have an AMP2 and a configuration, and where AMP2 is if all are computed.
+    /// Diagrams that have an AMP2 and a configuration, and where AMP2 is if all are computed.
     pub(super) drawn: Vec<(u32, Address)>,
     /// JAMP2 of the colour flows, where it is not |JAMP|^2.
     pub(super) flow_weights: Vec<FlowWeight>,
@@ -167,8 +167,6 @@ pub(super) struct ScratchAddresses {
     pub numerators: Address,
     /// A number of each event on its way into or out of a vector.
     pub lanes: Address,
-    /// Choices of colour, for each configuration at the first lane that has it.
-    pub choices: Address,
     /// Sum of all AMP2.
     pub denominator: Address,
     /// Scratch of the colour sum.
@@ -226,7 +224,6 @@ impl<T: Real> Engine<T> {
             numerators: take(level.lanes::<T>().max(plan.channels().len())),
             denominator: take(1),
             lanes: take(1),
-            choices: take(level.lanes::<T>()),
             color: take(match &color {
                 ColorSum::Same(sum) => sum.scratch(),
                 ColorSum::Single(_) => 0,
@@ -306,9 +303,7 @@ impl<T: Real> Engine<T> {
             scratch,
             incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
             normalization: 1.0 / f64::from(process.iden),
-            config_of_channel: (0..=process.diagrams)
-                .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
-                .collect(),
+            config_of_diagram: channels.config_of_diagrams(process.diagrams),
             color_allowed: allowed.into_iter().map(with_jamp2).collect(),
             drawn: drawn
                 .map(|(diagram, amp2)| (diagram, scratch.numerators + amp2))
@@ -360,18 +355,18 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Evaluates events whose channels and igraphs have been checked.
+    /// Evaluates events whose indices have been checked.
     pub fn run(
         &self,
         worker: &mut Worker<T>,
-        events: Events,
-        answers: Answers,
+        inputs: Inputs,
+        outputs: Outputs,
     ) -> std::result::Result<(), BadMomentum> {
         self.blocks(EventBlocks {
             engine: self,
             worker,
-            events,
-            answers,
+            inputs,
+            outputs,
             sample: None,
         })
     }
@@ -388,15 +383,15 @@ impl<T: Real> Engine<T> {
         let blocks = EventBlocks {
             engine: self,
             worker,
-            events: Events {
+            inputs: Inputs {
                 momenta: &[],
                 g_s: sample.g_s,
                 random_helicity: sample.random_helicity,
                 random_color: sample.random_color,
-                channels: None,
-                igraph: None,
+                channel: None,
+                config: None,
             },
-            answers: Answers {
+            outputs: Outputs {
                 matrix_elements: answers.matrix_elements,
                 helicity: answers.helicity,
                 color: answers.color,
@@ -419,7 +414,7 @@ impl<T: Real> Engine<T> {
     #[inline(never)]
     fn blocks(&self, blocks: EventBlocks<T>) -> std::result::Result<(), BadMomentum> {
         // SAFETY: the worker's memory was sized for this engine, whose plan names no address
-        // beyond it; arrays and channels were checked by the bridge.
+        // beyond it; arrays and indices were checked by the bridge.
         unsafe { dispatch(self.level, blocks) }
     }
 

@@ -9,7 +9,7 @@
 use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
 use super::worker::{SingleHelicities, Worker};
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
 use mebridge_backend::{
     self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
@@ -80,19 +80,19 @@ impl<T: Real> ThreadedEngine<T> {
         sum
     }
 
-    /// Evaluates events whose arrays, channels and igraphs have been checked.
-    pub fn run(&mut self, events: Events, answers: Answers) -> Result<(), BadMomentum> {
+    /// Evaluates events whose arrays and indices have been checked.
+    pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), BadMomentum> {
         let engine = &self.engine;
         let lanes = engine.lanes();
-        let vectors = events.g_s.len().div_ceil(lanes);
+        let vectors = inputs.count().div_ceil(lanes);
         let threads = self.threads_for(vectors);
         if threads == 1 {
-            return engine.run(&mut self.workers[0], events, answers);
+            return engine.run(&mut self.workers[0], inputs, outputs);
         }
         let smallest = (SMALLEST / engine.plan().count.multiply_adds.max(1)).max(1);
         let queue = Mutex::new(Queue {
-            events,
-            answers,
+            inputs,
+            outputs,
             first: 0,
             bad: None,
         });
@@ -101,12 +101,12 @@ impl<T: Real> ThreadedEngine<T> {
             let worker = &mut lock(&workers[number]);
             let next = || {
                 let mut queue = lock(&queue);
-                let left = queue.answers.helicity.len().div_ceil(lanes);
+                let left = queue.outputs.helicity.len().div_ceil(lanes);
                 let vectors = (left / (CHUNKS * threads)).max(smallest);
                 queue.take(vectors * lanes)
             };
             while let Some(share) = next() {
-                if let Err(bad) = engine.run(worker, share.events, share.answers) {
+                if let Err(bad) = engine.run(worker, share.inputs, share.outputs) {
                     lock(&queue).refuse(share.first + bad.event);
                 }
             }
@@ -127,34 +127,28 @@ impl<T: Real> ThreadedEngine<T> {
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
-    pub fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, BadMomentum> {
-        let nevt = events.g_s.len();
+    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
+        let nevt = inputs.count();
         let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
         let mut helicity = vec![0; nevt];
         let mut color = vec![0; nevt];
-        let answers = Answers {
-            matrix_elements: &mut matrix_elements,
-            helicity: &mut helicity,
-            color: &mut color,
-        };
-        let events = Events {
-            channels: None,
-            igraph: None,
-            ..events
-        };
         let mut queue = Queue {
-            events,
-            answers,
+            inputs: inputs.plain(),
+            outputs: Outputs {
+                matrix_elements: &mut matrix_elements,
+                helicity: &mut helicity,
+                color: &mut color,
+            },
             first: 0,
             bad: None,
         };
         while let Some(share) = queue.take(self.engine.lanes()) {
-            let count = share.events.g_s.len();
+            let count = share.inputs.count();
             let first = share.first;
             let worker = &mut self.workers[0];
             worker.all_amp2 = true;
-            let result = self.engine.run(worker, share.events, share.answers);
+            let result = self.engine.run(worker, share.inputs, share.outputs);
             worker.all_amp2 = false;
             result.map_err(|bad| BadMomentum {
                 event: bad.event + first,
@@ -171,7 +165,7 @@ impl<T: Real> ThreadedEngine<T> {
 impl<T: Real> ThreadedEngine<T> {
     /// One event, each helicity by itself. Only a plan that takes helicities one at a time, with AMP2 from their
     /// amplitudes, can tell.
-    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
+    fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
         let plan = self.engine.plan();
         if plan.groups().iter().any(|group| group.len() != 1) || !plan.channels().squares.is_empty()
         {
@@ -186,17 +180,12 @@ impl<T: Real> ThreadedEngine<T> {
             amp2: std::mem::take(&mut answer.amp2),
             jamp2: std::mem::take(&mut answer.jamp2),
         });
-        let answers = Answers {
+        let outputs = Outputs {
             matrix_elements: &mut [0.0],
             helicity: &mut [0],
             color: &mut [0],
         };
-        let event = Events {
-            channels: None,
-            igraph: None,
-            ..event.first(1)
-        };
-        let result = self.engine.run(worker, event, answers);
+        let result = self.engine.run(worker, inputs.first(1).plain(), outputs);
         worker.all_amp2 = false;
         let each = worker.single_helicities.take().unwrap_or_default();
         (answer.amp2, answer.jamp2) = (each.amp2, each.jamp2);
@@ -233,16 +222,16 @@ impl<T: Real> Backend for ThreadedEngine<T> {
         ])
     }
 
-    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
-        Ok(ThreadedEngine::run(self, events, answers)?)
+    fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
+        Ok(ThreadedEngine::run(self, inputs, outputs)?)
     }
 
-    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
-        Ok(ThreadedEngine::contributions(self, events)?)
+    fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
+        Ok(ThreadedEngine::contributions(self, inputs)?)
     }
 
-    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
-        Ok(ThreadedEngine::each(self, event, answer)?)
+    fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, Failure> {
+        Ok(ThreadedEngine::each(self, inputs, answer)?)
     }
 
     fn session(&self) -> Result<Box<dyn Session>> {
@@ -267,10 +256,10 @@ impl<T: Real> Session for OneThread<T> {
 
 /// What is left of a call.
 struct Queue<'a> {
-    /// All events of the call.
-    events: Events<'a>,
-    /// Those of the events that nobody took.
-    answers: Answers<'a>,
+    /// Of all events of the call.
+    inputs: Inputs<'a>,
+    /// Of the events that nobody took.
+    outputs: Outputs<'a>,
     /// The first of them.
     first: usize,
     /// The first event whose momenta are bad.
@@ -280,14 +269,14 @@ struct Queue<'a> {
 /// Some events of a call.
 struct CallShare<'a> {
     first: usize,
-    events: Events<'a>,
-    answers: Answers<'a>,
+    inputs: Inputs<'a>,
+    outputs: Outputs<'a>,
 }
 
 impl<'a> Queue<'a> {
     /// The next so many events, or as many as there are.
     fn take(&mut self, size: usize) -> Option<CallShare<'a>> {
-        let size = size.min(self.answers.helicity.len());
+        let size = size.min(self.outputs.helicity.len());
         if size == 0 {
             return None;
         }
@@ -295,11 +284,11 @@ impl<'a> Queue<'a> {
         self.first += size;
         Some(CallShare {
             first,
-            events: self.events.part(first, size),
-            answers: Answers {
-                matrix_elements: front(&mut self.answers.matrix_elements, size),
-                helicity: front(&mut self.answers.helicity, size),
-                color: front(&mut self.answers.color, size),
+            inputs: self.inputs.part(first, size),
+            outputs: Outputs {
+                matrix_elements: front(&mut self.outputs.matrix_elements, size),
+                helicity: front(&mut self.outputs.helicity, size),
+                color: front(&mut self.outputs.color, size),
             },
         })
     }

@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use super::engine::{Engine, Timers};
-use mebridge_backend::events::{Events, one_for_all};
+use mebridge_backend::inputs::Inputs;
 use mebridge_simd::Real;
 use mebridge_support::error::Result;
 use num_complex::Complex64;
@@ -23,8 +23,6 @@ pub struct Worker<T> {
     pub single_helicities: Option<SingleHelicities>,
     /// For each event of the block which of them is its channel's, where there are several.
     pub slots: Vec<u32>,
-    /// For each event of the block the configuration by which its colour is chosen.
-    pub configs: Vec<Option<u32>>,
     /// Lanes of the block at hand whose momenta are bad, a bit for each; of samples alone.
     pub bad: u32,
     /// Whether to measure where the time goes; it costs a little.
@@ -53,7 +51,6 @@ impl<T: Real> Worker<T> {
             all_amp2: false,
             single_helicities: None,
             slots: Vec::new(),
-            configs: Vec::new(),
             bad: 0,
             profile: false,
             timers: Timers::default(),
@@ -87,7 +84,7 @@ impl<T: Real> Worker<T> {
     pub fn weights(
         &mut self,
         engine: &Engine<T>,
-        events: &Events,
+        inputs: &Inputs,
         first: usize,
         count: usize,
     ) -> bool {
@@ -97,16 +94,10 @@ impl<T: Real> Worker<T> {
             self.amp2.extend(0..engine.plan.channels().len() as u32);
             return true;
         }
-        let Some(channels) = events.channels else {
+        let Some(channel) = inputs.channel else {
             return false;
         };
-        let channels = &channels[first..first + count];
-        // Nearly always it is one for all.
-        let channels = match one_for_all(channels) {
-            Some(_) => &channels[..1],
-            None => channels,
-        };
-        for &channel in channels {
+        for &channel in channel.part(first, count).one_or_each() {
             let amp2 = engine.plan.channels().amp2_of_diagram[channel as usize]
                 .expect("channels are checked before");
             let slot = self.amp2.iter().position(|&a| a == amp2);

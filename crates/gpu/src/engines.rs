@@ -4,7 +4,7 @@ use super::cuda::{self, Cuda};
 use super::driver::{Driver, Properties};
 use super::engine::{self, Engine, Options, Phase};
 use super::module_cache::ModuleCache;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::DeviceSample;
 use mebridge_backend::{
     Backend, BadMomentum, Clocks, Contributions, DeviceSession, Failure, Kernels, Timers,
@@ -216,28 +216,28 @@ impl Backend for Engines {
         self.engines.iter().any(|engine| lock(engine).is_lost())
     }
 
-    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
-        let nevt = events.g_s.len();
+    fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
+        let nevt = inputs.count();
         if let [engine] = &self.engines[..] {
-            return Ok(lock(engine).run(events, answers)??);
+            return Ok(lock(engine).run(inputs, outputs)??);
         }
         let size = nevt.div_ceil(self.engines.len()).next_multiple_of(32);
-        let Answers {
+        let Outputs {
             matrix_elements,
             helicity,
             color,
-        } = answers;
-        let answers = matrix_elements
+        } = outputs;
+        let outputs = matrix_elements
             .chunks_mut(size)
             .zip(helicity.chunks_mut(size))
             .zip(color.chunks_mut(size));
-        let subsets = self.engines.iter().zip(answers).enumerate();
+        let subsets = self.engines.iter().zip(outputs).enumerate();
         let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
             let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
                 let (engine, matrix_elements): (&Arc<Mutex<Engine>>, &mut [f64]) =
                     (engine, matrix_elements);
-                let events = events.part(i * size, matrix_elements.len());
-                let answers = Answers {
+                let inputs = inputs.part(i * size, matrix_elements.len());
+                let outputs = Outputs {
                     matrix_elements,
                     helicity,
                     color,
@@ -246,7 +246,7 @@ impl Backend for Engines {
                     let bad = |bad: BadMomentum| BadMomentum {
                         event: bad.event + i * size,
                     };
-                    Ok(lock(engine).run(events, answers)?.map_err(bad))
+                    Ok(lock(engine).run(inputs, outputs)?.map_err(bad))
                 })
             };
             let threads: Vec<_> = subsets.map(start).collect();
@@ -268,8 +268,8 @@ impl Backend for Engines {
         }
     }
 
-    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
-        Ok(lock(&self.engines[0]).contributions_of(events)??)
+    fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
+        Ok(lock(&self.engines[0]).contributions_of(inputs)??)
     }
 
     fn device_session(&self) -> Result<Arc<dyn DeviceSession>> {

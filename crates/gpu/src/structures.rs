@@ -369,17 +369,17 @@ device_structures! {
 
     /// Tables for the choices of helicity and colour.
     Choices {
-        /// Numbers of the good helicities, from 0 in the order of the process's table.
+        /// The good helicities, rows of the process's table.
         helicities: [const unsigned *],
-        /// For each channel (diagram number) its AMP2.
-        amp2_of_channel: [const unsigned *],
-        /// For each channel its configuration from 1, 0 for none.
-        config_of_channel: [const unsigned *],
+        /// For each diagram its AMP2.
+        amp2_of_diagram: [const unsigned *],
+        /// For each diagram its configuration, or `NONE`.
+        config_of_diagram: [const int *],
         /// AMP2 in the sum over all channels.
         denominator: [const unsigned *],
         /// Optional: for each AMP2 where it is in the memory of a block; without, AMP2 come from amplitudes.
         totals: [const unsigned *],
-        /// For each configuration from 1 where its allowed colour flows begin in `flows`.
+        /// For each configuration where its allowed colour flows begin in `flows`, and where the last one's end.
         allowed: [const unsigned *],
         flows: [const unsigned *],
         helicity_count: [unsigned],
@@ -401,12 +401,12 @@ device_structures! {
         parts: [unsigned],
         random_helicity: [const double *],
         random_color: [const double *],
-        /// Optional: the channel of each event, a diagram from 1.
-        channels: [const int *],
-        /// Optional: the configuration of each event from 1, 0 for that of its channel.
-        igraph: [const int *],
+        /// Optional: the channel of each event, a diagram.
+        channel: [const int *],
+        /// Optional: the configuration by which the colour of each event is chosen, or `NONE`.
+        config: [const int *],
         matrix_elements: [double *],
-        /// Chosen ones from 1, or 0.
+        /// Chosen ones, or `NONE`.
         helicity: [int *],
         color: [int *],
         /// One over IDEN.
@@ -427,7 +427,7 @@ device_structures! {
 
     /// What samples need to know of a process.
     SampleTables {
-        /// Diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2.
+        /// Diagrams that have an AMP2 and a configuration, each with its AMP2.
         drawn: [const unsigned *],
         drawn_count: [unsigned],
         /// Diagrams, and rows of the helicity table.
@@ -512,8 +512,8 @@ device_structures! {
         formula_couplings: [const double *],
         random_helicity: [const double *],
         random_color: [const double *],
-        channels: [const int *],
-        igraph: [const int *],
+        channel: [const int *],
+        config: [const int *],
         matrix_elements: [double *],
         helicity: [int *],
         color: [int *],

@@ -42,9 +42,7 @@ pub const fn text_bytes(particles: usize) -> Option<usize> {
 
 /// Appends events as `<event>` blocks.
 ///
-/// The particle that flies along +z comes first of the two that come in: where it is the second, `turn` turns the event by
-/// half a turn about the x axis (beams that differ), else they are exchanged (beams that are the same). Weights are
-/// multiplied by `weight_factor`. Momenta have 17 digits, which are all that a double has.
+/// Weights are multiplied by `weight_factor`. Momenta have 17 digits, which are all that a double has.
 ///
 /// # Errors
 /// A record with an infinity or NaN in it, or without particles.
@@ -53,12 +51,10 @@ pub fn push_events(
     records: &[u8],
     particles: usize,
     weight_factor: f64,
-    turn: bool,
 ) -> Result<()> {
     let bytes = record_bytes(particles).expect("the records are in memory");
     for (event, record) in records.chunks_exact(bytes).enumerate() {
-        push_event(text, record, weight_factor, turn)
-            .map_err(|what| Error::BadRecord { event, what })?;
+        push_event(text, record, weight_factor).map_err(|what| Error::BadRecord { event, what })?;
     }
     Ok(())
 }
@@ -67,7 +63,6 @@ fn push_event(
     text: &mut Vec<u8>,
     record: &[u8],
     weight_factor: f64,
-    turn: bool,
 ) -> std::result::Result<(), &'static str> {
     let (head, particles) = record.split_at(HEAD);
     let (particles, _) = particles.as_chunks::<PARTICLE>();
@@ -87,30 +82,16 @@ fn push_event(
         push(text, double(head, at), 10, false)?;
     }
     text.push(b'\n');
-    let particles = &particles[..count];
-    let behind = matches!(particles, [first, second, ..] if incoming(first) && incoming(second)
-        && pz(first) < 0.0 && pz(second) > 0.0);
-    let turn = behind && turn;
-    let others = match particles {
-        [first, second, others @ ..] if behind && !turn => {
-            push_particle(text, second, turn)?;
-            push_particle(text, first, turn)?;
-            others
-        }
-        _ => particles,
-    };
-    for particle in others {
-        push_particle(text, particle, turn)?;
+    for particle in &particles[..count] {
+        push_particle(text, particle)?;
     }
     text.extend_from_slice(b"</event>\n");
     Ok(())
 }
 
-/// `turn` turns it about the x axis by half a turn.
 fn push_particle(
     text: &mut Vec<u8>,
     particle: &[u8; PARTICLE],
-    turn: bool,
 ) -> std::result::Result<(), &'static str> {
     for i in 0..6 {
         if i > 0 {
@@ -118,13 +99,10 @@ fn push_particle(
         }
         push_integer(text, integer(particle, 4 * i), 4);
     }
-    let side = if turn { -1.0 } else { 1.0 };
-    push(text, double(particle, 24), 16, true)?;
-    push(text, side * double(particle, 32), 16, true)?;
-    push(text, side * double(particle, 40), 16, true)?;
-    // Energies and masses have no sign.
-    push(text, double(particle, 48), 16, false)?;
-    push(text, double(particle, 56), 16, false)?;
+    for i in 0..5 {
+        // Energies and masses have no sign.
+        push(text, double(particle, 24 + 8 * i), 16, i < 3)?;
+    }
     push(text, double(particle, 64), 4, false)?;
     push(text, double(particle, 72), 4, true)?;
     text.push(b'\n');
@@ -143,14 +121,6 @@ fn push(
     text.push(b' ');
     push_scientific(text, value, digits, plus);
     Ok(())
-}
-
-fn incoming(particle: &[u8; PARTICLE]) -> bool {
-    integer(particle, 4) == -1
-}
-
-fn pz(particle: &[u8; PARTICLE]) -> f64 {
-    double(particle, 40)
 }
 
 fn integer(bytes: &[u8], at: usize) -> i32 {

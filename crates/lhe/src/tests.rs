@@ -13,12 +13,8 @@ fn record(head: (i32, [f64; 4]), particles: &[([i32; 6], [f64; 7])], room: usize
 }
 
 fn written(records: &[u8], particles: usize, factor: f64) -> Result<String> {
-    text(records, particles, factor, false)
-}
-
-fn text(records: &[u8], particles: usize, factor: f64, turn: bool) -> Result<String> {
     let mut text = Vec::new();
-    push_events(&mut text, records, particles, factor, turn)?;
+    push_events(&mut text, records, particles, factor)?;
     Ok(String::from_utf8(text).expect("digits"))
 }
 
@@ -51,39 +47,6 @@ fn an_event_is_written_as_the_accord_has_it() {
         "</event>\n",
     ];
     assert_eq!(text, lines.join("\n"));
-}
-
-#[test]
-fn the_particle_along_z_comes_first() {
-    let ahead = written(&record(HEAD_OF_EVENT, &[GLUON, ANTIQUARK, Z], 3), 3, 1.0).expect("events");
-    let behind =
-        written(&record(HEAD_OF_EVENT, &[ANTIQUARK, GLUON, Z], 3), 3, 1.0).expect("events");
-    assert_eq!(ahead, behind);
-    // Or the event is turned about the x axis; twice is not at all.
-    let turned = text(
-        &record(HEAD_OF_EVENT, &[ANTIQUARK, GLUON, Z], 3),
-        3,
-        1.0,
-        true,
-    );
-    let sides = [ANTIQUARK, GLUON, Z].map(|(integers, mut p)| {
-        (p[1], p[2]) = (-p[1], -p[2]);
-        (integers, p)
-    });
-    let ahead = text(&record(HEAD_OF_EVENT, &sides, 3), 3, 1.0, true);
-    assert_eq!(turned.expect("events"), ahead.expect("events"));
-    // Particles that come out are left where they are, and so is the one that decays.
-    let mut decay = [Z, GLUON, ANTIQUARK];
-    decay[1].0[1] = 1;
-    decay[2].0[1] = 1;
-    (decay[0].1[2], decay[1].1[2]) = (-1.0, 1.0);
-    let text = written(&record(HEAD_OF_EVENT, &decay, 3), 3, 1.0).expect("events");
-    assert!(
-        text.lines()
-            .nth(2)
-            .expect("a particle")
-            .starts_with("  23 ")
-    );
 }
 
 #[test]

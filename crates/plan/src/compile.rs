@@ -720,17 +720,18 @@ fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> Channe
 /// refer to it.
 pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan) {
     let channels = &process.channels;
-    let mut amp2_of_diagram = vec![None; process.diagrams as usize + 1];
+    let mut amp2_of_diagram = vec![None; process.diagrams as usize];
     let mut sets: Vec<Vec<Vec<u32>>> = Vec::new();
     for entry in &channels.amp2 {
         // A diagram may be listed more than once: its squares add up.
-        match amp2_of_diagram[entry.diagram as usize] {
+        let amp2 = &mut amp2_of_diagram[entry.diagram as usize - 1];
+        match *amp2 {
             Some(at) => {
                 let at: u32 = at;
                 sets[at as usize].extend(entry.squares.iter().cloned());
             }
             None => {
-                amp2_of_diagram[entry.diagram as usize] = Some(sets.len() as u32);
+                *amp2 = Some(sets.len() as u32);
                 sets.push(entry.squares.clone());
             }
         }
@@ -738,7 +739,7 @@ pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan)
     let denominator = channels
         .config_diagram
         .iter()
-        .filter_map(|&d| amp2_of_diagram[d as usize])
+        .filter_map(|&diagram| amp2_of_diagram[diagram.checked_sub(1)? as usize])
         .collect();
     let tables = ChannelPlan {
         denominator,

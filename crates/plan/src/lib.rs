@@ -253,7 +253,7 @@ pub struct ChannelPlan {
     /// For each configuration that this process has, the index of its AMP2: the sum over these
     /// is the denominator of the weight.
     pub denominator: Vec<u32>,
-    /// For each diagram number the index of its AMP2, if it has one.
+    /// For each diagram the index of its AMP2, if it has one.
     pub amp2_of_diagram: Vec<Option<u32>>,
 }
 
@@ -265,11 +265,13 @@ impl ChannelPlan {
 
     /// Diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2: those that a sampler draws from.
     pub fn drawn(&self, channels: &Channels) -> Vec<(u32, u32)> {
-        let amp2 = |(diagram, amp2): (u32, &Option<u32>)| {
-            channels.config_of(diagram)?;
-            Some((diagram - 1, (*amp2)?))
+        let configs = channels.config_of_diagrams(self.amp2_of_diagram.len() as u32);
+        let both = self.amp2_of_diagram.iter().zip(configs);
+        let amp2 = |(diagram, (amp2, config)): (u32, (&Option<u32>, Option<u32>))| {
+            config?;
+            Some((diagram, (*amp2)?))
         };
-        (0..).zip(&self.amp2_of_diagram).filter_map(amp2).collect()
+        (0..).zip(both).filter_map(amp2).collect()
     }
 
     /// Whether the plan computes no AMP2.

@@ -30,30 +30,6 @@ pub struct Amp2 {
 }
 
 impl Channels {
-    /// The channels that exist, as a text such as `1-3, 5`.
-    pub fn known(&self) -> String {
-        let mut diagrams: Vec<u32> = self
-            .amp2
-            .iter()
-            .map(|a| a.diagram)
-            .filter(|&d| self.is_channel(d))
-            .collect();
-        diagrams.sort_unstable();
-        diagrams.dedup();
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for d in diagrams {
-            match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == d => *last = d,
-                _ => ranges.push((d, d)),
-            }
-        }
-        let text = |&(a, b): &(u32, u32)| match a == b {
-            true => a.to_string(),
-            false => format!("{a}-{b}"),
-        };
-        ranges.iter().map(text).collect::<Vec<_>>().join(", ")
-    }
-
     /// Whether a diagram has an AMP2 and a configuration.
     pub fn is_channel(&self, diagram: u32) -> bool {
         self.amp2.iter().any(|a| a.diagram == diagram) && self.config_of(diagram).is_some()
@@ -68,11 +44,45 @@ impl Channels {
         self.color_allowed.iter().map(allowed).collect()
     }
 
+    /// For each of so many diagrams (from 0) the configuration (from 0) of its channel, see [`Channels::config_of`].
+    pub fn config_of_diagrams(&self, diagrams: u32) -> Vec<Option<u32>> {
+        let mut configs = vec![None; diagrams as usize];
+        for (config, &channel) in (0..).zip(&self.config_diagram) {
+            let diagram = channel.checked_sub(1).map(|diagram| diagram as usize);
+            if let Some(first) = diagram.and_then(|diagram| configs.get_mut(diagram)) {
+                first.get_or_insert(config);
+            }
+        }
+        configs
+    }
+
     /// The configuration (from 0) of a channel, the first that names its diagram.
     pub fn config_of(&self, channel: u32) -> Option<usize> {
         if channel == 0 {
             return None;
         }
         self.config_diagram.iter().position(|&d| d == channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_configuration_that_names_a_diagram_is_its_channels() {
+        let channels = Channels {
+            config_diagram: vec![4, 0, 2, 4, 9],
+            ..Channels::default()
+        };
+        let found = channels.config_of_diagrams(5);
+        assert_eq!(found, [None, Some(2), None, Some(0), None]);
+        for (channel, config) in (1..).zip(found) {
+            assert_eq!(
+                channels.config_of(channel),
+                config.map(|config| config as usize)
+            );
+        }
+        assert_eq!(channels.config_of(0), None);
     }
 }

@@ -5,6 +5,7 @@
 //! scratch of this module behind those of the plan.
 
 mod answer;
+mod choice;
 mod color_ordered;
 mod momentum_check;
 mod sample;
@@ -16,7 +17,7 @@ use super::engine::{ChannelSquares, ColorSum, Engine, Squares};
 use super::pairs::BatchStep;
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs, PerEvent};
 use mebridge_backend::sample::{Bad, Rows, Sample};
 use mebridge_ops::general;
 use mebridge_ops::kernels::{self, Direct, Memory, Table};
@@ -30,13 +31,13 @@ use std::time::Instant;
 pub struct EventBlocks<'a, 'b, T: Real> {
     pub engine: &'a Engine<T>,
     pub worker: &'a mut Worker<T>,
-    pub events: Events<'a>,
-    pub answers: Answers<'b>,
-    /// For a sample: what events and answers do not hold. The events have no momenta then.
+    pub inputs: Inputs<'a>,
+    pub outputs: Outputs<'b>,
+    /// For a sample: what inputs and outputs do not hold. The inputs have no momenta then.
     pub sample: Option<Sampled<'a, 'b>>,
 }
 
-/// What a sample asks and is answered beyond events.
+/// What a sample asks and is answered beyond inputs and outputs.
 pub struct Sampled<'a, 'b> {
     /// What is asked.
     pub asked: &'a Sample<'a>,
@@ -53,7 +54,7 @@ impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
-        let nevt = self.events.g_s.len();
+        let nevt = self.inputs.count();
         for first in (0..nevt).step_by(V::LANES) {
             // SAFETY: the caller has the level, and sized the worker's memory for this engine.
             unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };
@@ -117,7 +118,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let engine = self.engine;
         let plan = &engine.plan;
         let scratch = &engine.scratch;
-        let weights = self.worker.weights(engine, &self.events, first, count);
+        let weights = self.worker.weights(engine, &self.inputs, first, count);
         let each = self.worker.single_helicities.is_some();
         let colors = each || self.asks_for_colors(first, count);
         let profile = self.worker.profile;
@@ -250,12 +251,9 @@ impl<T: Real> EventBlocks<'_, '_, T> {
 
     /// Whether colours are to be chosen for some of these events.
     fn asks_for_colors(&self, first: usize, count: usize) -> bool {
-        let events = &self.events;
         let of_sample = |sample: &Sampled| sample.asked.diagrams;
-        let of_igraph = |igraph: &[i32]| igraph[first..first + count].iter().any(|&g| g != 0);
-        events.channels.is_some()
-            || self.sample.as_ref().is_some_and(of_sample)
-            || events.igraph.is_some_and(of_igraph)
+        let of_config = |config: PerEvent| config.part(first, count).has_some();
+        self.inputs.config.is_some_and(of_config) || self.sample.as_ref().is_some_and(of_sample)
     }
 
     /// What becomes of the amplitudes of N helicities, given the memory as each of them sees it: with `weights` AMP2, and

@@ -1,8 +1,10 @@
 //! What a sampler asks beyond a matrix element: all squared diagrams, one of them drawn, the colour flow by it, the
-//! contribution of one helicity. Counted from 0.
+//! contribution of one helicity. Where none can be chosen it is the first of all.
 
-use super::answer::{choose, put_doubles, put_integers};
+use super::answer::put_doubles;
+use super::choice::{MOST_LANES, choose};
 use super::{EventBlocks, Sampled, lane_of};
+use mebridge_backend::inputs::NONE;
 use mebridge_ops::kernels::Memory;
 use mebridge_simd::{Real, Simd};
 
@@ -42,10 +44,10 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let Some(Sampled { asked, .. }) = self.sample else {
             return;
         };
-        let helicity = &mut self.answers.helicity[first..first + count];
+        let helicity = &mut self.outputs.helicity[first..first + count];
         match asked.helicity {
             Some(fixed) => helicity.copy_from_slice(&fixed[first..first + count]),
-            None => from_zero(helicity, 0),
+            None => put_first(helicity, 0),
         }
         if asked.diagrams {
             let parts = engine.drawn.iter().copied();
@@ -80,34 +82,31 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     }
                 }
                 let chosen = choose(m, random, total, parts);
-                put_integers(m, scratch.lanes, chosen, diagram);
+                chosen.store(m, scratch.lanes, diagram);
             }
             match (asked.diagram, engine.drawn.first()) {
                 (Some(fixed), _) => diagram.copy_from_slice(&fixed[first..first + count]),
-                (None, Some(&(none, _))) => from_zero(diagram, none as i32),
+                (None, Some(&(first, _))) => put_first(diagram, first as i32),
                 (None, None) => diagram.fill(0),
             }
-            let all = engine.color_allowed.len() as u32 - 1;
-            self.worker.configs.clear();
-            for &diagram in diagram.iter() {
-                let config = match engine.config_of_channel.get(diagram as usize + 1) {
-                    Some(Some(config)) => *config,
-                    _ => all,
+            let all = engine.color_allowed.len() - 1;
+            let mut configs = [NONE; MOST_LANES];
+            for (config, &diagram) in configs.iter_mut().zip(diagram.iter()) {
+                *config = match engine.config_of_diagram.get(diagram as usize) {
+                    Some(Some(config)) => *config as i32,
+                    _ => all as i32,
                 };
-                self.worker.configs.push(Some(config));
             }
+            let configs = &configs[..count];
             // SAFETY: as above.
-            unsafe { self.colors(m, first, count) };
-            for lane in 0..count {
-                let color = &mut self.answers.color[first + lane];
-                if *color > 0 {
-                    *color -= 1;
-                } else if let Some(config) = self.worker.configs[lane] {
-                    *color = match engine.color_allowed[config as usize].first() {
-                        Some(&(flow, _)) => flow as i32,
-                        None => 0,
-                    };
-                }
+            unsafe { self.colors(m, first, configs) };
+            let color = &mut self.outputs.color[first..first + count];
+            for (color, &config) in color.iter_mut().zip(configs) {
+                let flow = match engine.color_allowed[config as usize].first() {
+                    Some(&(flow, _)) => flow as i32,
+                    None => 0,
+                };
+                put_first(std::slice::from_mut(color), flow);
             }
         }
         self.refuse(first, count);
@@ -126,7 +125,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         for event in (0..count).filter(|lane| bad >> lane & 1 == 1) {
             let event = first + event;
             sample.bad.note(event);
-            self.answers.matrix_elements[event] = f64::NAN;
+            self.outputs.matrix_elements[event] = f64::NAN;
             if let Some(rows) = &mut sample.amp2 {
                 for diagram in 0..rows.count() {
                     rows.row(diagram)[event] = 0.0;
@@ -136,12 +135,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     }
 }
 
-/// Choices, which count from 1 so far and are 0 where there is none, from 0; `none` in the place of those.
-fn from_zero(choices: &mut [i32], none: i32) {
+/// The first of all in the place of choices that are none.
+fn put_first(choices: &mut [i32], first: i32) {
     for choice in choices {
-        *choice = match *choice {
-            0 => none,
-            chosen => chosen - 1,
-        };
+        if *choice == NONE {
+            *choice = first;
+        }
     }
 }

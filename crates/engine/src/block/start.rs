@@ -68,7 +68,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let engine = self.engine;
         let plan = &engine.plan;
         let numbers = 4 * plan.masses.len();
-        let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
+        let momenta = &self.inputs.momenta[first * numbers..(first + count) * numbers];
         // SAFETY: within the legs' momenta, and with all lanes within the events'.
         unsafe {
             if count < V::LANES {
@@ -91,7 +91,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let engine = self.engine;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            let g = self.lanes(m, first, count, self.events.g_s);
+            let g = self.lanes(m, first, count, self.inputs.g_s);
             for law in &engine.polynomials {
                 let mut value = Cx::new(V::zero(), V::zero());
                 for &(re, im) in law.coefficients.iter().rev() {
@@ -106,7 +106,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 for lane in 0..V::LANES {
                     let event = first + lane.min(count - 1);
                     let values = &mut self.worker.couplings;
-                    engine.binding.evaluate(self.events.g_s[event], values);
+                    engine.binding.evaluate(self.inputs.g_s[event], values);
                     for (&address, value) in engine.plan.couplings.iter().zip(values) {
                         *lane_of(m, address, lane) = T::from_f64(value.re);
                         *lane_of(m, address + 1, lane) = T::from_f64(value.im);

@@ -49,7 +49,7 @@ impl Generator<'_> {
         );
         if self.channels {
             text.push_str(
-                "        if (channels) {\n            const unsigned numerator_of = choices->amp2_of_channel[channels[e]];\n            Real numerator = 0, denominator = 0;\n",
+                "        if (channel) {\n            const unsigned numerator_of = choices->amp2_of_diagram[channel[e]];\n            Real numerator = 0, denominator = 0;\n",
             );
             for (i, &id) in whole.amp2.iter().enumerate() {
                 let _ = writeln!(
@@ -86,16 +86,15 @@ impl Generator<'_> {
             );
         }
         text.push_str(
-            "        }\n        const Real threshold = random_number(random_helicity[e]) * total;\n        int chosen = 0;\n",
+            "        }\n        const Real threshold = random_number(random_helicity[e]) * total;\n        int chosen = NONE;\n",
         );
-        for (i, number) in self.helicities.iter().enumerate() {
+        for (i, row) in self.helicities.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "        if (chosen == 0 & threshold < s{i}) chosen = {};",
-                number + 1
+                "        if (chosen < 0 & threshold < s{i}) chosen = {row};"
             );
         }
-        text.push_str("        helicity[e] = chosen;\n        chosen = 0;\n");
+        text.push_str("        helicity[e] = chosen;\n        chosen = NONE;\n");
         if self.colors {
             self.color_choice(whole, text);
         }
@@ -109,13 +108,13 @@ impl Generator<'_> {
 
     fn color_choice(&self, whole: &Whole, text: &mut String) {
         text.push_str(
-            "        unsigned config = igraph ? igraph[e] : 0;\n        if (config == 0 && channels) config = choices->config_of_channel[channels[e]];\n        if (config) {\n",
+            "        const int allowed_by = config ? config[e] : NONE;\n        if (allowed_by >= 0) {\n",
         );
         let words = self.words();
         for word in 0..words {
             let _ = writeln!(
                 text,
-                "            const unsigned mask{word} = generated_allowed[(config - 1) * {words} + {word}];"
+                "            const unsigned mask{word} = generated_allowed[allowed_by * {words} + {word}];"
             );
         }
         text.push_str("            Real running = 0;\n");
@@ -134,8 +133,7 @@ impl Generator<'_> {
             let (word, bit) = (i / 32, i % 32);
             let _ = writeln!(
                 text,
-                "            if (chosen == 0 & (mask{word} >> {bit} & 1) & threshold < r{i}) chosen = {};",
-                i + 1
+                "            if (chosen < 0 & (mask{word} >> {bit} & 1) & threshold < r{i}) chosen = {i};"
             );
         }
         text.push_str("        }\n");

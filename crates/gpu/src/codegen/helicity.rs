@@ -38,7 +38,7 @@ enum Factor {
     I,
     MinusI,
     /// Whether real and imaginary part change places, and the factors of both parts.
-    HelicityCode(bool, f64, f64),
+    RealImaginary(bool, f64, f64),
 }
 
 /// Where a number goes.
@@ -218,7 +218,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                 let first = term[0].min(term[1]);
                 let factor = |i: u32| tables.numbers.get(i as usize).copied();
                 let factor =
-                    Factor::HelicityCode(term[0] != first, factor(term[2])?, factor(term[3])?);
+                    Factor::RealImaginary(term[0] != first, factor(term[2])?, factor(term[3])?);
                 terms.push((first, factor));
             }
             let next = sums.len();
@@ -462,7 +462,7 @@ impl Factor {
             Factor::MinusOne => format!("-{name}"),
             Factor::I => format!("times_i({name})"),
             Factor::MinusI => format!("-times_i({name})"),
-            Factor::HelicityCode(swapped, x, y) => {
+            Factor::RealImaginary(swapped, x, y) => {
                 let (re, im) = parts(swapped);
                 format!(
                     "cx({} * {name}.{re}, {} * {name}.{im})",
@@ -479,7 +479,7 @@ impl Factor {
             Factor::MinusOne => format!("{sum} - {name}"),
             Factor::I => format!("add_i({sum}, {name})"),
             Factor::MinusI => format!("sub_i({sum}, {name})"),
-            Factor::HelicityCode(swapped, x, y) => {
+            Factor::RealImaginary(swapped, x, y) => {
                 let (re, im) = parts(swapped);
                 format!(
                     "cx(fused({}, {name}.{re}, {sum}.re), fused({}, {name}.{im}, {sum}.im))",

@@ -16,8 +16,7 @@ pub fn declarations() -> String {
 }
 
 /// The arguments that the code knows by their names.
-pub(super) const VARIABLES: &str = "    const auto choices = a.choices;
-    const auto memory = a.memory;
+pub(super) const VARIABLES: &str = "    const auto memory = a.memory;
     const auto contributions = a.contributions, jamp2 = a.jamp2, amp2 = a.amp2;
     const unsigned events = a.events;
 ";
@@ -82,7 +81,7 @@ impl Generator<'_> {
                 name(id)
             );
         }
-        text.push_str("        }\n        put_matrix_element(a, e, is_bad, value);\n        int chosen = -1;\n        if (a.helicity) {\n            const Real threshold = sample_random(a.random_helicity, e) * total;\n");
+        text.push_str("        }\n        put_matrix_element(a, e, is_bad, value);\n        int chosen = NONE;\n        if (a.helicity) {\n            const Real threshold = sample_random(a.random_helicity, e) * total;\n");
         for (i, row) in self.helicities.iter().enumerate() {
             let _ = writeln!(
                 text,
@@ -103,7 +102,7 @@ impl Generator<'_> {
                 name(whole.amp2[i as usize])
             );
         }
-        text.push_str("        }\n        chosen = -1;\n        {\n            const Real threshold = sample_random(a.random_diagram, e) * squares;\n");
+        text.push_str("        }\n        chosen = NONE;\n        {\n            const Real threshold = sample_random(a.random_diagram, e) * squares;\n");
         for (i, (diagram, _)) in drawn.iter().enumerate() {
             let _ = writeln!(
                 text,
@@ -113,16 +112,16 @@ impl Generator<'_> {
         let first = drawn.first().map_or(0, |drawn| drawn.0);
         let _ = writeln!(
             text,
-            "        }}\n        const unsigned diagram = put_diagram(a, e, fixed, chosen, {first});\n        if (a.color) {{\n            const unsigned config = choices->config_of_channel[diagram + 1];"
+            "        }}\n        const unsigned diagram = put_diagram(a, e, fixed, chosen, {first});\n        if (a.color) {{\n            const int config = config_of(a, diagram);"
         );
         for word in 0..self.words() {
             let _ = writeln!(
                 text,
-                "            const unsigned mask{word} = config ? generated_allowed[(config - 1) * {} + {word}] : ~0u;",
+                "            const unsigned mask{word} = config >= 0 ? generated_allowed[config * {} + {word}] : ~0u;",
                 self.words()
             );
         }
-        text.push_str("            Real running = 0;\n            int fallback = -1;\n            chosen = -1;\n");
+        text.push_str("            Real running = 0;\n            int fallback = NONE;\n            chosen = NONE;\n");
         let flow = |i: usize| format!("mask{} >> {} & 1", i / 32, i % 32);
         for (i, &id) in whole.jamp2.iter().enumerate() {
             let (allowed, name) = (flow(i), name(id));

@@ -9,7 +9,7 @@ use crate::level_schedule::LevelSchedule;
 use crate::source;
 use crate::structures::{Choices, DeviceStructure, GeneratedArguments};
 use mebridge_backend::Contributions;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, NONE, Outputs, PerEvent};
 use mebridge_cpu::Cores;
 use mebridge_import::import_directory;
 use mebridge_plan::binding::Binding;
@@ -34,8 +34,9 @@ struct RandomEvents {
     g_s: Vec<f64>,
     random_helicity: Vec<f64>,
     random_color: Vec<f64>,
-    channels: Vec<i32>,
-    igraph: Vec<i32>,
+    channel: Vec<i32>,
+    /// The configurations of the channels, and any.
+    configs: [Vec<i32>; 2],
 }
 
 impl RandomEvents {
@@ -49,13 +50,13 @@ impl RandomEvents {
             let random: Vec<f64> = (0..space.randoms()).map(|_| rng.random()).collect();
             space.event(&random, event);
         }
-        let known: Vec<i32> = process
-            .channels
-            .amp2
-            .iter()
-            .filter(|a| process.channels.config_of(a.diagram).is_some())
-            .map(|a| a.diagram as i32)
-            .collect();
+        let config_of_diagram = process.channels.config_of_diagrams(process.diagrams);
+        let known = process.channels.amp2.iter().filter_map(|amp2| {
+            let diagram = amp2.diagram as i32 - 1;
+            Some((diagram, config_of_diagram[diagram as usize]? as i32))
+        });
+        let known: Vec<(i32, i32)> = known.collect();
+        let in_turn = |i: usize| known[i % known.len()];
         let configs = process.channels.config_diagram.len() as i32;
         let mut numbers = |from: f64| (0..EVENTS).map(|_| from + rng.random::<f64>()).collect();
         let (g_s, random_helicity, random_color) = (numbers(0.7), numbers(0.0), numbers(0.0));
@@ -64,19 +65,25 @@ impl RandomEvents {
             g_s,
             random_helicity,
             random_color,
-            channels: (0..EVENTS).map(|i| known[i % known.len()]).collect(),
-            igraph: (0..EVENTS).map(|_| rng.random_range(0..=configs)).collect(),
+            channel: (0..EVENTS).map(|i| in_turn(i).0).collect(),
+            configs: [
+                (0..EVENTS).map(|i| in_turn(i).1).collect(),
+                (0..EVENTS)
+                    .map(|_| rng.random_range(NONE..configs))
+                    .collect(),
+            ],
         }
     }
 
-    fn events(&self, channels: bool, igraph: bool) -> Events<'_> {
-        Events {
+    fn inputs(&self, channels: bool, any_config: bool) -> Inputs<'_> {
+        let config = PerEvent::Each(&self.configs[usize::from(any_config)]);
+        Inputs {
             momenta: &self.momenta,
             g_s: &self.g_s,
             random_helicity: &self.random_helicity,
             random_color: &self.random_color,
-            channels: channels.then_some(&self.channels),
-            igraph: igraph.then_some(&self.igraph),
+            channel: channels.then_some(PerEvent::Each(&self.channel)),
+            config: channels.then_some(config),
         }
     }
 }
@@ -125,9 +132,8 @@ impl Launch<'_> {
 fn run(
     gpu: &Arc<dyn Driver>,
     source: &DeviceCode,
-    process: &Process,
     plan: &Plan,
-    events: &Events,
+    inputs: &Inputs,
     formula_couplings: &[f64],
 ) -> Result<Outcome> {
     let shape = source::CompileOptions {
@@ -149,14 +155,12 @@ fn run(
         buffers: Vec::new(),
     };
     let amp2_of = plan.channels().amp2_of_diagram.iter();
-    let amp2_of: Vec<i32> = amp2_of.map(|i| i.map_or(-1, |i| i as i32)).collect();
-    let config = |d| process.channels.config_of(d).map_or(0, |c| c as i32 + 1);
-    let config_of: Vec<i32> = (0..=process.diagrams).map(config).collect();
-    // Only these members of the structure are read.
+    let amp2_of: Vec<i32> = amp2_of.map(|i| i.map_or(NONE, |i| i as i32)).collect();
+    // Only this member of the structure is read.
     let choices = Choices {
         helicities: 0,
-        amp2_of_channel: launch.integers(&amp2_of)?,
-        config_of_channel: launch.integers(&config_of)?,
+        amp2_of_diagram: launch.integers(&amp2_of)?,
+        config_of_diagram: 0,
         denominator: 0,
         totals: 0,
         allowed: 0,
@@ -166,9 +170,10 @@ fn run(
         amp2_count: 0,
         flow_count: 0,
     };
-    let count = events.g_s.len();
-    let integers = |launch: &mut Launch, numbers: Option<&[i32]>| match numbers {
-        Some(numbers) => launch.integers(numbers),
+    let count = inputs.count();
+    let indices = |launch: &mut Launch, of_events: Option<PerEvent>| match of_events {
+        Some(PerEvent::Each(all)) => launch.integers(all),
+        Some(PerEvent::Same(index)) => launch.integers(&vec![index; count]),
         None => Ok(0),
     };
     let answers = [
@@ -181,13 +186,13 @@ fn run(
     let memory = vec![f64::NAN; padded * source.vectors as usize];
     let arguments = GeneratedArguments {
         choices: launch.take(&choices.bytes())?,
-        momenta: launch.doubles(events.momenta)?,
-        g_s: launch.doubles(events.g_s)?,
+        momenta: launch.doubles(inputs.momenta)?,
+        g_s: launch.doubles(inputs.g_s)?,
         formula_couplings: launch.doubles(formula_couplings)?,
-        random_helicity: launch.doubles(events.random_helicity)?,
-        random_color: launch.doubles(events.random_color)?,
-        channels: integers(&mut launch, events.channels)?,
-        igraph: integers(&mut launch, events.igraph)?,
+        random_helicity: launch.doubles(inputs.random_helicity)?,
+        random_color: launch.doubles(inputs.random_color)?,
+        channel: indices(&mut launch, inputs.channel)?,
+        config: indices(&mut launch, inputs.config)?,
         matrix_elements: answers[0],
         helicity: answers[1],
         color: answers[2],
@@ -248,11 +253,11 @@ fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
     ]
 }
 
-/// Channel numbers or not, and `igraph` beside them or not.
+/// Channels or not, and any configurations in the place of theirs or not.
 const CALLS: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
 
-/// With channel numbers or not, and with `igraph` beside them or not.
-fn check(process: &Process, channels: bool, igraph: bool) {
+/// With channels or not, and with any configurations in the place of theirs or not.
+fn check(process: &Process, channels: bool, any_config: bool) {
     let Some(gpu) = Emulator::new() else {
         return;
     };
@@ -264,14 +269,14 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let sample = RandomEvents::new(process, &masses);
     let split = BlockDiagonal::of_process(process, false);
     let allowed = process.channels.allowed_flows();
-    let events = sample.events(channels, igraph);
+    let inputs = sample.inputs(channels, any_config);
     let mut expected: Outcome = (
         vec![0.0; EVENTS],
         vec![0; EVENTS],
         vec![0; EVENTS],
         u32::MAX,
     );
-    let answers = Answers {
+    let outputs = Outputs {
         matrix_elements: &mut expected.0,
         helicity: &mut expected.1,
         color: &mut expected.2,
@@ -288,13 +293,13 @@ fn check(process: &Process, channels: bool, igraph: bool) {
             .backend(process, &split, &binding, plan, Precision::Double, None)
             .expect("engine")
     };
-    let each = cpu(&all).contributions(events).expect("contributions");
+    let each = cpu(&all).contributions(inputs).expect("contributions");
     let contributes = |&h: &u32| {
         let of = |c: &Contributions| (c.helicities[h as usize], c.helicities.iter().sum::<f64>());
         each.iter().map(of).any(|(one, sum)| one > 1e-24 * sum)
     };
     let good: Vec<u32> = all.into_iter().filter(contributes).collect();
-    cpu(&good).run(events, answers).expect("run");
+    cpu(&good).run(inputs, outputs).expect("run");
     let diagrams = compile(process, &binding, &good).expect("plan");
     let recursion = recursion::compile(process, &binding, &good);
     for plan in std::iter::once(&diagrams).chain(&recursion) {
@@ -338,7 +343,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
         for variant in variants(generator) {
             let source = variant.source().expect("source");
             assert!(!source.text.to_lowercase().contains("clock"));
-            let ran = run(&gpu, &source, process, plan, &events, &formula_couplings).expect("run");
+            let ran = run(&gpu, &source, plan, &inputs, &formula_couplings).expect("run");
             let pairs = ran.0.iter().zip(&expected.0);
             for (event, (a, b)) in pairs.enumerate() {
                 let by = ((a - b) / b).abs();
@@ -352,11 +357,11 @@ fn check(process: &Process, channels: bool, igraph: bool) {
             let numbers = 4 * masses.len();
             momenta[numbers * 41] *= 1.001;
             momenta[numbers * 40 + 5] = f64::NAN;
-            let bad = Events {
+            let bad = Inputs {
                 momenta: &momenta,
-                ..events
+                ..inputs
             };
-            let ran = run(&gpu, &source, process, plan, &bad, &formula_couplings).expect("run");
+            let ran = run(&gpu, &source, plan, &bad, &formula_couplings).expect("run");
             assert_eq!(ran.3, 40, "{}: the first bad event", process.name);
             assert_eq!(ran.1[42..], expected.1[42..], "{}", process.name);
         }
@@ -365,16 +370,16 @@ fn check(process: &Process, channels: bool, igraph: bool) {
 
 #[test]
 fn scalars_agree_with_the_cpu() {
-    for (channels, igraph) in CALLS {
-        check(&example::scalars(), channels, igraph);
+    for (channels, any_config) in CALLS {
+        check(&example::scalars(), channels, any_config);
     }
 }
 
-fn gluons_and_quarks(channels: bool, igraph: bool) {
+fn gluons_and_quarks(channels: bool, any_config: bool) {
     let directory =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fortran/gg_ttx/SubProcesses/P1_gg_ttx");
     let process = import_directory(&directory).expect("import").remove(0);
-    check(&process, channels, igraph);
+    check(&process, channels, any_config);
 }
 
 // Each takes its time, for the C++ compiler.
@@ -389,7 +394,7 @@ fn gluons_and_quarks_with_channels_agree_with_the_cpu() {
 }
 
 #[test]
-fn gluons_and_quarks_with_igraph_agree_with_the_cpu() {
+fn gluons_and_quarks_with_any_configuration_agree_with_the_cpu() {
     gluons_and_quarks(true, true);
 }
 
@@ -407,8 +412,8 @@ fn real_processes_agree_with_the_cpu() {
             .collect();
         directories.sort();
         let process = import_directory(&directories[0]).expect("import").remove(0);
-        for (channels, igraph) in CALLS {
-            check(&process, channels, igraph);
+        for (channels, any_config) in CALLS {
+            check(&process, channels, any_config);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::thread_blocks::{Sizes, Sort};
 use super::{Engine, Phase};
 use crate::driver::{Event, Stream};
 use mebridge_backend::BadMomentum;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
 
 /// The number of a chunk without bad events: see [`Arrays::bad`].
@@ -88,40 +88,27 @@ impl Engine {
         self.lost
     }
 
-    /// Evaluates events whose arrays, channels and igraphs have been checked.
-    pub fn run(&mut self, events: Events, answers: Answers) -> Result<Result<(), BadMomentum>> {
-        let nevt = events.g_s.len();
+    /// Evaluates events whose arrays and indices have been checked.
+    pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<Result<(), BadMomentum>> {
+        let nevt = inputs.count();
         self.tuning.begin();
         let (size, slots) = self.chunk(nevt)?;
         self.prepare(size, slots)?;
-        let evaluation = match self.trusted(&events)? {
+        let evaluation = match self.trusted(&inputs)? {
             true => Evaluation::Generated,
             false => Evaluation::Tables,
         };
-        let Answers {
-            mut matrix_elements,
-            mut helicity,
-            mut color,
-        } = answers;
+        let mut rest = outputs;
         let mut bad = vec![NONE_BAD; nevt.div_ceil(size)];
         let mut result = Ok(());
         let copies = self.copies();
         for (i, bad) in bad.iter_mut().enumerate() {
             let first = i * size;
             let count = size.min(nevt - first);
-            let (mine, rest) = matrix_elements.split_at_mut(count);
-            matrix_elements = rest;
-            let (my_helicity, rest) = helicity.split_at_mut(count);
-            helicity = rest;
-            let (my_color, rest) = color.split_at_mut(count);
-            color = rest;
-            let chunk = events.part(first, count);
-            let answers = Answers {
-                matrix_elements: mine,
-                helicity: my_helicity,
-                color: my_color,
-            };
-            result = self.enqueue(i % slots, &chunk, answers, bad, evaluation);
+            let (outputs, others) = rest.split(count);
+            rest = others;
+            let chunk = inputs.part(first, count);
+            result = self.enqueue(i % slots, &chunk, outputs, bad, evaluation);
             if result.is_err() {
                 break;
             }
@@ -149,23 +136,22 @@ impl Engine {
     pub(super) fn enqueue(
         &mut self,
         slot: usize,
-        events: &Events,
-        answers: Answers,
+        inputs: &Inputs,
+        outputs: Outputs,
         bad: &mut [u32; 2],
         evaluation: Evaluation,
     ) -> Result<()> {
-        let count = events.g_s.len();
+        let count = inputs.count();
         let arrays = Arrays::of(self.slots[slot].capacity, self.legs());
-        let formula_couplings = self.formula_couplings(events);
+        let formula_couplings = self.formula_couplings(inputs);
+        let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
         let generated = match evaluation {
             Evaluation::Tables | Evaluation::AllAmp2 => None,
-            Evaluation::Generated => {
-                self.generated(events.channels.is_some(), events.igraph.is_some())
-            }
+            Evaluation::Generated => self.generated(channels, colors),
         };
         let sort = Sort {
-            channels: events.channels.is_some(),
-            igraph: events.igraph.is_some(),
+            channels,
+            colors,
             generated: generated.is_some(),
         };
         self.slots[slot].sizes = match evaluation {
@@ -173,7 +159,7 @@ impl Engine {
             _ => self.sizes(sort, generated.as_deref(), count)?,
         };
         let clocked = match &generated {
-            Some(_) => self.clocked(self.which(sort.channels, sort.igraph))?,
+            Some(_) => self.clocked(self.which(channels, colors))?,
             None => self.clocked(None)?,
         };
         let (whole, helicity) = match self.of_helicity() {
@@ -205,15 +191,14 @@ impl Engine {
             // until all streams have been waited for.
             unsafe { stream.upload(input + at, bytes) }
         };
-        upload(arrays.momenta, bytes(events.momenta))?;
-        upload(arrays.g_s, bytes(events.g_s))?;
-        upload(arrays.random_helicity, bytes(events.random_helicity))?;
-        upload(arrays.random_color, bytes(events.random_color))?;
-        if let Some(channels) = events.channels {
-            upload(arrays.channels, bytes(channels))?;
-        }
-        if let Some(igraph) = events.igraph {
-            upload(arrays.igraph, bytes(igraph))?;
+        upload(arrays.momenta, bytes(inputs.momenta))?;
+        upload(arrays.g_s, bytes(inputs.g_s))?;
+        upload(arrays.random_helicity, bytes(inputs.random_helicity))?;
+        upload(arrays.random_color, bytes(inputs.random_color))?;
+        if channels || colors {
+            let indices = self.slots[number].indices(inputs);
+            // SAFETY: as above, and the slot keeps the indices.
+            unsafe { stream.upload(arrays.indices(input), indices)? };
         }
         // SAFETY: the output has eight bytes there.
         unsafe { stream.fill(output + arrays.bad, 0xff, 8)? };
@@ -229,14 +214,12 @@ impl Engine {
             stream.wait(before)?;
         }
         slot.mark(profile, 1)?;
-        let channels = events.channels.is_some();
-        let igraph = events.igraph.is_some();
-        let key = (count, channels, igraph, all_amp2);
+        let key = (count, channels, colors, all_amp2);
         if let Some(functions) = whole {
             self.launch_generated(slot, &arrays, key, &functions)?;
         } else if self.graphs() && !slot.sizes.tuning() {
             let mut done = false;
-            let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
+            let recorded = (count, channels, colors, all_amp2, helicity.is_some());
             if !slot.graphs.contains_key(&recorded) {
                 // The first call of cuBLAS cannot be recorded.
                 if self.blas.is_some() {
@@ -275,9 +258,9 @@ impl Engine {
             // SAFETY: as for `upload`.
             unsafe { stream.download(to, output + at) }
         };
-        download(bytes_mut(answers.matrix_elements), arrays.matrix_elements)?;
-        download(bytes_mut(answers.helicity), arrays.helicity)?;
-        download(bytes_mut(answers.color), arrays.color)?;
+        download(bytes_mut(outputs.matrix_elements), arrays.matrix_elements)?;
+        download(bytes_mut(outputs.helicity), arrays.helicity)?;
+        download(bytes_mut(outputs.color), arrays.color)?;
         download(bytes_mut(bad), arrays.bad)?;
         self.slots[number].mark(profile, 6)?;
         self.slots[number].timed = profile;
@@ -285,13 +268,13 @@ impl Engine {
     }
 
     /// Couplings that are no polynomials in G: `[coupling][real, imaginary][event]`.
-    fn formula_couplings(&mut self, events: &Events) -> Vec<f64> {
-        let count = events.g_s.len();
+    fn formula_couplings(&mut self, inputs: &Inputs) -> Vec<f64> {
+        let count = inputs.count();
         let mut values = vec![0.0; 2 * self.tables.formula_couplings.len() * count];
         if values.is_empty() {
             return values;
         }
-        for (event, &g) in events.g_s.iter().enumerate() {
+        for (event, &g) in inputs.g_s.iter().enumerate() {
             self.binding.evaluate(g, &mut self.couplings);
             for (i, &(coupling, _)) in self.tables.formula_couplings.iter().enumerate() {
                 let value = self.couplings[coupling as usize];

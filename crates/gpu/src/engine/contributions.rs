@@ -4,7 +4,7 @@ use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
 use super::{Engine, LANES};
 use crate::driver::Buffer;
 use crate::level_schedule::Amp2Source;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::{BadMomentum, Contributions};
 use mebridge_support::error::Result;
 
@@ -12,28 +12,24 @@ impl Engine {
     /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
     pub fn contributions_of(
         &mut self,
-        events: Events,
+        inputs: Inputs,
     ) -> Result<Result<Vec<Contributions>, BadMomentum>> {
-        let nevt = events.g_s.len();
+        let nevt = inputs.count();
         let mut all = Vec::with_capacity(nevt);
         for first in (0..nevt).step_by(LANES as usize) {
             let count = (nevt - first).min(LANES as usize);
             self.prepare(LANES as usize, 1)?;
-            let chunk = Events {
-                channels: None,
-                igraph: None,
-                ..events.part(first, count)
-            };
+            let chunk = inputs.part(first, count).plain();
             let (mut mes, mut helicity, mut color) =
                 (vec![0.0; count], vec![0; count], vec![0; count]);
-            let answers = Answers {
+            let outputs = Outputs {
                 matrix_elements: &mut mes,
                 helicity: &mut helicity,
                 color: &mut color,
             };
             let mut bad = NONE_BAD;
             let copies = self.copies();
-            let done = self.enqueue(0, &chunk, answers, &mut bad, Evaluation::AllAmp2);
+            let done = self.enqueue(0, &chunk, outputs, &mut bad, Evaluation::AllAmp2);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;

@@ -5,6 +5,7 @@ use crate::arena::{Arena, Offset};
 use crate::color::ColorTables;
 use crate::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use crate::structures::{Choices, Helicities, SampleTables};
+use mebridge_backend::inputs::NONE;
 use mebridge_plan::Plan;
 use mebridge_process::Process;
 use mebridge_support::runtime::Precision;
@@ -116,9 +117,10 @@ impl DeviceLayout {
         });
         let channels = &process.channels;
         let of_diagram = &plan.channels().amp2_of_diagram;
-        let amp2_of_channel = arena.numbers(of_diagram.iter().map(|i| i.unwrap_or(0)));
-        let config = |d| channels.config_of(d).map_or(0, |c| c as u32 + 1);
-        let config_of_channel = arena.numbers((0..=process.diagrams).map(config));
+        let amp2_of_diagram = arena.numbers(of_diagram.iter().map(|i| i.unwrap_or(0)));
+        let configs = channels.config_of_diagrams(process.diagrams);
+        let configs = configs.iter().map(|config| config.unwrap_or(NONE as u32));
+        let config_of_diagram = arena.numbers(configs);
         let denominator = arena.numbers(plan.channels().denominator.iter().copied());
         let (mut allowed, mut flows) = (vec![0], Vec::new());
         for of_config in channels.allowed_flows() {
@@ -130,8 +132,8 @@ impl DeviceLayout {
         let mut choices = |totals: Option<Offset>| {
             arena.structure(&Choices {
                 helicities: good.pointer(),
-                amp2_of_channel: amp2_of_channel.pointer(),
-                config_of_channel: config_of_channel.pointer(),
+                amp2_of_diagram: amp2_of_diagram.pointer(),
+                config_of_diagram: config_of_diagram.pointer(),
                 denominator: denominator.pointer(),
                 totals: totals.map_or(0, Offset::pointer),
                 allowed: allowed.pointer(),

@@ -62,7 +62,7 @@ impl Engine {
         &self,
         slot: &Slot,
         arrays: &Arrays,
-        (count, channels, igraph, _): (usize, bool, bool, bool),
+        (count, channels, colors, _): (usize, bool, bool, bool),
         functions: &[Function],
     ) -> Result<()> {
         let marks = self.profile();
@@ -72,7 +72,6 @@ impl Engine {
         let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
         let parts = subsets.map_or(1, |subsets| subsets.order.len() as u32);
         let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
-        let colors = channels || igraph;
         let contributions = of(subsets.is_some(), &slot.contributions);
         let amp2 = of(subsets.is_some() && channels, &slot.amp2);
         let jamp2 = of(subsets.is_some() && colors, &slot.jamp2);
@@ -84,8 +83,8 @@ impl Engine {
             formula_couplings: slot.formula_couplings.pointer(),
             random_helicity: input + arrays.random_helicity,
             random_color: input + arrays.random_color,
-            channels: optional(channels, input + arrays.channels),
-            igraph: optional(igraph, input + arrays.igraph),
+            channel: arrays.channel(input, channels),
+            config: arrays.config(input, (count, channels, colors)),
             matrix_elements: output + arrays.matrix_elements,
             helicity: output + arrays.helicity,
             color: output + arrays.color,
@@ -122,7 +121,7 @@ impl Engine {
         self.answer(
             slot,
             arrays,
-            (count, channels, igraph),
+            (count, channels, colors),
             choices,
             sums,
             parts,
@@ -135,7 +134,7 @@ impl Engine {
         &self,
         slot: &Slot,
         arrays: &Arrays,
-        (count, channels, igraph): (usize, bool, bool),
+        (count, channels, colors): (usize, bool, bool),
         choices: Pointer,
         [contributions, jamp2, amp2]: [Pointer; 3],
         parts: u32,
@@ -152,8 +151,8 @@ impl Engine {
             parts,
             random_helicity: input + arrays.random_helicity,
             random_color: input + arrays.random_color,
-            channels: optional(channels, input + arrays.channels),
-            igraph: optional(igraph, input + arrays.igraph),
+            channel: arrays.channel(input, channels),
+            config: arrays.config(input, (count, channels, colors)),
             matrix_elements: output + arrays.matrix_elements,
             helicity: output + arrays.helicity,
             color: output + arrays.color,
@@ -170,7 +169,7 @@ impl Engine {
         &self,
         slot: &Slot,
         arrays: &Arrays,
-        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        (count, channels, colors, all_amp2): (usize, bool, bool, bool),
         helicity: Option<Function>,
     ) -> Result<()> {
         let layout = &self.layout;
@@ -199,14 +198,14 @@ impl Engine {
         };
         let threads = slot.sizes.threads(self.load, BY_EVENT);
         launch(slot, self.load, by_event(count, threads), &load)?;
-        let key = (count, channels, igraph, all_amp2);
+        let key = (count, channels, colors, all_amp2);
         let (sums, parts) = self.amplitudes(slot, key, helicity)?;
         let marks = self.profile() && !self.graphs();
         let choices = self.uploaded.at(layout.choices);
         self.answer(
             slot,
             arrays,
-            (count, channels, igraph),
+            (count, channels, colors),
             choices,
             sums,
             parts,
@@ -229,7 +228,7 @@ impl Engine {
     pub(super) fn amplitudes(
         &self,
         slot: &Slot,
-        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        (count, channels, colors, all_amp2): (usize, bool, bool, bool),
         helicity: Option<Function>,
     ) -> Result<([Pointer; 3], u32)> {
         let marks = self.profile() && !self.graphs();
@@ -266,7 +265,6 @@ impl Engine {
         let by_amplitudes = matches!(self.tables.squares, Amp2Source::Amplitudes(_));
         let (parts, workspace_blocks) = self.parts(blocks as usize);
         let (parts, workspace_blocks) = (parts as u32, workspace_blocks as u32);
-        let colors = channels || igraph;
         let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let (jamp2, amp2) = (
             of(colors, &slot.jamp2),

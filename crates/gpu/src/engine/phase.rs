@@ -10,7 +10,7 @@ pub enum Phase {
     /// Momenta into the memory of blocks, couplings, propagators, wavefunctions.
     Currents,
     /// AMP2 by operations of their own.
-    Amp2Source,
+    Squares,
     /// Amplitudes and JAMP; with generated code of whole events all but what follows.
     Amplitudes,
     /// Colour sums, where they are told from amplitudes; otherwise these have their time.
@@ -26,7 +26,7 @@ impl Phase {
     pub const ALL: [Phase; 7] = [
         Phase::CopyIn,
         Phase::Currents,
-        Phase::Amp2Source,
+        Phase::Squares,
         Phase::Amplitudes,
         Phase::Color,
         Phase::Answer,
@@ -37,7 +37,7 @@ impl Phase {
     pub(super) const BETWEEN: [Phase; 6] = [
         Phase::CopyIn,
         Phase::Currents,
-        Phase::Amp2Source,
+        Phase::Squares,
         Phase::Amplitudes,
         Phase::Answer,
         Phase::CopyOut,
@@ -48,7 +48,7 @@ impl Phase {
         match self {
             Phase::CopyIn => "copies to the GPU",
             Phase::Currents => WAVEFUNCTIONS,
-            Phase::Amp2Source => SQUARES,
+            Phase::Squares => SQUARES,
             Phase::Amplitudes => AMPLITUDES,
             Phase::Color => COLOR,
             Phase::Answer => CHOICES,

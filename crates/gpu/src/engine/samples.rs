@@ -182,7 +182,7 @@ impl Engine {
             helicity => {
                 launch(ends.load, by_event(count, BY_EVENT), &arguments)?;
                 let helicity = helicity.map(|functions| functions[0]);
-                let key = (count, diagrams, false, false);
+                let key = (count, diagrams, diagrams, false);
                 let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, helicity)?;
                 arguments.contributions = contributions;
                 (arguments.jamp2, arguments.amp2) = (jamp2, amp2);

@@ -1,15 +1,18 @@
 //! What one chunk of events needs while it is under way.
 
+use super::chunks::bytes;
+use super::launch::optional;
 use super::thread_blocks::Sizes;
 use super::{Engine, LANES, Phase};
-use crate::driver::{Buffer, Event, Function, Graph, Shape, Stream};
+use crate::driver::{Buffer, Event, Function, Graph, Pointer, Shape, Stream};
 use crate::structures::DeviceStructure;
+use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_support::error::Result;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// What a graph is of: how many events, whether they have channels and IGRAPH, whether all AMP2 are
+/// What a graph is of: how many events, whether they have channels and colours, whether all AMP2 are
 /// kept, and whether there is generated code in it.
 pub(super) type Recorded = (usize, bool, bool, bool, bool);
 
@@ -32,6 +35,8 @@ pub(super) struct Slot {
     pub(super) formula_couplings: Buffer,
     /// The numbers that are copied there, for each chunk since the stream was waited for.
     pub(super) given_numbers: Vec<Vec<f64>>,
+    /// Indices that are copied to the inputs, likewise.
+    given_indices: Vec<Vec<i32>>,
     /// Whether the clocks have a chunk's times that were not added up.
     pub(super) timed: bool,
     /// The kernels of the chunk that have clocks in them, and what these add to.
@@ -49,8 +54,8 @@ pub(super) struct Arrays {
     pub(super) g_s: u64,
     pub(super) random_helicity: u64,
     pub(super) random_color: u64,
-    pub(super) channels: u64,
-    pub(super) igraph: u64,
+    /// Channels, where events have some, and right behind them configurations.
+    indices: u64,
     pub(super) input: usize,
     pub(super) matrix_elements: u64,
     pub(super) helicity: u64,
@@ -72,7 +77,7 @@ impl Arrays {
         let mut take_in = |bytes| take(&mut input, bytes);
         let (momenta, g_s) = (take_in(events * legs * 32), take_in(events * 8));
         let (random_helicity, random_color) = (take_in(events * 8), take_in(events * 8));
-        let (channels, igraph) = (take_in(events * 4), take_in(events * 4));
+        let indices = take_in(events * 8);
         let mut take_out = |bytes| take(&mut output, bytes);
         let (matrix_elements, helicity) = (take_out(events * 8), take_out(events * 4));
         let (color, bad) = (take_out(events * 4), take_out(8));
@@ -81,8 +86,7 @@ impl Arrays {
             g_s,
             random_helicity,
             random_color,
-            channels,
-            igraph,
+            indices,
             input,
             matrix_elements,
             helicity,
@@ -91,6 +95,26 @@ impl Arrays {
             lost: bad + 4,
             output,
         }
+    }
+
+    /// Where channels are, or 0 where events have none.
+    pub(super) fn channel(&self, input: Pointer, channels: bool) -> Pointer {
+        optional(channels, input + self.indices)
+    }
+
+    /// Where the configurations of so many events are, or 0 where colours are not asked for.
+    pub(super) fn config(
+        &self,
+        input: Pointer,
+        (count, channels, colors): (usize, bool, bool),
+    ) -> Pointer {
+        let behind = if channels { 4 * count as u64 } else { 0 };
+        optional(colors, input + self.indices + behind)
+    }
+
+    /// Where both are copied to.
+    pub(super) fn indices(&self, input: Pointer) -> Pointer {
+        input + self.indices
     }
 }
 
@@ -112,6 +136,7 @@ impl Slot {
             outputs: buffer(arrays.output)?,
             formula_couplings: buffer(16 * engine.tables.formula_couplings.len() * size)?,
             given_numbers: Vec::new(),
+            given_indices: Vec::new(),
             stream: Stream::new(driver)?,
             capacity: size,
             events: Vec::new(),
@@ -122,6 +147,21 @@ impl Slot {
             graphs: HashMap::default(),
             sizes: Sizes::default(),
         })
+    }
+
+    /// The channels and configurations of events, as far as they have them, as [`Arrays`] says. They stay until the stream
+    /// has been waited for.
+    pub(super) fn indices(&mut self, inputs: &Inputs) -> &[u8] {
+        let count = inputs.count();
+        let mut indices = Vec::with_capacity(2 * count);
+        for of_events in [inputs.channel, inputs.config].into_iter().flatten() {
+            match of_events {
+                PerEvent::Same(index) => indices.resize(indices.len() + count, index),
+                PerEvent::Each(all) => indices.extend_from_slice(all),
+            }
+        }
+        self.given_indices.push(indices);
+        bytes(&self.given_indices[self.given_indices.len() - 1])
     }
 
     /// Bytes of device memory that it holds.
@@ -168,6 +208,7 @@ impl Slot {
     pub(super) fn synchronize(&mut self) -> Result<()> {
         self.stream.synchronize()?;
         self.given_numbers.clear();
+        self.given_indices.clear();
         Ok(())
     }
 

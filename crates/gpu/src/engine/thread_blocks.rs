@@ -25,7 +25,7 @@ const FULL: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sort {
     pub(super) channels: bool,
-    pub(super) igraph: bool,
+    pub(super) colors: bool,
     pub(super) generated: bool,
 }
 
@@ -177,7 +177,7 @@ impl Engine {
         let mut kernels = Vec::new();
         let process = [
             u32::from(sort.channels),
-            u32::from(sort.igraph),
+            u32::from(sort.colors),
             self.plan.masses.len() as u32,
             self.plan.helicities.len() as u32,
             self.tables.flows as u32,
@@ -288,10 +288,10 @@ impl Engine {
         function: Function,
         default: u32,
     ) -> (u32, Vec<(u32, f64)>) {
-        // Those that have tried most, of calls without and with IGRAPH.
-        let of_calls = [false, true].map(|igraph| Sort {
+        // Those that have tried most, of calls without and with colours.
+        let of_calls = [false, true].map(|colors| Sort {
             channels,
-            igraph,
+            colors,
             generated,
         });
         let kernels = of_calls

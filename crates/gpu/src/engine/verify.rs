@@ -4,15 +4,15 @@ use super::chunks::{Evaluation, NONE_BAD};
 use super::{Engine, LANES};
 use crate::driver::Function;
 use crate::generated::Generated;
-use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
 use mebridge_support::message::say;
 use std::sync::Arc;
 
 impl Engine {
     /// Generated code for a call, if there is any.
-    pub(super) fn generated(&mut self, channels: bool, igraph: bool) -> Option<Arc<[Function]>> {
-        let which = self.which(channels, igraph)?;
+    pub(super) fn generated(&mut self, channels: bool, colors: bool) -> Option<Arc<[Function]>> {
+        let which = self.which(channels, colors)?;
         let spec = self.spec.as_ref()?;
         let generated = self.generated[which].get_or_insert_with(|| {
             let spec = spec.clone();
@@ -22,30 +22,30 @@ impl Engine {
     }
 
     /// Which of the generated kernels serves a call.
-    pub(super) fn which(&self, channels: bool, igraph: bool) -> Option<usize> {
+    pub(super) fn which(&self, channels: bool, colors: bool) -> Option<usize> {
         match self.of_helicity() {
-            true => Some(usize::from(channels || igraph)),
-            false if igraph && !channels => None,
+            true => Some(usize::from(colors)),
+            false if colors && !channels => None,
             false => Some(usize::from(channels)),
         }
     }
 
     /// Whether generated code serves such calls: it is there, and once, at the points of the trial, it
     /// has agreed with the tables. (A caller's first events may be where terms cancel.)
-    pub(super) fn trusted(&mut self, events: &Events) -> Result<bool> {
-        let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
-        let Some(which) = self.which(channels, igraph) else {
+    pub(super) fn trusted(&mut self, inputs: &Inputs) -> Result<bool> {
+        let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
+        let Some(which) = self.which(channels, colors) else {
             return Ok(false);
         };
-        if self.generated(channels, igraph).is_none() {
+        if self.generated(channels, colors).is_none() {
             return Ok(false);
         }
         if self.generated[which].as_ref().is_some_and(|g| g.checked) {
             return Ok(true);
         }
         let trial = self.trial.clone();
-        let compared = trial.as_deref().map_or(*events, |trial| trial.like(events));
-        let count = compared.g_s.len().min(LANES as usize);
+        let compared = trial.as_deref().map_or(*inputs, |trial| trial.like(inputs));
+        let count = compared.count().min(LANES as usize);
         let first = compared.part(0, count);
         let mut values = [vec![0.0; count], vec![0.0; count]];
         for (evaluation, values) in [Evaluation::Tables, Evaluation::Generated]
@@ -53,13 +53,13 @@ impl Engine {
             .zip(&mut values)
         {
             let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], NONE_BAD);
-            let answers = Answers {
+            let outputs = Outputs {
                 matrix_elements: values,
                 helicity: &mut helicity,
                 color: &mut color,
             };
             let copies = self.copies();
-            let done = self.enqueue(0, &first, answers, &mut bad, evaluation);
+            let done = self.enqueue(0, &first, outputs, &mut bad, evaluation);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;

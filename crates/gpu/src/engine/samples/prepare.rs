@@ -5,7 +5,7 @@ use crate::driver::{Buffer, Function};
 use crate::engine::chunks::{bytes, bytes_mut};
 use crate::engine::{Engine, LANES};
 use crate::generated::Generated;
-use mebridge_backend::events::Events;
+use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_backend::sample::{DeviceSample, MatrixElementOffsets, Strides};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::message::say;
@@ -50,23 +50,24 @@ impl Engine {
             return Ok(());
         };
         self.prepare(LANES as usize, 1)?;
-        let plain = trial.events();
-        let channels: &[i32] = &[1];
-        let with_channels = Events {
-            channels: Some(channels),
+        let plain = trial.inputs();
+        let first = Some(PerEvent::Same(0));
+        let with_channels = Inputs {
+            channel: first,
+            config: first,
             ..plain
         };
         let mut kinds = vec![plain];
         if !self.plan.channels().is_empty() {
             kinds.push(trial.like(&with_channels));
         }
-        for events in &kinds {
-            self.generated(events.channels.is_some(), false);
+        for inputs in &kinds {
+            self.generated(inputs.channel.is_some(), inputs.config.is_some());
         }
         self.wait_for_compiler();
-        for (which, events) in kinds.iter().enumerate() {
-            if self.trusted(events)? {
-                self.samples.generated[which] = self.generated(which > 0, false);
+        for (which, inputs) in kinds.iter().enumerate() {
+            if self.trusted(inputs)? {
+                self.samples.generated[which] = self.generated(which > 0, which > 0);
             }
         }
         Ok(())
@@ -98,13 +99,13 @@ impl Engine {
         let Some(trial) = self.trial.clone() else {
             return Ok(false);
         };
-        let events = trial.events();
-        let events = events.part(0, events.g_s.len().min(LANES as usize));
-        let count = events.g_s.len();
-        let diagrams = self.plan.channels().amp2_of_diagram.len().saturating_sub(1);
+        let points = trial.inputs();
+        let points = points.first(points.count().min(LANES as usize));
+        let count = points.count();
+        let diagrams = self.plan.channels().amp2_of_diagram.len();
         let rows = if which > 0 { diagrams } else { 0 };
         let driver = self.library.driver().clone();
-        let momenta = Buffer::new(&driver, size_of_val(events.momenta))?;
+        let momenta = Buffer::new(&driver, size_of_val(points.momenta))?;
         let mut values = [(); 2].map(|()| vec![0.0f64; count * (1 + rows)]);
         let answers = Buffer::new(&driver, 8 * values[0].len())?;
         let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream.clone()) else {
@@ -120,7 +121,7 @@ impl Engine {
                 component: 1,
             },
             alpha_s: 0,
-            default_g_s: events.g_s[0],
+            default_g_s: points.g_s[0],
             random_helicity: 0,
             random_color: 0,
             random_diagram: 0,
@@ -140,7 +141,7 @@ impl Engine {
             // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
             let done = unsafe {
                 stream
-                    .upload(momenta.pointer(), bytes(events.momenta))
+                    .upload(momenta.pointer(), bytes(points.momenta))
                     .and_then(|()| self.enqueue_sample(&sample, &stream, generated))
                     .and_then(|()| stream.download(bytes_mut(values), answers.pointer()))
             };

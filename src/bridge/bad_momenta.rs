@@ -1,0 +1,61 @@
+//! What is wrong with momenta that are no event's.
+
+use super::form::Form;
+use crate::backend::{NOT_CONSERVED, OFF_SHELL};
+use crate::error::Error;
+use crate::inputs::Inputs;
+
+impl Form {
+    /// What is wrong with the momenta of one of these events.
+    pub fn bad_momentum(&self, inputs: &Inputs, event: usize) -> Error {
+        let numbers = 4 * self.process().legs.len();
+        self.what_is_wrong(&inputs.momenta[event * numbers..][..numbers], event)
+    }
+
+    /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
+    /// `event` is its number for the message.
+    pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
+        let process = self.process();
+        let legs = process.legs.len();
+        let badness = |leg: usize| {
+            let p = &momenta[4 * leg..4 * leg + 4];
+            let mass = self.mass(leg);
+            let off = p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3] - mass * mass;
+            let relative = (off / (p[0] * p[0])).abs();
+            if p.iter().any(|x| !x.is_finite()) || p[0] <= 0.0 {
+                f64::INFINITY
+            } else {
+                relative
+            }
+        };
+        let leg = (0..legs)
+            .max_by(|&a, &b| badness(a).total_cmp(&badness(b)))
+            .unwrap_or(0);
+        let signs = process.signs();
+        let sum = |i: usize| -> f64 { (0..legs).map(|l| signs[l] * momenta[4 * l + i]).sum() };
+        let by = [0, 1, 2, 3].map(sum);
+        let incoming = (0..legs).filter(|&l| signs[l] > 0.0);
+        let energy: f64 = incoming.map(|l| momenta[4 * l]).sum();
+        let off = by.iter().map(|x| x * x).sum::<f64>().sqrt();
+        // In single precision either may be at its limit; then the leg is named.
+        if badness(leg) < OFF_SHELL && off > 0.5 * NOT_CONSERVED * energy {
+            return Error::NotConserved {
+                event,
+                by: by.to_vec(),
+                energy,
+            };
+        }
+        Error::BadMomentum {
+            event,
+            leg: leg + 1,
+            pdg: process.legs[leg].pdg,
+            mass: self.mass(leg),
+            momentum: momenta[4 * leg..4 * leg + 4].to_vec(),
+        }
+    }
+
+    /// The mass of a leg in GeV.
+    pub fn mass(&self, leg: usize) -> f64 {
+        self.binding().value(self.process().legs[leg].mass)
+    }
+}
