@@ -315,7 +315,7 @@ class Generator:
         with self._working(events, output.parent):
             generator.generate()
             status = generator.status()
-            if not status.count_unweighted >= events or not status.mean > 0.0:
+            if not status.count_unweighted >= events or not 0.0 < abs(status.mean) < math.inf:
                 raise Error(
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
@@ -358,7 +358,7 @@ def _derived(seed: int, number: int) -> int:
 def _deviation(row: Sequence[float]) -> float:
     """Of the weights of a channel, in units of its cross section; infinite where it cannot be told."""
     count, mean, error = row[:3]
-    found = error * math.sqrt(count) / mean if mean > 0.0 else math.inf
+    found = error * math.sqrt(count) / abs(mean) if mean else math.inf
     return found if math.isfinite(found) else math.inf
 
 
