@@ -12,6 +12,7 @@ import pathlib
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -104,6 +105,7 @@ class Run:
         precision: float | None = None,
         overweight: float = 0.01,
         sampler: str = "auto",
+        executor: Executor | Callable[[], Executor] | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -118,6 +120,8 @@ class Run:
             precision: as of :func:`mebridge.generate_events`.
             overweight: as there.
             sampler: as there.
+            executor: as there; where scales are clustered or matrix elements mix powers of alpha_s, workers read the
+                directory, under the same path.
             progress: as there.
         """
         if importlib.util.find_spec("madspace") is None:
@@ -161,7 +165,7 @@ class Run:
                 overweight=overweight,
                 sampler=sampler,
                 state=str(folder / _STATE),
-                executor=None,
+                executor=executor,
                 asked={
                     "output": str(self.output.path),
                     "run_card": {entry: card[entry] for entry in card},

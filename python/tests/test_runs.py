@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import unittest
+from concurrent import futures
 from unittest import mock
 
 import numpy as np
@@ -581,6 +582,11 @@ class Outputs(Folder):
         self.assertEqual(again.cross_section, found.cross_section)
         with self.assertRaisesRegex(mebridge.Error, "holds the events of a run"):
             run.generate(name="run_01")
+        # On workers, who weight its events as well.
+        with futures.ThreadPoolExecutor(2) as executor:
+            spread = run.generate(executor=executor)
+        events = [gzip.decompress(of.output.read_bytes()).partition(b"<event>")[2] for of in (found, spread)]
+        self.assertEqual(*events)
 
     def test_norms(self):
         place = self.copy("ee_mumu")
