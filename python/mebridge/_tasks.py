@@ -30,8 +30,8 @@ SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
 _SMALL = 1 << 20
 # Seconds after which the caller looks whether parts are late.
 _LOOK = 0.5
-# Where an executor does not say how many workers it has.
-_WIDTH = 1024
+# Where an executor does not say how many workers it has; and at least where it may start others for more tasks (Dask).
+_WIDTH, _FEW = 1024, 64
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Spread:
 
         try:
             while waiting or opened:
-                width = 2 * self._width()
+                width = 2 * self._width() if waiting else 0
                 while waiting and len(opened) < width:
                     number = waiting.pop()
                     one = opened[number] = _Open(number, tasks[number], self._message(tasks[number]))
@@ -280,7 +280,7 @@ class Spread:
         client = getattr(executor, "_client", None)
         with contextlib.suppress(Exception):
             if client is not None:
-                return max(1, int(sum(client.nthreads().values())))
+                return max(_FEW, int(sum(client.nthreads().values())))
             return max(1, int(getattr(executor, "_max_workers", None) or executor.num_workers))
         return _WIDTH
 

@@ -20,7 +20,7 @@ from concurrent import futures
 from unittest import mock
 
 import mebridge
-from mebridge import _rounds, _state, _tasks, _worker
+from mebridge import _remote, _rounds, _state, _tasks, _worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -340,6 +340,27 @@ class Executors(unittest.TestCase):
         )
         self.assertEqual((run.returncode, run.stdout), (0, "workers 1\n"), run.stderr)
         self.assertEqual(output.read_bytes(), self.alone)
+
+    def test_a_worker_without_work(self):
+        """Its process of MadSpace ends after a while, and another one begins with the next part."""
+        began, ended, before = [], [], _remote._Engine.close
+
+        def close(engine):
+            ended.append(engine)
+            before(engine)
+
+        def around(message, perform):
+            if message["name"] == "round":
+                # Longer than a worker waits.
+                end = time.monotonic() + 60
+                while not ended and time.monotonic() < end:
+                    time.sleep(0.01)
+            began.append(message["name"])
+            return perform(message)
+
+        with mock.patch.object(_remote, "_IDLE", 0.2), mock.patch.object(_remote._Engine, "close", close):
+            self.same(self.threads(around, workers=1))
+        self.assertGreaterEqual(len(ended), 1)
 
     def test_nothing_is_left(self):
         places = [pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm")]
