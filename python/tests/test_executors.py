@@ -1,6 +1,7 @@
 """mebridge.generate_events on executors: the same bytes whatever the workers do, and errors where they cannot."""
 
 import contextlib
+import gzip
 import importlib.util
 import io
 import json
@@ -8,6 +9,7 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -369,6 +371,75 @@ class Executors(unittest.TestCase):
         with futures.ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
             self.same(executor)
         self.assertEqual({path for path in there() - before if path.exists() and not taken(path)}, set())
+
+
+@unittest.skipUnless(MADSPACE, "madspace is not installed")
+class Reweighting(unittest.TestCase):
+    """Files in parts are what they are as a whole."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.process = ROOT.parent / "fortran" / "gg_ttx"
+        card = (self.process / "Cards" / "param_card.dat").read_text()
+        self.cards = [self.folder / name for name in ("wider.dat", "coupling.dat")]
+        changed = re.sub(r"(?m)^(DECAY +6 +)\S+", r"\g<1>20.0", card), re.sub(r"(?m)^( +6 +)1\.\S+", r"\g<1>1.75e+02", card)
+        for place, text in zip(self.cards, changed):
+            self.assertNotEqual(text, card)
+            place.write_text(text)
+        self.events = self.folder / "events.lhe.gz"
+        source = self.process / "SubProcesses" / "P1_gg_ttx"
+        mebridge.generate_events(source, energy=1000, events=500, output=self.events)
+
+    def reweight(self, output, **options):
+        arguments = {"cards": self.cards, "names": ["wider", "heavier"], "off_shell": True}
+        arguments["original"] = self.process / "Cards" / "param_card.dat"
+        arguments |= {"process": self.process / "SubProcesses" / "P1_gg_ttx", "events": self.events, **options}
+        return mebridge.reweight_events(output=self.folder / output, **arguments)
+
+    def test_parts(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            whole = self.reweight("whole.lhe").read_bytes()
+        self.assertEqual(whole.count(b"<wgt id='wider'>"), 500)
+        failed = []
+
+        def around(message, perform):
+            if len(message["bundles"]) and len(failed) < 2:
+                failed.append(message)
+                raise OSError(5, "Input/output error")
+            return perform(message)
+
+        executor = Wrapped(around)
+        self.addCleanup(executor.shutdown)
+        for chunk in (1 << 22, 977):
+            with mock.patch("mebridge._reweight._EVENTS", 130), mock.patch("mebridge._reweight._CHUNK", chunk):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    found = self.reweight("parts.lhe.gz", executor=executor)
+            self.assertEqual(gzip.decompress(found.read_bytes()), whole)
+        self.assertEqual(len({message["file"] for message in executor.messages}), 4)
+
+    def test_files_that_are_none(self):
+        executor = Wrapped()
+        self.addCleanup(executor.shutdown)
+        text = gzip.decompress(self.events.read_bytes())
+        other = self.folder / "other.lhe"
+        for data, message in (
+            (b"hello", "has no line </init>"),
+            (text[: text.index(b"<event>")], "is cut off"),
+            (text[:-30], "is cut off"),
+            (re.sub(rb"\n( *)6 ", rb"\n\g<1>5 ", text), "part 0 of the file: "),
+        ):
+            other.write_bytes(data)
+            with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
+                self.reweight("x.lhe", events=other, executor=executor)
+        with self.assertRaisesRegex(ValueError, "1 names for 2 cards"):
+            self.reweight("x.lhe", names=["one"])
+        with self.assertRaisesRegex(TypeError, "cards is a list"):
+            self.reweight("x.lhe", cards=self.cards[0], names=None)
+        with self.assertRaisesRegex(mebridge.Error, "is read by this run"):
+            self.reweight("events.lhe.gz", executor=executor)
+        self.assertFalse((self.folder / "x.lhe").exists())
 
 
 def taken(folder):
