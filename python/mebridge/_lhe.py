@@ -135,7 +135,8 @@ def write(
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew, or negative (IDWTUP -4): see :func:`nominal_weight`. The file is the same for any number of threads. Names are those of further weights.
+    knew, or negative (IDWTUP -4): see :func:`nominal_weight`. The file is the same for any number of threads. Names are
+    those of further weights.
     """
     events = sum(count for _, count, _ in rounds)
     nominal = nominal_weight([weights for *_, weights in rounds], mean, events)

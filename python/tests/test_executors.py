@@ -327,7 +327,8 @@ class Executors(unittest.TestCase):
         script.write_text(
             "import sys, mebridge\nfrom unittest import mock\nfrom mpi4py.futures import MPIPoolExecutor\n"
             "if __name__ == '__main__':\n"
-            "    with mock.patch.dict('mebridge._rounds._LEAST', cpu=500), mock.patch('mebridge._survey.TOGETHER', 1):\n"
+            "    few = mock.patch.dict('mebridge._rounds._LEAST', cpu=500)\n"
+            "    with few, mock.patch('mebridge._survey.TOGETHER', 1):\n"
             "        with MPIPoolExecutor() as executor:\n"
             f"            mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
             f"                executor=executor, **{self.arguments!r})\n"
@@ -383,9 +384,10 @@ class Reweighting(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.process = ROOT.parent / "fortran" / "gg_ttx"
         card = (self.process / "Cards" / "param_card.dat").read_text()
-        self.cards = [self.folder / name for name in ("wider.dat", "coupling.dat")]
-        changed = re.sub(r"(?m)^(DECAY +6 +)\S+", r"\g<1>20.0", card), re.sub(r"(?m)^( +6 +)1\.\S+", r"\g<1>1.75e+02", card)
-        for place, text in zip(self.cards, changed):
+        self.cards = [self.folder / name for name in ("wider.dat", "heavier.dat")]
+        wider = re.sub(r"(?m)^(DECAY +6 +)\S+", r"\g<1>20.0", card)
+        heavier = re.sub(r"(?m)^( +6 +)1\.\S+", r"\g<1>1.75e+02", card)
+        for place, text in zip(self.cards, (wider, heavier)):
             self.assertNotEqual(text, card)
             place.write_text(text)
         self.events = self.folder / "events.lhe.gz"
