@@ -43,11 +43,15 @@ class Timed(_events.Worker):
         return answer
 
     def __exit__(self, *raised):
-        self.total, self.memory = self.cpu(), self.peak()
+        if raised[0] is None:
+            self.total, self.memory = self.cpu(), self.peak()
         super().__exit__(*raised)
 
 
 def _points(answer):
+    """Of a part of a survey, or of a training; older packages tell of the channels alone."""
+    if isinstance(answer, list):
+        return sum(channel[0] for channel in answer)
     return answer.get("points") or sum(channel[0] for channel in answer["channels"])
 
 
@@ -79,7 +83,6 @@ def main(arguments, result):
         "rounds": len(rounds),
         "points": sum(channel[0] for channel in points),
         "passed": sum(channel[3] for channel in points),
-        # A survey has several parts; older packages tell of the channels alone.
         "survey_points": sum(_points(answer) for *_, answer in surveys),
         "cross_section": [found.cross_section, found.error],
         "events": found.events,
