@@ -43,13 +43,16 @@ class Timed(_events.Worker):
         return answer
 
     def __exit__(self, *raised):
-        self.total, self.memory = self.cpu(), self.peak()
+        if raised[0] is None:
+            self.total, self.memory = self.cpu(), self.peak()
         super().__exit__(*raised)
 
 
 def _points(answer):
-    """Of a survey of some channels, or of a training."""
-    return sum(row[0] for row in answer) if isinstance(answer, list) else answer["points"]
+    """Of a part of a survey, or of a training; older packages tell of the channels alone."""
+    if isinstance(answer, list):
+        return sum(channel[0] for channel in answer)
+    return answer.get("points") or sum(channel[0] for channel in answer["channels"])
 
 
 def main(arguments, result):

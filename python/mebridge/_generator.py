@@ -115,6 +115,9 @@ class Generator:
             self._systematics = _systematics.calculator(
                 madspace, systematics, elements, asked["energy"], built.alpha_s, built.density, tables
             )
+        self._on_cpu = devices == ["cpu"]
+        # Channels whose grids are no longer as they were made.
+        self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         self._mirrored = {number for number, element in enumerate(elements, 1) if element.flavor["mirror"]}
         return [[channel.element, channel.first] for channel in self._built.channels]
@@ -145,6 +148,7 @@ class Generator:
         folder = pathlib.Path(part)
         if fresh:
             self._begin(channels)
+        self._adapted |= set(channels)
         of = {number: _survey.Parts(*one) for number, one in zip(channels, parts)}
         with self._working(events, folder):
             found = self._adapt(of, _config(events, overweight), seed, None if fresh else folder, precision)
@@ -160,10 +164,11 @@ class Generator:
 
     def _begin(self, channels: Sequence[int]) -> None:
         """Grids of these channels as they are at first."""
+        again = [channel for channel in channels if channel in self._adapted]
         for context in self._contexts:
-            for name in self._globals(channels):
+            for name in self._globals(again):
                 context.delete_global(name)
-            for channel in channels:
+            for channel in again:
                 of = self._built.channels[channel]
                 for sampler in (of.grid(madspace), of.chosen_flavors(madspace)):
                     if sampler is not None:
@@ -172,7 +177,14 @@ class Generator:
     def _save(self, channels: Sequence[int], folder: pathlib.Path) -> None:
         """Writes the grids of these channels, and no others."""
         some, names = madspace.Context(madspace.cpu_device(), 1), self._globals(channels)
-        some.copy_globals_from(self._contexts[0])
+        if self._on_cpu:
+            some.copy_globals_from(self._contexts[0])
+        else:
+            # By files: MadSpace 0.2.1 copies from a CPU to a GPU, and ends the process where it is to copy back.
+            everything = self._scratch / GLOBALS
+            self._contexts[0].save_globals(str(everything))
+            some.load_globals(str(everything))
+            shutil.rmtree(everything)
         for name in set(some.global_names()) - names:
             some.delete_global(name)
         some.save_globals(str(folder / GLOBALS))
@@ -263,6 +275,7 @@ class Generator:
         surveyed.load_globals(str(self._survey / GLOBALS))
         for context in self._contexts:
             context.copy_globals_from(surveyed)
+        self._adapted |= set(range(len(self._built.channels)))
         self._tried = False
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
