@@ -259,6 +259,8 @@ class Spread:
                 return future
             except futures.BrokenExecutor as error:
                 self._broke(error)
+            except RuntimeError as error:
+                raise Error(f"the executor takes no tasks: {error}") from None
 
     def _broke(self, error: BaseException | None) -> None:
         """An executor that is of no use any more."""

@@ -228,6 +228,10 @@ class Executors(unittest.TestCase):
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
             with self.assertRaisesRegex(mebridge.Error, r"this worker has mebridge 0\.0, and the run is of"):
                 mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=executor)
+        closed = futures.ThreadPoolExecutor(1)
+        closed.shutdown()
+        with self.assertRaisesRegex(mebridge.Error, "the executor takes no tasks: cannot schedule new futures"):
+            mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=closed)
         with self.assertRaisesRegex(TypeError, "executor is 2"):
             mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=2)
 

@@ -1,6 +1,8 @@
 """mebridge.Run: run cards, cuts, densities and scales of an output of MG5aMC, and whole runs of real ones."""
 
+import contextlib
 import gzip
+import io
 import math
 import os
 import pathlib
@@ -585,8 +587,12 @@ class Outputs(Folder):
         # On workers, who weight its events as well.
         with futures.ThreadPoolExecutor(2) as executor:
             spread = run.generate(executor=executor)
-        events = [gzip.decompress(of.output.read_bytes()).partition(b"<event>")[2] for of in (found, spread)]
-        self.assertEqual(*events)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            options = ["--workers", "2", "--seed", "4", "--nevents", "600", "--quiet"]
+            self.assertEqual(_runs.main([str(place), *options]), 0)
+        files = [found.output, spread.output, pathlib.Path(said.getvalue().split()[-1])]
+        events = {gzip.decompress(file.read_bytes()).partition(b"<event>")[2] for file in files}
+        self.assertEqual((len(set(files)), len(events)), (3, 1))
 
     def test_norms(self):
         place = self.copy("ee_mumu")
