@@ -142,7 +142,7 @@ def _split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Itera
                     tail.append(rest)
                     return
                 part = folder / f"part{number}.lhe.gz"
-                with gzip.GzipFile(part, "wb", 1) as into:
+                with gzip.GzipFile(part, "wb", 1, mtime=0) as into:
                     into.write(head + events + _LAST)
                 number += 1
                 yield part
