@@ -20,7 +20,7 @@ from typing import Any
 
 from . import _bundle, _command, _remote, _scratch
 from ._library import Error, version
-from ._worker import KINDS, Worker, tell
+from ._worker import KINDS, Worker, show_message
 
 # How often a part is begun, where workers fail or executors break, before the run ends.
 TRIES = 4
@@ -222,7 +222,7 @@ class Spread:
                         seconds.append(found["seconds"])
                         last = time.monotonic()
                         for kind, text in found["said"]:
-                            tell(kind, text)
+                            show_message(kind, text)
                         folder = one.task.folder()
                         _bundle.unpack(found["files"], folder)
                         yield one.number, found["done"], folder

@@ -42,7 +42,7 @@ class Ended(Error):
     """The process has ended."""
 
 
-def tell(kind: str, text: str) -> None:
+def show_message(kind: str, text: str) -> None:
     """What MadSpace says, on stderr; a warning is one of whoever called this package."""
     if kind != "warning":
         _command.say(f"madspace: {text}\n")
@@ -58,11 +58,13 @@ class Worker:
 
     Args:
         environment: variables that it has besides those of its parent.
-        told: is given what it says: ``"log"`` or ``"warning"``, and a text.
+        on_message: is given what it says: ``"log"`` or ``"warning"``, and a text.
     """
 
-    def __init__(self, environment: Mapping[str, str], told: Callable[[str, str], None] = tell) -> None:
-        self._told = told
+    def __init__(
+        self, environment: Mapping[str, str], on_message: Callable[[str, str], None] = show_message
+    ) -> None:
+        self._on_message = on_message
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
         arguments = [sys.executable, "-c", _PROGRAM, json.dumps([str(path) for path in sys.path]), str(os.getpid())]
@@ -99,7 +101,7 @@ class Worker:
                 break
             kind, said = json.loads(line)
             if kind in ("log", "warning"):
-                self._told(kind, said)
+                self._on_message(kind, said)
             elif kind == "done":
                 return said
             else:
