@@ -104,7 +104,7 @@ class Refiner:
         self._energy = energy
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
-            _Element(element, Asked(**of), clustering, scaled, card) for element, of in zip(elements, asked)
+            _Element(element, Asked(**of), clustering, scaled, card, energy) for element, of in zip(elements, asked)
         ]
         self.ceiling, self.share = 1.0, 1.0
 
@@ -195,7 +195,13 @@ class _Element:
     """One matrix element."""
 
     def __init__(
-        self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, scaled: bool, card: str
+        self,
+        element: Element,
+        asked: Asked,
+        clustering: Mapping[str, Any] | None,
+        scaled: bool,
+        card: str,
+        energy: float,
     ) -> None:
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
@@ -204,13 +210,13 @@ class _Element:
         self._power = element.entry.get("qcd_power")
         self.legs = len(element.flavor["options"][0])
         self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
-        self.redrawn, self._scaled = asked.helicities, scaled
+        self.redrawn, self._scaled, self._energy = asked.helicities, scaled, energy
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
         if clustering is not None:
             directory = _output.Directory.read(path)
             masses = _lines.line_masses(element, asked.number)
-            settings = _clustering.Settings(**clustering)
+            settings = self._settings = _clustering.Settings(**clustering)
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings)
             self._channels = self.clustering.diagrams()
             self._hadrons = settings.hadrons
@@ -231,6 +237,8 @@ class _Element:
         resting = _resting(momenta)
         if len(self._channels) == 1:
             channels = np.full(len(momenta), next(iter(self._channels.values())))
+        elif self._settings.denominators:
+            channels = self.clustering.drawn(resting, drawn, self._energy)
         else:
             evaluated = self._process.evaluate(resting, alpha_s=alpha_s, diagrams=drawn).diagram
             assert evaluated is not None

@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import secrets
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -131,6 +132,7 @@ class Run:
         if precision is not None:
             precision = _arguments.between("precision", precision, _events.FINEST, 1.0)
         overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
+        fresh = name is None
         name = name or _output.next_run(events_folder)
         if pathlib.Path(name).name != name:
             raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
@@ -170,9 +172,21 @@ class Run:
                 },
                 more=self._more,
             )
-            _made_folder(folder)
-            made = _events.make(order, progress, lambda made: self._write(folder, name, made, densities, number, threads))
-        _removed(folder / _STATE)
+            _made_folder(folder, fresh)
+
+            def write(made: Made) -> None:
+                self._write(folder, name, made, densities, number, threads)
+
+            try:
+                made = _events.make(order, progress, write)
+            except (Error, ValueError):
+                # Nothing was begun that could go on.
+                if not (folder / _STATE / "run.json").exists():
+                    shutil.rmtree(folder / _STATE, ignore_errors=True)
+                    with contextlib.suppress(OSError):
+                        folder.rmdir()
+                raise
+        shutil.rmtree(folder / _STATE, ignore_errors=True)
         file, of_run = folder / _EVENTS, (made.again, made.efficiency, made.seconds, None)
         return RunEvents(*made.cross_section, made.events, file, made.processes, *of_run, folder)
 
@@ -258,6 +272,7 @@ class Run:
             "bwcutoff": card["bwcutoff"],
             "small_width": card["small_width_treatment"],
             "distance": card["d"],
+            "denominators": card["sde_strategy"] == 2,
         }
 
     def _write(
@@ -378,17 +393,14 @@ def _drawn(folder: pathlib.Path) -> int:
     return secrets.randbelow(2**31 - 1) + 1
 
 
-def _made_folder(folder: pathlib.Path) -> None:
+def _made_folder(folder: pathlib.Path, fresh: bool) -> None:
+    """Makes the folder of a run, which no other run has taken meanwhile if it is a new one."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=not fresh)
+    except FileExistsError:
+        raise Error(f"another run has begun in {folder}; begin again") from None
     except OSError as error:
         raise Error(f"{folder} cannot be made: {error.strerror}") from None
-
-
-def _removed(state: pathlib.Path) -> None:
-    import shutil
-
-    shutil.rmtree(state, ignore_errors=True)
 
 
 def summary(name: str, made: Made) -> str:

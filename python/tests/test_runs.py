@@ -521,6 +521,26 @@ class Scales(Folder):
             found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
             self.assertEqual((found != wanted).sum(), 0)
 
+    def test_channels_by_propagators(self):
+        # One of the s-channel, one of the t-channel.
+        files = {
+            "configs.inc": QUARKS["configs.inc"]
+            + """      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
+      DATA TPRID(-1,2)/1/
+      DATA (SPROP(I,-1,2),I=1,1)/0/
+      DATA (IFOREST(I,-2,2),I=1,2)/-1,4/
+      DATA TPRID(-2,2)/21/
+""",
+            "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n      DATA (CONFSUB(I,2),I=1,1)/2/\n",
+        }
+        p, _, energy = self.pair(0.0, 2000)
+        found = self.clustering(**files).drawn(p, np.random.default_rng(3).random(2000), 1e3)
+        s, t = energy**2, -2 * p[:, 0, 0] * (p[:, 2, 0] - p[:, 2, 3])
+        first, second = s**-4.0, (t**2 + 1e-4) ** -2.0
+        share = second / (first + second)
+        self.assertLess(abs((found == 2).sum() - share.sum()), 5 * math.sqrt((share * (1 - share)).sum()))
+        self.assertEqual(set(found), {1, 2})
+
     def test_scales_too_low_are_dropped(self):
         low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])
         found = _clustering.Scales(np.array([3.0, 3.0, 0.0]), (low, high))
