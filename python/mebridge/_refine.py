@@ -80,7 +80,7 @@ class Refiner:
         asked: of each of them.
         scale: how MadSpace has the scales.
         clustering: what channels need, where scales are by clustering or resonances are excluded.
-        scaled: whether scales are by clustering.
+        scaled: by what scales are that MadSpace has not: ``clustering``, or ``et`` in the rest frame of the partons.
         card: the parameter card.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
@@ -93,7 +93,7 @@ class Refiner:
         scale: Mapping[str, Any],
         factor: float,
         clustering: Mapping[str, Any] | None,
-        scaled: bool,
+        scaled: str,
         card: str,
         energy: float,
         densities: Any,
@@ -199,7 +199,7 @@ class _Element:
         element: Element,
         asked: Asked,
         clustering: Mapping[str, Any] | None,
-        scaled: bool,
+        scaled: str,
         card: str,
         energy: float,
     ) -> None:
@@ -232,9 +232,11 @@ class _Element:
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
         """Scales of the run card, and which events it keeps."""
         good = _cuts.passed(self._windows, momenta) & _cuts.obeyed(self._rules, momenta)
+        resting = _resting(momenta)
+        if self._scaled == "et":
+            before = scale.of(resting)
         if self.clustering is None:
             return before, good
-        resting = _resting(momenta)
         if len(self._channels) == 1:
             channels = np.full(len(momenta), next(iter(self._channels.values())))
         elif self._settings.denominators:
@@ -249,7 +251,7 @@ class _Element:
             channels = table[evaluated + 1]
         good &= channels > 0
         some = np.flatnonzero(good)
-        if not self._scaled:
+        if self._scaled != "clustering":
             good[some] = ~self.clustering.excluded(resting[some], channels[some])
             return before, good
         found = np.zeros((3, len(momenta)))

@@ -229,7 +229,7 @@ class Run:
             numbers[path] += 1
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
-            masses = _integrands.masses(element.library, len(pdg))
+            masses = _masses(element)
             legs = _cuts.Legs(pdg, masses, directory.decayed, self.run_card)
             nothing = _cuts.empty(legs)
             if nothing is not None:
@@ -250,18 +250,23 @@ class Run:
                     "helicities": not resting and _turning(element, masses),
                 }
             )
-        scaled = self._scaled_by_clustering()
+        massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
+        scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
-        clustering = self._clustering() if scaled or any(line.forced == 2 for line in lines) else None
-        if clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
+        excluded = any(line.forced == 2 for line in lines)
+        clustering = self._clustering() if scaled == "clustering" or excluded else None
+        if not scaled and clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
             return {"windows": found}
         refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
         return {"windows": found, "refine": refine}
 
-    def _scaled_by_clustering(self) -> bool:
+    def _scaled(self, massive: bool) -> str:
+        """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""
         card = self.run_card
-        fixed = card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"])
-        return card["dynamical_scale_choice"] == -1 and not fixed
+        if card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"]):
+            return ""
+        moving = massive and card["lpp1"] != 0
+        return {-1: "clustering", 1: "et" if moving else ""}.get(card["dynamical_scale_choice"], "")
 
     def _clustering(self) -> Mapping[str, Any]:
         """What :class:`mebridge._clustering.Settings` takes."""
@@ -378,6 +383,10 @@ def _resonances(
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
+
+
+def _masses(element: _integrands.Element) -> tuple[float, ...]:
+    return _integrands.masses(element.library, len(element.flavor["options"][0]))
 
 
 def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:
