@@ -256,7 +256,7 @@ class _Element:
             return before, good
         found = np.zeros((3, len(momenta)))
         of = self.clustering.scales(resting[some], channels[some])
-        dropped = _clustering.drops(of, self._hadrons, scale.factor)
+        dropped = _clustering.drops(of, self._hadrons and scale.factorisation is None, scale.factor)
         good[some[dropped]] = False
         found[0, some] = of.renormalisation * scale.factor
         found[1, some], found[2, some] = (one * scale.factor for one in of.factorisation)

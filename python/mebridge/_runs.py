@@ -293,7 +293,7 @@ class Run:
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
-        processes = [(process, *of) for process, of in made.processes.items()]
+        processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
         larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
         header = json.dumps({**made.asked, "overweights": larger}, indent=1)
         (folder / f"{name}_{card['run_tag']}_banner.txt").write_text(
