@@ -154,7 +154,7 @@ class Refiner:
             places = kept[events.elements[kept] == number]
             drawn = random.random(len(places))
             if element.redrawn and len(places):
-                momenta = np.stack([events.momenta[i] for i in places])
+                momenta = events.momenta[places, : element.legs]
                 rows = element.helicities(momenta, alpha_s[places], drawn)
                 found |= dict(zip(places.tolist(), rows.tolist()))
         return found

@@ -223,12 +223,15 @@ class Run:
         """The cuts of each matrix element, and what is left of the run card then."""
         found, left, numbers = [], [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
         by_path = {str(directory.path): directory for directory in self.directories}
+        changed: set[pathlib.Path] = set()
         for element in elements:
             path = element.entry["path"]
             directory, number = by_path[path], numbers[path]
             numbers[path] += 1
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
+            if _lines.name(element, directory, number):
+                changed.add(element.library)
             masses = _masses(element)
             legs = _cuts.Legs(pdg, masses, directory.decayed, self.run_card)
             nothing = _cuts.empty(legs)
@@ -250,6 +253,8 @@ class Run:
                     "helicities": not resting and _turning(element, masses),
                 }
             )
+        for library in changed:
+            _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 import mebridge
-from mebridge import _clustering, _cuts, _output, _pdfdata, _refine, _run_card, _runs, _written
+from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -511,6 +511,24 @@ class Scales(Folder):
         self.assertEqual(config.lines[0], _output.Line(12, (8, 4), (21,), False, 1))
         self.assertEqual(directory.decayed, {2, 3})
         self.assertEqual(_clustering.colors(directory.path), {-6: -3, -2: -3, 2: 3, 6: 3, 21: 8, 23: 1, 7: 2})
+
+    def test_propagators_get_the_codes_that_the_directory_lists(self):
+        place = output(self.folder / "output", **{"configs.inc": QUARKS["configs.inc"].replace("/21/", "/-24/")})
+        directory = _output.Directory.read(place / "SubProcesses" / "P1_qq_ttx")
+        channel = {
+            "vertices": [["i0", "i1", "p0"], ["o0", "o1", "p0"]],
+            "propagators": [0],
+            "masses": [[80.4, 2.0]],
+            "diagrams": [{"diagram": 0, "active_flavors": [0], "propagator_pdgs": [0]}],
+        }
+        entry, flavor = {"channels": [channel]}, {"index": 0, "options": [[2, -2, 6, -6]]}
+        element = _integrands.Element(self.folder / "library.so", entry, flavor)
+        line = directory.configs[0].lines[0]
+        self.assertEqual(_lines.line_masses(element, 0)(line), (80.4, 2.0))
+        self.assertTrue(_lines.name(element, directory, 0))
+        self.assertEqual((channel["propagators"], channel["diagrams"][0]["propagator_pdgs"]), ([-24], [-24]))
+        self.assertEqual(_lines.line_masses(element, 0)(line), (80.4, 2.0))
+        self.assertFalse(_lines.name(element, directory, 0))
 
     def test_a_resonance_is_where_its_process_wants_it(self):
         p, _, energy = self.pair(0.0)
