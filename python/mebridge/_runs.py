@@ -187,8 +187,17 @@ class Run:
                         folder.rmdir()
                 raise
         shutil.rmtree(folder / _STATE, ignore_errors=True)
-        file, of_run = folder / _EVENTS, (made.again, made.efficiency, made.seconds, None)
-        return RunEvents(*made.cross_section, made.events, file, made.processes, *of_run, folder)
+        return RunEvents(
+            *made.cross_section,
+            made.events,
+            folder / _EVENTS,
+            made.processes,
+            made.again,
+            made.efficiency,
+            made.seconds,
+            None,
+            folder,
+        )
 
     @property
     def _energy(self) -> float:
