@@ -24,6 +24,7 @@ from ._command import command
 from ._events import Events, Progress, generate_events
 from ._runs import Run, RunEvents
 from ._read import read_events
+from ._reweight import reweight_events
 from ._library import BadEvents, Error, library_path, version
 
 __version__ = version()
@@ -42,4 +43,5 @@ __all__ = [
     "generate_events",
     "library_path",
     "read_events",
+    "reweight_events",
 ]

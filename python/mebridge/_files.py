@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import pathlib
 from collections.abc import Iterator, Sequence
 
@@ -42,7 +41,7 @@ def _head(beams: _lhe.Beams, processes: Processes, names: tuple[str, ...]) -> Ev
 def _parts(rounds: Rounds, mean: float, beams: _lhe.Beams, head: EventArrays) -> Iterator[EventArrays]:
     """The events of each round, with the weights that they have in an LHE file."""
     events = sum(count for _, count, _ in rounds)
-    nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
+    nominal = _lhe.nominal_weight([weights for *_, weights in rounds], mean, events)
     for path, count, weights in rounds:
         records = _records.read(path, count)
         made = _arrays.of_records(records, nominal / weights.nominal)

@@ -115,6 +115,7 @@ class Generator:
             self._systematics = _systematics.calculator(
                 madspace, systematics, elements, asked["energy"], built.alpha_s, built.density, tables
             )
+        self._on_cpu = devices == ["cpu"]
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
@@ -176,11 +177,14 @@ class Generator:
     def _save(self, channels: Sequence[int], folder: pathlib.Path) -> None:
         """Writes the grids of these channels, and no others."""
         some, names = madspace.Context(madspace.cpu_device(), 1), self._globals(channels)
-        # By files: MadSpace 0.2.1 copies from a CPU to a GPU, and ends the process where it is to copy back.
-        everything = self._scratch / GLOBALS
-        self._contexts[0].save_globals(str(everything))
-        some.load_globals(str(everything))
-        shutil.rmtree(everything)
+        if self._on_cpu:
+            some.copy_globals_from(self._contexts[0])
+        else:
+            # By files: MadSpace 0.2.1 copies from a CPU to a GPU, and ends the process where it is to copy back.
+            everything = self._scratch / GLOBALS
+            self._contexts[0].save_globals(str(everything))
+            some.load_globals(str(everything))
+            shutil.rmtree(everything)
         for name in set(some.global_names()) - names:
             some.delete_global(name)
         some.save_globals(str(folder / GLOBALS))
@@ -326,7 +330,7 @@ class Generator:
         with self._working(events, output.parent):
             generator.generate()
             status = generator.status()
-            if not status.count_unweighted >= events or not status.mean > 0.0:
+            if not status.count_unweighted >= events or not 0.0 < abs(status.mean) < math.inf:
                 raise Error(
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
@@ -368,7 +372,7 @@ def _derived(seed: int, number: int) -> int:
 def _deviation(row: Sequence[float]) -> float:
     """Of the weights of a channel, in units of its cross section; infinite where it cannot be told."""
     count, mean, error = row[:3]
-    found = error * math.sqrt(count) / mean if mean > 0.0 else math.inf
+    found = error * math.sqrt(count) / abs(mean) if mean else math.inf
     return found if math.isfinite(found) else math.inf
 
 

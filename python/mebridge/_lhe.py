@@ -76,33 +76,48 @@ class Weights:
     """Of the events of a round."""
 
     nominal: float
-    """The least one, which all have that are not larger than the round knew."""
+    """The least one, but for its sign, which all have that are not larger than the round knew."""
     total: float
     above: int
-    """How many are larger."""
+    """How many are larger, but for their signs."""
     largest: float
+    absolute: float
+    """The sum without signs."""
 
 
 def weights(path: pathlib.Path, events: int) -> Weights:
     """Those of a round, which holds all of its events."""
     found = np.array(_records.read(path, events)["weight"])
-    if not 0.0 < found.min() <= found.max() < math.inf:
+    sizes = np.abs(found)
+    nominal, largest = float(sizes.min()), float(sizes.max())
+    if not 0.0 < nominal <= largest < math.inf:
         raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
-    nominal = float(found.min())
     # Of one weight MadSpace has different last digits.
-    above = int((found > nominal * (1.0 + _ROUNDING)).sum())
-    return Weights(nominal, math.fsum(found), above, float(found.max()))
+    above = int((sizes > nominal * (1.0 + _ROUNDING)).sum())
+    return Weights(nominal, math.fsum(found), above, largest, math.fsum(sizes))
 
 
 def overweights(rounds: Sequence[Weights], events: int) -> dict[str, float]:
     """What is above the nominal weight: events, their weights beyond it as a share of all, and the largest weight in
     units of it."""
-    total = math.fsum(weights.total / weights.nominal for weights in rounds)
+    total = math.fsum(weights.absolute / weights.nominal for weights in rounds)
     return {
         "events": sum(weights.above for weights in rounds),
         "share": max(0.0, 1.0 - events / total),
         "largest": max(weights.largest / weights.nominal for weights in rounds),
     }
+
+
+def nominal_weight(rounds: Sequence[Weights], mean: float, events: int) -> float:
+    """The weight of most events of these rounds, but for its sign.
+
+    With it the weights average to this mean. Where they have both signs, that would give them the noise of a small
+    difference: there it is what MadSpace has of each round, whose weights average to the cross section without signs.
+    """
+    if all(abs(weights.total) == weights.absolute for weights in rounds):
+        return mean * events / math.fsum(weights.total / weights.nominal for weights in rounds)
+    absolute = math.fsum(weights.absolute for weights in rounds)
+    return absolute / math.fsum(weights.absolute / weights.nominal for weights in rounds)
 
 
 def write(
@@ -120,10 +135,11 @@ def write(
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
-    knew (IDWTUP 4). The file is the same for any number of threads. Names are those of further weights.
+    knew, or negative (IDWTUP -4): see :func:`nominal_weight`. The file is the same for any number of threads. Names are
+    those of further weights.
     """
     events = sum(count for _, count, _ in rounds)
-    nominal = mean * events / math.fsum(weights.total / weights.nominal for _, _, weights in rounds)
+    nominal = nominal_weight([weights for *_, weights in rounds], mean, events)
     packed = _compressed if output.suffix == ".gz" else bytes
 
     def texts() -> Iterator[Callable[[], bytes]]:

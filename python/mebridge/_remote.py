@@ -18,12 +18,14 @@ import time
 from multiprocessing import util
 from typing import Any
 
-from . import _bundle, _scratch
+from . import _bundle, _command, _scratch
 from ._library import Error, version
 from ._worker import KINDS, Ended, Worker
 
 # Of the bundle of libraries and densities: the name of what they are for.
 RECIPE = "recipe.json"
+# Of the command: the file that it takes, and the one that it gives.
+EVENTS, REWEIGHTED = "events.lhe.gz", "reweighted.lhe.gz"
 # Seconds for which MadSpace's process waits for another part.
 _IDLE = 300.0
 # Mappings that are kept at a time.
@@ -92,12 +94,44 @@ class _Engine:
         self._end()
 
 
+class _Files:
+    """What calls of the command read."""
+
+    def __init__(self, digest: str, packed: bytes) -> None:
+        self.digest = digest
+        self._stack = contextlib.ExitStack()
+        try:
+            self._folder = pathlib.Path(self._stack.enter_context(_scratch.folder()))
+            _bundle.unpack(packed, self._folder / "recipe")
+            recipe = json.loads((self._folder / "recipe" / RECIPE).read_text())
+            self._arguments = recipe["command"]
+            self._files = [str(self._folder / "recipe" / name) for name in recipe["files"]]
+            self._end = util.Finalize(self, self._stack.close, exitpriority=10)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def perform(self, file: bytes) -> bytes:
+        with tempfile.TemporaryDirectory(dir=self._folder) as part:
+            given, made = pathlib.Path(part) / EVENTS, pathlib.Path(part) / REWEIGHTED
+            given.write_bytes(file)
+            names = {"in": str(given), "out": str(made)}
+            try:
+                _command.run(*(argument.format(*self._files, **names) for argument in self._arguments))
+            except Error as error:
+                raise _Refused(str(error)) from None
+            return _bundle.pack({REWEIGHTED: made})
+
+    def close(self) -> None:
+        self._end()
+
+
 class _Mine(threading.local):
     """Of a thread: executors have threads as workers, or processes."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.engine: _Engine | None = None
+        self.engine: _Engine | _Files | None = None
         self.timer: threading.Timer | None = None
 
 
@@ -139,13 +173,17 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     bundles, recipe, survey = message["bundles"], message["recipe"], message["survey"]
     engine = mine.engine if mine.engine is not None and mine.engine.digest == recipe else None
     missing = [] if engine is not None or recipe in bundles else [recipe]
-    if survey is not None and survey not in bundles and not (engine is not None and engine.has(survey)):
+    if survey is not None and survey not in bundles and not (isinstance(engine, _Engine) and engine.has(survey)):
         missing.append(survey)
     if missing:
         return {"missing": missing}
     if engine is None:
         _close(mine)
-        engine = mine.engine = _Engine(recipe, bundles[recipe])
+        kind = _Files if message["name"] == "command" else _Engine
+        engine = mine.engine = kind(recipe, bundles[recipe])
+    if isinstance(engine, _Files):
+        files = engine.perform(message["file"])
+        return {"done": None, "files": files, "said": [], "seconds": time.monotonic() - begun}
     if survey is not None and not engine.has(survey):
         engine.keep(survey, bundles[survey])
     if message["name"] == "build":
@@ -164,7 +202,7 @@ def _close(mine: _Mine) -> None:
         engine.close()
 
 
-def _idle(mine: Any, lock: threading.Lock, engine: _Engine) -> None:
+def _idle(mine: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
     """In the thread of a timer, which has a `_Mine` of its own: the other one finds no process for a run, and begins
     anew."""
     with lock:

@@ -13,6 +13,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -105,6 +106,7 @@ class Run:
         precision: float | None = None,
         overweight: float = 0.01,
         sampler: str = "auto",
+        executor: Executor | Callable[[], Executor] | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -119,6 +121,8 @@ class Run:
             precision: as of :func:`mebridge.generate_events`.
             overweight: as there.
             sampler: as there.
+            executor: as there; where scales are clustered or matrix elements mix powers of alpha_s, workers read the
+                directory, under the same path.
             progress: as there.
         """
         if importlib.util.find_spec("madspace") is None:
@@ -163,7 +167,7 @@ class Run:
                 overweight=overweight,
                 sampler=sampler,
                 state=str(folder / _STATE),
-                executor=None,
+                executor=executor,
                 asked={
                     "output": str(self.output.path),
                     "run_card": {entry: card[entry] for entry in card},
@@ -447,6 +451,9 @@ def summary(name: str, made: Made) -> str:
 def main(arguments: Sequence[str]) -> int:
     """``mebridge events``."""
     import argparse
+    import functools
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
 
     parser = argparse.ArgumentParser(
         prog="mebridge events",
@@ -459,6 +466,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", help="of the random numbers (otherwise the run card's iseed; 0: drawn anew)")
     parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--threads", default="1", help="threads (1)")
+    parser.add_argument("--workers", default="1", help="processes that make parts of the run (1)")
     parser.add_argument("--name", help="of the run (run_NN with the next number); one that was interrupted goes on")
     parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
     parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
@@ -477,12 +485,15 @@ def main(arguments: Sequence[str]) -> int:
             param_card=asked.param_card,
             changed_files=asked.changed_files,
         )
+        workers = _arguments.whole("--workers", _whole("--workers", asked.workers), 1, _arguments.MOST_THREADS)
+        spawn = multiprocessing.get_context("spawn")
         events = run.generate(
             None if asked.nevents is None else _whole("--nevents", asked.nevents),
             None if asked.seed is None else _whole("--seed", asked.seed),
             threads=_whole("--threads", asked.threads),
             backend=asked.backend,
             name=asked.name,
+            executor=None if workers == 1 else functools.partial(ProcessPoolExecutor, workers, mp_context=spawn),
             progress=not asked.quiet,
         )
     except (Error, ValueError, TypeError) as error:

@@ -37,11 +37,12 @@ _CPU_CALL, _GPU_CALL = (200, 500), (1000, 64_000)
 def needed(rows: Sequence[Sequence[float]], events: int) -> list[float]:
     """Points of each channel for so many events of all of them, by the rows that a survey gives; infinite where none of
     the points became an event."""
-    total = sum(max(row[1], 0.0) for row in rows)
+    # Some may be negative, as interferences are.
+    total = sum(abs(row[1]) for row in rows)
     if not total > 0.0:
         return [math.inf] * len(rows)
     return [
-        events * mean / total * count / unweighted if unweighted > 0.0 else (math.inf if mean > 0.0 else 0.0)
+        events * abs(mean) / total * count / unweighted if unweighted > 0.0 else (math.inf if mean != 0.0 else 0.0)
         for count, mean, _, _, unweighted in rows
     ]
 

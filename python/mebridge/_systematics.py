@@ -158,6 +158,7 @@ class Calculator:
         density: of a parton at x and a scale; None without densities.
         members: the same two of each member.
         coupling: by number of a matrix element, momenta, and alpha_s before and after: the ratio of |M|^2.
+        incoming: of each matrix element the PDG codes of what comes in, in its order.
     """
 
     def __init__(
@@ -168,9 +169,11 @@ class Calculator:
         density: Density | None,
         members: Sequence[tuple[Callable[[Array], Array], Density]],
         coupling: Callable[[int, Array, Array, Array], Array],
+        incoming: Sequence[set[tuple[int, int]]],
     ) -> None:
         self._variations, self._energy = variations, energy
         self._alpha_s, self._density, self._members, self._coupling = alpha_s, density, members, coupling
+        self._incoming = incoming
 
     def ratios(self, records: Array) -> Array:
         """(events, variations)."""
@@ -189,6 +192,10 @@ class Calculator:
         legs = particles[(status == -1) | (status == 1)].reshape(len(events), -1)
         momenta = np.stack([legs[name] for name in ("energy", "px", "py", "pz")], axis=-1)
         codes, x = legs["pdg_id"][:, :2], 2.0 * momenta[:, :2, 0] / self._energy
+        # Where both orders of the beams are there, events have the one along +z first.
+        exchanged = np.array([tuple(pair) not in self._incoming[element] for pair in codes.tolist()], bool)
+        ordered = momenta.copy()
+        ordered[exchanged, :2] = momenta[exchanged, 1::-1]
         scale = np.ascontiguousarray(events["scale"])
         before = self._alpha_s(scale)
         found = np.ones((len(events), len(self._variations)))
@@ -199,7 +206,7 @@ class Calculator:
             after = alpha_s(mur * scale)
             key = float(mur), member is None
             if key not in known or member is not None:
-                known[key] = self._coupling(element, momenta, before, after)
+                known[key] = self._coupling(element, ordered, before, after)
             found[:, i] = known[key]
             if density is not None and nominal is not None and (muf != 1.0 or member is not None):
                 varied = _product(density, codes, x, muf * scale)
@@ -263,4 +270,5 @@ def calculator(
         own, of = tables(file, coupling)
         members.append((own or alpha_s, of))
     variations = [(float(mur), float(muf), member) for mur, muf, member in asked["variations"]]
-    return Calculator(variations, energy, alpha_s, density, members, ratio)
+    incoming = [{(pdg[0], pdg[1]) for pdg in element.flavor["options"]} for element in elements]
+    return Calculator(variations, energy, alpha_s, density, members, ratio, incoming)

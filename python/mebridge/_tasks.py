@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 import statistics
 import time
@@ -30,8 +31,8 @@ SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
 _SMALL = 1 << 20
 # Seconds after which the caller looks whether parts are late.
 _LOOK = 0.5
-# Where an executor does not say how many workers it has.
-_WIDTH = 1024
+# Where an executor does not say how many workers it has; and at least where it may start others for more tasks (Dask).
+_WIDTH, _FEW = 1024, 64
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Task:
     """What it is, for messages."""
     survey: pathlib.Path | None = None
     """Of which survey's mappings it takes."""
+    sent: pathlib.Path | None = None
+    """A file that it takes."""
 
 
 class Alone:
@@ -139,6 +142,15 @@ class Spread:
         ((_, built, _),) = self.run([task])
         return built
 
+    def commands(self, arguments: Sequence[str], files: Sequence[str]) -> None:
+        """Tasks are calls of the command with these arguments, in which ``{number}`` is a file, ``{in}`` what a task
+        takes and ``{out}`` what it gives."""
+        names = [f"{number}/{os.path.basename(path)}" for number, path in enumerate(files)]
+        packed: dict[str, pathlib.Path | bytes] = {name: pathlib.Path(path) for name, path in zip(names, files)}
+        asked = {"command": list(arguments), "files": names}
+        packed[_remote.RECIPE] = json.dumps(asked, sort_keys=True).encode()
+        self._recipe = self._hold(_bundle.pack(packed))
+
     def _hold(self, packed: bytes) -> str:
         digest = _bundle.digest(packed)
         self._bundles[digest] = packed
@@ -167,13 +179,14 @@ class Spread:
             self._sent += 1
             one.began = time.monotonic()
             bundles = {name: self._bundles[name] for name in sorted(names)}
-            future = self._submit({**one.message, "number": self._sent, "bundles": bundles})
+            file = None if one.task.sent is None else one.task.sent.read_bytes()
+            future = self._submit({**one.message, "number": self._sent, "bundles": bundles, "file": file})
             sents[future] = _Sent(one, names, self._breaks)
             one.running.add(future)
 
         try:
             while waiting or opened:
-                width = 2 * self._width()
+                width = 2 * self._width() if waiting else 0
                 while waiting and len(opened) < width:
                     number = waiting.pop()
                     one = opened[number] = _Open(number, tasks[number], self._message(tasks[number]))
@@ -246,6 +259,8 @@ class Spread:
                 return future
             except futures.BrokenExecutor as error:
                 self._broke(error)
+            except RuntimeError as error:
+                raise Error(f"the executor takes no tasks: {error}") from None
 
     def _broke(self, error: BaseException | None) -> None:
         """An executor that is of no use any more."""
@@ -269,8 +284,11 @@ class Spread:
             raise KINDS[kind](found["message"])
         one.failures += 1
         said = f"{one.task.said} failed on {found['where']}: {found['message'] or kind}"
-        if found.get("final") or one.failures >= TRIES:
-            raise Error(found["message"] if found.get("final") else f"{said} (the last of {one.failures} tries)")
+        if found.get("final"):
+            # What one part of a file has wrong is said of it.
+            raise Error(f"{one.task.said}: {found['message']}" if one.task.sent is not None else found["message"])
+        if one.failures >= TRIES:
+            raise Error(f"{said} (the last of {one.failures} tries)")
         self.again += 1
         _command.say(f"mebridge: {said}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
 
@@ -280,7 +298,7 @@ class Spread:
         client = getattr(executor, "_client", None)
         with contextlib.suppress(Exception):
             if client is not None:
-                return max(1, int(sum(client.nthreads().values())))
+                return max(_FEW, int(sum(client.nthreads().values())))
             return max(1, int(getattr(executor, "_max_workers", None) or executor.num_workers))
         return _WIDTH
 

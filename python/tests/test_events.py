@@ -410,6 +410,62 @@ def hard_gluon(pt, energy=1000.0, points=100_000):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
+class Signs(Folder):
+    """|M|^2 that is negative, as interferences are: of g g > t t~ with another colour matrix."""
+
+    def process(self, triangle):
+        shutil.copytree(ROOT.parent / "fortran" / "gg_ttx", self.folder / triangle)
+        directory = self.folder / triangle / "SubProcesses" / "P1_gg_ttx"
+        text = (directory / "matrix1.f").read_text()
+        changed = text.replace("DATA TRIANGLE/16,-4,16/", f"DATA TRIANGLE/{triangle}/")
+        self.assertNotEqual(changed, text)
+        (directory / "matrix1.f").write_text(changed)
+        return mebridge.Process.from_directory(directory)
+
+    def flat(self, process, points=100_000):
+        """The cross section without and with signs, by points that are flat in the angle."""
+        rng, energy, mass = np.random.default_rng(1), 500.0, process.parameters["mt"]
+        momentum, cosine = math.sqrt(energy**2 - mass**2), rng.uniform(-1, 1, points)
+        momenta = np.zeros((points, 4, 4))
+        momenta[:, :, 0], momenta[:, 0, 3], momenta[:, 1, 3] = energy, energy, -energy
+        momenta[:, 2, 1], momenta[:, 2, 3] = momentum * np.sqrt(1 - cosine**2), momentum * cosine
+        momenta[:, 3, 1:] = -momenta[:, 2, 1:]
+        values = process.evaluate(momenta) * momentum / energy / (16 * math.pi * 1000.0**2) * 0.3893793721e9
+        return values, cosine
+
+    def test_negative_events(self):
+        process = self.process("-16,4,-16")
+        run = generate(process, energy=1000, events=3000, output=self.folder / "events.lhe")
+        values, _ = self.flat(process)
+        self.assertLess(abs(run.cross_section - values.mean()), 4 * run.error + 0.01 * abs(values.mean()))
+        self.assertLess(run.cross_section, -1)
+        found = mebridge.read_events(self.folder / "events.lhe")
+        self.assertTrue((found.events["weight"] < 0).all())
+        self.assertAlmostEqual(found.events["weight"].mean() / run.cross_section, 1, places=8)
+        self.assertEqual(found.strategy, -4)
+
+    def test_both_signs(self):
+        process = self.process("16,-4,-10")
+        values, cosine = self.flat(process)
+        run = generate(process, energy=1000, events=20_000)
+        weights = run.arrays.events["weight"]
+        self.assertLess(abs(run.cross_section - values.mean()), 4 * run.error + 0.02 * abs(values).mean())
+        # Of one size, and with the shares of both signs in each part of the angle.
+        self.assertLess(np.abs(weights).std() / np.abs(weights).mean(), 0.2)
+        self.assertAlmostEqual(np.abs(weights).mean() / np.abs(values).mean(), 1, delta=0.03)
+        self.assertGreater((weights < 0).mean(), 0.1)
+        angles = run.arrays.momenta[:, 2, 3] / np.linalg.norm(run.arrays.momenta[:, 2, 1:], axis=1)
+        for sign in (1, -1):
+            some, mine = values * sign > 0, weights * sign > 0
+            bins = {"bins": 5, "range": (-1, 1)}
+            expected = np.histogram(cosine[some], weights=values[some] / len(values), **bins)[0]
+            here = np.histogram(angles[mine], weights=weights[mine] / len(weights), **bins)[0]
+            squares = np.histogram(angles[mine], weights=(weights[mine] / len(weights)) ** 2, **bins)[0]
+            pulls = (here - expected) / np.sqrt(squares + (0.02 * expected) ** 2 + 1e-12)
+            self.assertLess(abs(pulls).max(), 5, (here, expected))
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
 class Cuts(Folder):
     def test_channels_that_hardly_anything_passes(self):
         """In a third of the channels not one point in 100 000 passes: the run ends, and nothing of it is missing."""

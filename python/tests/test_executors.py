@@ -1,6 +1,7 @@
 """mebridge.generate_events on executors: the same bytes whatever the workers do, and errors where they cannot."""
 
 import contextlib
+import gzip
 import importlib.util
 import io
 import json
@@ -8,6 +9,7 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -20,7 +22,7 @@ from concurrent import futures
 from unittest import mock
 
 import mebridge
-from mebridge import _rounds, _state, _tasks, _worker
+from mebridge import _remote, _rounds, _state, _tasks, _worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -226,6 +228,10 @@ class Executors(unittest.TestCase):
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
             with self.assertRaisesRegex(mebridge.Error, r"this worker has mebridge 0\.0, and the run is of"):
                 mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=executor)
+        closed = futures.ThreadPoolExecutor(1)
+        closed.shutdown()
+        with self.assertRaisesRegex(mebridge.Error, "the executor takes no tasks: cannot schedule new futures"):
+            mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=closed)
         with self.assertRaisesRegex(TypeError, "executor is 2"):
             mebridge.generate_events("g g > t t~", energy=1000, events=10, executor=2)
 
@@ -325,7 +331,8 @@ class Executors(unittest.TestCase):
         script.write_text(
             "import sys, mebridge\nfrom unittest import mock\nfrom mpi4py.futures import MPIPoolExecutor\n"
             "if __name__ == '__main__':\n"
-            "    with mock.patch.dict('mebridge._rounds._LEAST', cpu=500), mock.patch('mebridge._survey.TOGETHER', 1):\n"
+            "    few = mock.patch.dict('mebridge._rounds._LEAST', cpu=500)\n"
+            "    with few, mock.patch('mebridge._survey.TOGETHER', 1):\n"
             "        with MPIPoolExecutor() as executor:\n"
             f"            mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
             f"                executor=executor, **{self.arguments!r})\n"
@@ -341,6 +348,27 @@ class Executors(unittest.TestCase):
         self.assertEqual((run.returncode, run.stdout), (0, "workers 1\n"), run.stderr)
         self.assertEqual(output.read_bytes(), self.alone)
 
+    def test_a_worker_without_work(self):
+        """Its process of MadSpace ends after a while, and another one begins with the next part."""
+        began, ended, before = [], [], _remote._Engine.close
+
+        def close(engine):
+            ended.append(engine)
+            before(engine)
+
+        def around(message, perform):
+            if message["name"] == "round":
+                # Longer than a worker waits.
+                end = time.monotonic() + 60
+                while not ended and time.monotonic() < end:
+                    time.sleep(0.01)
+            began.append(message["name"])
+            return perform(message)
+
+        with mock.patch.object(_remote, "_IDLE", 0.2), mock.patch.object(_remote._Engine, "close", close):
+            self.same(self.threads(around, workers=1))
+        self.assertGreaterEqual(len(ended), 1)
+
     def test_nothing_is_left(self):
         places = [pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm")]
         there = lambda: {path for place in places if place.is_dir() for path in place.glob("mebridge-*")}
@@ -348,6 +376,76 @@ class Executors(unittest.TestCase):
         with futures.ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
             self.same(executor)
         self.assertEqual({path for path in there() - before if path.exists() and not taken(path)}, set())
+
+
+@unittest.skipUnless(MADSPACE, "madspace is not installed")
+class Reweighting(unittest.TestCase):
+    """Files in parts are what they are as a whole."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.process = ROOT.parent / "fortran" / "gg_ttx"
+        card = (self.process / "Cards" / "param_card.dat").read_text()
+        self.cards = [self.folder / name for name in ("wider.dat", "heavier.dat")]
+        wider = re.sub(r"(?m)^(DECAY +6 +)\S+", r"\g<1>20.0", card)
+        heavier = re.sub(r"(?m)^( +6 +)1\.\S+", r"\g<1>1.75e+02", card)
+        for place, text in zip(self.cards, (wider, heavier)):
+            self.assertNotEqual(text, card)
+            place.write_text(text)
+        self.events = self.folder / "events.lhe.gz"
+        source = self.process / "SubProcesses" / "P1_gg_ttx"
+        mebridge.generate_events(source, energy=1000, events=500, output=self.events)
+
+    def reweight(self, output, **options):
+        arguments = {"cards": self.cards, "names": ["wider", "heavier"], "off_shell": True}
+        arguments["original"] = self.process / "Cards" / "param_card.dat"
+        arguments |= {"process": self.process / "SubProcesses" / "P1_gg_ttx", "events": self.events, **options}
+        return mebridge.reweight_events(output=self.folder / output, **arguments)
+
+    def test_parts(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            whole = self.reweight("whole.lhe").read_bytes()
+        self.assertEqual(whole.count(b"<wgt id='wider'>"), 500)
+        failed = []
+
+        def around(message, perform):
+            if len(message["bundles"]) and len(failed) < 2:
+                failed.append(message)
+                raise OSError(5, "Input/output error")
+            return perform(message)
+
+        executor = Wrapped(around)
+        self.addCleanup(executor.shutdown)
+        for chunk in (1 << 22, 977):
+            with mock.patch("mebridge._reweight._EVENTS", 130), mock.patch("mebridge._reweight._CHUNK", chunk):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    found = self.reweight("parts.lhe.gz", executor=executor)
+            self.assertEqual(gzip.decompress(found.read_bytes()), whole)
+        self.assertEqual(len({message["file"] for message in executor.messages}), 4)
+
+    def test_files_that_are_none(self):
+        executor = Wrapped()
+        self.addCleanup(executor.shutdown)
+        text = gzip.decompress(self.events.read_bytes())
+        other = self.folder / "other.lhe"
+        for data, message in (
+            (b"hello", "has no line </init>"),
+            (text[: text.index(b"<event>")], "is cut off"),
+            (text[:-30], "is cut off"),
+            (re.sub(rb"\n( *)6 ", rb"\n\g<1>5 ", text), "part 0 of the file: "),
+        ):
+            other.write_bytes(data)
+            with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
+                self.reweight("x.lhe", events=other, executor=executor)
+        with self.assertRaisesRegex(ValueError, "1 names for 2 cards"):
+            self.reweight("x.lhe", names=["one"])
+        with self.assertRaisesRegex(TypeError, "cards is a list"):
+            self.reweight("x.lhe", cards=self.cards[0], names=None)
+        with self.assertRaisesRegex(mebridge.Error, "is read by this run"):
+            self.reweight("events.lhe.gz", executor=executor)
+        self.assertFalse((self.folder / "x.lhe").exists())
 
 
 def taken(folder):

@@ -1,6 +1,8 @@
 """mebridge.Run: run cards, cuts, densities and scales of an output of MG5aMC, and whole runs of real ones."""
 
+import contextlib
 import gzip
+import io
 import math
 import os
 import pathlib
@@ -8,6 +10,7 @@ import re
 import shutil
 import tempfile
 import unittest
+from concurrent import futures
 from unittest import mock
 
 import numpy as np
@@ -619,6 +622,15 @@ class Outputs(Folder):
         self.assertEqual(again.cross_section, found.cross_section)
         with self.assertRaisesRegex(mebridge.Error, "holds the events of a run"):
             run.generate(name="run_01")
+        # On workers, who weight its events as well.
+        with futures.ThreadPoolExecutor(2) as executor:
+            spread = run.generate(executor=executor)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            options = ["--workers", "2", "--seed", "4", "--nevents", "600", "--quiet"]
+            self.assertEqual(_runs.main([str(place), *options]), 0)
+        files = [found.output, spread.output, pathlib.Path(said.getvalue().split()[-1])]
+        events = {gzip.decompress(file.read_bytes()).partition(b"<event>")[2] for file in files}
+        self.assertEqual((len(set(files)), len(events)), (3, 1))
 
     def test_norms(self):
         place = self.copy("ee_mumu")

@@ -1,0 +1,183 @@
+"""Event files reweighted in parts, on the workers of an executor: what `mebridge reweight` does with each."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import pathlib
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from typing import IO
+
+from . import _arguments, _command, _lhe, _output, _scratch
+from ._library import Error
+from ._process import Path, absolute
+from ._remote import EVENTS, REWEIGHTED
+from ._tasks import Spread, Task
+
+# Of a part, and of what is read at a time.
+_EVENTS, _CHUNK = 20_000, 1 << 22
+_END, _INIT, _LAST = b"</event>\n", b"</init>\n", b"</LesHouchesEvents>\n"
+
+
+def reweight_events(
+    events: Path,
+    process: Path | Sequence[Path],
+    *,
+    output: Path,
+    cards: Sequence[Path],
+    names: Sequence[str] | None = None,
+    original: Path | None = None,
+    helicity: str = "event",
+    off_shell: bool = False,
+    executor: Executor | Callable[[], Executor] | None = None,
+) -> pathlib.Path:
+    """Adds weights of other parameter cards to the events of a file, as ``mebridge reweight`` does.
+
+    Args:
+        events: an LHE file, gzipped or not.
+        process: outputs of MG5aMC, P directories or process files.
+        output: the file that is written, gzipped where its name ends with ``.gz``.
+        cards: parameter cards, one for each weight.
+        names: of the weights; otherwise ``rwgt_1``, ``rwgt_2``, ...
+        original: the card that the events were made with, otherwise that in the header of the file.
+        helicity: ``"event"``, or ``"sum"`` over all.
+        off_shell: whether momenta stay as they are where a card changes the mass of an external particle.
+        executor: whose workers do it, as of :func:`mebridge.generate_events`, in parts of the file. The events are the
+            same in every byte as without one.
+
+    Raises:
+        Error: what the command says.
+    """
+    processes = [process] if isinstance(process, (str, os.PathLike)) else list(process)
+    sources = [absolute(_arguments.text("process", one)) for one in processes]
+    _arguments.one_of("helicity", helicity, {"event": "", "sum": ""})
+    if isinstance(cards, (str, bytes, os.PathLike)) or not cards:
+        raise TypeError("cards is a list of parameter cards, one for each weight")
+    if names is not None and len(names) != len(cards):
+        raise ValueError(f"there are {len(names)} names for {len(cards)} cards")
+    file = pathlib.Path(_arguments.text("events", events))
+    texts = [_arguments.text("card", card) for card in cards]
+    card = None if original is None else _arguments.text("original", original)
+    target = _lhe.target(_arguments.text("output", output), [file, *texts, card, *sources])
+    options = [f"--helicity={helicity}", *(f"--name={name}" for name in names or [])]
+    options += ["--off-shell"] if off_shell else []
+    if executor is None:
+        options += [f"--card={text}" for text in texts] + ([] if card is None else [f"--original={card}"])
+        _command.run("reweight", *options, f"--output={target}", "--", str(file), *sources)
+        return target
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(_scratch.folder()))
+        options += [f"--card={{{i}}}" for i in range(len(texts))]
+        options += [] if card is None else [f"--original={{{len(texts)}}}"]
+        files = [*texts, *([] if card is None else [card])]
+        places = []
+        for source in _files(sources, folder):
+            places.append(f"{{{len(files)}}}")
+            files.append(source)
+        tasks = Spread(executor, {})
+        stack.callback(tasks.close)
+        tasks.commands(["reweight", *options, "--output={out}", "--", "{in}", *places], files)
+        _write(target, file, tasks, folder)
+    return target
+
+
+def _files(sources: Sequence[str], folder: pathlib.Path) -> list[str]:
+    """The matrix elements as files, which a worker can read wherever it is."""
+    found = []
+    for number, source in enumerate(sources):
+        if os.path.isfile(source):
+            found.append(source)
+            continue
+        if (pathlib.Path(source) / "SubProcesses").is_dir():
+            directories = [str(path) for path in _output.Output(source).directories]
+        else:
+            directories = [source]
+        for directory in directories:
+            place = folder / f"process{number}" / str(len(found))
+            place.mkdir(parents=True)
+            _command.run("import", f"--output={place / 'p.mebridge'}", "--", directory)
+            found += sorted(map(str, place.iterdir()))
+    return found
+
+
+def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
+    tail: list[bytes] = []
+    parts = list(_split(file, folder, tail))
+    if not parts:
+        raise Error(f"{file} holds no events")
+    asked = [
+        Task("command", {}, lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), f"part {i} of the file", sent=part)
+        for i, part in enumerate(parts)
+    ]
+    made: dict[int, pathlib.Path] = {}
+    with contextlib.closing(tasks.run(asked)) as done:
+        for number, _, place in done:
+            made[number] = place / REWEIGHTED
+            parts[number].unlink()
+    with _lhe.replaced(target) as part, open(part, "xb") as raw:
+        with gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else contextlib.nullcontext(raw) as into:
+            for number in range(len(parts)):
+                with gzip.open(made[number]) as text:
+                    head, _, rest = text.read().partition(_INIT)
+                if number == 0:
+                    into.write(head + _INIT)
+                into.write(rest[: rest.rindex(_END) + len(_END)])
+            into.write(tail[0])
+
+
+def _split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
+    """The events of a file in files of their own, each with its head; what stands behind all of them is left."""
+    try:
+        with open(file, "rb") as opened:
+            packed = opened.read(2) == b"\x1f\x8b"
+        with gzip.open(file) if packed else open(file, "rb") as text:
+            head, rest, number = _until(file, text, _INIT), b"", 0
+            while True:
+                events, rest = _some(file, text, rest)
+                if not events:
+                    tail.append(rest)
+                    return
+                part = folder / f"part{number}.lhe.gz"
+                with gzip.GzipFile(part, "wb", 1) as into:
+                    into.write(head + events + _LAST)
+                number += 1
+                yield part
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise Error(f"{file} is a damaged gzip file: {error}") from None
+    except OSError as error:
+        raise Error(f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def _until(file: pathlib.Path, text: IO[bytes], end: bytes) -> bytes:
+    lines = []
+    for line in text:
+        lines.append(line)
+        if line == end:
+            return b"".join(lines)
+    raise Error(f"{file} is no event file: it has no line {end.decode().strip()}")
+
+
+def _some(file: pathlib.Path, text: IO[bytes], rest: bytes) -> tuple[bytes, bytes]:
+    """So many events, and what was read behind them."""
+    pieces, count = [rest], rest.count(_END)
+    while count < _EVENTS:
+        more = text.read(_CHUNK)
+        if not more:
+            break
+        # An end may lie on both sides.
+        count += (pieces[-1][-len(_END) + 1 :] + more).count(_END)
+        pieces.append(more)
+    found = b"".join(pieces)
+    if count < _EVENTS:
+        end = found.rfind(_END) + len(_END) if count else 0
+        if _LAST not in found[end:]:
+            raise Error(f"{file} is cut off: it does not end with {_LAST.decode().strip()}")
+        return found[:end], found[end:]
+    end = 0
+    for _ in range(_EVENTS):
+        end = found.index(_END, end) + len(_END)
+    return found[:end], found[end:]
