@@ -254,7 +254,7 @@ def generate_events(
         incoming = made.elements[0].entry["incoming"]
         codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
         beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
-        processes = [(name, *of) for name, of in made.processes.items()]
+        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
         if target is None or target.suffix in _files.SUFFIXES:
             if target is None:
                 found.append(_files.joined(made.rounds, made.cross_section[0], beams, processes, varied.names))
@@ -333,9 +333,18 @@ class Made:
         return self.events / sum(float(rows[:, 0].sum()) for rows in self.rows)
 
     @property
+    def names(self) -> list[str]:
+        """Of the matrix elements: PDG codes of their first processes, and a number where there are several of these."""
+        found: list[str] = []
+        for element in self.elements:
+            codes = " ".join(map(str, element.flavor["options"][0]))
+            before = sum(name.partition(" #")[0] == codes for name in found)
+            found.append(f"{codes} #{before + 1}" if before else codes)
+        return found
+
+    @property
     def processes(self) -> dict[str, tuple[float, float]]:
-        names = [" ".join(map(str, element.flavor["options"][0])) for element in self.elements]
-        return dict(zip(names, self.by_element))
+        return dict(zip(self.names, self.by_element))
 
 
 def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:

@@ -291,6 +291,8 @@ class Generator:
             made = self._made(output, events, overweight, seed)
         else:
             made = self._refined(self._refiner, output, events, overweight, seed)
+        # Not before: until then legs are in the order of their process.
+        _records.orient(output, events, self._mirrored)
         weights = dataclasses.astuple(_lhe.weights(output, events))
         if self._systematics is not None:
             np.save(_records.ratios(output), self._systematics.ratios(np.array(_records.read(output, events))))
@@ -334,7 +336,6 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe_npy(str(output), self._completer)
-        _records.orient(output, events, self._mirrored)
         return {"cross_section": status.mean, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:

@@ -103,6 +103,12 @@ def read(library: pathlib.Path) -> list[Element]:
     return [Element(library, entry, flavor) for entry in entries for flavor in entry["flavors"]]
 
 
+def rewrite(library: pathlib.Path, entries: Sequence[dict[str, Any]]) -> None:
+    """Writes the JSON beside a library anew; an entry that stands for several matrix elements comes as often."""
+    once = {id(entry): entry for entry in entries}
+    library.with_suffix(".json").write_text(json.dumps(list(once.values())))
+
+
 @functools.cache
 def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
     """Masses of the legs, as the library itself has them."""

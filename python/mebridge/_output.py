@@ -53,6 +53,10 @@ class Directory:
     def read(cls, path: pathlib.Path) -> Directory:
         # Of all processes of a matrix element the first.
         listed = _data(path / "leshouche.inc", "IDUP")
+        if not listed or any(len(index) != 3 for index, _ in listed):
+            raise Error(
+                f"{path} is not of an output with grouped subprocesses; generate it with 'set group_subprocesses True'"
+            )
         legs = [tuple(codes) for (_, process, _), codes in sorted(listed, key=lambda row: row[0][2]) if process == 1]
         return cls(path, tuple(legs), tuple(_configs(path, len(legs), len(legs[0]))))
 

@@ -80,7 +80,7 @@ class Refiner:
         asked: of each of them.
         scale: how MadSpace has the scales.
         clustering: what channels need, where scales are by clustering or resonances are excluded.
-        scaled: whether scales are by clustering.
+        scaled: by what scales are that MadSpace has not: ``clustering``, or ``et`` in the rest frame of the partons.
         card: the parameter card.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
@@ -93,7 +93,7 @@ class Refiner:
         scale: Mapping[str, Any],
         factor: float,
         clustering: Mapping[str, Any] | None,
-        scaled: bool,
+        scaled: str,
         card: str,
         energy: float,
         densities: Any,
@@ -104,7 +104,7 @@ class Refiner:
         self._energy = energy
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
-            _Element(element, Asked(**of), clustering, scaled, card) for element, of in zip(elements, asked)
+            _Element(element, Asked(**of), clustering, scaled, card, energy) for element, of in zip(elements, asked)
         ]
         self.ceiling, self.share = 1.0, 1.0
 
@@ -154,7 +154,7 @@ class Refiner:
             places = kept[events.elements[kept] == number]
             drawn = random.random(len(places))
             if element.redrawn and len(places):
-                momenta = np.stack([events.momenta[i] for i in places])
+                momenta = events.momenta[places, : element.legs]
                 rows = element.helicities(momenta, alpha_s[places], drawn)
                 found |= dict(zip(places.tolist(), rows.tolist()))
         return found
@@ -195,7 +195,13 @@ class _Element:
     """One matrix element."""
 
     def __init__(
-        self, element: Element, asked: Asked, clustering: Mapping[str, Any] | None, scaled: bool, card: str
+        self,
+        element: Element,
+        asked: Asked,
+        clustering: Mapping[str, Any] | None,
+        scaled: str,
+        card: str,
+        energy: float,
     ) -> None:
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
@@ -204,13 +210,13 @@ class _Element:
         self._power = element.entry.get("qcd_power")
         self.legs = len(element.flavor["options"][0])
         self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
-        self.redrawn, self._scaled = asked.helicities, scaled
+        self.redrawn, self._scaled, self._energy = asked.helicities, scaled, energy
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
         if clustering is not None:
             directory = _output.Directory.read(path)
             masses = _lines.line_masses(element, asked.number)
-            settings = _clustering.Settings(**clustering)
+            settings = self._settings = _clustering.Settings(**clustering)
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings)
             self._channels = self.clustering.diagrams()
             self._hadrons = settings.hadrons
@@ -226,11 +232,15 @@ class _Element:
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
         """Scales of the run card, and which events it keeps."""
         good = _cuts.passed(self._windows, momenta) & _cuts.obeyed(self._rules, momenta)
+        resting = _resting(momenta)
+        if self._scaled == "et":
+            before = scale.of(resting)
         if self.clustering is None:
             return before, good
-        resting = _resting(momenta)
         if len(self._channels) == 1:
             channels = np.full(len(momenta), next(iter(self._channels.values())))
+        elif self._settings.denominators:
+            channels = self.clustering.drawn(resting, drawn, self._energy)
         else:
             evaluated = self._process.evaluate(resting, alpha_s=alpha_s, diagrams=drawn).diagram
             assert evaluated is not None
@@ -241,12 +251,12 @@ class _Element:
             channels = table[evaluated + 1]
         good &= channels > 0
         some = np.flatnonzero(good)
-        if not self._scaled:
+        if self._scaled != "clustering":
             good[some] = ~self.clustering.excluded(resting[some], channels[some])
             return before, good
         found = np.zeros((3, len(momenta)))
         of = self.clustering.scales(resting[some], channels[some])
-        dropped = _clustering.drops(of, self._hadrons, scale.factor)
+        dropped = _clustering.drops(of, self._hadrons and scale.factorisation is None, scale.factor)
         good[some[dropped]] = False
         found[0, some] = of.renormalisation * scale.factor
         found[1, some], found[2, some] = (one * scale.factor for one in of.factorisation)

@@ -49,6 +49,7 @@ lpp1 lpp2 = 1                                  | both 0 (the partons themselves)
 ebeam1 ebeam2 = 6500.0                         | GeV; both the same
 pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; both the same
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
+sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
 scale dsqrt_q2fact1 dsqrt_q2fact2 = 91.188     | GeV, where the scale is fixed
 dynamical_scale_choice = -1                    | -1 (clustering to 2 -> 2), 1, 2, 3, 4, as there
@@ -145,7 +146,6 @@ etaonium = 0.6                                 | MadEvent reads it no longer
 eva_xcut = 1.0                                 | of densities of weak bosons
 lhe_version = 3.0                              | files are LHE 3
 nhel = 0                                       | helicities are summed, and drawn by their shares
-sde_strategy = 1                               | MadSpace has its own channels; the sum over them is the same
 use_syst = True                                | no weights of variations are written; run systematics on the file
 systematics_program = 'systematics'            | run it on the file
 systematics_arguments = ['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset'] | the same

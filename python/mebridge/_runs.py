@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import secrets
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -135,6 +136,7 @@ class Run:
         if precision is not None:
             precision = _arguments.between("precision", precision, _events.FINEST, 1.0)
         overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
+        fresh = name is None
         name = name or _output.next_run(events_folder)
         if pathlib.Path(name).name != name:
             raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
@@ -174,11 +176,32 @@ class Run:
                 },
                 more=self._more,
             )
-            _made_folder(folder)
-            made = _events.make(order, progress, lambda made: self._write(folder, name, made, densities, number, threads))
-        _removed(folder / _STATE)
-        file, of_run = folder / _EVENTS, (made.again, made.efficiency, made.seconds, None)
-        return RunEvents(*made.cross_section, made.events, file, made.processes, *of_run, folder)
+            _made_folder(folder, fresh)
+
+            def write(made: Made) -> None:
+                self._write(folder, name, made, densities, number, threads)
+
+            try:
+                made = _events.make(order, progress, write)
+            except (Error, ValueError):
+                # Nothing was begun that could go on.
+                if not (folder / _STATE / "run.json").exists():
+                    shutil.rmtree(folder / _STATE, ignore_errors=True)
+                    with contextlib.suppress(OSError):
+                        folder.rmdir()
+                raise
+        shutil.rmtree(folder / _STATE, ignore_errors=True)
+        return RunEvents(
+            *made.cross_section,
+            made.events,
+            folder / _EVENTS,
+            made.processes,
+            made.again,
+            made.efficiency,
+            made.seconds,
+            None,
+            folder,
+        )
 
     @property
     def _energy(self) -> float:
@@ -213,13 +236,16 @@ class Run:
         """The cuts of each matrix element, and what is left of the run card then."""
         found, left, numbers = [], [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
         by_path = {str(directory.path): directory for directory in self.directories}
+        changed: set[pathlib.Path] = set()
         for element in elements:
             path = element.entry["path"]
             directory, number = by_path[path], numbers[path]
             numbers[path] += 1
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
-            masses = _integrands.masses(element.library, len(pdg))
+            if _lines.name(element, directory, number):
+                changed.add(element.library)
+            masses = _masses(element)
             legs = _cuts.Legs(pdg, masses, directory.decayed, self.run_card)
             nothing = _cuts.empty(legs)
             if nothing is not None:
@@ -240,18 +266,25 @@ class Run:
                     "helicities": not resting and _turning(element, masses),
                 }
             )
-        scaled = self._scaled_by_clustering()
+        for library in changed:
+            _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
+        massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
+        scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
-        clustering = self._clustering() if scaled or any(line.forced == 2 for line in lines) else None
-        if clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
+        excluded = any(line.forced == 2 for line in lines)
+        clustering = self._clustering() if scaled == "clustering" or excluded else None
+        if not scaled and clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
             return {"windows": found}
         refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
         return {"windows": found, "refine": refine}
 
-    def _scaled_by_clustering(self) -> bool:
+    def _scaled(self, massive: bool) -> str:
+        """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""
         card = self.run_card
-        fixed = card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"])
-        return card["dynamical_scale_choice"] == -1 and not fixed
+        if card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"]):
+            return ""
+        moving = massive and card["lpp1"] != 0
+        return {-1: "clustering", 1: "et" if moving else ""}.get(card["dynamical_scale_choice"], "")
 
     def _clustering(self) -> Mapping[str, Any]:
         """What :class:`mebridge._clustering.Settings` takes."""
@@ -262,6 +295,7 @@ class Run:
             "bwcutoff": card["bwcutoff"],
             "small_width": card["small_width_treatment"],
             "distance": card["d"],
+            "denominators": card["sde_strategy"] == 2,
         }
 
     def _write(
@@ -277,7 +311,7 @@ class Run:
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
-        processes = [(process, *of) for process, of in made.processes.items()]
+        processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
         larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
         header = json.dumps({**made.asked, "overweights": larger}, indent=1)
         (folder / f"{name}_{card['run_tag']}_banner.txt").write_text(
@@ -369,6 +403,10 @@ def _resonances(
     return list(found.values())
 
 
+def _masses(element: _integrands.Element) -> tuple[float, ...]:
+    return _integrands.masses(element.library, len(element.flavor["options"][0]))
+
+
 def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:
     """Whether helicities depend on the frame: of a particle with a mass that has several."""
     several = [len(set(column)) > 1 for column in zip(*element.entry["helicities"])]
@@ -382,17 +420,14 @@ def _drawn(folder: pathlib.Path) -> int:
     return secrets.randbelow(2**31 - 1) + 1
 
 
-def _made_folder(folder: pathlib.Path) -> None:
+def _made_folder(folder: pathlib.Path, fresh: bool) -> None:
+    """Makes the folder of a run, which no other run has taken meanwhile if it is a new one."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=not fresh)
+    except FileExistsError:
+        raise Error(f"another run has begun in {folder}; begin again") from None
     except OSError as error:
         raise Error(f"{folder} cannot be made: {error.strerror}") from None
-
-
-def _removed(state: pathlib.Path) -> None:
-    import shutil
-
-    shutil.rmtree(state, ignore_errors=True)
 
 
 def summary(name: str, made: Made) -> str:

@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 
 import mebridge
-from mebridge import _clustering, _cuts, _output, _pdfdata, _refine, _run_card, _runs, _written
+from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -515,6 +515,24 @@ class Scales(Folder):
         self.assertEqual(directory.decayed, {2, 3})
         self.assertEqual(_clustering.colors(directory.path), {-6: -3, -2: -3, 2: 3, 6: 3, 21: 8, 23: 1, 7: 2})
 
+    def test_propagators_get_the_codes_that_the_directory_lists(self):
+        place = output(self.folder / "output", **{"configs.inc": QUARKS["configs.inc"].replace("/21/", "/-24/")})
+        directory = _output.Directory.read(place / "SubProcesses" / "P1_qq_ttx")
+        channel = {
+            "vertices": [["i0", "i1", "p0"], ["o0", "o1", "p0"]],
+            "propagators": [0],
+            "masses": [[80.4, 2.0]],
+            "diagrams": [{"diagram": 0, "active_flavors": [0], "propagator_pdgs": [0]}],
+        }
+        entry, flavor = {"channels": [channel]}, {"index": 0, "options": [[2, -2, 6, -6]]}
+        element = _integrands.Element(self.folder / "library.so", entry, flavor)
+        line = directory.configs[0].lines[0]
+        self.assertEqual(_lines.line_masses(element, 0)(line), (80.4, 2.0))
+        self.assertTrue(_lines.name(element, directory, 0))
+        self.assertEqual((channel["propagators"], channel["diagrams"][0]["propagator_pdgs"]), ([-24], [-24]))
+        self.assertEqual(_lines.line_masses(element, 0)(line), (80.4, 2.0))
+        self.assertFalse(_lines.name(element, directory, 0))
+
     def test_a_resonance_is_where_its_process_wants_it(self):
         p, _, energy = self.pair(0.0)
         mass, width = 200.0, 4.0
@@ -523,6 +541,26 @@ class Scales(Folder):
             files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
             found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
             self.assertEqual((found != wanted).sum(), 0)
+
+    def test_channels_by_propagators(self):
+        # One of the s-channel, one of the t-channel.
+        files = {
+            "configs.inc": QUARKS["configs.inc"]
+            + """      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
+      DATA TPRID(-1,2)/1/
+      DATA (SPROP(I,-1,2),I=1,1)/0/
+      DATA (IFOREST(I,-2,2),I=1,2)/-1,4/
+      DATA TPRID(-2,2)/21/
+""",
+            "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n      DATA (CONFSUB(I,2),I=1,1)/2/\n",
+        }
+        p, _, energy = self.pair(0.0, 2000)
+        found = self.clustering(**files).drawn(p, np.random.default_rng(3).random(2000), 1e3)
+        s, t = energy**2, -2 * p[:, 0, 0] * (p[:, 2, 0] - p[:, 2, 3])
+        first, second = s**-4.0, (t**2 + 1e-4) ** -2.0
+        share = second / (first + second)
+        self.assertLess(abs((found == 2).sum() - share.sum()), 5 * math.sqrt((share * (1 - share)).sum()))
+        self.assertEqual(set(found), {1, 2})
 
     def test_scales_too_low_are_dropped(self):
         low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])
