@@ -302,9 +302,9 @@ class _Events:
         status = np.stack([records[f"part{i}_status_code"] for i in room], axis=1)
         # Legs first, in their order; others are propagators.
         order = np.argsort(~np.isin(status, (-1, 1)), axis=1, kind="stable")
-        momenta = np.stack(
-            [np.stack([records[f"part{i}_{name}"] for i in room], axis=1) for name in ("energy", "px", "py", "pz")], axis=2
-        )
+        names = ("energy", "px", "py", "pz")
+        components = [np.stack([records[f"part{i}_{name}"] for i in room], axis=1) for name in names]
+        momenta = np.stack(components, axis=2)
         momenta = np.take_along_axis(momenta, order[..., None], axis=1)
         momenta[~np.take_along_axis(np.isin(status, (-1, 1)), order, axis=1)] = 0.0
         momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0

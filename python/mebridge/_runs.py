@@ -273,7 +273,8 @@ class Run:
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
         excluded = any(line.forced == 2 for line in lines)
         clustering = self._clustering() if scaled == "clustering" or excluded else None
-        if not scaled and clustering is None and not any(of["windows"] or of["rules"] or of["helicities"] for of in left):
+        more = any(of["windows"] or of["rules"] or of["helicities"] for of in left)
+        if not scaled and clustering is None and not more:
             return {"windows": found}
         refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
         return {"windows": found, "refine": refine}
