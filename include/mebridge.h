@@ -423,8 +423,7 @@ const char *mebridge_process_name(const struct mebridge_bridge *bridge);
  `records` has `events` records with room for `particles` particles each, without gaps: the process (an integer of 4
  bytes), weight, scale, alpha and alpha_s (doubles); and for each particle PDG code, status, two mothers, colour,
  anticolour (integers of 4 bytes), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Those that an event does not
- have are zeros at its end. Weights are multiplied by `weight_factor`. Of two particles that come in, the one that flies
- along +z is written first.
+ have are zeros at its end. Weights are multiplied by `weight_factor`.
 
  `text` has room for `capacity` bytes, at least
  `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES * particles)`. `written` is set to how many it has
