@@ -45,6 +45,10 @@ SCALES = {
 }
 
 
+# x f(x, Q) of partons by their PDG codes, x and scales in GeV, arrays of one length.
+Density = Callable[["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"], "NDArray[np.float64]"]
+
+
 @dataclass(frozen=True)
 class Element:
     """A matrix element: what the flavour index of a library stands for."""
@@ -61,6 +65,12 @@ class Element:
         for pdg in self.flavor["options"]:
             found.setdefault((pdg[0], pdg[1]), []).append(pdg)
         return found
+
+    @property
+    def qcd_power(self) -> int | None:
+        """Of alpha_s in |M|^2; None where diagrams have different ones."""
+        found = int(self.entry["qcd_power"])
+        return found if found >= 0 else None
 
     @property
     def channels(self) -> list[dict[str, Any]]:
@@ -294,7 +304,7 @@ class Integrands:
     """For each matrix element."""
     alpha_s: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     """By the scale in GeV."""
-    density: Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None
+    density: Density | None
     """x f(x, Q) by PDG code."""
 
 
@@ -380,9 +390,7 @@ def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], 
     return lambda scale: _first(function.call([np.ascontiguousarray(scale)]))
 
 
-def density_of(
-    madspace: Any, grid: Grid | None
-) -> Callable[[int, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] | None:
+def density_of(madspace: Any, grid: Grid | None) -> Density | None:
     """Densities as MadSpace interpolates them, on the CPU."""
     if grid is None:
         return None
@@ -393,7 +401,16 @@ def density_of(
     def of(code: int) -> Any:
         return madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
 
-    return lambda code, x, q: _first(of(code).call([np.ascontiguousarray(x), np.ascontiguousarray(q)]))
+    def density(
+        codes: NDArray[np.int64], x: NDArray[np.float64], q: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        found = np.zeros(len(x))
+        for code in np.unique(codes):
+            some = codes == code
+            found[some] = _first(of(int(code)).call([x[some], q[some]]))
+        return found
+
+    return density
 
 
 def _first(found: Any) -> NDArray[np.float64]:

@@ -176,19 +176,12 @@ class Refiner:
             if self._densities is not None:
                 for beam in (0, 1):
                     x = 2.0 * momenta[:, beam, 0] / self._energy
-                    ratio *= self._density(codes[:, beam], x, np.where(good, after[1 + beam], before[1 + beam]))
-                    ratio /= self._density(codes[:, beam], x, before[1 + beam])
+                    ratio *= self._densities(codes[:, beam], x, np.where(good, after[1 + beam], before[1 + beam]))
+                    ratio /= self._densities(codes[:, beam], x, before[1 + beam])
             ratios[places] = np.where(np.isfinite(ratio), np.maximum(ratio, 0.0), 0.0)
             shown[places] = np.maximum(after[1], after[2]) if self._densities is not None else after[0]
             couplings[places] = new
         return ratios, (shown, couplings)
-
-    def _density(self, codes: NDArray[np.int64], x: Array, q: Array) -> Array:
-        found = np.zeros(len(x))
-        for code in np.unique(codes):
-            some = codes == code
-            found[some] = self._densities(int(code), x[some], q[some])
-        return found
 
 
 class _Element:
@@ -207,7 +200,7 @@ class _Element:
         self._windows = [_cuts.Window(**window) for window in asked.windows]
         rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
         self._rules = [_cuts.Rule(*rule) for rule in rules]
-        self._power = element.entry.get("qcd_power")
+        self._power = element.qcd_power
         self.legs = len(element.flavor["options"][0])
         self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
         self.redrawn, self._scaled, self._energy = asked.helicities, scaled, energy
@@ -298,17 +291,15 @@ class _Events:
     def read(cls, file: pathlib.Path, events: int) -> _Events:
         # They are written into the same file.
         records = np.array(_records.read(file, events))
-        room = range(1, _records.particles(records) + 1)
-        status = np.stack([records[f"part{i}_status_code"] for i in room], axis=1)
+        particles = _records.nested(records)["particles"]
+        legs = np.isin(particles["status_code"], (-1, 1))
         # Legs first, in their order; others are propagators.
-        order = np.argsort(~np.isin(status, (-1, 1)), axis=1, kind="stable")
-        names = ("energy", "px", "py", "pz")
-        components = [np.stack([records[f"part{i}_{name}"] for i in room], axis=1) for name in names]
-        momenta = np.stack(components, axis=2)
+        order = np.argsort(~legs, axis=1, kind="stable")
+        momenta = np.stack([particles[name] for name in ("energy", "px", "py", "pz")], axis=2)
+        momenta[~legs] = 0.0
         momenta = np.take_along_axis(momenta, order[..., None], axis=1)
-        momenta[~np.take_along_axis(np.isin(status, (-1, 1)), order, axis=1)] = 0.0
         momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0
-        codes = np.stack([records["part1_pdg_id"], records["part2_pdg_id"]], axis=1).astype(np.int64)
+        codes = particles["pdg_id"][:, :2].astype(np.int64)
         return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order)
 
     @property
@@ -328,9 +319,11 @@ class _Events:
         records = self.records[kept]
         records["weight"] *= factors[kept]
         records["scale"], records["alpha_qcd"] = scales[0][kept], scales[1][kept]
+        particles = _records.nested(records)["particles"]
         for row, event in enumerate(kept.tolist()):
-            for particle, spin in zip(self.legs[event], spins.get(event, ())):
-                records[f"part{particle + 1}_spin"][row] = spin
+            if event in spins:
+                legs = self.legs[event, : len(spins[event])]
+                particles["spin"][row, legs] = spins[event]
         with open(file, "wb") as out:
             np.save(out, records)
 

@@ -15,7 +15,7 @@ from typing import IO
 from . import _arguments, _command, _lhe, _output, _scratch
 from ._library import Error
 from ._process import Path, absolute
-from ._remote import EVENTS, REWEIGHTED
+from ._remote import REWEIGHTED
 from ._tasks import Spread, Task
 
 # Of a part, and of what is read at a time.
@@ -93,7 +93,7 @@ def _files(sources: Sequence[str], folder: pathlib.Path) -> list[str]:
             found.append(source)
             continue
         if (pathlib.Path(source) / "SubProcesses").is_dir():
-            directories = [str(path) for path in _output.Output(source).directories]
+            directories = [str(path) for path in _output.Output(pathlib.Path(source)).directories]
         else:
             directories = [source]
         for directory in directories:

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _records
 from ._densities import Coupling, Densities
+from ._integrands import Density, Element
 from ._library import Error
 from ._process import Path
 
@@ -146,9 +147,6 @@ def _combined(of: Densities) -> str:
     return found[1] if found else "unknown"
 
 
-Density = Callable[[int, Array, Array], Array]
-
-
 class Calculator:
     """Weights of records in units of the weights that they have.
 
@@ -178,8 +176,7 @@ class Calculator:
     def ratios(self, records: Array) -> Array:
         """(events, variations)."""
         found = np.ones((len(records), len(self._variations)))
-        room = _records.particles(records)
-        nested = np.ascontiguousarray(records).view([*_records.HEAD, ("particles", _records.PARTICLE, (room,))])
+        nested = _records.nested(np.ascontiguousarray(records))
         for number in np.unique(nested["process_id"]):
             places = np.flatnonzero(nested["process_id"] == number)
             found[places] = self._of_element(int(number) - 1, nested[places])
@@ -216,24 +213,14 @@ class Calculator:
 
 def _product(density: Density, codes: Array, x: Array, scale: Array) -> Array:
     """Of the densities of both partons."""
-    found = np.ones(len(scale))
-    for beam in (0, 1):
-        for code in np.unique(codes[:, beam]):
-            some = codes[:, beam] == code
-            found[some] *= density(int(code), x[some, beam], scale[some])
-    return found
-
-
-def power(element: Any) -> int | None:
-    """Of alpha_s in |M|^2, where all diagrams have the same one."""
-    found = element.entry.get("qcd_power")
-    return found if isinstance(found, int) and found >= 0 else None
+    first, second = (density(codes[:, beam], x[:, beam], scale) for beam in (0, 1))
+    return first * second
 
 
 def calculator(
     madspace: Any,
     asked: Mapping[str, Any],
-    elements: Sequence[Any],
+    elements: Sequence[Element],
     energy: float,
     alpha_s: Callable[[Array], Array],
     density: Density | None,
@@ -259,7 +246,7 @@ def calculator(
         return np.asarray(found.numpy(), dtype=float).ravel()
 
     def ratio(number: int, momenta: Array, before: Array, after: Array) -> Array:
-        known = power(elements[number])
+        known = elements[number].qcd_power
         if known is not None:
             found: Array = (after / before) ** known
             return found

@@ -1,6 +1,5 @@
 """Channels that are one but for a permutation of the legs."""
 
-import json
 import pathlib
 import tempfile
 import unittest

@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 
+from common import Folder
 import mebridge
 from mebridge import _worker
 
@@ -33,13 +34,6 @@ def script(text, *arguments):
     """What a program of its own does: what is refused here hung, or ended the interpreter."""
     command = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")

@@ -13,12 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
 import numpy as np
 
+from common import Folder
 import mebridge
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -72,13 +72,6 @@ def particles(path):
         head = head.split()
         legs = np.array([[float(word) for word in line.split()] for line in lines])
         yield [float(head[i]) for i in (2, 3, 5)], int(head[1]), legs
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")

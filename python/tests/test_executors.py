@@ -21,6 +21,7 @@ import unittest
 from concurrent import futures
 from unittest import mock
 
+from common import Folder, need
 import mebridge
 from mebridge import _remote, _rounds, _state, _tasks, _worker
 
@@ -31,14 +32,6 @@ import densities
 # A fork of a process that has threads may find their locks taken.
 SPAWN = multiprocessing.get_context("spawn")
 MADSPACE = importlib.util.find_spec("madspace") is not None
-
-
-def need(*names):
-    """Says loudly what is missing."""
-    for name in names:
-        if importlib.util.find_spec(name) is None:
-            print(f"SKIPPED: executors: {name} is not installed", file=sys.stderr)
-            raise unittest.SkipTest(f"{name} is not installed")
 
 
 class Wrapped(futures.Executor):
@@ -64,7 +57,7 @@ class Wrapped(futures.Executor):
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Executors(unittest.TestCase):
+class Executors(Folder):
     """A run of four rounds, whose survey has three parts."""
 
     arguments = {"energy": 8000, "scale": 200.0, "events": 2000, "seed": 5, "cuts": {"pt": 20}}
@@ -85,11 +78,6 @@ class Executors(unittest.TestCase):
     def generate(cls, output, **options):
         run = mebridge.generate_events("p p > t t~", output=output, **{**cls.arguments, "pdf": cls.pdf, **options})
         return run, output.read_bytes()
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def same(self, executor, **options):
         """The run on an executor gives what it gives alone."""
@@ -306,7 +294,7 @@ class Executors(unittest.TestCase):
 
     def test_dask(self):
         """A worker that is killed costs its round."""
-        need("distributed")
+        need("executors", "distributed")
         from dask.distributed import Client, LocalCluster
 
         def kill(found):
@@ -322,7 +310,7 @@ class Executors(unittest.TestCase):
         self.assertEqual(len(killed), 1)
 
     def test_mpi(self):
-        need("mpi4py")
+        need("executors", "mpi4py")
         mpiexec = shutil.which("mpiexec")
         if mpiexec is None:
             print("SKIPPED: executors: there is no mpiexec", file=sys.stderr)
@@ -379,13 +367,11 @@ class Executors(unittest.TestCase):
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Reweighting(unittest.TestCase):
+class Reweighting(Folder):
     """Files in parts are what they are as a whole."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.process = ROOT.parent / "fortran" / "gg_ttx"
         card = (self.process / "Cards" / "param_card.dat").read_text()
         self.cards = [self.folder / name for name in ("wider.dat", "heavier.dat")]
@@ -424,6 +410,17 @@ class Reweighting(unittest.TestCase):
                     found = self.reweight("parts.lhe.gz", executor=executor)
             self.assertEqual(gzip.decompress(found.read_bytes()), whole)
         self.assertEqual(len({message["file"] for message in executor.messages}), 4)
+
+    def test_a_whole_output(self):
+        output = self.folder / "output"
+        shutil.copytree(self.process, output)
+        (output / "SubProcesses" / "subproc.mg").write_text("P1_gg_ttx\n")
+        executor = Wrapped()
+        self.addCleanup(executor.shutdown)
+        with contextlib.redirect_stderr(io.StringIO()):
+            whole = self.reweight("whole.lhe", process=output).read_bytes()
+            found = self.reweight("parts.lhe", process=output, executor=executor).read_bytes()
+        self.assertEqual(found, whole)
 
     def test_files_that_are_none(self):
         executor = Wrapped()

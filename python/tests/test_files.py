@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import pathlib
-import tempfile
 import unittest
 
 import numpy as np
 
+from common import Folder
 from mebridge import Error, _lhe, _records
 
 try:
@@ -53,12 +53,7 @@ def by_madspace(record: np.void, room: int) -> str:
     return madspace.LHEEvent(*(record[name] for name in names), particles).format()
 
 
-class Files(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Files(Folder):
     def save(self, name: str, records: np.ndarray) -> pathlib.Path:
         path = self.folder / name
         np.save(path, records)

@@ -5,12 +5,12 @@ import importlib.util
 import json
 import pathlib
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
 import numpy as np
 
+from common import Folder, need
 import mebridge
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -57,20 +57,6 @@ OTHER = """<LesHouchesEvents version="3.0">
 """
 
 
-def need(*names):
-    for name in names:
-        if importlib.util.find_spec(name) is None:
-            print(f"SKIPPED: formats of events: {name} is not installed", file=sys.stderr)
-            raise unittest.SkipTest(f"{name} is not installed")
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-
 class Files(Folder):
     def other(self):
         file = self.folder / "other.lhe"
@@ -102,7 +88,7 @@ class Files(Folder):
         self.assertTrue((again.particles == found.particles).all())
 
     def test_awkward(self):
-        need("awkward")
+        need("formats of events", "awkward")
         found = mebridge.read_events(self.other()).awkward()
         self.assertEqual(found.particles.pdg_id.tolist(), [[2, -2, 13, -13], [21, 21, 23, 11, -11]])
         self.assertEqual(found.weight.tolist(), [-17.5, 17.5])
@@ -135,7 +121,7 @@ class Files(Folder):
             mebridge.read_events(file).momenta
 
     def test_damaged_ones(self):
-        need("h5py", "pyarrow")
+        need("formats of events", "h5py", "pyarrow")
         import h5py
         import pyarrow
         import pyarrow.parquet
@@ -209,7 +195,7 @@ class Runs(Folder):
             self.same(mebridge.read_events(self.folder / name), found, 1e-9)
 
     def test_parquet(self):
-        need("pyarrow")
+        need("formats of events", "pyarrow")
         import pyarrow.parquet
 
         self.generate("events.parquet")
@@ -218,7 +204,7 @@ class Runs(Folder):
         self.assertEqual(len(table["px"][3].as_py()), 5)
 
     def test_hdf5(self):
-        need("h5py")
+        need("formats of events", "h5py")
         import h5py
 
         self.generate("events.hdf5")

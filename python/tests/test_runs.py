@@ -8,13 +8,13 @@ import os
 import pathlib
 import re
 import shutil
-import tempfile
 import unittest
 from concurrent import futures
 from unittest import mock
 
 import numpy as np
 
+from common import Folder
 import mebridge
 from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
@@ -117,13 +117,6 @@ def events(count, masses, seed=1):
     p[:, 1, 0] = (energy - z) / 2.0
     p[:, 1, 3] = -p[:, 1, 0]
     return p
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
 
 class Cards(Folder):
@@ -567,6 +560,20 @@ class Scales(Folder):
         found = _clustering.Scales(np.array([3.0, 3.0, 0.0]), (low, high))
         self.assertEqual(_clustering.drops(found, True, 1.0).tolist(), [True, False, True])
         self.assertEqual(_clustering.drops(found, False, 1.0).tolist(), [False, False, True])
+
+    def test_matrix_elements_follow_alpha_s(self):
+        momenta = np.array([[[50.0, 0, 0, 50], [50, 0, 0, -50], [50, 30, 0, 40], [50, -30, 0, -40]]])
+        before, after = np.array([0.118]), np.array([0.13])
+        # The second has diagrams of the order of alpha_s and others that know nothing of it.
+        for source, power in (("u d > u d QED=0", 2), ("u d > u d QED=2 QCD=2", None)):
+            (element,) = _integrands.elements([source], None, {}, "cpu", {}, str(self.folder))
+            self.assertEqual(element.qcd_power, power)
+            asked = _refine.Asked(source, 0, [], [], False)
+            found = _refine._Element(element, asked, None, "", None, 100.0).coupling(momenta, before, after)
+            process = mebridge.Process(source)
+            wanted = process.evaluate(momenta, alpha_s=after) / process.evaluate(momenta, alpha_s=before)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+            self.assertGreater(found, 1.0)
 
     def test_weights_above_the_ceiling_have_their_share(self):
         ratios = np.random.default_rng(1).lognormal(0, 0.5, 5000)

@@ -5,11 +5,11 @@ import importlib.util
 import pathlib
 import re
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
+from common import Folder
 import mebridge
 from mebridge import _records, _systematics
 
@@ -27,11 +27,9 @@ SEVEN = [(0.5, 0.5), (0.5, 1), (1, 0.5), (1, 2), (2, 1), (2, 2)]
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Systematics(unittest.TestCase):
+class Systematics(Folder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.pdf = densities.write(self.folder)
 
     def member(self, number, gluons, alpha_s=None):
