@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
 import pathlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -175,18 +174,14 @@ class Generator:
                         sampler.initialize_globals(context)
 
     def _save(self, channels: Sequence[int], folder: pathlib.Path) -> None:
-        """Writes the grids of these channels, and no others."""
-        some, names = madspace.Context(madspace.cpu_device(), 1), self._globals(channels)
+        """Writes the grids of these channels, and no others; on a GPU those of all."""
+        some = self._contexts[0]
+        # MadSpace 0.2.1 copies from a CPU to a GPU, and ends the process where it is to copy back.
         if self._on_cpu:
+            some, names = madspace.Context(madspace.cpu_device(), 1), self._globals(channels)
             some.copy_globals_from(self._contexts[0])
-        else:
-            # By files: MadSpace 0.2.1 copies from a CPU to a GPU, and ends the process where it is to copy back.
-            everything = self._scratch / GLOBALS
-            self._contexts[0].save_globals(str(everything))
-            some.load_globals(str(everything))
-            shutil.rmtree(everything)
-        for name in set(some.global_names()) - names:
-            some.delete_global(name)
+            for name in set(some.global_names()) - names:
+                some.delete_global(name)
         some.save_globals(str(folder / GLOBALS))
 
     def train(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Rounds:
     ) -> None:
         self._tasks, self._state, self._elements = tasks, state, elements
         self._events, self._seed, self._overweight = events, seed, overweight
-        self._folder, self._survey = folder, pathlib.Path()
+        self._backend, self._folder, self._survey = backend, folder, pathlib.Path()
         self._surveyed = np.zeros((len(elements), 5))
         # A run that goes on with more events keeps the rounds that it has.
         begun = state.sizes
@@ -100,8 +100,9 @@ class Rounds:
     ) -> list[tuple[float, list[float], pathlib.Path]]:
         """Of each channel its points, what the last part of them found, and the folder of its mappings."""
         tasks = []
-        for first in range(0, len(parts), _survey.TOGETHER):
-            channels = list(range(len(parts)))[first : first + _survey.TOGETHER]
+        together = _survey.TOGETHER if self._backend == "cpu" else len(parts)
+        for first in range(0, len(parts), together):
+            channels = list(range(len(parts)))[first : first + together]
             arguments = {
                 "channels": channels,
                 "parts": [dataclasses.astuple(parts[i]) for i in channels],

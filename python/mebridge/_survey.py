@@ -15,7 +15,8 @@ from dataclasses import dataclass
 POINTS = "points.json"
 # Its folder of grids.
 GLOBALS = "globals"
-# So many channels are surveyed at a time, on one worker or another.
+# So many channels are surveyed at a time, on one worker or another. On a GPU it is all of them: with each part of a survey
+# the grids of all channels are written to files there.
 TOGETHER = 16
 # Points of each channel in the first part, where no more are needed for some to pass the cuts; and at most in the trial
 # and the part after it, when more of them pass than did first.
