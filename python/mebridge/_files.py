@@ -40,8 +40,8 @@ def _head(beams: _lhe.Beams, processes: Processes, names: tuple[str, ...]) -> Ev
 
 def _parts(rounds: Rounds, mean: float, beams: _lhe.Beams, head: EventArrays) -> Iterator[EventArrays]:
     """The events of each round, with the weights that they have in an LHE file."""
-    events = sum(count for _, count, _ in rounds)
-    nominal = _lhe.nominal_weight([weights for *_, weights in rounds], mean, events)
+    total = sum(count for _, count, _ in rounds)
+    nominal = _lhe.nominal_weight([weights for *_, weights in rounds], mean, total)
     for path, count, weights in rounds:
         records = _records.read(path, count)
         made = _arrays.of_records(records, nominal / weights.nominal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import ctypes
+import functools
 import gzip
 import math
 import os
@@ -28,6 +29,8 @@ _EVENT_BYTES, _PARTICLE_BYTES = 160, 240
 _EVENTS_AT_A_TIME, _AHEAD = 10_000, 2
 _ROUNDING = 1e-6
 _END = b"</event>\n"
+
+Records = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,9 @@ def write(
     nominal = nominal_weight([weights for *_, weights in rounds], mean, events)
     packed = _compressed if output.suffix == ".gz" else bytes
 
+    def block(some: Records, factor: float, more: Records | None) -> bytes:
+        return packed(_events(some, factor, names, more))
+
     def texts() -> Iterator[Callable[[], bytes]]:
         yield lambda: packed(_head(beams, processes, header, banner or Banner()))
         for path, count, weights in rounds:
@@ -150,9 +156,7 @@ def write(
             for first in range(0, count, _EVENTS_AT_A_TIME):
                 some = records[first : first + _EVENTS_AT_A_TIME]
                 more = None if ratios is None else ratios[first : first + _EVENTS_AT_A_TIME]
-                yield lambda some=some, more=more, factor=nominal / weights.nominal: packed(
-                    _events(some, factor, names, more)
-                )
+                yield functools.partial(block, some, nominal / weights.nominal, more)
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     with replaced(output) as part, open(part, "xb") as file:
@@ -242,10 +246,10 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, 
 
 
 def _events(
-    records: np.ndarray[Any, Any],
+    records: Records,
     weight_factor: float,
     names: Sequence[str] = (),
-    ratios: np.ndarray[Any, Any] | None = None,
+    ratios: Records | None = None,
 ) -> bytes:
     """Their text, with further weights of these names. The library writes it without the lock of the interpreter."""
     records = np.ascontiguousarray(records)

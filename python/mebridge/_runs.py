@@ -303,7 +303,7 @@ class Run:
         self, folder: pathlib.Path, name: str, made: Made, densities: Densities | None, seed: int, threads: int
     ) -> None:
         card = self.run_card
-        events, (cross_section, error) = made.events, made.cross_section
+        events, cross_section = made.events, made.cross_section[0]
         codes = self._beams or tuple(made.elements[0].entry["incoming"])
         beams = _lhe.Beams((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
         norm = card["event_norm"].lower()

@@ -134,10 +134,8 @@ class Spread:
     def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
         """As :meth:`Alone.build`, on a worker; others do it when they get their first part."""
         names = _bundle.beside(files)
-        packed: dict[str, pathlib.Path | bytes] = {name: pathlib.Path(path) for path, name in names.items()}
         asked = {"environment": self._environment, "arguments": dict(arguments), "files": names, "events": events}
-        packed[_remote.RECIPE] = json.dumps(asked, sort_keys=True).encode()
-        self._recipe = self._hold(_bundle.pack(packed))
+        self._prepare(asked, {name: path for path, name in names.items()})
         task = Task("build", {}, lambda: pathlib.Path(folder), "the build of the integrands")
         ((_, built, _),) = self.run([task])
         return built
@@ -146,8 +144,11 @@ class Spread:
         """Tasks are calls of the command with these arguments, in which ``{number}`` is a file, ``{in}`` what a task
         takes and ``{out}`` what it gives."""
         names = [f"{number}/{os.path.basename(path)}" for number, path in enumerate(files)]
-        packed: dict[str, pathlib.Path | bytes] = {name: pathlib.Path(path) for name, path in zip(names, files)}
-        asked = {"command": list(arguments), "files": names}
+        self._prepare({"command": list(arguments), "files": names}, dict(zip(names, files)))
+
+    def _prepare(self, asked: Mapping[str, Any], files: Mapping[str, str]) -> None:
+        """What workers need for all tasks: what is asked, and files by their names in the bundle."""
+        packed: dict[str, pathlib.Path | bytes] = {name: pathlib.Path(path) for name, path in files.items()}
         packed[_remote.RECIPE] = json.dumps(asked, sort_keys=True).encode()
         self._recipe = self._hold(_bundle.pack(packed))
 

@@ -19,7 +19,7 @@ use crate::source;
 use answers::{Head, Writer};
 pub use input::GZIP;
 use input::{Chunk, Input, Known};
-pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes};
+pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes, sorted};
 pub use lhe::{begins, ends_without, first_line, flavours, particle};
 pub use lines::MOST_EMPTY;
 pub use lines::broken;

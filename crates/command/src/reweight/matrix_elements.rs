@@ -3,7 +3,7 @@
 use super::CHUNK;
 use super::cards::{Original, Variation};
 use super::event::{Event, LegOrder};
-use crate::eval::{Leg, codes, flavours};
+use crate::eval::{Leg, codes, flavours, sorted};
 use crate::number::short;
 use crate::output;
 use crate::source;
@@ -108,7 +108,7 @@ impl MatrixElements {
         for (i, element) in each.iter().enumerate() {
             for (j, legs) in element.flavours.iter().enumerate() {
                 let codes = legs.iter().map(|leg| (leg.pdg, leg.incoming));
-                by_codes.entry(key(codes)).or_default().push((i, j));
+                by_codes.entry(sorted(codes)).or_default().push((i, j));
             }
         }
         Ok(MatrixElements {
@@ -183,7 +183,7 @@ impl MatrixElements {
     fn find(&self, event: &Event, path: &Path) -> Result<(usize, Vec<LegOrder>)> {
         let particles = || event.particles.iter().map(|p| (p.pdg, p.incoming));
         let none = Vec::new();
-        let known = self.by_codes.get(&key(particles())).unwrap_or(&none);
+        let known = self.by_codes.get(&sorted(particles())).unwrap_or(&none);
         let mut found: Option<(usize, Vec<LegOrder>)> = None;
         for &(i, j) in known {
             let element = &self.each[i];
@@ -212,20 +212,6 @@ impl MatrixElements {
             event.error(path, &what)
         })
     }
-}
-
-/// Sorted PDG codes: of what comes in, a zero, of what goes out.
-fn key(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
-    let (mut before, mut after) = (Vec::new(), vec![]);
-    for (pdg, incoming) in particles {
-        let side = if incoming { &mut before } else { &mut after };
-        side.push(pdg);
-    }
-    before.sort_unstable();
-    after.sort_unstable();
-    before.push(0);
-    before.append(&mut after);
-    before
 }
 
 /// Whether two masses count as the same.
