@@ -46,13 +46,19 @@ impl<'a> Events<'a> {
 
     /// The first `count` of the events.
     pub fn first(&self, count: usize) -> Events<'a> {
+        self.part(0, count)
+    }
+
+    /// So many of the events from this one on.
+    pub fn part(&self, first: usize, count: usize) -> Events<'a> {
+        let (end, legs) = (first + count, self.legs());
         Events {
-            momenta: &self.momenta[..count * self.legs() * 4],
-            g_s: &self.g_s[..count],
-            random_helicity: &self.random_helicity[..count],
-            random_color: &self.random_color[..count],
-            channels: self.channels.map(|channels| &channels[..count]),
-            igraph: self.igraph.map(|igraph| &igraph[..count]),
+            momenta: &self.momenta[first * legs * 4..end * legs * 4],
+            g_s: &self.g_s[first..end],
+            random_helicity: &self.random_helicity[first..end],
+            random_color: &self.random_color[first..end],
+            channels: self.channels.map(|c| &c[first..end]),
+            igraph: self.igraph.map(|g| &g[first..end]),
         }
     }
 
