@@ -22,6 +22,7 @@ from ._process import Evaluation, Parameters, Process
 from ._arrays import EventArrays
 from ._command import command
 from ._events import Events, Progress, generate_events
+from ._pack import pack_events
 from ._runs import Run, RunEvents
 from ._read import read_events
 from ._reweight import reweight_events
@@ -42,6 +43,7 @@ __all__ = [
     "command",
     "generate_events",
     "library_path",
+    "pack_events",
     "read_events",
     "reweight_events",
 ]

@@ -4,11 +4,15 @@ import os
 import sys
 
 if __name__ == "__main__":
+    # The command hands over to these.
     if sys.argv[1:2] == ["events"]:
-        # The command hands over to this.
         from ._runs import main
 
         sys.exit(main(sys.argv[2:]))
+    if sys.argv[1:2] == ["pack"]:
+        from ._pack import main as pack
+
+        sys.exit(pack(sys.argv[2:]))
     from ._command import command
 
     program = str(command())

@@ -10,7 +10,7 @@ import math
 import os
 import pathlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -20,6 +20,7 @@ import numpy as np
 from . import _arguments, _command, _files, _integrands, _lhe, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
+from ._banner import Head
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
@@ -154,6 +155,71 @@ def generate_events(
     Raises:
         Error: where MadSpace is missing, or there is no such process, or a file is not what it should be.
     """
+    if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
+        raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
+    order, target = ordered(
+        process,
+        energy=energy,
+        pdf=pdf,
+        alpha_s=alpha_s,
+        scale=scale,
+        scale_factor=scale_factor,
+        events=events,
+        output=output,
+        cuts=cuts,
+        seed=seed,
+        threads=threads,
+        precision=precision,
+        overweight=overweight,
+        sampler=sampler,
+        device=device,
+        card=card,
+        state=state,
+        executor=executor,
+        systematics=systematics,
+    )
+    found: list[EventArrays] = []
+
+    def write(made: Made) -> None:
+        head = order.head(made.elements)
+        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
+        if target is None:
+            found.append(_files.joined(made.rounds, made.cross_section[0], head.beams, processes, head.names))
+        elif target.suffix in _files.SUFFIXES:
+            _files.write(target, made.rounds, made.cross_section[0], head.beams, processes, head.names)
+        else:
+            head.write(target, made.rounds, processes, made.cross_section[0], order.seed, made.asked, order.threads)
+
+    made = make(order, progress, write)
+    arrays = found[0] if found else None
+    return Events(
+        *made.cross_section, made.events, target, made.processes, made.again, made.efficiency, made.seconds, arrays
+    )
+
+
+def ordered(
+    process: Process | Path,
+    *,
+    energy: float,
+    pdf: Path | None = None,
+    alpha_s: float | None = None,
+    scale: float | str | None = None,
+    scale_factor: float = 1.0,
+    events: SupportsIndex | float = 10_000,
+    output: Path | None = None,
+    cuts: Mapping[str, float] | None = None,
+    seed: SupportsIndex | float = 1,
+    threads: SupportsIndex | float = 1,
+    precision: float | None = None,
+    overweight: float = 0.01,
+    sampler: str = "auto",
+    device: str | Sequence[str] = "cpu",
+    card: Path | None = None,
+    state: Path | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
+    systematics: bool | Sequence[Path] = False,
+) -> tuple[Order, pathlib.Path | None]:
+    """A run of these arguments of :func:`generate_events`, and the event file."""
     if importlib.util.find_spec("madspace") is None:
         raise Error("events need MadSpace: pip install madspace")
     parameters: dict[str, float] = {}
@@ -175,8 +241,6 @@ def generate_events(
     _arguments.one_of("sampler", sampler, SAMPLERS)
     if not (executor is None or callable(executor) or hasattr(executor, "submit")):
         raise TypeError(f"executor is {executor!r}; it must be an Executor of concurrent.futures, or what makes one")
-    if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
-        raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
     try:
         devices = [device] if isinstance(device, str) else [_arguments.text("device", name) for name in device]
     except TypeError:
@@ -222,6 +286,13 @@ def generate_events(
         "cuts": dict(sorted(cuts.items())),
         "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
     }
+
+    def head(elements: Sequence[_integrands.Element]) -> Head:
+        incoming = elements[0].entry["incoming"]
+        codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
+        beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
+        return Head(beams, header=varied.header() if varied.groups else "", names=varied.names)
+
     order = Order(
         sources=[source],
         card=card,
@@ -246,32 +317,9 @@ def generate_events(
         asked=asked,
         files=varied.files,
         more=lambda _: {"systematics": varied.asked()} if varied.groups else {},
+        head=head,
     )
-
-    found: list[EventArrays] = []
-
-    def write(made: Made) -> None:
-        incoming = made.elements[0].entry["incoming"]
-        codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
-        beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
-        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
-        if target is None or target.suffix in _files.SUFFIXES:
-            if target is None:
-                found.append(_files.joined(made.rounds, made.cross_section[0], beams, processes, varied.names))
-            else:
-                _files.write(target, made.rounds, made.cross_section[0], beams, processes, varied.names)
-            return
-        larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
-        header = json.dumps({**made.asked, "overweights": larger}, indent=1)
-        banner = _lhe.Banner(varied.header() if varied.groups else "")
-        of = made.rounds, made.cross_section[0], beams, processes, header, threads, banner
-        _lhe.write(target, *of, varied.names)
-
-    made = make(order, progress, write)
-    arrays = found[0] if found else None
-    return Events(
-        *made.cross_section, made.events, target, made.processes, made.again, made.efficiency, made.seconds, arrays
-    )
+    return order, target
 
 
 @dataclass(frozen=True)
@@ -301,6 +349,8 @@ class Order:
     executor: Executor | Callable[[], Executor] | None
     asked: Mapping[str, Any]
     """What makes this run another one than others, as JSON."""
+    head: Callable[[Sequence[_integrands.Element]], Head]
+    """What its event files have in common, by the matrix elements."""
     files: Sequence[str] = ()
     """Which :func:`mebridge._integrands.build` reads besides libraries and densities."""
     more: Callable[[list[_integrands.Element]], Mapping[str, Any]] = lambda _: {}
@@ -335,25 +385,45 @@ class Made:
     @property
     def names(self) -> list[str]:
         """Of the matrix elements: PDG codes of their first processes, and a number where there are several of these."""
-        found: list[str] = []
-        for element in self.elements:
-            codes = " ".join(map(str, element.flavor["options"][0]))
-            before = sum(name.partition(" #")[0] == codes for name in found)
-            found.append(f"{codes} #{before + 1}" if before else codes)
-        return found
+        return names(self.elements)
 
     @property
     def processes(self) -> dict[str, tuple[float, float]]:
         return dict(zip(self.names, self.by_element))
 
 
-def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:
-    """Makes the events, and writes them while they are there."""
-    begun = time.monotonic()
+def names(elements: Sequence[_integrands.Element]) -> list[str]:
+    """PDG codes of the first processes of matrix elements, and a number where there are several of these."""
+    found: list[str] = []
+    for element in elements:
+        codes = " ".join(map(str, element.flavor["options"][0]))
+        before = sum(name.partition(" #")[0] == codes for name in found)
+        found.append(f"{codes} #{before + 1}" if before else codes)
+    return found
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run whose integrands are built."""
+
+    asked: Mapping[str, Any]
+    elements: list[_integrands.Element]
+    build: Mapping[str, Any]
+    """Arguments of :meth:`mebridge._generator.Generator.build`."""
+    files: list[str]
+    """Those that the arguments name."""
+    tasks: Alone | Spread
+    kept: State
+    rounds: Rounds
+
+
+@contextlib.contextmanager
+def prepared(order: Order) -> Iterator[Prepared]:
+    """A run up to its survey. Its files are there as long as the context is open."""
     events, densities = order.events, order.densities
     asked = {
         **order.asked,
-        "switches": _switches(order.environment),
+        "switches": switches(order.environment),
         "events": events,
         "seed": order.seed,
         "precision": order.precision,
@@ -370,7 +440,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             # It begins while the libraries are made.
             tasks = Alone(stack.enter_context(Worker(order.environment)))
         else:
-            tasks = Spread(order.executor, {**_switches(order.environment), **order.environment})
+            tasks = Spread(order.executor, {**switches(order.environment), **order.environment})
         stack.callback(tasks.close)
         card = None if order.card is None else os.fspath(order.card)
         elements = _integrands.elements(
@@ -398,41 +468,56 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
         files += [file for file in order.files if file not in files]
         channels = tasks.build(build, files, max(sizes(events, order.backend)), folder)
         rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        yield Prepared(asked, elements, build, files, tasks, kept, rounds)
+
+
+def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:
+    """Makes the events, and writes them while they are there."""
+    begun, events = time.monotonic(), order.events
+    with prepared(order) as run:
+        kept, rounds = run.kept, run.rounds
 
         def report(stage: str) -> None:
-            if not progress:
-                return
-            cross_section, error = rounds.cross_section()
             done = sum(part["events"] for part in kept.rounds.values())
-            found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
-            progress(found) if callable(progress) else _show(found)
+            tell(progress, Progress(stage, done, events, *rounds.cross_section(), time.monotonic() - begun))
 
         started = time.monotonic()
-        rounds.survey(order.precision)
-        report("survey")
-        if SAMPLERS[order.sampler] == "networks":
-            rounds.train()
-            report("training")
+        adapt(run, order, report)
         adapted = time.monotonic()
         rounds.run(lambda: report("events"))
         times = {"start": started - begun, "survey": adapted - started, "events": time.monotonic() - adapted}
         done = [kept.rounds[number] for number in sorted(kept.rounds)]
         made = Made(
-            asked,
-            elements,
+            run.asked,
+            run.elements,
             rounds.cross_section(),
-            [rounds.cross_section(number) for number in range(len(elements))],
+            [rounds.cross_section(number) for number in range(len(run.elements))],
             [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in done],
             sum(part["events"] for part in done),
             [part["channels"] for part in done],
-            tasks.again,
+            run.tasks.again,
             times,
         )
         write(made)
     return made
 
 
-def _switches(environment: Mapping[str, str]) -> dict[str, str]:
+def adapt(run: Prepared, order: Order, report: Callable[[str], None]) -> None:
+    """The survey, and the training of networks."""
+    run.rounds.survey(order.precision)
+    report("survey")
+    if SAMPLERS[order.sampler] == "networks":
+        run.rounds.train()
+        report("training")
+
+
+def tell(progress: bool | Callable[[Progress], None], found: Progress) -> None:
+    """How far a run is."""
+    if progress:
+        progress(found) if callable(progress) else _show(found)
+
+
+def switches(environment: Mapping[str, str]) -> dict[str, str]:
     """What matrix elements are evaluated with."""
     variables = {**os.environ, **environment}
     defaults = {"CUDACPP_RUNTIME_FPTYPE": "d", "CUDACPP_RUNTIME_SIMD": "auto"}

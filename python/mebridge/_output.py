@@ -11,6 +11,17 @@ from typing import Any
 from ._library import Error
 
 
+# What is read of a directory P* after its libraries are made.
+READ = (
+    "leshouche.inc",
+    "configs.inc",
+    "config_subproc_map.inc",
+    "config_nqcd.inc",
+    "decayBW.inc",
+    "get_color.f",
+)
+
+
 @dataclass(frozen=True)
 class Line:
     """A propagator of a diagram."""

@@ -70,6 +70,8 @@ class Asked:
     """Further ones."""
     helicities: bool
     """Whether they depend on the frame. MadSpace draws them in that of the beams, MadEvent in that of the partons."""
+    source: str
+    """The process, which may be elsewhere than in the directory."""
 
 
 class Refiner:
@@ -202,7 +204,7 @@ class _Element:
         self._rules = [_cuts.Rule(*rule) for rule in rules]
         self._power = element.qcd_power
         self.legs = len(element.flavor["options"][0])
-        self._source, self._card = f"{asked.directory}#{asked.number + 1}", card
+        self._source, self._card = asked.source, card
         self.redrawn, self._scaled, self._energy = asked.helicities, scaled, energy
         self._made: Process | None = None
         self.clustering, self._channels = None, {}

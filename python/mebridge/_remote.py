@@ -53,7 +53,7 @@ class _Engine:
             worker = Worker(recipe["environment"], lambda kind, text: self.said.append((kind, text)))
             self._worker = self._stack.enter_context(worker)
             there = {path: str(folder / "recipe" / name) for path, name in recipe["files"].items()}
-            arguments = _put(recipe["arguments"], there)
+            arguments = put(recipe["arguments"], there)
             scratch = self._stack.enter_context(_scratch.folder(_scratch.memory(recipe["events"], str(folder))))
             try:
                 self.built = worker.call("build", **arguments, folder=str(folder), scratch=scratch)
@@ -210,13 +210,13 @@ def _idle(mine: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
         engine.digest = ""
 
 
-def _put(arguments: Any, there: dict[str, str]) -> Any:
+def put(arguments: Any, there: dict[str, str]) -> Any:
     """The arguments with the names of files as they are here."""
     if isinstance(arguments, str):
         return there.get(arguments, arguments)
     if isinstance(arguments, list):
-        return [_put(one, there) for one in arguments]
+        return [put(one, there) for one in arguments]
     if isinstance(arguments, dict):
-        return {name: _put(one, there) for name, one in arguments.items()}
+        return {name: put(one, there) for name, one in arguments.items()}
     return arguments
 

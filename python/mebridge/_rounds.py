@@ -10,7 +10,7 @@ import math
 import os
 import pathlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Rounds:
     Args:
         tasks: what does the work.
         elements: of each channel the number of its matrix element, and how many points it needs at first.
+        seed: what random numbers follow from.
         backend: "cpu" or "cuda".
         folder: for what is not kept.
     """
@@ -49,15 +50,17 @@ class Rounds:
         state: State,
         elements: Sequence[Sequence[int]],
         events: int,
-        seed: int,
+        seed: int | str,
         overweight: float,
         backend: str,
         folder: str,
     ) -> None:
-        self._tasks, self._state, self._elements = tasks, state, elements
+        self._tasks, self._state, self.elements = tasks, state, elements
         self._events, self._seed, self._overweight = events, seed, overweight
         self._backend, self._folder, self._survey = backend, folder, pathlib.Path()
         self._surveyed = np.zeros((len(elements), 5))
+        # Of other runs from the same survey on.
+        self._before: list[dict[str, Any]] = []
         # A run that goes on with more events keeps the rounds that it has.
         begun = state.sizes
         state.plan([*begun, *sizes(events - sum(begun), backend)] if events > sum(begun) else begun)
@@ -75,7 +78,7 @@ class Rounds:
 
     def _adapt(self, part: pathlib.Path, precision: float | None) -> None:
         """A trial of each channel, and what is needed after that; it is written into a folder."""
-        firsts = [first for _, first in self._elements]
+        firsts = [first for _, first in self.elements]
         seed = self._random("survey")
         trials = self._surveys("survey", [_survey.trial(first) for first in firsts], seed, [None] * len(firsts))
         needs = _survey.needed([row for _, row, _ in trials], self._events)
@@ -136,14 +139,37 @@ class Rounds:
             channels = len(found["channels"])
             _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
 
+    @property
+    def surveyed(self) -> pathlib.Path:
+        """The folder of the mappings that rounds begin with."""
+        return self._survey
+
     def _load(self, name: str) -> dict[str, Any]:
-        """Takes what a survey, or a training, wrote."""
+        """Takes what a survey, or a training, of this run wrote."""
         folder = self._state.kept(name)
         assert folder is not None
+        return self.take(folder)
+
+    def take(self, folder: pathlib.Path) -> dict[str, Any]:
+        """Begins rounds where the survey, or the training, of this folder ended."""
         self._survey = folder
         found: dict[str, Any] = json.loads((folder / POINTS).read_text())
         self._surveyed = np.array(found["channels"], dtype=float)
         return found
+
+    def count(self, rounds: Sequence[Mapping[str, Any]]) -> None:
+        """Takes points of other rounds from the same survey on, with other random numbers, for the cross section."""
+        self._before = [{**one, "channels": np.array(one["channels"], dtype=float)} for one in rounds]
+
+    def counted(self) -> list[dict[str, Any]]:
+        """What :meth:`count` takes of the rounds of this run, as JSON."""
+        kept = ("channels", "refined")
+        rounds = [self._state.rounds[number] for number in sorted(self._state.rounds)]
+        return [{name: _plain(one[name]) for name in kept if name in one} for one in rounds]
+
+    def _counting(self) -> list[dict[str, Any]]:
+        """What counts for the cross section besides the survey, in the order of their numbers, whichever came first."""
+        return [*self._before, *(self._state.rounds[number] for number in sorted(self._state.rounds))]
 
     def run(self, report: Callable[[], None]) -> None:
         """Makes the rounds that are not done."""
@@ -167,9 +193,9 @@ class Rounds:
         part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
         survey has as many as were asked for.
         """
-        if not self._state.rounds:
+        if not self._counting():
             return math.nan, math.nan
-        of = np.array([number for number, _ in self._elements])
+        of = np.array([number for number, _ in self.elements])
         values, variances = self._of_channels()
         total, square = [], []
         for number in sorted(set(of)) if element is None else [element]:
@@ -181,10 +207,8 @@ class Rounds:
 
     def _of_channels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The cross section of MadSpace's points, and its variance."""
-        rounds = self._state.rounds
-        points, sums, squares = np.zeros((3, len(self._elements)))
-        # In the order of their numbers, whichever came first.
-        for channels in [self._surveyed, *(rounds[number]["channels"] for number in sorted(rounds))]:
+        points, sums, squares = np.zeros((3, len(self.elements)))
+        for channels in [self._surveyed, *(one["channels"] for one in self._counting())]:
             count, mean, error = channels[:, :3].T
             points += count
             sums += count * mean
@@ -194,8 +218,7 @@ class Rounds:
 
     def _refined(self, number: int) -> tuple[float, float]:
         """By what the run card changes the cross section of a matrix element, and the variance of that."""
-        rounds = self._state.rounds
-        there = [rounds[one]["refined"][str(number)] for one in sorted(rounds) if "refined" in rounds[one]]
+        there = [one["refined"][str(number)] for one in self._counting() if "refined" in one]
         if not there:
             return 1.0, 0.0
         count, before, after, squares = (math.fsum(of[i] for of in there) for i in range(4))
@@ -203,3 +226,7 @@ class Rounds:
             return 1.0, 0.0
         mean = after / before
         return mean, max(squares / count - mean**2, 0.0) / count
+
+
+def _plain(found: Any) -> Any:
+    return found.tolist() if isinstance(found, np.ndarray) else found

@@ -26,11 +26,14 @@ from . import (
     _lhe,
     _lines,
     _output,
+    _pack,
     _pdfdata,
     _run_card,
     _scratch,
+    _state,
     _written,
 )
+from ._banner import Cards, Head
 from ._densities import Coupling, Densities
 from ._events import Events, Made, Order, Progress
 from ._library import Error, version
@@ -144,42 +147,23 @@ class Run:
         if (folder / _EVENTS).exists():
             raise Error(f"{folder} holds the events of a run; take another name, or none")
         number = number or _drawn(folder)
-        with contextlib.ExitStack() as stack:
-            scratch = stack.enter_context(_scratch.folder())
-            densities, coupling = self._densities(scratch)
-            order = Order(
-                sources=[str(directory.path) for directory in self.directories],
-                card=str(self.param_card),
-                parameters={},
-                environment={},
-                backend=backend,
-                devices=[backend],
-                energy=self._energy,
-                densities=densities,
-                coupling=coupling,
-                scale=self._scale(),
-                scale_factor=card["scalefact"],
-                cuts={},
+        with _scratch.folder() as scratch:
+            order = self._order(
+                scratch,
                 events=events,
                 seed=number,
                 threads=threads,
+                backend=backend,
                 precision=precision,
                 overweight=overweight,
                 sampler=sampler,
                 state=str(folder / _STATE),
                 executor=executor,
-                asked={
-                    "output": str(self.output.path),
-                    "run_card": {entry: card[entry] for entry in card},
-                    "param_card": _events.file_digest(self.param_card),
-                    "pdf": None if densities is None else _events.file_digest(densities.file),
-                },
-                more=self._more,
             )
             _made_folder(folder, fresh)
 
             def write(made: Made) -> None:
-                self._write(folder, name, made, densities, number, threads)
+                self._write(folder, name, made, order.head(made.elements), number, threads)
 
             try:
                 made = _events.make(order, progress, write)
@@ -190,7 +174,11 @@ class Run:
                     with contextlib.suppress(OSError):
                         folder.rmdir()
                 raise
-        shutil.rmtree(folder / _STATE, ignore_errors=True)
+        # What was surveyed stays, for a pack.
+        try:
+            _state.forget_rounds(folder / _STATE)
+        except Error:
+            shutil.rmtree(folder / _STATE, ignore_errors=True)
         return RunEvents(
             *made.cross_section,
             made.events,
@@ -201,6 +189,116 @@ class Run:
             made.seconds,
             None,
             folder,
+        )
+
+    def pack(
+        self,
+        output: Path,
+        nevents: SupportsIndex | float = _pack.EVENTS,
+        seed: SupportsIndex | float | None = None,
+        *,
+        threads: SupportsIndex | float = 1,
+        precision: float | None = None,
+        overweight: float = 0.01,
+        sampler: str = "auto",
+        executor: Executor | Callable[[], Executor] | None = None,
+        simd: str = _pack.AVX2,
+        measured: SupportsIndex | float = _pack.MEASURED,
+        progress: bool | Callable[[Progress], None] = False,
+    ) -> pathlib.Path:
+        """Surveys the process and packs it for jobs that make events of it (docs/pack.md).
+
+        Args:
+            output: the file, ``.tar``, ``.tar.gz`` or ``.tar.xz``.
+            nevents: of all jobs together, to which the survey is adapted.
+            seed: of the survey, otherwise the run card's ``iseed``, or 1 where that is 0.
+            threads: of the survey.
+            precision: as of :func:`mebridge.generate_events`.
+            overweight: as there.
+            sampler: as there.
+            executor: as of :meth:`generate`, for the survey.
+            simd: as of :func:`mebridge.pack_events`.
+            measured: as there.
+            progress: as of :func:`mebridge.generate_events`.
+        """
+        seed = self.run_card["iseed"] or 1 if seed is None else seed
+        asked = {
+            "events": _arguments.whole("nevents", nevents, 1),
+            "seed": _arguments.whole("seed", seed, 1),
+            "threads": _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS),
+            "precision": None if precision is None else _arguments.between("precision", precision, _events.FINEST, 1.0),
+            "overweight": _arguments.between("overweight", overweight, 0.0, 1.0),
+            "sampler": sampler,
+            "executor": executor,
+        }
+        _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
+        return self._packed(output, simd, measured, progress, None, asked)
+
+    def _packed(
+        self,
+        output: Path,
+        simd: str,
+        measured: SupportsIndex | float,
+        progress: bool | Callable[[Progress], None],
+        state: pathlib.Path | None,
+        asked: Mapping[str, Any],
+    ) -> pathlib.Path:
+        if importlib.util.find_spec("madspace") is None:
+            raise Error("events need MadSpace: pip install madspace")
+        with _scratch.folder() as scratch:
+            order = self._order(scratch, backend="cpu", state=None, **asked)
+            return _pack.write(order, output, simd, measured, progress, state)
+
+    @classmethod
+    def pack_run(
+        cls,
+        folder: Path,
+        output: Path,
+        *,
+        changed_files: bool = False,
+        simd: str = _pack.AVX2,
+        progress: bool | Callable[[Progress], None] = False,
+    ) -> pathlib.Path:
+        """Packs what a run has surveyed, ``Events/run_NN`` of an output, with the run card that it had."""
+        place = pathlib.Path(os.path.abspath(_arguments.text("folder", folder)))
+        before = _state.surveyed(place / _STATE).asked
+        if "run_card" not in before:
+            raise Error(f"{place} is no run of an output; mebridge.pack_events(state=) takes those of generate_events")
+        made = cls(place.parent.parent, run_card=before["run_card"], changed_files=changed_files)
+        names = ("events", "seed", "precision", "overweight", "sampler", "threads")
+        asked = {**{name: before[name] for name in names}, "executor": None}
+        return made._packed(output, simd, 0, progress, place / _STATE, asked)
+
+    def _order(self, scratch: str, *, backend: str, **asked: Any) -> Order:
+        """A run by the cards; its densities may be written into this folder.
+
+        Args:
+            asked: what :class:`Order` has besides.
+        """
+        card = self.run_card
+        densities, coupling = self._densities(scratch)
+        return Order(
+            sources=[str(directory.path) for directory in self.directories],
+            card=str(self.param_card),
+            parameters={},
+            environment={},
+            backend=backend,
+            devices=[backend],
+            energy=self._energy,
+            densities=densities,
+            coupling=coupling,
+            scale=self._scale(),
+            scale_factor=card["scalefact"],
+            cuts={},
+            asked={
+                "output": str(self.output.path),
+                "run_card": {entry: card[entry] for entry in card},
+                "param_card": _events.file_digest(self.param_card),
+                "pdf": None if densities is None else _events.file_digest(densities.file),
+            },
+            more=self._more,
+            head=lambda elements: self._head(densities, elements),
+            **asked,
         )
 
     @property
@@ -264,6 +362,7 @@ class Run:
                     "windows": [dataclasses.asdict(one) for one in rest],
                     "rules": [dataclasses.asdict(rule) for rule in rules],
                     "helicities": not resting and _turning(element, masses),
+                    "source": f"{path}#{number + 1}",
                 }
             )
         for library in changed:
@@ -299,50 +398,32 @@ class Run:
             "denominators": card["sde_strategy"] == 2,
         }
 
-    def _write(
-        self, folder: pathlib.Path, name: str, made: Made, densities: Densities | None, seed: int, threads: int
-    ) -> None:
-        card = self.run_card
-        events, cross_section = made.events, made.cross_section[0]
-        codes = self._beams or tuple(made.elements[0].entry["incoming"])
-        beams = _lhe.Beams((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
-        norm = card["event_norm"].lower()
-        mean = {"sum": cross_section / events, "unity": 1.0}.get(norm, cross_section)
-        banner = self._banner(events, seed, cross_section)
-        by = f"by the cards of MG5aMC {self.output.version}"
-        generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
-        head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
-        processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
-        larger = _lhe.overweights([weights for *_, weights in made.rounds], events)
-        header = json.dumps({**made.asked, "overweights": larger}, indent=1)
-        (folder / f"{name}_{card['run_tag']}_banner.txt").write_text(
+    def _write(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int, threads: int) -> None:
+        assert head.cards is not None
+        banner = head.cards.banner(made.events, seed, made.cross_section[0])
+        (folder / f"{name}_{self.run_card['run_tag']}_banner.txt").write_text(
             f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
         )
         (folder / "summary.txt").write_text(summary(name, made))
-        _lhe.write(folder / _EVENTS, made.rounds, mean, beams, processes, header, threads, head)
+        processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
+        of = made.cross_section[0], seed, made.asked, threads
+        head.write(folder / _EVENTS, made.rounds, processes, *of)
 
-    def _banner(self, events: int, seed: int, cross_section: float) -> str:
-        """The blocks of MG5aMC's banner."""
+    def _head(self, densities: Densities | None, elements: Sequence[_integrands.Element]) -> Head:
+        """What stands in its event files besides the events."""
+        codes = self._beams or tuple(elements[0].entry["incoming"])
+        beams = _lhe.Beams((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
+        by = f"by the cards of MG5aMC {self.output.version}"
+        generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
+        return Head(beams, self.run_card["event_norm"].lower(), generator, cards=self._cards())
+
+    def _cards(self) -> Cards:
         assert self._card_file is not None
-        cards = {"MG5ProcCard": self.output.path / "Cards" / "proc_card_mg5.dat"}
-        run_card = _run_card.changed(
-            self._card_file.read_text(encoding="utf-8", errors="replace"),
-            {**self._changed, "nevents": events, "iseed": seed},
-        )
-        process = cards["MG5ProcCard"]
+        process = self.output.path / "Cards" / "proc_card_mg5.dat"
+        run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
         steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
-        blocks = [
-            f"<MGVersion>\n#{self.output.version}\n</MGVersion>\n",
-            f"<MG5ProcCard>\n<![CDATA[\n{steps.rstrip()}\n]]>\n</MG5ProcCard>\n",
-            f"<MGRunCard>\n<![CDATA[\n{run_card.rstrip()}\n]]>\n</MGRunCard>\n",
-            f"<slha>\n{parameters.rstrip()}\n</slha>\n",
-            "<MGGenerationInfo>\n"
-            f"#  Number of Events        :       {events}\n"
-            f"#  Integrated weight (pb)  :       {cross_section!r}\n"
-            "</MGGenerationInfo>\n",
-        ]
-        return "".join(blocks)
+        return Cards(self.output.version, steps, _run_card.changed(run_card, self._changed), parameters)
 
 
 def _beams(card: RunCard) -> tuple[int, int] | None:
@@ -452,9 +533,6 @@ def summary(name: str, made: Made) -> str:
 def main(arguments: Sequence[str]) -> int:
     """``mebridge events``."""
     import argparse
-    import functools
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
 
     parser = argparse.ArgumentParser(
         prog="mebridge events",
@@ -477,7 +555,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
     asked = parser.parse_args(arguments)
     try:
-        changed = _pairs(asked.set)
+        changed = pairs(asked.set)
         if asked.run_card is not None and changed:
             parser.error("--set is for the run card of the output; change the file of --run-card")
         run = Run(
@@ -486,15 +564,13 @@ def main(arguments: Sequence[str]) -> int:
             param_card=asked.param_card,
             changed_files=asked.changed_files,
         )
-        workers = _arguments.whole("--workers", _whole("--workers", asked.workers), 1, _arguments.MOST_THREADS)
-        spawn = multiprocessing.get_context("spawn")
         events = run.generate(
-            None if asked.nevents is None else _whole("--nevents", asked.nevents),
-            None if asked.seed is None else _whole("--seed", asked.seed),
-            threads=_whole("--threads", asked.threads),
+            None if asked.nevents is None else whole("--nevents", asked.nevents),
+            None if asked.seed is None else whole("--seed", asked.seed),
+            threads=whole("--threads", asked.threads),
             backend=asked.backend,
             name=asked.name,
-            executor=None if workers == 1 else functools.partial(ProcessPoolExecutor, workers, mp_context=spawn),
+            executor=spread(asked.workers),
             progress=not asked.quiet,
         )
     except (Error, ValueError, TypeError) as error:
@@ -508,7 +584,18 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def spread(workers: str) -> Callable[[], Executor] | None:
+    """What makes so many processes; none where one is enough."""
+    import functools
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    count = _arguments.whole("--workers", whole("--workers", workers), 1, _arguments.MOST_THREADS)
+    spawn = multiprocessing.get_context("spawn")
+    return None if count == 1 else functools.partial(ProcessPoolExecutor, count, mp_context=spawn)
+
+
+def pairs(given: Sequence[str]) -> dict[str, str]:
     found = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -518,7 +605,7 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _whole(name: str, text: str) -> float:
+def whole(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:

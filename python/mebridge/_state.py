@@ -11,7 +11,8 @@ import os
 import pathlib
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -71,71 +72,16 @@ class State:
             if others:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
             return
-        before, sizes, rounds, digests = self._known()
-        # What a caller can change comes before what follows from it.
-        for name in dict.fromkeys([*self._asked, *before]):
-            if name == "events" and before[name] < self._asked[name]:
-                continue
-            if before.get(name) != self._asked.get(name):
-                raise Error(
-                    f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "
-                    "now); name another folder, or remove it"
-                )
+        before, sizes, rounds, digests = _known(self.folder)
+        _compare(self.folder, before, self._asked, ("events",))
         for name, digest in digests.items():
-            self._check(name, digest)
+            _check(self.folder, name, digest)
         for number, done in rounds.items():
             self._note(number, {**json.loads((self.folder / _rows(number)).read_text()), "file": done["file"]})
         self.sizes, self._digests = sizes, digests
 
-    def _known(self) -> tuple[dict[str, Any], list[int], dict[int, dict[str, Any]], dict[str, str]]:
-        """What was asked, the sizes of rounds, those that are done, and digests of the files that are kept."""
-        try:
-            with opened(self.folder / _RUN, os.O_NOFOLLOW) as file:
-                known = json.loads(file.read())
-            if known.pop("sha256") != _sum(known):
-                raise ValueError
-            written = known.get("format", 1)
-            if written == _FORMAT:
-                rounds = {int(number): done for number, done in known["rounds"].items()}
-                kept = known["asked"], known["sizes"], rounds, known["files"]
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise self._damaged(f"{self.folder / _RUN} cannot be read") from None
-        if written != _FORMAT:
-            raise self._damaged(f"{self.folder} was written by another version of mebridge")
-        return kept
-
-    def _check(self, name: str, digest: str) -> None:
-        """That a file is the one that was kept."""
-        path = self.folder / name
-        try:
-            found = _digest(path)
-        except OSError:
-            raise self._damaged(f"{path} is missing") from None
-        if found != digest:
-            raise self._damaged(f"{path} is not what the run wrote")
-
-    def _damaged(self, what: str) -> Error:
-        return Error(f"{what}; remove {self.folder} to begin anew")
-
     def _write(self) -> None:
-        # Of each round the shares of channels are in a file of their own: this one is written after each.
-        rounds = {number: {"events": done["events"], "file": done["file"]} for number, done in self.rounds.items()}
-        known = {
-            "format": _FORMAT,
-            "asked": self._asked,
-            "sizes": self.sizes,
-            "files": self._digests,
-            "rounds": {str(number): rounds[number] for number in sorted(rounds)},
-        }
-        text = json.dumps({**known, "sha256": _sum(known)}, indent=1)
-        part = self.folder / f"{_RUN}.part"
-        # What an interrupted run left, or a link that somebody put there.
-        part.unlink(missing_ok=True)
-        with open(part, "x") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self.folder / _RUN)
+        _write(self.folder, self._asked, self.sizes, self._digests, self.rounds)
 
     def kept(self, name: str) -> pathlib.Path | None:
         """Where this part of the run is, once it is done."""
@@ -215,6 +161,126 @@ class State:
 
     def close(self) -> None:
         self._lock.close()
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a run knows before its events."""
+
+    asked: dict[str, Any]
+    folder: pathlib.Path
+    """Of the mappings that it makes its rounds with."""
+    rounds: list[dict[str, Any]]
+    """What was found in its rounds, some of which may be forgotten."""
+
+
+def surveyed(folder: pathlib.Path) -> Surveyed:
+    """Reads the folder of a run; nothing is written there."""
+    if not (folder / _RUN).is_file():
+        raise Error(f"{folder} holds no survey of a run ({_RUN}); is it the folder that state= named?")
+    asked, _, _, digests = _known(folder)
+    for name in ("train", "survey"):
+        files = {file: digest for file, digest in digests.items() if file.startswith(f"{name}/")}
+        for file, digest in files.items():
+            _check(folder, file, digest)
+        if files:
+            rows = sorted(file for file in digests if file.startswith("round") and file.endswith(".json"))
+            for file in rows:
+                _check(folder, file, digests[file])
+            return Surveyed(asked, folder / name, [json.loads((folder / file).read_text()) for file in rows])
+    raise Error(f"{folder} holds a run whose survey is not done; let it go on first")
+
+
+def check_same(folder: pathlib.Path, before: dict[str, Any], asked: dict[str, Any], but: Sequence[str]) -> None:
+    """That the run of a folder is this one, whatever these of its arguments are."""
+    now = json.loads(json.dumps(asked))
+    _compare(folder, before, {**now, **{name: before[name] for name in but if name in before}})
+
+
+def forget_rounds(folder: pathlib.Path) -> None:
+    """Leaves of a run that is done what it surveyed, and what it found."""
+    asked, _, _, digests = _known(folder)
+    rounds = [name for name in digests if "/" not in name and not name.endswith(".json")]
+    left = {name: digest for name, digest in digests.items() if name not in rounds}
+    try:
+        _write(folder, asked, [], left, {})
+        for name in rounds:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise Error(f"the state of the run cannot be kept in {folder}: {error.strerror}") from None
+
+
+def _known(folder: pathlib.Path) -> tuple[dict[str, Any], list[int], dict[int, dict[str, Any]], dict[str, str]]:
+    """What was asked, the sizes of rounds, those that are done, and digests of the files that are kept."""
+    try:
+        with opened(folder / _RUN, os.O_NOFOLLOW) as file:
+            known = json.loads(file.read())
+        if known.pop("sha256") != _sum(known):
+            raise ValueError
+        written = known.get("format", 1)
+        if written == _FORMAT:
+            rounds = {int(number): done for number, done in known["rounds"].items()}
+            kept = known["asked"], known["sizes"], rounds, known["files"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise _damaged(folder, f"{folder / _RUN} cannot be read") from None
+    if written != _FORMAT:
+        raise _damaged(folder, f"{folder} was written by another version of mebridge")
+    return kept
+
+
+def _write(
+    folder: pathlib.Path,
+    asked: dict[str, Any],
+    sizes: list[int],
+    digests: dict[str, str],
+    rounds: dict[int, dict[str, Any]],
+) -> None:
+    # Of each round the shares of channels are in a file of their own: this one is written after each.
+    short = {number: {"events": done["events"], "file": done["file"]} for number, done in rounds.items()}
+    known = {
+        "format": _FORMAT,
+        "asked": asked,
+        "sizes": sizes,
+        "files": digests,
+        "rounds": {str(number): short[number] for number in sorted(short)},
+    }
+    text = json.dumps({**known, "sha256": _sum(known)}, indent=1)
+    part = folder / f"{_RUN}.part"
+    # What an interrupted run left, or a link that somebody put there.
+    part.unlink(missing_ok=True)
+    with open(part, "x") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, folder / _RUN)
+
+
+def _compare(folder: pathlib.Path, before: dict[str, Any], asked: dict[str, Any], growing: Sequence[str] = ()) -> None:
+    """That nothing of what was asked is another one; some may be larger than before."""
+    # What a caller can change comes before what follows from it.
+    for name in dict.fromkeys([*asked, *before]):
+        if name in growing and before[name] < asked[name]:
+            continue
+        if before.get(name) != asked.get(name):
+            raise Error(
+                f"{folder} holds a run with another {name} ({before.get(name)} there, {asked.get(name)} now); name "
+                "another folder, or remove it"
+            )
+
+
+def _check(folder: pathlib.Path, name: str, digest: str) -> None:
+    """That a file is the one that was kept."""
+    path = folder / name
+    try:
+        found = _digest(path)
+    except OSError:
+        raise _damaged(folder, f"{path} is missing") from None
+    if found != digest:
+        raise _damaged(folder, f"{path} is not what the run wrote")
+
+
+def _damaged(folder: pathlib.Path, what: str) -> Error:
+    return Error(f"{what}; remove {folder} to begin anew")
 
 
 def _rows(number: int) -> str:

@@ -568,7 +568,7 @@ class Scales(Folder):
         for source, power in (("u d > u d QED=0", 2), ("u d > u d QED=2 QCD=2", None)):
             (element,) = _integrands.elements([source], None, {}, "cpu", {}, str(self.folder))
             self.assertEqual(element.qcd_power, power)
-            asked = _refine.Asked(source, 0, [], [], False)
+            asked = _refine.Asked("", 0, [], [], False, source)
             found = _refine._Element(element, asked, None, "", None, 100.0).coupling(momenta, before, after)
             process = mebridge.Process(source)
             wanted = process.evaluate(momenta, alpha_s=after) / process.evaluate(momenta, alpha_s=before)
@@ -622,7 +622,9 @@ class Outputs(Folder):
         tops = np.array([line.split()[6:11] for line in event if line.split()[0] in ("6", "-6")], dtype=float)
         masses = np.sqrt((tops[:, 3] - tops[:, 2]) * (tops[:, 3] + tops[:, 2]))
         self.assertAlmostEqual(float(event[0].split()[3]), math.sqrt(masses.prod()), delta=1e-6)
-        self.assertFalse((found.folder / "state").exists())
+        # What was surveyed stays, for a pack.
+        self.assertTrue((found.folder / "state" / "survey").is_dir())
+        self.assertEqual(list((found.folder / "state").glob("*.npy")), [])
         self.assertIn("21 21 6 -6", (found.folder / "summary.txt").read_text())
         again = mebridge.Run(place, run_card={"nevents": 600, "iseed": 4}).generate()
         self.assertEqual(again.folder.name, "run_02")

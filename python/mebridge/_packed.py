@@ -1,0 +1,141 @@
+"""A job of a pack: events from the survey that was packed, with the random numbers of a seed."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from . import _arguments, _command, _lhe, _scratch
+from ._banner import Cards, Head
+from ._library import Error
+from ._remote import put
+from ._rounds import Rounds, sizes
+from ._start import RECIPE, SUMS
+from ._state import State
+from ._tasks import Alone
+from ._worker import Worker
+
+# Of a pack's folder run, besides the recipe.
+SURVEY, ROUNDS, CARDS, FILES, DIRECTORIES = "survey", "rounds.json", "cards", "files", "directories"
+# By what they are in a banner.
+CARD_FILES = {"process": "proc_card_mg5.dat", "run": "run_card.dat", "parameters": "param_card.dat"}
+EVENTS = "events.lhe.gz"
+
+
+def random_key(recipe: bytes, seed: int) -> str:
+    """What all random numbers of a job follow from: each of its parts hashes this with its own name to 56 bits, which
+    choose one of MadSpace's sequences (MIXMAX), no two of which have a number in common."""
+    return f"{hashlib.sha256(recipe).hexdigest()} {seed}"
+
+
+def run(root: pathlib.Path, events: int, seed: int, output: pathlib.Path, threads: int, quiet: bool) -> str:
+    """Makes the events of a seed.
+
+    Args:
+        root: the folder of the pack.
+
+    Returns:
+        A line about the cross section.
+    """
+    packed = (root / RECIPE).read_bytes()
+    recipe = json.loads(packed)
+    home = (root / RECIPE).parent
+    begun = time.monotonic()
+    with _scratch.folder() as folder:
+        worker = Worker(recipe["environment"])
+        with worker:
+            tasks = Alone(worker)
+            try:
+                there = {name: str(home / name) for name in recipe["files"]}
+                build = put({**recipe["build"], "threads": threads}, there)
+                channels = tasks.build(build, list(there.values()), max(sizes(events, "cpu")), folder)
+                kept = State(pathlib.Path(folder) / "state", {})
+                key = random_key(packed, seed)
+                rounds = Rounds(tasks, kept, channels, events, key, recipe["overweight"], "cpu", folder)
+                rounds.take(home / SURVEY)
+                rounds.count(json.loads((home / ROUNDS).read_text()))
+
+                def report() -> None:
+                    if not quiet:
+                        done = sum(part["events"] for part in kept.rounds.values())
+                        value, error = rounds.cross_section()
+                        took = time.monotonic() - begun
+                        said = f"{done} of {events} events, {value:.6g} +- {error:.2g} pb, {took:.1f} s"
+                        _command.say(f"mebridge: {said}\n")
+
+                rounds.run(report)
+                cross_section, error = rounds.cross_section()
+                found = [rounds.cross_section(number) for number in range(len(recipe["names"]))]
+                parts = [kept.rounds[number] for number in sorted(kept.rounds)]
+                made = [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in parts]
+                processes = [(name, *of) for name, of in zip(recipe["names"], found)]
+                asked = {**recipe["asked"], "events": events, "seed": seed, "pack": _digest(root / SUMS)}
+                _head(home, recipe).write(output, made, processes, cross_section, seed, asked, threads)
+                kept.close()
+            finally:
+                tasks.close()
+    return f"{events} events, {cross_section:.6g} +- {error:.2g} pb"
+
+
+def _digest(path: pathlib.Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _head(home: pathlib.Path, recipe: dict[str, Any]) -> Head:
+    head, cards = dict(recipe["head"]), None
+    if (version := head.pop("mg5amc")) is not None:
+        cards = Cards(version, **{name: (home / CARDS / file).read_text() for name, file in CARD_FILES.items()})
+    codes, energy, densities = head.pop("beams")
+    beams = _lhe.Beams((codes[0], codes[1]), energy, densities)
+    return Head(beams, cards=cards, **{**head, "names": tuple(head["names"])})
+
+
+def main(root: pathlib.Path, arguments: Sequence[str]) -> int:
+    """``run.sh`` of a pack."""
+    recipe = json.loads((root / RECIPE).read_text())
+    parser = argparse.ArgumentParser(
+        prog="run.sh",
+        description=f"Makes events of {recipe['name']}. The same seed gives the same file, another seed others. Nothing "
+        "is written but the file, and what is temporary below TMPDIR and /dev/shm.",
+    )
+    parser.add_argument("nevents", metavar="NEVENTS", help="how many events")
+    parser.add_argument("seed", metavar="SEED", help="of the random numbers: 1, 2, ... for the jobs of a pack")
+    parser.add_argument("--output", "-o", default=EVENTS, help=f"the file ({EVENTS}); compressed where it ends with .gz")
+    parser.add_argument("--threads", default="1", help="threads (1)")
+    parser.add_argument("--quiet", action="store_true", help="no lines about progress")
+    asked = parser.parse_args(arguments)
+    # The end of a batch system is an end like SIGINT: what is temporary goes.
+    signal.signal(signal.SIGTERM, _ended)
+    try:
+        events = _arguments.whole("NEVENTS", _number(asked.nevents), 1)
+        seed = _arguments.whole("SEED", _number(asked.seed), 1, 2**64 - 1)
+        threads = _arguments.whole("--threads", _number(asked.threads), 1, _arguments.MOST_THREADS)
+        if os.path.lexists(asked.output):
+            raise Error(f"{asked.output} is there already; take it away, or name another file with --output")
+        output = _lhe.target(asked.output, [])
+        said = run(root, events, seed, output, threads, asked.quiet)
+    except (Error, ValueError, TypeError, OSError) as error:
+        sys.stderr.write(f"mebridge: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("mebridge: interrupted; no file was written\n")
+        return 130
+    sys.stdout.write(f"{output}: {said}\n")
+    return 0
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _ended(number: int, frame: types.FrameType | None) -> None:
+    raise KeyboardInterrupt
