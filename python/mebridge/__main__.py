@@ -13,6 +13,10 @@ if __name__ == "__main__":
         from ._pack import main as pack
 
         sys.exit(pack(sys.argv[2:]))
+    if sys.argv[1:2] == ["plugin"]:
+        from ._plugin import main as plugin
+
+        sys.exit(plugin(sys.argv[2:]))
     from ._command import command
 
     program = str(command())

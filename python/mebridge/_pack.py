@@ -55,6 +55,10 @@ case $here in *[:\\;]*)
 esac
 python=$here/{_ROOT}/{_interpreter.PROGRAM}
 start=$here/{_ROOT}/{_interpreter.START}
+if [ ! -f "$python" ]; then
+    echo "mebridge: $here/{_ROOT} is missing: unpack the pack again, or call {RUN_SCRIPT} by the path that it has there" >&2
+    exit 1
+fi
 "$python" "$start" --check
 status=$?
 if [ $status -ne 0 ]; then
@@ -225,7 +229,9 @@ def _stage(
     script.write_text(_SCRIPT)
     script.chmod(0o755)
     lines = [f"{_digest(path)}  {path.relative_to(staged)}\n" for path in sorted(staged.rglob("*")) if path.is_file()]
-    (root / SUMS).write_text("".join(lines))
+    text = "".join(lines)
+    # A comment for sha256sum.
+    (root / SUMS).write_text(f"{text}# {hashlib.sha256(text.encode()).hexdigest()}\n")
 
 
 def _digest(path: pathlib.Path) -> str:
