@@ -9,7 +9,7 @@ skip() {
     exit 77
 }
 # The stamp says that all packages are there.
-stamp=$environment/complete-3
+stamp=$environment/complete-4
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or later"
 if [ ! -f "$stamp" ]; then
     rm -rf "$environment"
@@ -18,9 +18,9 @@ if [ ! -f "$stamp" ]; then
     $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
-    # Another reader of event files, plots, compiled programs, executors and formats; tests that use them are skipped
-    # without.
-    for package in pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward; do
+    # Another reader of event files, plots, compiled programs, executors, formats and a check of types; tests that use
+    # them are skipped without.
+    for package in pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward mypy; do
         $pip --only-binary :all: "$package" || echo "there is no $package for this system" >&2
     done
     touch "$stamp"

@@ -166,7 +166,7 @@ class Clustering:
         shares = np.stack([self._denominators(self._configs[number], momenta, energy**2) for number in numbers])
         sums = np.cumsum(np.maximum(shares, 0.0), axis=0)
         chosen = (sums < random * sums[-1]).sum(axis=0)
-        return np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
+        return np.asarray(np.array(numbers)[np.minimum(chosen, len(numbers) - 1)])
 
     def _denominators(self, config: Config, momenta: Array, total: float) -> Array:
         """What ``get_channel_cut`` of ``genps.f`` gives. Its propagators have p^4 - m^2."""
@@ -394,7 +394,7 @@ class Clustering:
             flavors = self._settings.maxjetflavor
             mixed = (light < 1.0) & ((heavy >= 3.0) & (flavors > 4) | (heavy >= 1.0) & (flavors > 3))
             found = np.where(mixed, self._beam(v) * _AGAINST, found)
-        return found
+        return np.asarray(found)
 
     def _combined(
         self, group: _Events, j: int, i: int, graphs: list[int], distance: Array, resonances: set[int]
@@ -492,7 +492,7 @@ class Clustering:
                 squares[last[beam] - 1] = np.maximum(squares[last[beam] - 1], squares[first[beam] - 1])
 
         def of(step: int) -> Array:
-            return squares[step - 1]
+            return np.asarray(squares[step - 1])
 
         factorisation = [np.zeros(len(group.places)) for _ in (0, 1)]
         for beam in (0, 1):

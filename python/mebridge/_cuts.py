@@ -464,7 +464,8 @@ def _apart(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64
     """Distance in pseudorapidity and angle."""
     eta = [np.arcsinh(v[:, 3] / _pt(v)) for v in (p, q)]
     cosine = (p[:, 1] * q[:, 1] + p[:, 2] * q[:, 2]) / (_pt(p) * _pt(q))
-    return np.hypot(np.arccos(np.clip(cosine, -1.0, 1.0)), eta[0] - eta[1])
+    found: NDArray[np.float64] = np.hypot(np.arccos(np.clip(cosine, -1.0, 1.0)), eta[0] - eta[1])
+    return found
 
 
 def _pt(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -327,7 +327,7 @@ def _archive(staged: pathlib.Path, part: pathlib.Path, mode: Any) -> None:
         return entry
 
     # Of zlib: 9 takes twice as long, for a hundredth of the size.
-    level = {"compresslevel": 6} if mode == "w:gz" else {}
+    level: dict[str, Any] = {"compresslevel": 6} if mode == "w:gz" else {}
     with tarfile.open(part, mode, format=tarfile.PAX_FORMAT, **level) as archive:
         for name in (RUN_SCRIPT, _ROOT):
             archive.add(staged / name, name, filter=owned)

@@ -7,7 +7,7 @@ import os
 import pathlib
 import re
 import zlib
-from typing import IO
+from typing import IO, Union
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ._arrays import Array, EventArrays
 from ._library import Error
 from ._process import Path
 
+# A file, which may be compressed.
+Opened = Union[IO[bytes], gzip.GzipFile]
 _CHUNK = 1 << 24
 _EVENT = re.compile(rb"<event[^>]*>\s*?\n(.*?)</event>", re.DOTALL)
 _WEIGHT = re.compile(rb"<wgt\s+id\s*=\s*['\"]\s*([^'\"]*?)\s*['\"]\s*>\s*([^<]*?)\s*</wgt>")
@@ -47,7 +49,7 @@ def read_events(path: Path) -> EventArrays:
         raise Error(f"{file} cannot be read: {error.strerror or error}") from None
 
 
-def _lhe(path: pathlib.Path, file: IO[bytes]) -> EventArrays:
+def _lhe(path: pathlib.Path, file: Opened) -> EventArrays:
     head, rest = _head(path, file)
     beams, densities, strategy, processes = _init(path, head)
     parts: list[tuple[Array, Array, Array]] = []
@@ -81,7 +83,7 @@ def _lhe(path: pathlib.Path, file: IO[bytes]) -> EventArrays:
     return EventArrays(events, particles, processes, beams, densities, strategy, said, further)
 
 
-def _head(path: pathlib.Path, file: IO[bytes]) -> tuple[bytes, bytes]:
+def _head(path: pathlib.Path, file: Opened) -> tuple[bytes, bytes]:
     """What stands before the events, and the begin of them."""
     text = b""
     while b"</init>" not in text:
@@ -102,10 +104,10 @@ def _init(
         first = lines[0]
         codes, energies = (int(first[0]), int(first[1])), (float(first[2]), float(first[3]))
         densities, strategy, count = (int(first[6]), int(first[7])), int(first[8]), int(first[9])
-        rows = [(int(line[3]), *map(float, line[:3])) for line in lines[1 : count + 1]]
+        rows = [(int(line[3]), float(line[0]), float(line[1]), float(line[2])) for line in lines[1 : count + 1]]
     except (IndexError, ValueError):
         raise Error(f"{path}: <init> does not hold what the Les Houches Accord has there") from None
-    return (codes, energies), densities, strategy, _arrays.processes([(row[0], row[1], row[2], row[3]) for row in rows])
+    return (codes, energies), densities, strategy, _arrays.processes(rows)
 
 
 def _numbers(
@@ -154,4 +156,4 @@ def _table(path: pathlib.Path, first: int, lines: list[bytes], words: int) -> Ar
             raise ValueError(f"{len(flat)} numbers in {len(lines)} lines")
     except ValueError as error:
         raise Error(f"{path}: events from {first} on hold something else than numbers: {error}") from None
-    return flat.reshape(len(lines), words).T
+    return np.asarray(flat.reshape(len(lines), words).T)

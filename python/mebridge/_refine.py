@@ -335,7 +335,7 @@ def _resting(momenta: Array) -> Array:
     total = momenta[:, :2].sum(axis=1)
     rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))
     cosh, sinh = np.cosh(rapidity)[:, None], np.sinh(rapidity)[:, None]
-    found = momenta.copy()
+    found: Array = momenta.copy()
     found[..., 0] = cosh * momenta[..., 0] - sinh * momenta[..., 3]
     found[..., 3] = cosh * momenta[..., 3] - sinh * momenta[..., 0]
     return found

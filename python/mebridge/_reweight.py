@@ -10,11 +10,11 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import IO
 
 from . import _arguments, _command, _lhe, _output, _scratch
 from ._library import Error
 from ._process import Path, absolute
+from ._read import Opened
 from ._remote import REWEIGHTED
 from ._tasks import Spread, Task
 
@@ -152,7 +152,7 @@ def _split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Itera
         raise Error(f"{file} cannot be read: {error.strerror or error}") from None
 
 
-def _until(file: pathlib.Path, text: IO[bytes], end: bytes) -> bytes:
+def _until(file: pathlib.Path, text: Opened, end: bytes) -> bytes:
     lines = []
     for line in text:
         lines.append(line)
@@ -161,7 +161,7 @@ def _until(file: pathlib.Path, text: IO[bytes], end: bytes) -> bytes:
     raise Error(f"{file} is no event file: it has no line {end.decode().strip()}")
 
 
-def _some(file: pathlib.Path, text: IO[bytes], rest: bytes) -> tuple[bytes, bytes]:
+def _some(file: pathlib.Path, text: Opened, rest: bytes) -> tuple[bytes, bytes]:
     """So many events, and what was read behind them."""
     pieces, count = [rest], rest.count(_END)
     while count < _EVENTS:
