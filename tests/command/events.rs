@@ -1,13 +1,16 @@
-//! Events, which Python makes.
+//! Subcommands of the Python package.
 
 use crate::support::{directory, mebridge_with};
 
 #[test]
 fn all_arguments_are_handed_over_to_python() {
     let d = directory();
-    let arguments = ["events", "OUTPUT", "--nevents", "3", "--help"];
-    let ran = mebridge_with(d.path(), &arguments, &[("MEBRIDGE_PYTHON", "echo")]);
-    assert_eq!(ran.ok(), "-m mebridge events OUTPUT --nevents 3 --help\n");
+    for subcommand in ["events", "pack", "plugin"] {
+        let arguments = [subcommand, "OUTPUT", "--nevents", "3", "--help"];
+        let ran = mebridge_with(d.path(), &arguments, &[("MEBRIDGE_PYTHON", "echo")]);
+        let wanted = format!("-m mebridge {subcommand} OUTPUT --nevents 3 --help\n");
+        assert_eq!(ran.ok(), wanted);
+    }
 }
 
 #[test]

@@ -1,11 +1,8 @@
 //! `mebridge events`: runs of a directory that MG5aMC wrote, which the Python package makes.
 
-use mebridge::{Error, Result};
-use std::env::{current_exe, var_os};
+use crate::python::hand_over;
+use mebridge::Result;
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
 
 /// Make events of a directory that MG5aMC wrote, by its own cards and without MadEvent
 ///
@@ -28,24 +25,6 @@ pub struct Options {
 impl Options {
     /// Hands over to Python.
     pub fn run(self) -> Result<()> {
-        let python = python();
-        let source = Command::new(&python)
-            .args(["-m", "mebridge", "events"])
-            .args(self.arguments)
-            .exec();
-        Err(Error::NoPython { python, source })
+        hand_over("events", self.arguments)
     }
-}
-
-/// The interpreter that has the package.
-fn python() -> PathBuf {
-    if let Some(given) = var_os("MEBRIDGE_PYTHON").filter(|name| !name.is_empty()) {
-        return given.into();
-    }
-    let beside = current_exe()
-        .ok()
-        .map(|path| path.with_file_name("python3"));
-    beside
-        .filter(|path| path.is_file())
-        .unwrap_or_else(|| "python3".into())
 }

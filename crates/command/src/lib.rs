@@ -20,7 +20,10 @@ mod link;
 mod number;
 pub mod oracle;
 pub mod output;
+mod pack;
+mod plugin;
 pub mod progress;
+mod python;
 pub mod random;
 mod random_events;
 mod reweight;
@@ -55,6 +58,8 @@ enum Subcommands {
     Doctor(doctor::Options),
     Link(link::Options),
     Unlink(link::Undo),
+    Pack(pack::Options),
+    Plugin(plugin::Options),
     Umami(umami::Options),
 }
 
@@ -78,6 +83,8 @@ pub fn main() -> ExitCode {
         Subcommands::Cache(options) => options.run(),
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
+        Subcommands::Pack(options) => options.run(),
+        Subcommands::Plugin(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Umami(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),

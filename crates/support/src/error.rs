@@ -20,7 +20,7 @@ pub enum Error {
     },
     /// No interpreter for what the Python package does.
     #[error(
-        "{python} cannot be run ({source}); events need Python with the package mebridge: name its interpreter in MEBRIDGE_PYTHON"
+        "{python} cannot be run ({source}); this needs Python with the package mebridge: name its interpreter in MEBRIDGE_PYTHON"
     )]
     NoPython {
         /// The interpreter.
