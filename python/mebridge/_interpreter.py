@@ -1,5 +1,5 @@
-"""A copy of this interpreter, of the packages that events need and of the shared libraries that both need, the C library
-among them: with it programs run where there is neither Python nor a glibc that is new enough.
+"""A copy of this interpreter, of the packages that events need and of the shared libraries of both, the C library among
+them: with it programs run where there is neither Python nor a glibc that is new enough.
 """
 
 from __future__ import annotations

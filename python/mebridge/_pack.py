@@ -56,7 +56,7 @@ esac
 python=$here/{_ROOT}/{_interpreter.PROGRAM}
 start=$here/{_ROOT}/{_interpreter.START}
 if [ ! -f "$python" ]; then
-    echo "mebridge: $here/{_ROOT} is missing: unpack the pack again, or call {RUN_SCRIPT} by the path that it has there" >&2
+    echo "mebridge: $here/{_ROOT} is missing: unpack the pack again, or call {RUN_SCRIPT} where it lies" >&2
     exit 1
 fi
 "$python" "$start" --check
@@ -65,7 +65,7 @@ if [ $status -ne 0 ]; then
     [ $status -eq 3 ] && exit 1
     echo "mebridge: the interpreter of the pack in $here does not run (status $status)" >&2
     (cd "$here" && sha256sum -c --quiet {_ROOT}/{SUMS}) >&2 &&
-        echo "mebridge: its files are whole; is this {platform.machine()} Linux, in a folder that is not mounted noexec?" >&2
+        echo "mebridge: its files are whole; is this {platform.machine()} Linux, and the folder not mounted noexec?" >&2
     exit 1
 fi
 exec "$python" "$start" "$@"
@@ -180,8 +180,10 @@ def _target(output: Path) -> tuple[pathlib.Path, Any]:
 def _full(folder: pathlib.Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, shutil.Error) as error:
-        raise Error(f"the pack cannot be made in {folder}: {error}; TMPDIR names another folder") from None
+    except OSError as error:
+        # One of copytree lists what it says of all files.
+        said = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+        raise Error(f"the pack cannot be made in {folder}: {said}; TMPDIR names another folder") from None
 
 
 def _stage(
@@ -341,12 +343,12 @@ def main(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog="mebridge pack",
-        description="Surveys a directory that MG5aMC wrote, by its own cards, and packs all that makes events of it into "
-        "one file: unpacked, './run.sh NEVENTS SEED' makes them on any Linux of this processor's kind, offline, without "
-        "Python or a compiler. docs/pack.md says more.",
+        description="Surveys a directory that MG5aMC wrote, by its own cards, and packs all that makes events of it as "
+        "one file: unpacked, './run.sh NEVENTS SEED' makes them on any Linux of this processor's kind, offline, "
+        "without Python or a compiler. docs/pack.md says more.",
     )
-    parser.add_argument("output", metavar="OUTPUT|RUN", help="what 'output madevent' wrote; or its Events/run_NN, a run "
-        "of 'mebridge events', whose survey and run card are taken")  # fmt: skip
+    said = "what 'output madevent' wrote; or its Events/run_NN, a run of 'mebridge events', whose survey is taken"
+    parser.add_argument("output", metavar="OUTPUT|RUN", help=said)
     parser.add_argument("--output", "-o", dest="file", required=True, help="the file: .tar, .tar.gz or .tar.xz")
     parser.add_argument("--nevents", help=f"of all jobs together, to which the survey is adapted ({EVENTS})")
     said = f"events that are made at once, for the cross section that all jobs give ({MEASURED})"
@@ -355,8 +357,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", help="of the survey (1)")
     parser.add_argument("--workers", help="processes that make parts of the survey (1)")
     parser.add_argument("--sampler", choices=sorted(_events.SAMPLERS), help="grids (auto, vegas) or networks (madnis)")
-    parser.add_argument("--simd", default=AVX2, help=f"SIMD level of all jobs ({AVX2}); auto: the best of each machine, "
-        "and so other last digits")  # fmt: skip
+    said = f"SIMD level of all jobs ({AVX2}); auto: the best of each machine, and so other last digits"
+    parser.add_argument("--simd", default=AVX2, help=said)
     parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
     parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
     parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
@@ -378,7 +380,8 @@ def main(arguments: Sequence[str]) -> int:
                 param_card=asked.param_card,
                 changed_files=asked.changed_files,
             )
-            numbers = {name: whole(f"--{name}", given[name]) for name in ("nevents", "measured", "seed", "threads") if name in given}
+            named = ("nevents", "measured", "seed", "threads")
+            numbers = {name: whole(f"--{name}", given[name]) for name in named if name in given}
             made = run.pack(
                 asked.file,
                 **numbers,

@@ -104,12 +104,13 @@ def main(root: pathlib.Path, arguments: Sequence[str]) -> int:
     recipe = json.loads((root / RECIPE).read_text())
     parser = argparse.ArgumentParser(
         prog="run.sh",
-        description=f"Makes events of {recipe['name']}. The same seed gives the same file, another seed others. Nothing "
-        "is written but the file, and what is temporary below TMPDIR and /dev/shm.",
+        description=f"Makes events of {recipe['name']}. The same seed gives the same file, another seed others. "
+        "Nothing is written but the file, and what is temporary below TMPDIR and /dev/shm.",
     )
     parser.add_argument("nevents", metavar="NEVENTS", help="how many events")
     parser.add_argument("seed", metavar="SEED", help="of the random numbers: 1, 2, ... for the jobs of a pack")
-    parser.add_argument("--output", "-o", default=EVENTS, help=f"the file ({EVENTS}); compressed where it ends with .gz")
+    said = f"the file ({EVENTS}); compressed where its name ends with .gz"
+    parser.add_argument("--output", "-o", default=EVENTS, help=said)
     parser.add_argument("--threads", default="1", help="threads (1)")
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
     asked = parser.parse_args(arguments)

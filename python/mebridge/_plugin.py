@@ -33,8 +33,8 @@ def place(mg5amc: Path) -> tuple[pathlib.Path, str]:
         return folder / _NAME, ""
     if not (folder / "bin" / "mg5_aMC").is_file() or not (folder / "madgraph").is_dir():
         raise Error(
-            f"{folder} is no folder of MG5aMC: it has no bin/mg5_aMC and madgraph. A folder {_ANYWHERE} that lies in one "
-            "of PYTHONPATH is one, too"
+            f"{folder} is no folder of MG5aMC: it has no bin/mg5_aMC and madgraph. A folder {_ANYWHERE} that lies in "
+            "one of PYTHONPATH is one, too"
         )
     try:
         found = re.search(r"^version\s*=\s*(\S+)", (folder / "VERSION").read_text(errors="replace"), re.MULTILINE)
@@ -90,8 +90,8 @@ def main(arguments: Sequence[str]) -> int:
         description="Puts a plugin into the folder PLUGIN of MG5aMC: 'output mebridge DIR' there writes what 'output "
         "madevent DIR' writes and links it, as 'mebridge link' does; 'launch' runs it. docs/plugin.md says more.",
     )
-    parser.add_argument("folder", metavar="MG5_FOLDER", help=f"of MG5aMC; or one that is named {_ANYWHERE}, whose folder "
-        "PYTHONPATH names when MG5aMC runs")  # fmt: skip
+    said = f"of MG5aMC; or one that is named {_ANYWHERE}, in a folder that PYTHONPATH names when MG5aMC runs"
+    parser.add_argument("folder", metavar="MG5_FOLDER", help=said)
     parser.add_argument("--remove", action="store_true", help="take it away")
     asked = parser.parse_args(arguments)
     try:

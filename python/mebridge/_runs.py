@@ -261,6 +261,8 @@ class Run:
     ) -> pathlib.Path:
         """Packs what a run has surveyed, ``Events/run_NN`` of an output, with the run card that it had."""
         place = pathlib.Path(os.path.abspath(_arguments.text("folder", folder)))
+        if not (place / _STATE).is_dir():
+            raise Error(f"{place} is neither an output of MG5aMC (SubProcesses) nor a run of mebridge events ({_STATE})")
         before = _state.surveyed(place / _STATE).asked
         if "run_card" not in before:
             raise Error(f"{place} is no run of an output; mebridge.pack_events(state=) takes those of generate_events")

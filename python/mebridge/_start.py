@@ -22,7 +22,7 @@ def broken(root: pathlib.Path) -> list[str]:
     """What is wrong with the files of a pack, by their names.
 
     Args:
-        root: the folder of ``SHA256SUMS``, whose names are those in the folder above it, as ``sha256sum -c`` takes them.
+        root: the folder of ``SHA256SUMS``, whose names are those in the folder above it, as of ``sha256sum -c``.
     """
     try:
         sums = (root / SUMS).read_bytes()

@@ -194,7 +194,8 @@ def surveyed(folder: pathlib.Path) -> Surveyed:
 def check_same(folder: pathlib.Path, before: dict[str, Any], asked: dict[str, Any], but: Sequence[str]) -> None:
     """That the run of a folder is this one, whatever these of its arguments are."""
     now = json.loads(json.dumps(asked))
-    _compare(folder, before, {**now, **{name: before[name] for name in but if name in before}})
+    cure = "make both the same, or survey anew"
+    _compare(folder, before, {**now, **{name: before[name] for name in but if name in before}}, cure=cure)
 
 
 def forget_rounds(folder: pathlib.Path) -> None:
@@ -255,17 +256,21 @@ def _write(
     os.replace(part, folder / _RUN)
 
 
-def _compare(folder: pathlib.Path, before: dict[str, Any], asked: dict[str, Any], growing: Sequence[str] = ()) -> None:
+def _compare(
+    folder: pathlib.Path,
+    before: dict[str, Any],
+    asked: dict[str, Any],
+    growing: Sequence[str] = (),
+    cure: str = "name another folder, or remove it",
+) -> None:
     """That nothing of what was asked is another one; some may be larger than before."""
     # What a caller can change comes before what follows from it.
     for name in dict.fromkeys([*asked, *before]):
         if name in growing and before[name] < asked[name]:
             continue
         if before.get(name) != asked.get(name):
-            raise Error(
-                f"{folder} holds a run with another {name} ({before.get(name)} there, {asked.get(name)} now); name "
-                "another folder, or remove it"
-            )
+            there, now = before.get(name), asked.get(name)
+            raise Error(f"{folder} holds a run with another {name} ({there} there, {now} now); {cure}")
 
 
 def _check(folder: pathlib.Path, name: str, digest: str) -> None:

@@ -200,7 +200,7 @@ class Packs(Folder):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(_pack.main([str(self.folder), "-o", "x.tar"]), 1)
             self.assertEqual(_pack.main([str(self.folder), "-o", "x.tar", "--seed", "1"]), 1)
-        self.assertIn("holds no survey", said.getvalue())
+        self.assertIn("is neither an output of MG5aMC", said.getvalue())
         self.assertIn("--seed is for an output", said.getvalue())
         self.assertEqual(list(self.folder.iterdir()), [])
 

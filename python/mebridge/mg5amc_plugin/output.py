@@ -52,8 +52,8 @@ class LinkedMadEvent(export_v4.ProcessExporterFortranMEGroup):
     def export_processes(self, matrix_elements, fortran_model):
         if not isinstance(matrix_elements, group_subprocs.SubProcessGroupList):
             raise InvalidCmd(
-                "'output mebridge' writes grouped subprocesses: use 'set group_subprocesses True', or 'output madevent' "
-                "and 'mebridge link'"
+                "'output mebridge' writes grouped subprocesses: use 'set group_subprocesses True', or 'output madevent'"
+                " and 'mebridge link'"
             )
         return super(LinkedMadEvent, self).export_processes(matrix_elements, fortran_model)
 
@@ -74,7 +74,7 @@ class LinkedMadEvent(export_v4.ProcessExporterFortranMEGroup):
             child = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
             raise MadGraph5Error(
-                "%s is MadEvent's own: the command %s cannot be run (%s). Put the plugin here anew with 'mebridge plugin'"
+                "%s is MadEvent's own: the command %s cannot be run (%s). Use 'mebridge plugin' again"
                 % (self.dir_path, call[0], error)
             )
         said = child.communicate()[0].decode("utf-8", "replace").strip()
