@@ -7,8 +7,8 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
 import pathlib
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -89,7 +89,8 @@ class Rounds:
         for folder in dict.fromkeys(folder for *_, folder in found):
             for path in folder.rglob("*"):
                 if path.is_file():
-                    os.replace(path, part / path.relative_to(folder))
+                    # The state may lie on another disk than what is temporary.
+                    shutil.move(path, part / path.relative_to(folder))
         points = sum(count for count, *_ in trials) + sum(count for count, *_ in found)
         (part / POINTS).write_text(json.dumps({"points": points, "channels": [row for _, row, _ in found]}))
 

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -579,6 +580,14 @@ class WrongInput(Folder):
         with self.assertRaisesRegex(mebridge.Error, "cannot be written"):
             generate("g g > t t~", energy=1000, events=100, output=self.folder / "no" / "folder.lhe")
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_state_on_another_disk(self):
+        memory = pathlib.Path("/dev/shm")
+        if not memory.is_dir() or memory.stat().st_dev == self.folder.stat().st_dev:
+            self.skipTest("there is one file system")
+        with tempfile.TemporaryDirectory(dir=memory) as other, mock.patch.object(tempfile, "tempdir", other):
+            found = generate("g g > t t~", energy=1000, events=100, seed=1, state=self.folder / "state")
+        self.assertEqual(found.cross_section, generate("g g > t t~", energy=1000, events=100, seed=1).cross_section)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_a_state_that_cannot_be_kept(self):

@@ -53,7 +53,7 @@ class Jobs(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         tar = cls.folder / "ee.tar"
-        mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000)
+        mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000, systematics=["scale"])
         # A quote, a space and a dollar.
         cls.pack = cls.folder / "of 'ours' $x"
         with tarfile.open(tar) as archive:
@@ -102,6 +102,8 @@ class Jobs(unittest.TestCase):
         self.assertEqual([path for path in self.folder.iterdir() if path.name.startswith("mebridge-")], [])
         header = json.loads(re.search(r"<mebridge>\n(.*)\n</mebridge>", gzip.decompress(first).decode(), re.DOTALL)[1])
         self.assertEqual((header["events"], header["seed"], header["surveyed_events"]), (60, 1, 10_000))
+        # Without alpha_s its scale changes nothing.
+        self.assertEqual(set(re.findall(r"<wgt id='(.*?)'>", gzip.decompress(first).decode())), {"MUR=0.5__MUF=1", "MUR=2__MUF=1"})
         # QED at 200 GeV with the Z.
         total = float(re.search(r"<init>\n.*\n(\S+)", gzip.decompress(first).decode())[1])
         self.assertGreater(total, 2.0)
