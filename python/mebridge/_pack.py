@@ -39,8 +39,9 @@ _ROOT = "mebridge"
 _MODES: dict[str, Any] = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.xz": "w:xz"}
 # Arguments of a run that are not those of a survey.
 _OTHERS = ("threads",)
-# SIMD levels that all processors have which jobs may meet, with OpenBLAS's name for them.
-AVX2, _CORE = "avx2", "Haswell"
+# A SIMD level that all processors have which jobs may meet, with OpenBLAS's name for it; elsewhere there is one level.
+_AVX2, _CORE = "avx2", "Haswell"
+SIMD = _AVX2 if platform.machine() == "x86_64" else "auto"
 # Events of the job that tries a pack.
 _TRIAL = 10
 
@@ -76,7 +77,7 @@ def pack_events(
     process: Process | Path,
     output: Path,
     *,
-    simd: str = AVX2,
+    simd: str = SIMD,
     measured: SupportsIndex | float = MEASURED,
     progress: bool | Callable[[Progress], None] = False,
     **asked: Any,
@@ -285,7 +286,7 @@ def _environment(order: Order, simd: str) -> dict[str, str]:
     }
     precision = _events.switches(order.environment)["CUDACPP_RUNTIME_FPTYPE"]
     found["CUDACPP_RUNTIME_FPTYPE"] = precision
-    if simd == AVX2:
+    if simd == _AVX2:
         newer = [name for name in _dispatched() if name == "X86_V4" or name.startswith("AVX512")]
         found |= {"OPENBLAS_CORETYPE": _CORE, "NPY_DISABLE_CPU_FEATURES": " ".join(newer)}
     return found
@@ -357,8 +358,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", help="of the survey (1)")
     parser.add_argument("--workers", help="processes that make parts of the survey (1)")
     parser.add_argument("--sampler", choices=sorted(_events.SAMPLERS), help="grids (auto, vegas) or networks (madnis)")
-    said = f"SIMD level of all jobs ({AVX2}); auto: the best of each machine, and so other last digits"
-    parser.add_argument("--simd", default=AVX2, help=said)
+    said = f"SIMD level of all jobs ({SIMD}); auto: the best of each machine, and so other last digits"
+    parser.add_argument("--simd", default=SIMD, help=said)
     parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
     parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
     parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")

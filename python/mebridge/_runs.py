@@ -202,7 +202,7 @@ class Run:
         overweight: float = 0.01,
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
-        simd: str = _pack.AVX2,
+        simd: str = _pack.SIMD,
         measured: SupportsIndex | float = _pack.MEASURED,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
@@ -256,7 +256,7 @@ class Run:
         output: Path,
         *,
         changed_files: bool = False,
-        simd: str = _pack.AVX2,
+        simd: str = _pack.SIMD,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
         """Packs what a run has surveyed, ``Events/run_NN`` of an output, with the run card that it had."""
