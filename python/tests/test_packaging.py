@@ -1,0 +1,37 @@
+"""Recipes for other package managers say what Cargo.toml and pyproject.toml say."""
+
+import ast
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERSION = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
+PROJECT = (ROOT / "python" / "pyproject.toml").read_text()
+
+
+class Recipes(unittest.TestCase):
+    def test_conda(self):
+        text = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
+        self.assertIn(f'version: "{VERSION}"', text)
+        needed = re.findall(r'^(\w+) = \["(\w+>=[\w.]+)"\]', PROJECT, re.MULTILINE)
+        self.assertLessEqual({"events", "dask", "mpi", "hdf5", "parquet", "jax"}, {name for name, _ in needed})
+        for name, package in needed:
+            # MadSpace is not there.
+            if name not in ("events", "dependencies"):
+                self.assertIn("- " + package.replace(">=", " >="), text)
+        self.assertIn("- numpy >=1.23", text)
+        self.assertIn('"numpy>=1.23"', PROJECT)
+        self.assertIn("- maturin >=1.9,<2", text)
+        self.assertIn('"maturin>=1.9,<2"', PROJECT)
+
+    def test_spack(self):
+        text = (ROOT / "packaging" / "spack" / "packages" / "mebridge" / "package.py").read_text()
+        ast.parse(text)
+        self.assertIn(f'version("{VERSION}")', text)
+        rust = re.search(r'^rust-version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
+        self.assertIn(f'depends_on("rust@{rust}:"', text)
+
+
+if __name__ == "__main__":
+    unittest.main()
