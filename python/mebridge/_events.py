@@ -24,6 +24,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
 from ._rounds import Rounds, sizes
+from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
 from ._tasks import Alone, Spread
@@ -33,8 +34,6 @@ from ._worker import Worker
 SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 _LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
-# Protons.
-_PROTON = 2212
 
 
 @dataclass(frozen=True)
@@ -252,8 +251,8 @@ def generate_events(
 
     def write(made: Made) -> None:
         incoming = made.elements[0].entry["incoming"]
-        codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
-        beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
+        codes = (_lhe.PROTON, _lhe.PROTON) if densities is not None else (incoming[0], incoming[1])
+        beams = _lhe.Beams.equal(codes, energy, 0 if densities is None else densities.number)
         processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
         if target is None or target.suffix in _files.SUFFIXES:
             if target is None:
@@ -391,6 +390,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             "scale": order.scale,
             "scale_factor": order.scale_factor,
             "cuts": order.cuts,
+            "alpha_qed": 0.0 if order.card is None else Card.read(order.card).alpha_qed,
             **order.more(elements),
         }
         files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]

@@ -19,6 +19,7 @@ import numpy as np
 from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
 from ._densities import Coupling, Densities
 from ._library import Error
+from ._scales import Scale
 from ._scratch import room
 from ._survey import GLOBALS, POINTS
 
@@ -53,8 +54,10 @@ class Generator:
         coupling: tuple[list[float], list[float]],
         folder: str,
         scratch: str,
+        alpha_qed: float = 0.0,
         refine: dict[str, Any] | None = None,
         systematics: dict[str, Any] | None = None,
+        scales: bool = False,
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -65,8 +68,10 @@ class Generator:
             coupling: scales and values of alpha_s.
             folder: where tables are written.
             scratch: a folder for files that are not kept.
+            alpha_qed: of the events, where no library says another one.
             refine: what of a run card MadSpace cannot take.
             systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
+            scales: whether those of events are kept beside their records.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
@@ -87,6 +92,9 @@ class Generator:
                 folder=folder,
                 **asked,
             )
+        # On a GPU a library takes its time to begin.
+        known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
+        self._alpha_qed = known or alpha_qed
         self._refiner = None
         if refine is not None:
             self._refiner = _refine.Refiner(
@@ -101,6 +109,9 @@ class Generator:
                 self._built.density,
                 self._built.alpha_s,
             )
+        self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
+        self._elements, self._keep_scales = elements, scales
+        self._energies = (asked["energy"] / 2.0,) * 2
         self._systematics = None
         if systematics is not None:
             built = self._built
@@ -112,7 +123,7 @@ class Generator:
                 return coupling, _integrands.density_of(madspace, grid)
 
             self._systematics = _systematics.calculator(
-                madspace, systematics, elements, asked["energy"], built.alpha_s, built.density, tables
+                madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables
             )
         self._on_cpu = devices == ["cpu"]
         # Channels whose grids are no longer as they were made.
@@ -274,7 +285,7 @@ class Generator:
         self._tried = False
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights beside.
+        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights and scales beside.
 
         Returns:
             The cross section in pb, how many events there are, what :func:`mebridge._lhe.weights` says of them, and of
@@ -286,11 +297,22 @@ class Generator:
             made = self._made(output, events, overweight, seed)
         else:
             made = self._refined(self._refiner, output, events, overweight, seed)
+        wanted = self._keep_scales or self._systematics is not None
+        if wanted and self._refiner is None:
+            np.save(_records.scales(output), _refine.scales(output, events, self._elements, self._scale))
         # Not before: until then legs are in the order of their process.
         _records.orient(output, events, self._mirrored)
+        _records.couple(output, events, self._alpha_qed)
         weights = dataclasses.astuple(_lhe.weights(output, events))
         if self._systematics is not None:
-            np.save(_records.ratios(output), self._systematics.ratios(np.array(_records.read(output, events))))
+            records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
+            np.save(_records.ratios(output), self._systematics.ratios(records, scales))
+        if self._keep_scales:
+            records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
+            factors = _systematics.densities(self._built.density, records, scales, self._energies)
+            np.save(_records.scales(output), np.column_stack([scales, factors]))
+        else:
+            _records.scales(output).unlink(missing_ok=True)
         return {**made, "events": events, "weights": weights}
 
     def _refined(

@@ -16,6 +16,7 @@ import numpy as np
 from . import _arguments, _channels, _checks, _command, _cuts, _survey
 from ._densities import Coupling, Densities, Grid
 from ._library import Error
+from ._scales import as_mapping
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,6 +134,23 @@ def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
         if wrong:
             raise Error("the masses of the process are not known")
     return tuple(found)
+
+
+def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
+    """By aEWM1 of the first library that knows it; 0 where none does."""
+    import ctypes
+
+    for library in libraries:
+        functions = ctypes.CDLL(str(library))
+        handle, found = ctypes.c_void_p(), (ctypes.c_double * 2)()
+        second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
+        if functions.umami_initialize(ctypes.byref(handle), b""):
+            continue
+        unknown = functions.umami_get_parameter(handle, b"aEWM1", found, second)
+        functions.umami_free(handle)
+        if not unknown and found[0]:
+            return 1.0 / abs(found[0])
+    return 0.0
 
 
 def _selected(letter: str, pdg: list[int]) -> list[int]:
@@ -431,10 +449,7 @@ def _scales(
     madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float
 ) -> tuple[Any, tuple[float | None, float | None, float | None]]:
     """Scales of an event, and those that are fixed: of renormalisation, and of factorisation for both beams."""
-    if isinstance(scale, str):
-        scale = {"dynamical": scale}
-    elif not isinstance(scale, Mapping):
-        scale = {"dynamical": "ht/2", "renormalisation": float(scale), "factorisation": [float(scale)] * 2}
+    scale = as_mapping(scale)
     kind = getattr(madspace.EnergyScale, SCALES[scale["dynamical"]])
     first, others = scale.get("renormalisation"), scale.get("factorisation") or (None, None)
     numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)

@@ -19,6 +19,7 @@ from typing import Any, SupportsIndex
 
 from . import (
     _arguments,
+    _command,
     _cuts,
     _densities,
     _events,
@@ -38,6 +39,7 @@ from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
 from ._slha import Card
+from ._systematics import Systematics
 
 # Scales by dynamical_scale_choice.
 _SCALES = {1: "et", 2: "ht", 3: "ht/2", 4: "shat"}
@@ -85,7 +87,7 @@ class Run:
         given = self.output.card("run_card.dat") if run_card is None or changed else run_card
         self._card_file = pathlib.Path(os.fspath(given)) if not isinstance(given, Mapping) else None
         assert self._card_file is not None
-        self._changed = {name.lower(): value for name, value in changed.items()}
+        self._changed = _run_card.of_both(changed)
         self.run_card = RunCard.read(self._card_file, self._changed)
         self.run_card.check()
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
@@ -107,6 +109,7 @@ class Run:
         overweight: float = 0.01,
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
+        systematics: Sequence[Path] | bool | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -123,6 +126,7 @@ class Run:
             sampler: as there.
             executor: as there; where scales are clustered or matrix elements mix powers of alpha_s, workers read the
                 directory, under the same path.
+            systematics: as there; otherwise the run card says which further weights events have.
             progress: as there.
         """
         if importlib.util.find_spec("madspace") is None:
@@ -147,6 +151,7 @@ class Run:
         with contextlib.ExitStack() as stack:
             scratch = stack.enter_context(_scratch.folder())
             densities, coupling = self._densities(scratch)
+            varied = self._varied(systematics, densities, backend)
             order = Order(
                 sources=[str(directory.path) for directory in self.directories],
                 card=str(self.param_card),
@@ -173,13 +178,22 @@ class Run:
                     "run_card": {entry: card[entry] for entry in card},
                     "param_card": _events.file_digest(self.param_card),
                     "pdf": None if densities is None else _events.file_digest(densities.file),
+                    "systematics": {
+                        "weights": varied.names,
+                        "files": [_events.file_digest(file) for file in varied.files],
+                    },
                 },
-                more=self._more,
+                files=varied.files,
+                more=lambda elements: {
+                    **self._more(elements),
+                    **({"systematics": varied.asked()} if varied.groups else {}),
+                    "scales": bool(self._powers(elements)),
+                },
             )
             _made_folder(folder, fresh)
 
             def write(made: Made) -> None:
-                self._write(folder, name, made, densities, number, threads)
+                self._write(folder, name, made, densities, varied, number, threads)
 
             try:
                 made = _events.make(order, progress, write)
@@ -268,6 +282,10 @@ class Run:
             )
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
+        if self.run_card["use_syst"] and not self._powers(elements):
+            _command.say(
+                "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
+            )
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
@@ -300,15 +318,27 @@ class Run:
         }
 
     def _write(
-        self, folder: pathlib.Path, name: str, made: Made, densities: Densities | None, seed: int, threads: int
+        self,
+        folder: pathlib.Path,
+        name: str,
+        made: Made,
+        densities: Densities | None,
+        varied: Systematics,
+        seed: int,
+        threads: int,
     ) -> None:
         card = self.run_card
         events, cross_section = made.events, made.cross_section[0]
         codes = self._beams or tuple(made.elements[0].entry["incoming"])
-        beams = _lhe.Beams((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
+        beams = _lhe.Beams.equal((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
+        powers = self._powers(made.elements)
         norm = card["event_norm"].lower()
         mean = {"sum": cross_section / events, "unity": 1.0}.get(norm, cross_section)
-        banner = self._banner(events, seed, cross_section)
+        changed = {"nevents": events, "iseed": seed}
+        if not powers:
+            # What MG5aMC's systematics reads before it looks for <mgrwt>.
+            changed["use_syst"] = False
+        banner = self._banner(changed, events, cross_section) + (varied.header() + "\n" if varied.groups else "")
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         head = _lhe.Banner(banner, generator, -3 if norm == "sum" else -4)
@@ -319,15 +349,46 @@ class Run:
             f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
         )
         (folder / "summary.txt").write_text(summary(name, made))
-        _lhe.write(folder / _EVENTS, made.rounds, mean, beams, processes, header, threads, head)
+        of = made.rounds, mean, beams, processes, header, threads, head
+        _lhe.write(folder / _EVENTS, *of, varied.names, powers)
 
-    def _banner(self, events: int, seed: int, cross_section: float) -> str:
+    def _varied(
+        self, asked: Sequence[Path] | bool | None, densities: Densities | None, backend: str
+    ) -> Systematics:
+        """Which further weights events have."""
+        card = self.run_card
+        if asked is not None:
+            found = Systematics.choose(asked, densities, True)
+            if found.groups and backend != "cpu":
+                raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
+            return found
+        program = card["systematics_program"].lower()
+        if not card["use_syst"] or program == "none" or densities is None or card["pdlabel1"] != "lhapdf":
+            return Systematics((), ())
+        if program not in ("systematics", "auto") or not card["systematics_arguments"]:
+            said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
+            _command.say(f"mebridge: {said} of the run card is not followed: events have no weights for systematics\n")
+            return Systematics((), ())
+        if backend != "cpu":
+            _command.say("mebridge: events have no weights for systematics, which are made on a CPU\n")
+            return Systematics((), ())
+        return Systematics.of_arguments(card["systematics_arguments"], densities)
+
+    def _powers(self, elements: Sequence[_integrands.Element]) -> list[int]:
+        """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
+        powers = [element.qcd_power for element in elements]
+        found = [power for power in powers if power is not None]
+        if not self.run_card["use_syst"] or len(found) < len(powers):
+            return []
+        return found
+
+    def _banner(self, changed: Mapping[str, Any], events: int, cross_section: float) -> str:
         """The blocks of MG5aMC's banner."""
         assert self._card_file is not None
         cards = {"MG5ProcCard": self.output.path / "Cards" / "proc_card_mg5.dat"}
         run_card = _run_card.changed(
             self._card_file.read_text(encoding="utf-8", errors="replace"),
-            {**self._changed, "nevents": events, "iseed": seed},
+            {**self._changed, **changed},
         )
         process = cards["MG5ProcCard"]
         steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""

@@ -141,6 +141,19 @@ class Cards(Folder):
             with self.assertRaisesRegex(mebridge.Error, name):
                 card(**{name: text})
 
+    def test_what_is_changed_for_both_beams(self):
+        file = self.folder / "run_card.dat"
+        file.write_text("nn23lo1 = pdlabel1\nnn23lo1 = pdlabel2\nFalse = fixed_fac_scale1\n")
+        found = RunCard.read(file, {"pdlabel": "lhapdf", "fixed_fac_scale": True})
+        self.assertEqual((found["pdlabel1"], found["pdlabel2"]), ("lhapdf", "lhapdf"))
+        self.assertEqual((found["fixed_fac_scale1"], found["fixed_fac_scale2"]), (True, True))
+        self.assertEqual(RunCard.read(file, {"pdlabel": "lhapdf", "pdlabel1": "nn23lo"})["pdlabel1"], "nn23lo")
+
+    def test_arguments_of_systematics(self):
+        for text in ("['--mur=0.5,1,2', '--pdf=errorset,NNPDF31@3']", "--mur=0.5,1,2, --pdf=errorset,NNPDF31@3"):
+            found = card(systematics_arguments=text)["systematics_arguments"]
+            self.assertEqual(found, ["--mur=0.5,1,2", "--pdf=errorset,NNPDF31@3"])
+
     def test_unknown_entries_are_named(self):
         with self.assertRaisesRegex(mebridge.Error, "an entry ptjj that"):
             card(ptjj=3)
@@ -617,6 +630,9 @@ class Outputs(Folder):
         self.assertEqual(text.count("<event>"), 600)
         head = text.split("<init>\n")[1].splitlines()[0].split()
         self.assertEqual(head[:2] + head[-2:], ["2212", "2212", "-4", "1"])
+        # What MG5aMC's systematics reads.
+        self.assertEqual(len(re.findall(r"<rscale>  2 \S+</rscale>\n<asrwt>0</asrwt>\n<pdfrwt beam=.1.>  1 +21 ", text)), 600)
+        self.assertAlmostEqual(float(text.split("<event>\n")[1].split()[4]), 1 / 132.507, places=6)
         # The scale of a top pair is the geometric mean of their transverse masses.
         event = text.split("<event>\n")[1].splitlines()
         tops = np.array([line.split()[6:11] for line in event if line.split()[0] in ("6", "-6")], dtype=float)
