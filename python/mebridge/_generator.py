@@ -58,6 +58,7 @@ class Generator:
         refine: dict[str, Any] | None = None,
         systematics: dict[str, Any] | None = None,
         scales: bool = False,
+        energies: Sequence[float] | None = None,
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -71,6 +72,7 @@ class Generator:
             alpha_qed: of the events, where no library says another one.
             refine: what of a run card MadSpace cannot take.
             systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
+            energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
             scales: whether those of events are kept beside their records.
             asked: energy, scale, scale_factor, cuts, windows.
 
@@ -95,6 +97,8 @@ class Generator:
         # On a GPU a library takes its time to begin.
         known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
         self._alpha_qed = known or alpha_qed
+        first, second = energies or (asked["energy"] / 2.0,) * 2
+        self._energies = first, second
         self._refiner = None
         if refine is not None:
             self._refiner = _refine.Refiner(
@@ -105,13 +109,12 @@ class Generator:
                 refine["clustering"],
                 refine["scaled"],
                 refine["card"],
-                asked["energy"],
+                self._energies,
                 self._built.density,
                 self._built.alpha_s,
             )
         self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
         self._elements, self._keep_scales = elements, scales
-        self._energies = (asked["energy"] / 2.0,) * 2
         self._systematics = None
         if systematics is not None:
             built = self._built
@@ -302,6 +305,8 @@ class Generator:
             np.save(_records.scales(output), _refine.scales(output, events, self._elements, self._scale))
         # Not before: until then legs are in the order of their process.
         _records.orient(output, events, self._mirrored)
+        if self._energies[0] != self._energies[1]:
+            _records.boost(output, events, _refine.rapidity(self._energies))
         _records.couple(output, events, self._alpha_qed)
         weights = dataclasses.astuple(_lhe.weights(output, events))
         if self._systematics is not None:

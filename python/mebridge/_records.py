@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Collection
 from typing import Any, Literal
@@ -73,6 +74,14 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     turned = behind & ~exchanged
     for name in ("py", "pz"):
         of[name][turned] *= -1.0
+
+
+def boost(path: pathlib.Path, events: int, rapidity: float) -> None:
+    """Gives the frame of all records in the file this rapidity along z."""
+    records = nested(read(path, events, mode="r+"))["particles"]
+    energy, pz = records["energy"].copy(), records["pz"].copy()
+    records["energy"] = math.cosh(rapidity) * energy + math.sinh(rapidity) * pz
+    records["pz"] = math.sinh(rapidity) * energy + math.cosh(rapidity) * pz
 
 
 def couple(path: pathlib.Path, events: int, alpha_qed: float) -> None:

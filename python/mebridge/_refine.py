@@ -46,6 +46,11 @@ class Asked:
     """Whether they depend on the frame. MadSpace draws them in that of the beams, MadEvent in that of the partons."""
 
 
+def rapidity(energies: tuple[float, float]) -> float:
+    """Of the frame in which two beams have the same energy, in the one where they have these."""
+    return 0.5 * math.log(energies[0] / energies[1])
+
+
 class Refiner:
     """Weights of events by the run card.
 
@@ -56,6 +61,7 @@ class Refiner:
         clustering: what channels need, where scales are by clustering or resonances are excluded.
         scaled: by what scales are that MadSpace has not: ``clustering``, or ``et`` in the rest frame of the partons.
         card: the parameter card.
+        energies: of the beams in the frame of the detector; MadSpace's events have beams of the same energy.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
     """
@@ -69,15 +75,16 @@ class Refiner:
         clustering: Mapping[str, Any] | None,
         scaled: str,
         card: str,
-        energy: float,
+        energies: tuple[float, float],
         densities: Any,
         alpha_s: Any,
     ) -> None:
         self._scale = Scale.asked(scale, factor)
-        self._energy = energy
+        self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
+        boost = rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
-            _Element(element, Asked(**of), clustering, scaled, card, energy) for element, of in zip(elements, asked)
+            _Element(element, Asked(**of), clustering, scaled, card, energy, boost) for element, of in zip(elements, asked)
         ]
         self.ceiling, self.share = 1.0, 1.0
 
@@ -169,7 +176,9 @@ class _Element:
         scaled: str,
         card: str,
         energy: float,
+        boost: float,
     ) -> None:
+        self._boost = boost
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
         rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
@@ -198,7 +207,8 @@ class _Element:
         self, momenta: Array, alpha_s: Array, drawn: Array, before: tuple[Array, Array, Array], scale: Scale
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
         """Scales of the run card, and which events it keeps."""
-        good = _cuts.passed(self._windows, momenta) & _cuts.obeyed(self._rules, momenta)
+        seen = _cuts.boosted(momenta, self._boost)
+        good = _cuts.passed(self._windows, seen) & _cuts.obeyed(self._rules, seen)
         resting = _resting(momenta)
         if self._scaled == "et":
             before = scale.of(resting)

@@ -47,7 +47,8 @@ run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
 iseed = 0                                      | of the random numbers; 0: drawn for each run
 lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or both 1 (protons)
-ebeam1 ebeam2 = 6500.0                         | GeV; both the same
+ebeam1 ebeam2 = 6500.0                         | GeV
+polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
 pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; both the same
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
@@ -112,7 +113,6 @@ mxx_only_part_antipart = {'default': False}    | ... of particle and antiparticl
 
 _REFUSED = """
 gridpack gridrun = False                       | False; runs keep what they found in a folder of their own
-polbeam1 polbeam2 = 0.0                        | 0; beams are not polarised
 nb_proton1 nb_proton2 = 1                      | 1; no ions
 nb_neutron1 nb_neutron2 = 0                    | 0; no ions
 mass_ion1 mass_ion2 = -1.0                     | -1; no ions

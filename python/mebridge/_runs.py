@@ -28,6 +28,7 @@ from . import (
     _lines,
     _output,
     _pdfdata,
+    _refine,
     _run_card,
     _scratch,
     _written,
@@ -96,6 +97,7 @@ class Run:
         if not changed_files:
             _written.check(self.output.path, self.output.directories)
         self._beams = _beams(self.run_card)
+        _polarised(self.run_card, self.output.card("run_card.dat"))
 
     def generate(
         self,
@@ -188,6 +190,7 @@ class Run:
                     **self._more(elements),
                     **({"systematics": varied.asked()} if varied.groups else {}),
                     "scales": bool(self._powers(elements)),
+                    "energies": self._energies,
                 },
             )
             _made_folder(folder, fresh)
@@ -218,9 +221,15 @@ class Run:
         )
 
     @property
+    def _energies(self) -> tuple[float, float]:
+        """Of the beams."""
+        return float(self.run_card["ebeam1"]), float(self.run_card["ebeam2"])
+
+    @property
     def _energy(self) -> float:
-        first, second = self.run_card["ebeam1"], self.run_card["ebeam2"]
-        return float(2.0 * math.sqrt(first * second))
+        """Of both beams together, in the frame in which they have the same."""
+        first, second = self._energies
+        return 2.0 * math.sqrt(first * second) if first != second else 2.0 * first
 
     def _scale(self) -> Mapping[str, Any]:
         """What :func:`mebridge._integrands.build` takes."""
@@ -268,9 +277,11 @@ class Run:
             windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
             resting = self.run_card["lpp1"] == 0
-            exact = [_cuts.exact(window, masses, resting) for window in windows]
+            boost = _refine.rapidity(self._energies)
+            exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
+            some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
             rest = [window for window, takes in zip(windows, exact) if not takes]
-            found.append([dataclasses.asdict(window) for window, takes in zip(windows, exact) if takes])
+            found.append([dataclasses.asdict(window) for window in some])
             left.append(
                 {
                     "directory": path,
@@ -330,7 +341,7 @@ class Run:
         card = self.run_card
         events, cross_section = made.events, made.cross_section[0]
         codes = self._beams or tuple(made.elements[0].entry["incoming"])
-        beams = _lhe.Beams.equal((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
+        beams = _lhe.Beams((codes[0], codes[1]), self._energies, (0 if densities is None else densities.number,) * 2)
         powers = self._powers(made.elements)
         norm = card["event_norm"].lower()
         mean = {"sum": cross_section / events, "unity": 1.0}.get(norm, cross_section)
@@ -420,9 +431,9 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
             f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 "
             "(protons)"
         )
-    if card["ebeam1"] != card["ebeam2"]:
-        both = math.sqrt(card["ebeam1"] * card["ebeam2"])
-        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {both:g}")
+    for name in ("ebeam1", "ebeam2"):
+        if not 0.0 < card[name] < math.inf:
+            raise Error(f"{where}: {name} = {card[name]:g}; it must be an energy in GeV")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if beams is not None:
@@ -437,6 +448,20 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
     if choice not in (-1, *_SCALES) and not (fixed[0] and (beams is None or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams
+
+
+def _polarised(card: RunCard, own: pathlib.Path) -> None:
+    """That beams are polarised as matrix elements have them, which take it from the run card of their output."""
+    known = RunCard.read(own)
+    for beam in "12":
+        name = f"polbeam{beam}"
+        if card[name] != known[name]:
+            raise Error(
+                f"{card.source}: {name} = {card[name]:g}, and {own} has {known[name]:g}: matrix elements are polarised as "
+                "that file says; change it there"
+            )
+        if card[name] != 0.0 and card[f"lpp{beam}"] != 0:
+            raise Error(f"{card.source}: {name} = {card[name]:g} needs lpp{beam} = 0; set {name} to 0")
 
 
 def _with_coupling(densities: Densities) -> Coupling:

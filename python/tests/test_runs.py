@@ -182,7 +182,7 @@ class Cards(Folder):
             ({"lpp1": -1}, "antiprotons"),
             ({"lpp1": 0}, "lpp1 = 0 and lpp2 = 1"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
-            ({"ebeam1": 4000}, "ebeam1 and ebeam2"),
+            ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
             ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
             ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
             ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale"),
@@ -260,6 +260,18 @@ class Cuts(unittest.TestCase):
         # Leptons of different flavours have no mass that mmll is about.
         other = {(w.observable, w.legs) for w in _cuts.windows(legs([1, -1, 11, -13, 22, 22], mmll=50))}
         self.assertNotIn(("mass", ((2, 3),)), other)
+
+    def test_rapidities_of_beams_that_move(self):
+        """Windows of the detector in the frame in which both beams have the same energy."""
+        one = _cuts.Window("rapidity", ((2,),), 0.5, 2.0)
+        self.assertFalse(_cuts.exact(one, [0.0] * 4, False, -0.3))
+        self.assertTrue(_cuts.exact(one, [0.0] * 4, False, 0.0))
+        self.assertEqual(_cuts.wider([one], -0.3), [_cuts.Window("rapidity", ((2,),), largest=2.3)])
+        self.assertEqual(_cuts.wider([one], 0.0), [])
+        p = events(50, [0.0, 0.0])
+        rapidity = np.arctanh(p[:, 2, 3] / p[:, 2, 0])
+        seen = _cuts.boosted(p, -0.3)
+        np.testing.assert_allclose(np.arctanh(seen[:, 2, 3] / seen[:, 2, 0]), rapidity - 0.3, rtol=1e-9)
 
     def test_what_is_heavy_or_decays_is_free(self):
         masses = [0.0, 0.0, 173.0, 173.0, 0.0]
@@ -390,7 +402,7 @@ class Cuts(unittest.TestCase):
                 self.assertTrue(0 < wanted.sum() < len(wanted), one)
                 same = (found == wanted).all()
                 # Where it is not said to be the same it is not: no more exceptions than there have to be.
-                self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False), one)
+                self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False, boost=0.0), one)
 
     def test_cuts_that_keep_poles_away(self):
         windows = _cuts.windows(legs([2, -2, 21, 21, 22], ptj=20, drjj=0.4, pta=0, draj=0))
@@ -582,7 +594,7 @@ class Scales(Folder):
             (element,) = _integrands.elements([source], None, {}, "cpu", {}, str(self.folder))
             self.assertEqual(element.qcd_power, power)
             asked = _refine.Asked(source, 0, [], [], False)
-            found = _refine._Element(element, asked, None, "", None, 100.0).coupling(momenta, before, after)
+            found = _refine._Element(element, asked, None, "", None, 100.0, 0.0).coupling(momenta, before, after)
             process = mebridge.Process(source)
             wanted = process.evaluate(momenta, alpha_s=after) / process.evaluate(momenta, alpha_s=before)
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
@@ -654,6 +666,51 @@ class Outputs(Folder):
         files = [found.output, spread.output, pathlib.Path(said.getvalue().split()[-1])]
         events = {gzip.decompress(file.read_bytes()).partition(b"<event>")[2] for file in files}
         self.assertEqual((len(set(files)), len(events)), (3, 1))
+
+    def test_beams_of_different_energies(self):
+        place = self.copy("gg_tt")
+        found = []
+        for energies in ((6000, 6000), (4000, 9000)):
+            beams = {"ebeam1": energies[0], "ebeam2": energies[1]}
+            made = mebridge.Run(place, run_card=beams).generate(200, 3)
+            arrays = mebridge.read_events(made.output)
+            self.assertEqual(arrays.beams[1], energies)
+            found.append((made.cross_section, arrays.momenta))
+        self.assertEqual(found[0][0], found[1][0])
+        # The same events in another frame.
+        boost = 0.5 * math.log(4000 / 9000)
+        np.testing.assert_allclose(_cuts.boosted(found[0][1], boost), found[1][1], rtol=1e-9, atol=1e-6)
+        # Rapidities are those that are seen.
+        cuts = {"eta_max_pdg": "{6: 0.7}", "ebeam1": 4000, "ebeam2": 9000}
+        momenta = mebridge.read_events(mebridge.Run(place, run_card=cuts).generate(200, 3).output).momenta
+        rapidity = np.arctanh(momenta[:, 2:, 3] / momenta[:, 2:, 0])
+        self.assertLess(abs(rapidity).max(), 0.7)
+        self.assertGreater(abs(rapidity).max(), 0.6)
+
+    def test_polarised_beams(self):
+        place = self.copy("ee_mumu")
+        file = place / "Cards" / "run_card.dat"
+        text = file.read_text()
+        with self.assertRaisesRegex(mebridge.Error, "polbeam1 = 50, and .* has 0"):
+            mebridge.Run(place, run_card={"polbeam1": 50})
+        file.write_text(_run_card.changed(text, {"polbeam1": 60, "polbeam2": -30}))
+        made = mebridge.Run(place).generate(2000, 3)
+        arrays = mebridge.read_events(made.output)
+        spins = arrays.particles["spin"].reshape(2000, -1)[:, :2]
+        # What each helicity has without polarisation, as it is weighted.
+        process = mebridge.Process(str(made.folder.parents[1] / "SubProcesses" / "P1_epem_mupmum"))
+        rows = process.helicities[:, :2]
+        file.write_text(text)
+        plain = mebridge.Process(str(place / "SubProcesses" / "P1_epem_mupmum"))
+        shares = {}
+        for row, spin in enumerate(rows.tolist()):
+            values = np.asarray(plain.evaluate(arrays.momenta, helicity=np.full(2000, row)))
+            by = np.prod([1 + pol * s for pol, s in zip((0.6, -0.3), spin)])
+            shares[tuple(spin)] = shares.get(tuple(spin), 0.0) + values * by
+        total = sum(shares.values())
+        for spin, values in shares.items():
+            share, count = values / total, (spins == spin).all(axis=1).sum()
+            self.assertLess(abs(count - share.sum()), 5 * math.sqrt((share * (1 - share)).sum()) + 1e-9)
 
     def test_norms(self):
         place = self.copy("ee_mumu")
