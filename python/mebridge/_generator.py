@@ -17,7 +17,7 @@ import madspace
 import numpy as np
 
 from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
-from ._densities import Coupling, Densities
+from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
 from ._scratch import room
@@ -59,6 +59,7 @@ class Generator:
         systematics: dict[str, Any] | None = None,
         scales: bool = False,
         energies: Sequence[float] | None = None,
+        anti: Sequence[bool] = (False, False),
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -73,6 +74,7 @@ class Generator:
             refine: what of a run card MadSpace cannot take.
             systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
             energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
+            anti: whether the beams are antiprotons, with the densities of protons.
             scales: whether those of events are kept beside their records.
             asked: energy, scale, scale_factor, cuts, windows.
 
@@ -92,8 +94,11 @@ class Generator:
                 densities=None if pdf is None else Densities.read(pdf),
                 coupling=Coupling(*map(tuple, coupling)),
                 folder=folder,
+                anti=anti,
                 **asked,
             )
+        self._anti = anti[0], anti[1]
+        self._shifts = shifts = [ANTI if one else 0 for one in anti]
         # On a GPU a library takes its time to begin.
         known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
         self._alpha_qed = known or alpha_qed
@@ -115,24 +120,26 @@ class Generator:
             )
         self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
         self._elements, self._keep_scales = elements, scales
+        built = self._built
         self._systematics = None
         if systematics is not None:
-            built = self._built
 
             def tables(file: str, own: Any) -> tuple[Any, Any]:
-                grid = Densities.read(file).grid(madspace, folder)
+                grid = Densities.read(file).grid(madspace, folder, any(anti))
                 alpha_s = None if own is None else Coupling(*map(tuple, own)).grid(madspace, folder)
                 coupling = None if alpha_s is None else _integrands.coupling_of(madspace, alpha_s)
                 return coupling, _integrands.density_of(madspace, grid)
 
             self._systematics = _systematics.calculator(
-                madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables
+                madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
             )
         self._on_cpu = devices == ["cpu"]
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
-        self._mirrored = {number for number, element in enumerate(elements, 1) if element.flavor["mirror"]}
+        # Where beams are different, MadSpace has both orders as different processes.
+        mirror = anti[0] == anti[1]
+        self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
         return [[channel.element, channel.first] for channel in self._built.channels]
 
     def survey(
@@ -305,6 +312,8 @@ class Generator:
             np.save(_records.scales(output), _refine.scales(output, events, self._elements, self._scale))
         # Not before: until then legs are in the order of their process.
         _records.orient(output, events, self._mirrored)
+        if any(self._anti):
+            _records.conjugate(output, events, self._anti)
         if self._energies[0] != self._energies[1]:
             _records.boost(output, events, _refine.rapidity(self._energies))
         _records.couple(output, events, self._alpha_qed)
@@ -314,7 +323,7 @@ class Generator:
             np.save(_records.ratios(output), self._systematics.ratios(records, scales))
         if self._keep_scales:
             records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
-            factors = _systematics.densities(self._built.density, records, scales, self._energies)
+            factors = _systematics.densities(self._built.density, records, scales, self._energies, self._shifts)
             np.save(_records.scales(output), np.column_stack([scales, factors]))
         else:
             _records.scales(output).unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._densities import ANTI
 from ._library import Error
 
 HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
@@ -74,6 +75,28 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     turned = behind & ~exchanged
     for name in ("py", "pz"):
         of[name][turned] *= -1.0
+
+
+def conjugate(path: pathlib.Path, events: int, anti: tuple[bool, bool]) -> None:
+    """Gives what comes from antiprotons its PDG code. Where the second beam has the first particle's hadron, the event is
+    turned by half a turn about the x axis, so that its particles go with their beams, and the one along +z is put first.
+
+    Args:
+        anti: whether the beams are antiprotons.
+    """
+    records = nested(read(path, events, mode="r+"))
+    of = records["particles"]
+    from_anti = of["pdg_id"][:, :2] > ANTI // 2
+    of["pdg_id"][:, :2] -= np.where(from_anti, ANTI, 0).astype(np.int32)
+    if anti[0] == anti[1]:
+        return
+    turned = from_anti[:, 0] != anti[0]
+    for name in ("py", "pz"):
+        of[name][turned] *= -1.0
+    of[turned, :2] = of[turned, 1::-1]
+    if (kept := scales(path)).exists():
+        of_beams = np.load(kept, mmap_mode="r+")
+        of_beams[turned, 1:3] = of_beams[turned, 2:0:-1]
 
 
 def boost(path: pathlib.Path, events: int, rapidity: float) -> None:

@@ -46,7 +46,7 @@ _HONOURED = """
 run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
 iseed = 0                                      | of the random numbers; 0: drawn for each run
-lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or both 1 (protons)
+lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or 1 (proton), -1 (antiproton)
 ebeam1 ebeam2 = 6500.0                         | GeV
 polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
 pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; both the same

@@ -191,6 +191,7 @@ class Run:
                     **({"systematics": varied.asked()} if varied.groups else {}),
                     "scales": bool(self._powers(elements)),
                     "energies": self._energies,
+                    "anti": [self.run_card[name] < 0 for name in ("lpp1", "lpp2")],
                 },
             )
             _made_folder(folder, fresh)
@@ -423,13 +424,11 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
     if lpp == (0, 0):
         beams = None
     elif abs(lpp[0]) == abs(lpp[1]) == 1:
-        if lpp != (1, 1):
-            raise Error(f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]}: antiprotons are not made; set both to 1")
-        beams = (_PROTON, _PROTON)
+        beams = (lpp[0] * _PROTON, lpp[1] * _PROTON)
     else:
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 "
-            "(protons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), or 1 "
+            "(protons) or -1 (antiprotons)"
         )
     for name in ("ebeam1", "ebeam2"):
         if not 0.0 < card[name] < math.inf:

@@ -130,7 +130,7 @@ class Systematics:
         nominal = _number(densities)
         scales = tuple(
             Variation(mur, muf, nominal, None, choice)
-            for mur, muf, choice in itertools.product(*factors, choices)
+            for mur, muf, choice in itertools.product(factors[0], factors[1], choices)
             if (mur, muf, choice) != (1.0, 1.0, -1)
         )
         groups: list[tuple[str, str, tuple[Variation, ...]]] = []
@@ -228,6 +228,7 @@ class Calculator:
         members: the same two of each member.
         coupling: by number of a matrix element, momenta, and alpha_s before and after: the ratio of |M|^2.
         incoming: of each matrix element the PDG codes of what comes in, in its order.
+        shifts: what densities add to codes of what comes from both beams.
     """
 
     def __init__(
@@ -239,10 +240,11 @@ class Calculator:
         members: Sequence[tuple[Callable[[Array], Array], Density]],
         coupling: Callable[[int, Array, Array, Array], Array],
         incoming: Sequence[set[tuple[int, int]]],
+        shifts: Sequence[int] = (0, 0),
     ) -> None:
         self._variations, self._energies = variations, np.array(energies)
         self._alpha_s, self._density, self._members, self._coupling = alpha_s, density, members, coupling
-        self._incoming = incoming
+        self._incoming, self._shifts = incoming, shifts
 
     def ratios(self, records: Array, scales: Array) -> Array:
         """(events, variations); scales are those of :func:`mebridge._records.scales`."""
@@ -264,6 +266,7 @@ class Calculator:
         exchanged = np.array([tuple(pair) not in self._incoming[element] for pair in codes.tolist()], bool)
         ordered = momenta.copy()
         ordered[exchanged, :2] = momenta[exchanged, 1::-1]
+        of = codes + np.array(self._shifts)
         kinds = {choice: scales for *_, choice in self._variations}
         for choice in kinds:
             if choice != -1:
@@ -271,7 +274,7 @@ class Calculator:
         before = self._alpha_s(np.ascontiguousarray(scales[:, 0]))
         found = np.ones((len(events), len(self._variations)))
         known: dict[tuple[float, int], Array] = {}
-        nominal = None if self._density is None else _product(self._density, codes, x, scales[:, 1:])
+        nominal = None if self._density is None else _product(self._density, of, x, scales[:, 1:])
         for i, (mur, muf, member, choice) in enumerate(self._variations):
             alpha_s, density = (self._alpha_s, self._density) if member is None else self._members[member]
             if (mur, choice) not in known or member is not None:
@@ -283,7 +286,7 @@ class Calculator:
                 coupling = known[mur, choice]
             found[:, i] = coupling
             if density is not None and nominal is not None and (muf != 1.0 or member is not None or choice != -1):
-                varied = _product(density, codes, x, muf * kinds[choice][:, 1:])
+                varied = _product(density, of, x, muf * kinds[choice][:, 1:])
                 found[:, i] *= np.divide(varied, nominal, out=np.zeros_like(nominal), where=nominal != 0.0)
         return found
 
@@ -295,13 +298,20 @@ def _product(density: Density, codes: Array, x: Array, scales: Array) -> Array:
     return first * second
 
 
-def densities(density: Density | None, records: Array, scales: Array, energies: tuple[float, float]) -> Array:
+def densities(
+    density: Density | None,
+    records: Array,
+    scales: Array,
+    energies: tuple[float, float],
+    shifts: Sequence[int],
+) -> Array:
     """Products f(x1, Q1) f(x2, Q2) of records, the particle along +z first; 1 without densities."""
     if density is None:
         return np.ones(len(records))
     incoming = _records.nested(np.ascontiguousarray(records))["particles"][:, :2]
     x = incoming["energy"] / np.array(energies)
-    return _product(density, incoming["pdg_id"].astype(np.int64), x, scales[:, 1:3]) / x.prod(axis=1)
+    found: Array = _product(density, incoming["pdg_id"] + np.array(shifts), x, scales[:, 1:3]) / x.prod(axis=1)
+    return found
 
 
 def calculator(
@@ -312,6 +322,7 @@ def calculator(
     alpha_s: Callable[[Array], Array],
     density: Density | None,
     tables: Callable[[str, Any], tuple[Callable[[Array], Array] | None, Density]],
+    shifts: Sequence[int],
 ) -> Calculator:
     """From what :meth:`Systematics.asked` gives.
 
@@ -345,4 +356,4 @@ def calculator(
         members.append((own or alpha_s, of))
     variations = [(float(mur), float(muf), member, int(choice)) for mur, muf, member, choice in asked["variations"]]
     incoming = [{(pdg[0], pdg[1]) for pdg in element.flavor["options"]} for element in elements]
-    return Calculator(variations, energies, alpha_s, density, members, ratio, incoming)
+    return Calculator(variations, energies, alpha_s, density, members, ratio, incoming, shifts)

@@ -181,6 +181,25 @@ class Files(Folder):
         _records.orient(path, 3, {2})
         self.assertEqual(np.load(_records.scales(path)).tolist(), [[1, 2, 3], [1, 2, 3], [1, 3, 2]])
 
+    def test_what_comes_from_antiprotons(self):
+        for anti in ((False, True), (True, False), (True, True)):
+            records = some(2, 4)
+            first, second = 1000 * anti[0], 1000 * anti[1]
+            # The second event has the first particle in the second beam's hadron.
+            records["part1_pdg_id"], records["part2_pdg_id"] = [2 + first, 2 + second], [-1 + second, -1 + first]
+            path = self.save("events.npy", records)
+            np.save(_records.scales(path), [[1.0, 2.0, 3.0]] * 2)
+            _records.conjugate(path, 2, anti)
+            found, of_beams = np.load(path), np.load(_records.scales(path)).tolist()
+            turned = anti[0] != anti[1]
+            self.assertEqual(found["part1_pdg_id"].tolist(), [2, -1 if turned else 2])
+            self.assertEqual(found["part2_pdg_id"].tolist(), [-1, 2 if turned else -1])
+            self.assertEqual(of_beams[1], [1, 3, 2] if turned else [1, 2, 3])
+            sign = -1.0 if turned else 1.0
+            self.assertEqual(found["part3_pz"].tolist(), [records["part3_pz"][0], sign * records["part3_pz"][1]])
+            self.assertTrue((found["part1_pz"] > 0).all())
+            np.testing.assert_array_equal(found["part3_px"], records["part3_px"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -177,9 +177,9 @@ class Cards(Folder):
 
     def test_beams(self):
         self.assertEqual(_runs._beams(card()), (2212, 2212))
+        self.assertEqual(_runs._beams(card(lpp2=-1)), (2212, -2212))
         self.assertIsNone(_runs._beams(card(lpp1=0, lpp2=0)))
         for values, said in (
-            ({"lpp1": -1}, "antiprotons"),
             ({"lpp1": 0}, "lpp1 = 0 and lpp2 = 1"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
@@ -686,6 +686,21 @@ class Outputs(Folder):
         rapidity = np.arctanh(momenta[:, 2:, 3] / momenta[:, 2:, 0])
         self.assertLess(abs(rapidity).max(), 0.7)
         self.assertGreater(abs(rapidity).max(), 0.6)
+
+    def test_antiprotons(self):
+        """A quark of a proton is what an antiquark of an antiproton is; and so for both orders of the beams."""
+        place = self.copy("nobm_pp_ttW")
+        made = mebridge.Run(place, run_card={"lpp2": -1, "ickkw": 0, "xqcut": 0}).generate(1000, 3)
+        arrays = mebridge.read_events(made.output)
+        self.assertEqual(arrays.beams[0], (2212, -2212))
+        incoming = arrays.particles[arrays.events["first"][:, None] + [0, 1]]
+        codes = incoming["pdg_id"]
+        self.assertTrue((incoming["pz"] * [1, -1] > 0).all())
+        for quark in (2, 1):
+            of_proton, of_anti = ((codes[:, beam] == code).sum() for beam, code in ((0, quark), (1, -quark)))
+            self.assertGreater(of_proton, 50)
+            self.assertLess(abs(of_proton - of_anti), 5 * math.sqrt(of_proton + of_anti))
+            self.assertGreater(of_proton, 3 * (codes[:, 1] == quark).sum())
 
     def test_polarised_beams(self):
         place = self.copy("ee_mumu")
