@@ -51,6 +51,12 @@ class Head:
     cards: Cards | None = None
     names: tuple[str, ...] = ()
     """Of further weights."""
+    powers: tuple[int, ...] = ()
+    """Of alpha_s by process, where events have MadEvent's ``<mgrwt>``."""
+
+    def banner(self, events: int, seed: int, cross_section: float) -> str:
+        """The blocks of the header, MG5aMC's first."""
+        return ("" if self.cards is None else self.cards.banner(events, seed, cross_section)) + self.header
 
     def write(
         self,
@@ -72,6 +78,6 @@ class Head:
         mean = {"sum": cross_section / events, "unity": 1.0}.get(self.norm, cross_section)
         larger = _lhe.overweights([weights for *_, weights in rounds], events)
         said = json.dumps({**asked, "overweights": larger}, indent=1)
-        cards = "" if self.cards is None else self.cards.banner(events, seed, cross_section)
-        banner = _lhe.Banner(self.header + cards, self.generator, -3 if self.norm == "sum" else -4)
-        _lhe.write(output, rounds, mean, self.beams, processes, said, threads, banner, self.names)
+        header = self.banner(events, seed, cross_section)
+        banner = _lhe.Banner(header, self.generator, -3 if self.norm == "sum" else -4)
+        _lhe.write(output, rounds, mean, self.beams, processes, said, threads, banner, self.names, self.powers)

@@ -6,6 +6,7 @@ its points pass them; :func:`passed` is all of them, on arrays of momenta.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -258,20 +259,42 @@ def resonance(legs: Sequence[int], mass: float, width: float) -> Window:
     return Window("mass", (tuple(legs),), max(mass - width, 0.0), mass + width)
 
 
-def exact(window: Window, masses: Sequence[float], resting: bool) -> bool:
+def exact(window: Window, masses: Sequence[float], resting: bool, boost: float) -> bool:
     """Whether MadSpace's observable is MadEvent's.
 
     Args:
-        resting: whether the partons have no momentum together in the frame of the events.
+        resting: whether the partons have no momentum together in the frame of MadSpace's events.
+        boost: the rapidity of that frame, in which beams have the same energy, in the one of the detector.
     """
     if window.outside:
         return False
     if window.observable == "energy":
         return resting
+    if window.observable == "rapidity" and boost != 0.0:
+        return False
     if window.observable == "distance":
         # Its rapidities are those of particles without mass.
         return all(masses[leg] == _MASSLESS for group in window.legs for leg in group)
     return True
+
+
+def wider(windows: Sequence[Window], boost: float) -> list[Window]:
+    """What windows of rapidities in the frame of the detector leave of them in the one of MadSpace's events."""
+    return [
+        dataclasses.replace(window, least=-math.inf, largest=window.largest + abs(boost))
+        for window in windows
+        if window.observable == "rapidity" and boost != 0.0 and not window.outside and window.largest < math.inf
+    ]
+
+
+def boosted(momenta: NDArray[np.float64], boost: float) -> NDArray[np.float64]:
+    """Momenta (events, legs, 4) in a frame in which theirs has this rapidity."""
+    if boost == 0.0:
+        return momenta
+    found: NDArray[np.float64] = momenta.copy()
+    found[..., 0] = math.cosh(boost) * momenta[..., 0] + math.sinh(boost) * momenta[..., 3]
+    found[..., 3] = math.sinh(boost) * momenta[..., 0] + math.cosh(boost) * momenta[..., 3]
+    return found
 
 
 def least(windows: Sequence[Window], masses: Sequence[float]) -> float:

@@ -20,6 +20,10 @@ _SCALES = (1e-3, 1.0, 1e3, 1e6, 1e9, 1e12)
 _BELOW, _ABOVE = (1e-9, 1e-6, 1e-3, 1.0), (1.0, 1e3, 1e6, 1e9)
 
 
+# What is added to PDG codes of partons in an antiproton, to tell them from those in a proton.
+ANTI = 1000
+
+
 @dataclass(frozen=True)
 class Coupling:
     """alpha_s at some scales in GeV, between which it is interpolated."""
@@ -74,12 +78,14 @@ class Densities:
         beside = self.file.parent / f"{self.file.parent.name}.info"
         return [self.file, *([beside] if beside.is_file() else [])]
 
-    def grid(self, madspace: Any, folder: str) -> Grid:
-        """The grid, read by MadSpace from a file that is written into this folder."""
+    def grid(self, madspace: Any, folder: str, conjugated: bool = False) -> Grid:
+        """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
+        antiparticle of the hadron, if asked for, whose codes are larger by ``ANTI``."""
         try:
             wider = os.path.join(folder, "densities.dat")
             with open(wider, "w", encoding="ascii") as file:
-                file.write(_widened(self.file.read_text(encoding="ascii")))
+                text = _widened(self.file.read_text(encoding="ascii"))
+                file.write(_conjugated(text) if conjugated else text)
             grid = madspace.PdfGrid(wider)
             rows = grid.values
         except (RuntimeError, ValueError, IndexError) as error:
@@ -138,6 +144,22 @@ def _widened(text: str) -> str:
 
     grids = [frozen(grids[0], 0, _BELOW), *grids, frozen(grids[-1], -1, _ABOVE)]
     return header + "---\n" + "".join("\n".join(lines) + "\n---\n" for lines in grids)
+
+
+def _conjugated(text: str) -> str:
+    """A grid with further columns: of partons in the antiparticle of the hadron."""
+    header, *parts = text.split("---\n")
+    found = []
+    for part in parts[:-1]:
+        x, scales, codes, *rows = part.splitlines()
+        words = codes.split()
+        # Gluons and photons are their own antiparticles.
+        places = [words.index(of if (of := str(-int(code))) in words else code) for code in words]
+        more = " ".join(str(ANTI + int(code)) for code in words)
+        values = [row.split() for row in rows]
+        wider = [" ".join(row + [row[place] for place in places]) for row in values]
+        found.append("\n".join([x, scales, f"{codes} {more}", *wider]) + "\n")
+    return "---\n".join([header, *found, parts[-1]])
 
 
 def _locate(pdf: Path) -> pathlib.Path:

@@ -25,6 +25,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
 from ._rounds import Rounds, sizes
+from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
 from ._tasks import Alone, Spread
@@ -34,8 +35,6 @@ from ._worker import Worker
 SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 _LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
-# Protons.
-_PROTON = 2212
 
 
 @dataclass(frozen=True)
@@ -289,8 +288,8 @@ def ordered(
 
     def head(elements: Sequence[_integrands.Element]) -> Head:
         incoming = elements[0].entry["incoming"]
-        codes = (_PROTON, _PROTON) if densities is not None else (incoming[0], incoming[1])
-        beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
+        codes = (_lhe.PROTON, _lhe.PROTON) if densities is not None else (incoming[0], incoming[1])
+        beams = _lhe.Beams.equal(codes, energy, 0 if densities is None else densities.number)
         return Head(beams, header=varied.header() if varied.groups else "", names=varied.names)
 
     order = Order(
@@ -461,6 +460,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "scale": order.scale,
             "scale_factor": order.scale_factor,
             "cuts": order.cuts,
+            "alpha_qed": 0.0 if order.card is None else Card.read(order.card).alpha_qed,
             **order.more(elements),
         }
         files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]

@@ -26,13 +26,13 @@ def check(target: pathlib.Path) -> None:
 
 def _head(beams: _lhe.Beams, processes: Processes, names: tuple[str, ...]) -> EventArrays:
     """What stands before the events, as arrays without any."""
-    densities = beams.densities or -1
+    first, second = (number or -1 for number in beams.densities)
     return EventArrays(
         np.zeros(0, _arrays.EVENT),
         np.zeros(0, _records.PARTICLE),
         _arrays.processes([(i + 1, of, error, of) for i, (_, of, error) in enumerate(processes)]),
-        (beams.codes, (beams.energy / 2, beams.energy / 2)),
-        (densities, densities),
+        (beams.codes, beams.energies),
+        (first, second),
         weight_names=names,
         weights=np.zeros((0, len(names))),
     )

@@ -17,8 +17,9 @@ import madspace
 import numpy as np
 
 from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
-from ._densities import Coupling, Densities
+from ._densities import ANTI, Coupling, Densities
 from ._library import Error
+from ._scales import Scale
 from ._scratch import room
 from ._survey import GLOBALS, POINTS
 
@@ -53,8 +54,12 @@ class Generator:
         coupling: tuple[list[float], list[float]],
         folder: str,
         scratch: str,
+        alpha_qed: float = 0.0,
         refine: dict[str, Any] | None = None,
         systematics: dict[str, Any] | None = None,
+        scales: bool = False,
+        energies: Sequence[float] | None = None,
+        anti: Sequence[bool] = (False, False),
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -65,8 +70,12 @@ class Generator:
             coupling: scales and values of alpha_s.
             folder: where tables are written.
             scratch: a folder for files that are not kept.
+            alpha_qed: of the events, where no library says another one.
             refine: what of a run card MadSpace cannot take.
             systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
+            energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
+            anti: whether the beams are antiprotons, with the densities of protons.
+            scales: whether those of events are kept beside their records.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
@@ -85,8 +94,16 @@ class Generator:
                 densities=None if pdf is None else Densities.read(pdf),
                 coupling=Coupling(*map(tuple, coupling)),
                 folder=folder,
+                anti=anti,
                 **asked,
             )
+        self._anti = anti[0], anti[1]
+        self._shifts = shifts = [ANTI if one else 0 for one in anti]
+        # On a GPU a library takes its time to begin.
+        known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
+        self._alpha_qed = known or alpha_qed
+        first, second = energies or (asked["energy"] / 2.0,) * 2
+        self._energies = first, second
         self._refiner = None
         if refine is not None:
             self._refiner = _refine.Refiner(
@@ -97,28 +114,32 @@ class Generator:
                 refine["clustering"],
                 refine["scaled"],
                 refine["card"],
-                asked["energy"],
+                self._energies,
                 self._built.density,
                 self._built.alpha_s,
             )
+        self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
+        self._elements, self._keep_scales = elements, scales
+        built = self._built
         self._systematics = None
         if systematics is not None:
-            built = self._built
 
             def tables(file: str, own: Any) -> tuple[Any, Any]:
-                grid = Densities.read(file).grid(madspace, folder)
+                grid = Densities.read(file).grid(madspace, folder, any(anti))
                 alpha_s = None if own is None else Coupling(*map(tuple, own)).grid(madspace, folder)
                 coupling = None if alpha_s is None else _integrands.coupling_of(madspace, alpha_s)
                 return coupling, _integrands.density_of(madspace, grid)
 
             self._systematics = _systematics.calculator(
-                madspace, systematics, elements, asked["energy"], built.alpha_s, built.density, tables
+                madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
             )
         self._on_cpu = devices == ["cpu"]
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
-        self._mirrored = {number for number, element in enumerate(elements, 1) if element.flavor["mirror"]}
+        # Where beams are different, MadSpace has both orders as different processes.
+        mirror = anti[0] == anti[1]
+        self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
         return [[channel.element, channel.first] for channel in self._built.channels]
 
     def survey(
@@ -274,7 +295,7 @@ class Generator:
         self._tried = False
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights beside.
+        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights and scales beside.
 
         Returns:
             The cross section in pb, how many events there are, what :func:`mebridge._lhe.weights` says of them, and of
@@ -286,11 +307,26 @@ class Generator:
             made = self._made(output, events, overweight, seed)
         else:
             made = self._refined(self._refiner, output, events, overweight, seed)
+        wanted = self._keep_scales or self._systematics is not None
+        if wanted and self._refiner is None:
+            np.save(_records.scales(output), _refine.scales(output, events, self._elements, self._scale))
         # Not before: until then legs are in the order of their process.
         _records.orient(output, events, self._mirrored)
+        if any(self._anti):
+            _records.conjugate(output, events, self._anti)
+        if self._energies[0] != self._energies[1]:
+            _records.boost(output, events, _refine.rapidity(self._energies))
+        _records.couple(output, events, self._alpha_qed)
         weights = dataclasses.astuple(_lhe.weights(output, events))
         if self._systematics is not None:
-            np.save(_records.ratios(output), self._systematics.ratios(np.array(_records.read(output, events))))
+            records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
+            np.save(_records.ratios(output), self._systematics.ratios(records, scales))
+        if self._keep_scales:
+            records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
+            factors = _systematics.densities(self._built.density, records, scales, self._energies, self._shifts)
+            np.save(_records.scales(output), np.column_stack([scales, factors]))
+        else:
+            _records.scales(output).unlink(missing_ok=True)
         return {**made, "events": events, "weights": weights}
 
     def _refined(

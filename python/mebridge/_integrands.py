@@ -9,13 +9,14 @@ import pathlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import _arguments, _channels, _checks, _command, _cuts, _survey
-from ._densities import Coupling, Densities, Grid
+from ._densities import ANTI, Coupling, Densities, Grid
 from ._library import Error
+from ._scales import as_mapping
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,6 +134,23 @@ def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
         if wrong:
             raise Error("the masses of the process are not known")
     return tuple(found)
+
+
+def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
+    """By aEWM1 of the first library that knows it; 0 where none does."""
+    import ctypes
+
+    for library in libraries:
+        functions = ctypes.CDLL(str(library))
+        handle, found = ctypes.c_void_p(), (ctypes.c_double * 2)()
+        second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
+        if functions.umami_initialize(ctypes.byref(handle), b""):
+            continue
+        unknown = functions.umami_get_parameter(handle, b"aEWM1", found, second)
+        functions.umami_free(handle)
+        if not unknown and found[0]:
+            return 1.0 / abs(found[0])
+    return 0.0
 
 
 def _selected(letter: str, pdg: list[int]) -> list[int]:
@@ -308,6 +326,27 @@ class Integrands:
     """x f(x, Q) by PDG code."""
 
 
+class _Beams(NamedTuple):
+    """What is added to codes of what comes from both beams."""
+
+    first: int
+    second: int
+
+    @property
+    def different(self) -> bool:
+        return self.first != self.second
+
+    @property
+    def exchanged(self) -> _Beams:
+        return _Beams(self.second, self.first)
+
+    def codes(self, pair: Sequence[int]) -> tuple[int, int]:
+        return pair[0] + self.first, pair[1] + self.second
+
+    def processes(self, some: Sequence[Sequence[int]]) -> list[list[int]]:
+        return [[*self.codes(pdg), *pdg[2:]] for pdg in some]
+
+
 def build(
     madspace: Any,
     contexts: list[Any],
@@ -321,6 +360,7 @@ def build(
     cuts: Mapping[str, float],
     folder: str,
     windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
+    anti: Sequence[bool] = (False, False),
 ) -> Integrands:
     """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
 
@@ -328,6 +368,8 @@ def build(
         scale: a number, a name, or ``dynamical`` (a name) with what is fixed of ``renormalisation`` and
             ``factorisation`` (two numbers).
         windows: of each matrix element, in the place of cuts, which say then alone whether the cross section is finite.
+        anti: of both beams, whether densities are those of the antiparticle. Codes of what comes in are larger by
+            ``ANTI`` then, in densities and in records.
     """
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
@@ -340,7 +382,8 @@ def build(
         allowed = [[_cuts.Window(**window) for window in some] for some in windows]
         _check_windows(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
-    grid = None if densities is None else densities.grid(madspace, folder)
+    grid = None if densities is None else densities.grid(madspace, folder, any(anti))
+    beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     for context in contexts:
         alpha_s.initialize_globals(context)
         if grid is not None:
@@ -364,7 +407,7 @@ def build(
         if fixed[0] is not None:
             coupling.check_scale(fixed[0])
         if grid is not None:
-            partons = {code for pair in element.options for code in pair}
+            partons = {code for pair in element.options for code in beams.codes(pair)}
             # x1 * x2 is the square of the mass, each of them at most 1.
             grid.check(partons, (least / energy) ** 2, _larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
             for one in fixed[1:]:
@@ -372,7 +415,7 @@ def build(
                     grid.check_scale(one)
         api = loaded[str(element.library)][0]
         of_legs = legs[number]
-        _element(madspace, contexts, found, number, element, api, of_legs, selection, energy, grid, running, scales)
+        _element(madspace, contexts, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -431,10 +474,7 @@ def _scales(
     madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float
 ) -> tuple[Any, tuple[float | None, float | None, float | None]]:
     """Scales of an event, and those that are fixed: of renormalisation, and of factorisation for both beams."""
-    if isinstance(scale, str):
-        scale = {"dynamical": scale}
-    elif not isinstance(scale, Mapping):
-        scale = {"dynamical": "ht/2", "renormalisation": float(scale), "factorisation": [float(scale)] * 2}
+    scale = as_mapping(scale)
     kind = getattr(madspace.EnergyScale, SCALES[scale["dynamical"]])
     first, others = scale.get("renormalisation"), scale.get("factorisation") or (None, None)
     numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)
@@ -475,12 +515,16 @@ def _element(
     grid: Grid | None,
     running: Any,
     scales: Any,
+    beams: _Beams,
 ) -> None:
-    options = list(element.options.items())
+    # In the order of the beams, and in the other one where that is not the same, seen from the other side.
+    mirror = bool(element.flavor["mirror"])
+    ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
+    options = [(way.codes(pair), way.processes(some)) for way in ways for pair, some in element.options.items()]
     pairs = [list(pair) for pair, _ in options]
     channels = element.channels
     topologies = [_topology(madspace, legs, channel) for channel in channels]
-    groups = _channels.groups(channels, _labels(element, grid is not None))
+    groups = _channels.groups(channels, _labels(element, grid is not None, beams))
     makes = [
         functools.partial(
             madspace.PhaseSpaceMapping,
@@ -525,7 +569,7 @@ def _element(
         "first_remapped_chan_count": len(columns),
         "flavor_remap": [element.flavor["index"]] * len(pairs),
         "flavor_factors": [float(len(processes)) for _, processes in options],
-        "flavor_mirror": [bool(element.flavor["mirror"])] * len(pairs),
+        "flavor_mirror": [mirror and not beams.different] * len(pairs),
     }
     for i in kept:
         members, (tried, passed) = groups[i].members, counts[i]
@@ -540,10 +584,10 @@ def _element(
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
 
 
-def _labels(element: Element, densities: bool) -> list[Any]:
+def _labels(element: Element, densities: bool, of: _Beams) -> list[Any]:
     """Of the legs: those with the same one may take each other's places. Beams have densities of their partons."""
     codes = list(zip(*element.flavor["options"]))
-    beams = codes[:2] if densities else [tuple(map(abs, codes[leg])) for leg in (0, 1)]
+    beams = list(zip(of, codes[:2])) if densities else [tuple(map(abs, codes[leg])) for leg in (0, 1)]
     return [*beams, *(tuple(map(abs, leg)) for leg in codes[2:])]
 
 

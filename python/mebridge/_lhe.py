@@ -29,17 +29,24 @@ _EVENT_BYTES, _PARTICLE_BYTES = 160, 240
 _EVENTS_AT_A_TIME, _AHEAD = 10_000, 2
 _ROUNDING = 1e-6
 _END = b"</event>\n"
+# PDG code.
+PROTON = 2212
 
 Records = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class Beams:
-    """Two beams: PDG code, energy in GeV each, and the number of their densities at LHAPDF."""
+    """Two beams: PDG code, energy in GeV each, and the numbers of their densities at LHAPDF, 0 where there are none."""
 
     codes: tuple[int, int]
-    energy: float
-    densities: int
+    energies: tuple[float, float]
+    densities: tuple[int, int]
+
+    @classmethod
+    def equal(cls, codes: tuple[int, int], energy: float, densities: int) -> Beams:
+        """Of this energy together, with the same densities."""
+        return cls(codes, (energy / 2.0,) * 2, (densities,) * 2)
 
 
 @dataclass(frozen=True)
@@ -133,30 +140,36 @@ def write(
     threads: int,
     banner: Banner | None = None,
     names: Sequence[str] = (),
+    powers: Sequence[int] = (),
 ) -> None:
     """Writes one file of all events of these rounds: their records, how many they are, and their weights. It is
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
     knew, or negative (IDWTUP -4): see :func:`nominal_weight`. The file is the same for any number of threads. Names are
-    those of further weights.
+    those of further weights. Where powers of alpha_s by process are given, events have MadEvent's block ``<mgrwt>``,
+    from which MG5aMC's ``systematics`` makes weights.
     """
     events = sum(count for _, count, _ in rounds)
     nominal = nominal_weight([weights for *_, weights in rounds], mean, events)
     packed = _compressed if output.suffix == ".gz" else bytes
 
-    def block(some: Records, factor: float, more: Records | None) -> bytes:
-        return packed(_events(some, factor, names, more))
+    def block(some: Records, factor: float, more: Records | None, scales: Records | None) -> bytes:
+        text = _events(some, factor, names, more)
+        if scales is not None:
+            text = _scaled(text, some, scales, beams, powers)
+        return packed(text)
 
     def texts() -> Iterator[Callable[[], bytes]]:
         yield lambda: packed(_head(beams, processes, header, banner or Banner()))
         for path, count, weights in rounds:
             records = _records.read(path, count)
             ratios = np.load(_records.ratios(path), mmap_mode="r") if names else None
+            scales = np.load(_records.scales(path), mmap_mode="r") if powers else None
             for first in range(0, count, _EVENTS_AT_A_TIME):
-                some = records[first : first + _EVENTS_AT_A_TIME]
-                more = None if ratios is None else ratios[first : first + _EVENTS_AT_A_TIME]
-                yield functools.partial(block, some, nominal / weights.nominal, more)
+                some = slice(first, first + _EVENTS_AT_A_TIME)
+                more, of = (None if array is None else array[some] for array in (ratios, scales))
+                yield functools.partial(block, records[some], nominal / weights.nominal, more, of)
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     with replaced(output) as part, open(part, "xb") as file:
@@ -229,15 +242,15 @@ def _unwritten(output: pathlib.Path, error: OSError) -> Error:
 
 
 def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str, banner: Banner) -> bytes:
-    group = 0 if beams.densities else -1
-    known = beams.densities or -1
+    groups = " ".join("0" if number else "-1" for number in beams.densities)
+    known = " ".join(str(number or -1) for number in beams.densities)
     header = header.replace("&", "&amp;").replace("<", "&lt;")
     lines = ['<LesHouchesEvents version="3.0">', "<header>"]
     lines += [banner.header.rstrip("\n")] if banner.header else []
     lines += ["<mebridge>", header, "</mebridge>", "</header>", "<init>"]
     first, second = beams.codes
-    energies = f"{beams.energy / 2:.10e} {beams.energy / 2:.10e}"
-    lines.append(f"{first} {second} {energies} {group} {group} {known} {known} {banner.strategy} {len(processes)}")
+    energies = " ".join(f"{energy:.10e}" for energy in beams.energies)
+    lines.append(f"{first} {second} {energies} {groups} {known} {banner.strategy} {len(processes)}")
     for number, (_, cross_section, error) in enumerate(processes):
         lines.append(f"{cross_section:.10e} {error:.10e} {cross_section:.10e} {number + 1}")
     lines += [banner.generator] if banner.generator else []
@@ -268,3 +281,28 @@ def _reweighted(text: bytes, names: Sequence[str], weights: np.ndarray[Any, Any]
     block = b"<rwgt>\n" + lines + b"</rwgt>\n" + _END
     events = text.split(_END)[:-1]
     return b"".join(part for event, row in zip(events, weights.tolist()) for part in (event, block % tuple(row)))
+
+
+def _scaled(text: bytes, records: Records, scales: Records, beams: Beams, powers: Sequence[int]) -> bytes:
+    """Events with MadEvent's block of what weights for other scales and densities need, before further weights."""
+    incoming = _records.nested(np.ascontiguousarray(records))["particles"][:, :2]
+    x = incoming["energy"] / np.array(beams.energies)
+    codes = incoming["pdg_id"].tolist()
+    power = np.array(powers)[records["process_id"] - 1]
+    factors = records["alpha_qcd"] ** power * scales[:, 3]
+    rows = zip(power.tolist(), scales[:, :3].tolist(), codes, x.tolist(), factors.tolist())
+    with_densities = [beam for beam in (0, 1) if abs(beams.codes[beam]) == PROTON]
+    lines = [
+        b"<pdfrwt beam=\"%d\">  1%%9d%%15.8E%%15.8E</pdfrwt>\n" % (beam + 1)
+        if beam in with_densities
+        else b"<pdfrwt beam=\"%d\">0</pdfrwt>\n" % (beam + 1)
+        for beam in (0, 1)
+    ]
+    begin = b"<mgrwt>\n<rscale>%3d%15.8E</rscale>\n<asrwt>0</asrwt>\n"
+    block = begin + lines[0] + lines[1] + b"<totfact>%15.8E</totfact>\n</mgrwt>\n"
+    found = []
+    for event, (count, of, pair, share, factor) in zip(text.split(_END), rows):
+        values = [value for beam in with_densities for value in (pair[beam], share[beam], of[1 + beam])]
+        head, rwgt, rest = event.partition(b"<rwgt>")
+        found.append(head + block % (count, of[0], *values, factor) + rwgt + rest + _END)
+    return b"".join(found)

@@ -301,11 +301,12 @@ def _dispatched() -> list[str]:
 def _described(head: Head) -> dict[str, Any]:
     beams = head.beams
     return {
-        "beams": [list(beams.codes), beams.energy, beams.densities],
+        "beams": [list(beams.codes), list(beams.energies), list(beams.densities)],
         "norm": head.norm,
         "generator": head.generator,
         "header": head.header,
         "names": list(head.names),
+        "powers": list(head.powers),
         "mg5amc": None if head.cards is None else head.cards.version,
     }
 
@@ -382,7 +383,7 @@ def main(arguments: Sequence[str]) -> int:
                 changed_files=asked.changed_files,
             )
             named = ("nevents", "measured", "seed", "threads")
-            numbers = {name: whole(f"--{name}", given[name]) for name in named if name in given}
+            numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
             made = run.pack(
                 asked.file,
                 **numbers,

@@ -94,9 +94,9 @@ def _head(home: pathlib.Path, recipe: dict[str, Any]) -> Head:
     head, cards = dict(recipe["head"]), None
     if (version := head.pop("mg5amc")) is not None:
         cards = Cards(version, **{name: (home / CARDS / file).read_text() for name, file in CARD_FILES.items()})
-    codes, energy, densities = head.pop("beams")
-    beams = _lhe.Beams((codes[0], codes[1]), energy, densities)
-    return Head(beams, cards=cards, **{**head, "names": tuple(head["names"])})
+    codes, energies, densities = map(tuple, head.pop("beams"))
+    names, powers = (tuple(head.pop(name)) for name in ("names", "powers"))
+    return Head(_lhe.Beams(codes, energies, densities), cards=cards, names=names, powers=powers, **head)
 
 
 def main(root: pathlib.Path, arguments: Sequence[str]) -> int:

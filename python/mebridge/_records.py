@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Collection
 from typing import Any, Literal
 
 import numpy as np
 
+from ._densities import ANTI
 from ._library import Error
 
 HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
@@ -35,6 +37,12 @@ def ratios(path: pathlib.Path) -> pathlib.Path:
     return path.with_suffix(".weights.npy")
 
 
+def scales(path: pathlib.Path) -> pathlib.Path:
+    """The file with the scales of the records in a file, (events, 3): of renormalisation, and of factorisation for both
+    beams, GeV; where they are kept for the file of events, with a column more, the product of both densities f(x)."""
+    return path.with_suffix(".scales.npy")
+
+
 def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory, with an array of particles in each record."""
     return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])
@@ -48,6 +56,8 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     (:mod:`mebridge._channels`): weights of channels are those of a first particle along +z, so the event is turned, by
     half a turn about the x axis.
 
+    Scales of the records, where they are kept, go with their beams.
+
     Args:
         mirrored: numbers of the processes (IDPRUP) that have both orders of their beams.
     """
@@ -59,9 +69,47 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     behind = (first["status_code"] == -1) & (second["status_code"] == -1) & (first["pz"] < 0.0) & (second["pz"] > 0.0)
     exchanged = behind & np.isin(records["process_id"], list(mirrored))
     of[exchanged, :2] = of[exchanged, 1::-1]
+    if (kept := scales(path)).exists():
+        of_beams = np.load(kept, mmap_mode="r+")
+        of_beams[exchanged, 1:3] = of_beams[exchanged, 2:0:-1]
     turned = behind & ~exchanged
     for name in ("py", "pz"):
         of[name][turned] *= -1.0
+
+
+def conjugate(path: pathlib.Path, events: int, anti: tuple[bool, bool]) -> None:
+    """Gives what comes from antiprotons its PDG code. Where the second beam has the first particle's hadron, the event is
+    turned by half a turn about the x axis, so that its particles go with their beams, and the one along +z is put first.
+
+    Args:
+        anti: whether the beams are antiprotons.
+    """
+    records = nested(read(path, events, mode="r+"))
+    of = records["particles"]
+    from_anti = of["pdg_id"][:, :2] > ANTI // 2
+    of["pdg_id"][:, :2] -= np.where(from_anti, ANTI, 0).astype(np.int32)
+    if anti[0] == anti[1]:
+        return
+    turned = from_anti[:, 0] != anti[0]
+    for name in ("py", "pz"):
+        of[name][turned] *= -1.0
+    of[turned, :2] = of[turned, 1::-1]
+    if (kept := scales(path)).exists():
+        of_beams = np.load(kept, mmap_mode="r+")
+        of_beams[turned, 1:3] = of_beams[turned, 2:0:-1]
+
+
+def boost(path: pathlib.Path, events: int, rapidity: float) -> None:
+    """Gives the frame of all records in the file this rapidity along z."""
+    records = nested(read(path, events, mode="r+"))["particles"]
+    energy, pz = records["energy"].copy(), records["pz"].copy()
+    records["energy"] = math.cosh(rapidity) * energy + math.sinh(rapidity) * pz
+    records["pz"] = math.sinh(rapidity) * energy + math.cosh(rapidity) * pz
+
+
+def couple(path: pathlib.Path, events: int, alpha_qed: float) -> None:
+    """Puts the electromagnetic coupling into all records of the file."""
+    read(path, events, mode="r+")["alpha_qed"] = alpha_qed
 
 
 def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.ndarray[Any, Any]:

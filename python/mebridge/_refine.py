@@ -18,6 +18,7 @@ from . import _clustering, _cuts, _lines, _output, _records
 from ._integrands import Element
 from ._library import Error
 from ._process import Process
+from ._scales import Scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,33 +29,6 @@ if TYPE_CHECKING:
 TRIAL = 2000
 # A round asks for so many times the events that it needs by the trial, and so many standard deviations of them.
 _MARGIN, _DEVIATIONS = 1.05, 4.0
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Scales of events, from their momenta."""
-
-    dynamical: str
-    factor: float
-    renormalisation: float | None
-    factorisation: tuple[float, float] | None
-
-    def of(self, momenta: Array) -> tuple[Array, Array, Array]:
-        """Of renormalisation, and of factorisation for both beams, as MadSpace has them."""
-        out = momenta[:, 2:]
-        transverse = np.sqrt(np.maximum((out[..., 0] - out[..., 3]) * (out[..., 0] + out[..., 3]), 0.0))
-        if self.dynamical == "shat":
-            total = momenta[:, :2].sum(axis=1)
-            found = np.sqrt(np.maximum(total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1), 0.0))
-        elif self.dynamical == "et":
-            pt, size = np.hypot(out[..., 1], out[..., 2]), np.linalg.norm(out[..., 1:], axis=2)
-            found = (out[..., 0] * pt / size).sum(axis=1)
-        else:
-            found = transverse.sum(axis=1) * (0.5 if self.dynamical == "ht/2" else 1.0)
-        found = found * self.factor
-        fixed = (self.renormalisation, *(self.factorisation or (None, None)))
-        first, second, third = (found if one is None else np.full(len(found), one) for one in fixed)
-        return first, second, third
 
 
 @dataclass(frozen=True)
@@ -74,6 +48,11 @@ class Asked:
     """The process, which may be elsewhere than in the directory."""
 
 
+def rapidity(energies: tuple[float, float]) -> float:
+    """Of the frame in which two beams have the same energy, in the one where they have these."""
+    return 0.5 * math.log(energies[0] / energies[1])
+
+
 class Refiner:
     """Weights of events by the run card.
 
@@ -84,6 +63,7 @@ class Refiner:
         clustering: what channels need, where scales are by clustering or resonances are excluded.
         scaled: by what scales are that MadSpace has not: ``clustering``, or ``et`` in the rest frame of the partons.
         card: the parameter card.
+        energies: of the beams in the frame of the detector; MadSpace's events have beams of the same energy.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
     """
@@ -97,16 +77,16 @@ class Refiner:
         clustering: Mapping[str, Any] | None,
         scaled: str,
         card: str,
-        energy: float,
+        energies: tuple[float, float],
         densities: Any,
         alpha_s: Any,
     ) -> None:
-        fixed = scale.get("factorisation")
-        self._scale = Scale(scale["dynamical"], factor, scale.get("renormalisation"), tuple(fixed) if fixed else None)
-        self._energy = energy
+        self._scale = Scale.asked(scale, factor)
+        self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
+        boost = rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
-            _Element(element, Asked(**of), clustering, scaled, card, energy) for element, of in zip(elements, asked)
+            _Element(element, Asked(**of), clustering, scaled, card, energy, boost) for element, of in zip(elements, asked)
         ]
         self.ceiling, self.share = 1.0, 1.0
 
@@ -143,7 +123,7 @@ class Refiner:
             old, ratio = events.weights[some], ratios[some]
             sums = some.sum(), old.sum(), (old * ratio).sum(), (ratio**2).sum()
             found[str(number)] = [float(value) for value in sums]
-        spins = self._helicities(events, kept, scales[1], random)
+        spins = self._helicities(events, kept, scales[4], random)
         events.write(file, kept, np.maximum(ratios / self.ceiling, 1.0), scales, spins)
         return found
 
@@ -161,9 +141,10 @@ class Refiner:
                 found |= dict(zip(places.tolist(), rows.tolist()))
         return found
 
-    def _ratios(self, events: _Events, random: np.random.Generator) -> tuple[Array, tuple[Array, Array]]:
-        """New weights over old ones; scales and alpha_s to be written."""
-        ratios, shown, couplings = (np.zeros(len(events.weights)) for _ in range(3))
+    def _ratios(self, events: _Events, random: np.random.Generator) -> tuple[Array, Array]:
+        """New weights over old ones; and, of each event, the scales of renormalisation and of factorisation for both
+        beams, the one that is shown, and alpha_s."""
+        ratios, found = np.zeros(len(events.weights)), np.zeros((5, len(events.weights)))
         for number, element in enumerate(self._elements):
             places = np.flatnonzero(events.elements == number)
             if not len(places):
@@ -181,9 +162,9 @@ class Refiner:
                     ratio *= self._densities(codes[:, beam], x, np.where(good, after[1 + beam], before[1 + beam]))
                     ratio /= self._densities(codes[:, beam], x, before[1 + beam])
             ratios[places] = np.where(np.isfinite(ratio), np.maximum(ratio, 0.0), 0.0)
-            shown[places] = np.maximum(after[1], after[2]) if self._densities is not None else after[0]
-            couplings[places] = new
-        return ratios, (shown, couplings)
+            shown = np.maximum(after[1], after[2]) if self._densities is not None else after[0]
+            found[:, places] = (*after, shown, new)
+        return ratios, found
 
 
 class _Element:
@@ -197,7 +178,9 @@ class _Element:
         scaled: str,
         card: str,
         energy: float,
+        boost: float,
     ) -> None:
+        self._boost = boost
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
         rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
@@ -226,7 +209,8 @@ class _Element:
         self, momenta: Array, alpha_s: Array, drawn: Array, before: tuple[Array, Array, Array], scale: Scale
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
         """Scales of the run card, and which events it keeps."""
-        good = _cuts.passed(self._windows, momenta) & _cuts.obeyed(self._rules, momenta)
+        seen = _cuts.boosted(momenta, self._boost)
+        good = _cuts.passed(self._windows, seen) & _cuts.obeyed(self._rules, seen)
         resting = _resting(momenta)
         if self._scaled == "et":
             before = scale.of(resting)
@@ -314,13 +298,13 @@ class _Events:
         file: pathlib.Path,
         kept: NDArray[np.int64],
         factors: Array,
-        scales: tuple[Array, Array],
+        scales: Array,
         spins: Mapping[int, Sequence[int]],
     ) -> None:
         """Some of the events with other weights, scales and helicities; propagators have none."""
         records = self.records[kept]
         records["weight"] *= factors[kept]
-        records["scale"], records["alpha_qcd"] = scales[0][kept], scales[1][kept]
+        records["scale"], records["alpha_qcd"] = scales[3:, kept]
         particles = _records.nested(records)["particles"]
         for row, event in enumerate(kept.tolist()):
             if event in spins:
@@ -328,6 +312,18 @@ class _Events:
                 particles["spin"][row, legs] = spins[event]
         with open(file, "wb") as out:
             np.save(out, records)
+        np.save(_records.scales(file), scales[:3, kept].T)
+
+
+def scales(file: pathlib.Path, events: int, elements: Sequence[Element], scale: Scale) -> Array:
+    """Those of events that MadSpace made, (events, 3): of renormalisation, and of factorisation for both beams."""
+    made = _Events.read(file, events)
+    found = np.zeros((events, 3))
+    for number, element in enumerate(elements):
+        places = np.flatnonzero(made.elements == number)
+        legs = len(element.flavor["options"][0])
+        found[places] = np.stack(scale.of(made.momenta[places, :legs]), axis=1)
+    return found
 
 
 def _resting(momenta: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Union
@@ -45,8 +46,9 @@ _HONOURED = """
 run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
 iseed = 0                                      | of the random numbers; 0: drawn for each run
-lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or both 1 (protons)
-ebeam1 ebeam2 = 6500.0                         | GeV; both the same
+lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or 1 (proton), -1 (antiproton)
+ebeam1 ebeam2 = 6500.0                         | GeV
+polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
 pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; both the same
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
@@ -55,6 +57,9 @@ scale dsqrt_q2fact1 dsqrt_q2fact2 = 91.188     | GeV, where the scale is fixed
 dynamical_scale_choice = -1                    | -1 (clustering to 2 -> 2), 1, 2, 3, 4, as there
 scalefact = 1.0                                | multiplies scales that are not fixed
 event_norm = 'average'                         | weights average to the cross section or to 1 (unity), or are its parts
+use_syst = True                                | events have <mgrwt>, which systematics of MG5aMC reads
+systematics_program = 'systematics'            | that or auto: with pdlabel = lhapdf its weights are made; none
+systematics_arguments = ['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset'] | which; dyn is -1, 1, 2, 3, 4 without --dyn
 bwcutoff = 15.0                                | widths about its mass for decay chains (inside) and $ (outside)
 cut_decays = False                             | whether cuts are about what comes from decay chains
 dsqrt_shat = 0.0                               | least energy of the partons, GeV
@@ -108,7 +113,6 @@ mxx_only_part_antipart = {'default': False}    | ... of particle and antiparticl
 
 _REFUSED = """
 gridpack gridrun = False                       | False; runs keep what they found in a folder of their own
-polbeam1 polbeam2 = 0.0                        | 0; beams are not polarised
 nb_proton1 nb_proton2 = 1                      | 1; no ions
 nb_neutron1 nb_neutron2 = 0                    | 0; no ions
 mass_ion1 mass_ion2 = -1.0                     | -1; no ions
@@ -146,10 +150,7 @@ etaonium = 0.6                                 | MadEvent reads it no longer
 eva_xcut = 1.0                                 | of densities of weak bosons
 lhe_version = 3.0                              | files are LHE 3
 nhel = 0                                       | helicities are summed, and drawn by their shares
-use_syst = True                                | no weights of variations are written; run systematics on the file
-systematics_program = 'systematics'            | run it on the file
-systematics_arguments = ['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset'] | the same
-sys_scalefact = '0.5 1 2'                      | the same
+sys_scalefact = '0.5 1 2'                      | of systematics --from_card
 sys_alpsfact = 'None'                          | the same
 sys_matchscale = 'auto'                        | the same
 sys_pdf = 'errorset'                           | the same
@@ -178,6 +179,8 @@ ENTRIES = {
     for entry in [*_rows(HONOURED, _HONOURED), *_rows(REFUSED, _REFUSED), *_rows(IGNORED, _IGNORED)]
 }
 
+# Entries with one for each beam beside them.
+_BOTH = ("pdlabel", "fixed_fac_scale")
 _TRUE, _FALSE = ("t", "true", ".true.", "1", "yes", "on"), ("f", "false", ".false.", "0", "no", "off")
 
 
@@ -212,7 +215,7 @@ class RunCard(Mapping[str, Any]):
         except OSError as error:
             raise Error(f"the run card {os.fspath(path)} cannot be read: {error.strerror}") from None
         given = parse(text)
-        given |= {name.lower(): str(value) for name, value in (changed or {}).items()}
+        given |= {name: str(value) for name, value in of_both(changed or {}).items()}
         return cls(given, os.fspath(path))
 
     def __getitem__(self, name: str) -> Any:
@@ -228,6 +231,8 @@ class RunCard(Mapping[str, Any]):
         try:
             if entry.name == "lhaid" and text.strip()[:1].isalpha():
                 return _name(text.strip())
+            if entry.name == "systematics_arguments":
+                return [word.rstrip(",") for word in re.findall(r"--\w+=[^'\"\s\]]*", text)]
             return _parse(entry.default, text)
         except (ValueError, SyntaxError, TypeError):
             kind = {bool: "True or False", int: "a whole number", float: "a number", list: "a list", dict: "a dict"}
@@ -256,6 +261,12 @@ class RunCard(Mapping[str, Any]):
                     f"{self.source}: {entry.name} = {self[entry.name]} cannot be honoured ({cure}); set it to "
                     f"{harmless}, or run MadEvent (mebridge link)"
                 )
+
+
+def of_both(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries that are changed, in small letters; what stands for both beams is changed for both."""
+    found = {name.lower(): value for name, value in changed.items()}
+    return {f"{name}{beam}": found[name] for name in _BOTH if name in found for beam in "12"} | found
 
 
 def parse(text: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from typing import Any, SupportsIndex
 
 from . import (
     _arguments,
+    _command,
     _cuts,
     _densities,
     _events,
@@ -28,6 +29,7 @@ from . import (
     _output,
     _pack,
     _pdfdata,
+    _refine,
     _run_card,
     _scratch,
     _state,
@@ -41,6 +43,7 @@ from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
 from ._slha import Card
+from ._systematics import Systematics
 
 # Scales by dynamical_scale_choice.
 _SCALES = {1: "et", 2: "ht", 3: "ht/2", 4: "shat"}
@@ -88,7 +91,7 @@ class Run:
         given = self.output.card("run_card.dat") if run_card is None or changed else run_card
         self._card_file = pathlib.Path(os.fspath(given)) if not isinstance(given, Mapping) else None
         assert self._card_file is not None
-        self._changed = {name.lower(): value for name, value in changed.items()}
+        self._changed = _run_card.of_both(changed)
         self.run_card = RunCard.read(self._card_file, self._changed)
         self.run_card.check()
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
@@ -97,6 +100,7 @@ class Run:
         if not changed_files:
             _written.check(self.output.path, self.output.directories)
         self._beams = _beams(self.run_card)
+        _polarised(self.run_card, self.output.card("run_card.dat"))
 
     def generate(
         self,
@@ -110,6 +114,7 @@ class Run:
         overweight: float = 0.01,
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
+        systematics: Sequence[Path] | bool | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -126,6 +131,7 @@ class Run:
             sampler: as there.
             executor: as there; where scales are clustered or matrix elements mix powers of alpha_s, workers read the
                 directory, under the same path.
+            systematics: as there; otherwise the run card says which further weights events have.
             progress: as there.
         """
         if importlib.util.find_spec("madspace") is None:
@@ -150,10 +156,11 @@ class Run:
         with _scratch.folder() as scratch:
             order = self._order(
                 scratch,
+                systematics,
+                backend,
                 events=events,
                 seed=number,
                 threads=threads,
-                backend=backend,
                 precision=precision,
                 overweight=overweight,
                 sampler=sampler,
@@ -204,6 +211,7 @@ class Run:
         executor: Executor | Callable[[], Executor] | None = None,
         simd: str = _pack.SIMD,
         measured: SupportsIndex | float = _pack.MEASURED,
+        systematics: Sequence[Path] | bool | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
         """Surveys the process and packs it for jobs that make events of it (docs/pack.md).
@@ -219,6 +227,7 @@ class Run:
             executor: as of :meth:`generate`, for the survey.
             simd: as of :func:`mebridge.pack_events`.
             measured: as there.
+            systematics: as of :meth:`generate`.
             progress: as of :func:`mebridge.generate_events`.
         """
         seed = self.run_card["iseed"] or 1 if seed is None else seed
@@ -232,7 +241,7 @@ class Run:
             "executor": executor,
         }
         _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
-        return self._packed(output, simd, measured, progress, None, asked)
+        return self._packed(output, simd, measured, progress, None, systematics, asked)
 
     def _packed(
         self,
@@ -241,12 +250,13 @@ class Run:
         measured: SupportsIndex | float,
         progress: bool | Callable[[Progress], None],
         state: pathlib.Path | None,
+        systematics: Sequence[Path] | bool | None,
         asked: Mapping[str, Any],
     ) -> pathlib.Path:
         if importlib.util.find_spec("madspace") is None:
             raise Error("events need MadSpace: pip install madspace")
         with _scratch.folder() as scratch:
-            order = self._order(scratch, backend="cpu", state=None, **asked)
+            order = self._order(scratch, systematics, "cpu", state=None, **asked)
             return _pack.write(order, output, simd, measured, progress, state)
 
     @classmethod
@@ -262,16 +272,18 @@ class Run:
         """Packs what a run has surveyed, ``Events/run_NN`` of an output, with the run card that it had."""
         place = pathlib.Path(os.path.abspath(_arguments.text("folder", folder)))
         if not (place / _STATE).is_dir():
-            raise Error(f"{place} is neither an output of MG5aMC (SubProcesses) nor a run of mebridge events ({_STATE})")
+            raise Error(f"{place} is neither an output of MG5aMC (SubProcesses) nor a run of `mebridge events`")
         before = _state.surveyed(place / _STATE).asked
         if "run_card" not in before:
             raise Error(f"{place} is no run of an output; mebridge.pack_events(state=) takes those of generate_events")
         made = cls(place.parent.parent, run_card=before["run_card"], changed_files=changed_files)
         names = ("events", "seed", "precision", "overweight", "sampler", "threads")
         asked = {**{name: before[name] for name in names}, "executor": None}
-        return made._packed(output, simd, 0, progress, place / _STATE, asked)
+        return made._packed(output, simd, 0, progress, place / _STATE, None, asked)
 
-    def _order(self, scratch: str, *, backend: str, **asked: Any) -> Order:
+    def _order(
+        self, scratch: str, systematics: Sequence[Path] | bool | None, backend: str, **asked: Any
+    ) -> Order:
         """A run by the cards; its densities may be written into this folder.
 
         Args:
@@ -279,6 +291,7 @@ class Run:
         """
         card = self.run_card
         densities, coupling = self._densities(scratch)
+        varied = self._varied(systematics, densities, backend)
         return Order(
             sources=[str(directory.path) for directory in self.directories],
             card=str(self.param_card),
@@ -297,16 +310,33 @@ class Run:
                 "run_card": {entry: card[entry] for entry in card},
                 "param_card": _events.file_digest(self.param_card),
                 "pdf": None if densities is None else _events.file_digest(densities.file),
+                "systematics": {
+                    "weights": varied.names,
+                    "files": [_events.file_digest(file) for file in varied.files],
+                },
             },
-            more=self._more,
-            head=lambda elements: self._head(densities, elements),
+            files=varied.files,
+            more=lambda elements: {
+                **self._more(elements),
+                **({"systematics": varied.asked()} if varied.groups else {}),
+                "scales": bool(self._powers(elements)),
+                "energies": self._energies,
+                "anti": [self.run_card[name] < 0 for name in ("lpp1", "lpp2")],
+            },
+            head=lambda elements: self._head(densities, varied, elements),
             **asked,
         )
 
     @property
+    def _energies(self) -> tuple[float, float]:
+        """Of the beams."""
+        return float(self.run_card["ebeam1"]), float(self.run_card["ebeam2"])
+
+    @property
     def _energy(self) -> float:
-        first, second = self.run_card["ebeam1"], self.run_card["ebeam2"]
-        return float(2.0 * math.sqrt(first * second))
+        """Of both beams together, in the frame in which they have the same."""
+        first, second = self._energies
+        return 2.0 * math.sqrt(first * second) if first != second else 2.0 * first
 
     def _scale(self) -> Mapping[str, Any]:
         """What :func:`mebridge._integrands.build` takes."""
@@ -354,9 +384,11 @@ class Run:
             windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
             resting = self.run_card["lpp1"] == 0
-            exact = [_cuts.exact(window, masses, resting) for window in windows]
+            boost = _refine.rapidity(self._energies)
+            exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
+            some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
             rest = [window for window, takes in zip(windows, exact) if not takes]
-            found.append([dataclasses.asdict(window) for window, takes in zip(windows, exact) if takes])
+            found.append([dataclasses.asdict(window) for window in some])
             left.append(
                 {
                     "directory": path,
@@ -369,6 +401,10 @@ class Run:
             )
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
+        if self.run_card["use_syst"] and not self._powers(elements):
+            _command.say(
+                "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
+            )
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
@@ -401,8 +437,7 @@ class Run:
         }
 
     def _write(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int, threads: int) -> None:
-        assert head.cards is not None
-        banner = head.cards.banner(made.events, seed, made.cross_section[0])
+        banner = head.banner(made.events, seed, made.cross_section[0])
         (folder / f"{name}_{self.run_card['run_tag']}_banner.txt").write_text(
             f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
         )
@@ -411,21 +446,57 @@ class Run:
         of = made.cross_section[0], seed, made.asked, threads
         head.write(folder / _EVENTS, made.rounds, processes, *of)
 
-    def _head(self, densities: Densities | None, elements: Sequence[_integrands.Element]) -> Head:
+    def _head(
+        self, densities: Densities | None, varied: Systematics, elements: Sequence[_integrands.Element]
+    ) -> Head:
         """What stands in its event files besides the events."""
         codes = self._beams or tuple(elements[0].entry["incoming"])
-        beams = _lhe.Beams((codes[0], codes[1]), self._energy, 0 if densities is None else densities.number)
+        beams = _lhe.Beams((codes[0], codes[1]), self._energies, (0 if densities is None else densities.number,) * 2)
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
-        return Head(beams, self.run_card["event_norm"].lower(), generator, cards=self._cards())
+        header = varied.header() + "\n" if varied.groups else ""
+        powers = tuple(self._powers(elements))
+        # What MG5aMC's systematics reads before it looks for <mgrwt>.
+        cards = self._cards({} if powers else {"use_syst": False})
+        return Head(beams, self.run_card["event_norm"].lower(), generator, header, cards, varied.names, powers)
 
-    def _cards(self) -> Cards:
+    def _varied(
+        self, asked: Sequence[Path] | bool | None, densities: Densities | None, backend: str
+    ) -> Systematics:
+        """Which further weights events have."""
+        card = self.run_card
+        if asked is not None:
+            found = Systematics.choose(asked, densities, True)
+            if found.groups and backend != "cpu":
+                raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
+            return found
+        program = card["systematics_program"].lower()
+        if not card["use_syst"] or program == "none" or densities is None or card["pdlabel1"] != "lhapdf":
+            return Systematics((), ())
+        if program not in ("systematics", "auto") or not card["systematics_arguments"]:
+            said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
+            _command.say(f"mebridge: {said} of the run card is not followed: events have no weights for systematics\n")
+            return Systematics((), ())
+        if backend != "cpu":
+            _command.say("mebridge: events have no weights for systematics, which are made on a CPU\n")
+            return Systematics((), ())
+        return Systematics.of_arguments(card["systematics_arguments"], densities)
+
+    def _powers(self, elements: Sequence[_integrands.Element]) -> list[int]:
+        """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
+        powers = [element.qcd_power for element in elements]
+        found = [power for power in powers if power is not None]
+        if not self.run_card["use_syst"] or len(found) < len(powers):
+            return []
+        return found
+
+    def _cards(self, changed: Mapping[str, Any]) -> Cards:
         assert self._card_file is not None
         process = self.output.path / "Cards" / "proc_card_mg5.dat"
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
         steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
-        return Cards(self.output.version, steps, _run_card.changed(run_card, self._changed), parameters)
+        return Cards(self.output.version, steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
 
 
 def _beams(card: RunCard) -> tuple[int, int] | None:
@@ -434,17 +505,15 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
     if lpp == (0, 0):
         beams = None
     elif abs(lpp[0]) == abs(lpp[1]) == 1:
-        if lpp != (1, 1):
-            raise Error(f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]}: antiprotons are not made; set both to 1")
-        beams = (_PROTON, _PROTON)
+        beams = (lpp[0] * _PROTON, lpp[1] * _PROTON)
     else:
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons) or 1 "
-            "(protons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), or 1 "
+            "(protons) or -1 (antiprotons)"
         )
-    if card["ebeam1"] != card["ebeam2"]:
-        both = math.sqrt(card["ebeam1"] * card["ebeam2"])
-        raise Error(f"{where}: ebeam1 and ebeam2 are not the same; set both to {both:g}")
+    for name in ("ebeam1", "ebeam2"):
+        if not 0.0 < card[name] < math.inf:
+            raise Error(f"{where}: {name} = {card[name]:g}; it must be an energy in GeV")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if beams is not None:
@@ -459,6 +528,20 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
     if choice not in (-1, *_SCALES) and not (fixed[0] and (beams is None or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams
+
+
+def _polarised(card: RunCard, own: pathlib.Path) -> None:
+    """That beams are polarised as matrix elements have them, which take it from the run card of their output."""
+    known = RunCard.read(own)
+    for beam in "12":
+        name = f"polbeam{beam}"
+        if card[name] != known[name]:
+            raise Error(
+                f"{card.source}: {name} = {card[name]:g}, and {own} has {known[name]:g}: matrix elements are polarised as "
+                "that file says; change it there"
+            )
+        if card[name] != 0.0 and card[f"lpp{beam}"] != 0:
+            raise Error(f"{card.source}: {name} = {card[name]:g} needs lpp{beam} = 0; set {name} to 0")
 
 
 def _with_coupling(densities: Densities) -> Coupling:

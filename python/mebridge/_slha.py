@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -36,3 +37,13 @@ class Card:
 
     def value(self, block: str, code: int, default: float) -> float:
         return self.numbers.get((block.lower(), code), default)
+
+    @property
+    def alpha_qed(self) -> float:
+        """At the mass of the Z boson, as MG5aMC puts it into event files: by 1 / alpha, or by Fermi's constant and the
+        masses of W and Z; 0 where the card has neither."""
+        inverse, fermi = self.value("sminputs", 1, 0.0), self.value("sminputs", 2, 0.0)
+        w, z = self.value("mass", 24, 0.0), self.value("mass", 23, 0.0)
+        if inverse:
+            return 1.0 / abs(inverse)
+        return math.sqrt(2.0) / math.pi * fermi * w**2 * (1.0 - w**2 / z**2) if z else 0.0

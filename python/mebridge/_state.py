@@ -139,14 +139,15 @@ class State:
                     self._write()
 
     def keep_round(self, number: int, part: pathlib.Path, done: dict[str, Any]) -> None:
-        """Keeps a round whose events are in the file `events.npy` of a folder, their further weights beside;
+        """Keeps a round whose events are in the file `events.npy` of a folder, their further weights and scales beside;
         it counts once this returns."""
         with self._keeping():
             found, name, rows = part / "events.npy", f"round{number:04}.npy", _rows(number)
             (part / rows).write_text(json.dumps(done))
             files = [(found, name), (part / rows, rows)]
-            if (weights := _records.ratios(found)).exists():
-                files.append((weights, _records.ratios(pathlib.Path(name)).name))
+            for beside in (_records.ratios, _records.scales):
+                if beside(found).exists():
+                    files.append((beside(found), beside(pathlib.Path(name)).name))
             for before, after in files:
                 _flush(before)
                 os.replace(before, self.folder / after)

@@ -5,6 +5,7 @@ Names are those of arXiv:2203.08230, groups and attributes those of MG5aMC's `sy
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,16 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from . import _records
+from . import _densities, _records
 from ._densities import Coupling, Densities
 from ._integrands import Density, Element
 from ._library import Error
 from ._process import Path
+from ._scales import Scale
 
 Array = np.ndarray[Any, Any]
 
 # Factors of the scales of renormalisation and factorisation, but for those that are 4 times as large as each other.
 _SEVEN = ((0.5, 0.5), (0.5, 1.0), (1.0, 0.5), (1.0, 2.0), (2.0, 1.0), (2.0, 2.0))
+# Further scales by ``dynamical_scale_choice``.
+DYNAMICAL = {1: "et", 2: "ht", 3: "ht/2", 4: "shat"}
+_CURE = "set systematics_program to none, and run MG5aMC's systematics on the file"
 # Groups that do not come from a file.
 SCALE, MEMBERS = "scale", "pdf"
 
@@ -37,11 +42,20 @@ class Variation:
     """Number of the densities at LHAPDF, or their file's name without .dat where the set has none."""
     member: int | None = None
     """Which of the other members, where it is one."""
+    dynamical: int = -1
+    """Of the scales, as ``dynamical_scale_choice`` has them; -1: those that events have."""
 
     @property
     def name(self) -> str:
+        dynamical = f"__DYN={self.dynamical}" if self.dynamical != -1 else ""
         of = f"__LHAPDF={self.lhapdf}" if self.lhapdf else ""
-        return f"MUR={self.mur:g}__MUF={self.muf:g}{of}"
+        return f"MUR={self.mur:g}__MUF={self.muf:g}{dynamical}{of}"
+
+    @property
+    def attributes(self) -> str:
+        dynamical = f' DYN_SCALE="{self.dynamical}"' if self.dynamical != -1 else ""
+        of = f' PDF="{self.lhapdf}"' if self.lhapdf else ""
+        return f'MUR="{self.mur:g}" MUF="{self.muf:g}"{dynamical}{of}'
 
 
 @dataclass(frozen=True)
@@ -84,17 +98,57 @@ class Systematics:
                 raise Error(f"weights for densities ({word!r}) need densities: pdf=")
             first = densities if word == MEMBERS else Densities.read(word)
             alone = word != MEMBERS and pathlib.Path(word).is_file()
-            inside = [first] if alone else _set(first)
-            others = [one for one in inside if one.file != densities.file]
-            if not others:
-                raise Error(f"{densities.file.parent} has no other members than the one of the events")
-            found = tuple(Variation(1.0, 1.0, _number(one), len(members) + i) for i, one in enumerate(others))
-            members += [Member(one.file, one.coupling if running else None) for one in others]
-            groups.append((first.file.parent.name, _combined(first), found))
+            name, found = _members([first] if alone else _set(first), densities, running, members)
+            groups.append((name, _combined(first), found))
         names = [one.name for *_, some in groups for one in some]
         for name in names:
             if names.count(name) > 1:
                 raise Error(f"systematics asks twice for {name}")
+        return cls(tuple(groups), tuple(members))
+
+    @classmethod
+    def of_arguments(cls, arguments: Sequence[str], densities: Densities) -> Systematics:
+        """Those that MG5aMC's ``systematics`` makes for ``systematics_arguments`` of a run card, but for arguments that
+        are refused by their names."""
+        values: dict[str, list[str]] = {"mur": ["0.5", "1", "2"], "muf": ["0.5", "1", "2"], "alps": ["1"]}
+        values |= {"dyn": ["-1", "1", "2", "3", "4"], "pdf": ["errorset"]}
+        for argument in arguments:
+            name, _, value = argument.lstrip("-").partition("=")
+            if name not in values:
+                raise Error(f"systematics_arguments has {argument}, which is not made here; {_CURE}")
+            values[name] = [word.strip() for word in value.strip("'\"").split(",")]
+        if values["alps"] not in (["1"], ["1.0"]):
+            raise Error(f"systematics_arguments has --alps={','.join(values['alps'])}, and no emissions are; {_CURE}")
+        try:
+            factors = [[float(word) for word in values[name]] for name in ("mur", "muf")]
+            choices = [int(word) for word in values["dyn"]]
+        except ValueError as error:
+            raise Error(f"systematics_arguments: {error}") from None
+        unknown = [choice for choice in choices if choice != -1 and choice not in DYNAMICAL]
+        if unknown:
+            raise Error(f"systematics_arguments has --dyn={unknown[0]}; there are -1, 1, 2, 3 and 4")
+        nominal = _number(densities)
+        scales = tuple(
+            Variation(mur, muf, nominal, None, choice)
+            for mur, muf, choice in itertools.product(factors[0], factors[1], choices)
+            if (mur, muf, choice) != (1.0, 1.0, -1)
+        )
+        groups: list[tuple[str, str, tuple[Variation, ...]]] = []
+        if scales:
+            groups.append(("Central scale variation", "envelope", scales))
+        members: list[Member] = []
+        for word in values["pdf"]:
+            of, _, number = word.partition("@")
+            if of == "central" or (of == "errorset" and number == "0"):
+                continue
+            first = densities if of == "errorset" else Densities.read(_by_number(of))
+            chosen = _set(first)
+            if number:
+                chosen = [one for one in chosen if one.file.stem.endswith(f"_{int(number):04}")]
+            # A set may have none but the one of the events.
+            if any(one.file != densities.file for one in chosen):
+                name, found = _members(chosen, densities, True, members)
+                groups.append((name, _combined(first), found))
         return cls(tuple(groups), tuple(members))
 
     @property
@@ -113,7 +167,7 @@ class Systematics:
         """For the process that makes the weights, as JSON."""
         couplings = [None if of.coupling is None else [of.coupling.scales, of.coupling.values] for of in self.members]
         return {
-            "variations": [[one.mur, one.muf, one.member] for one in self.variations],
+            "variations": [[one.mur, one.muf, one.member, one.dynamical] for one in self.variations],
             "members": [[str(of.file), coupling] for of, coupling in zip(self.members, couplings)],
         }
 
@@ -123,10 +177,26 @@ class Systematics:
         for name, combined, some in self.groups:
             lines.append(f'<weightgroup name="{name}" combine="{combined}">')
             for one in some:
-                of = f' PDF="{one.lhapdf}"' if one.lhapdf else ""
-                lines.append(f'<weight id="{one.name}" MUR="{one.mur:g}" MUF="{one.muf:g}"{of}> {one.name} </weight>')
+                lines.append(f'<weight id="{one.name}" {one.attributes}> {one.name} </weight>')
             lines.append("</weightgroup>")
         return "\n".join([*lines, "</initrwgt>"])
+
+
+def _members(
+    of: Sequence[Densities], nominal: Densities, running: bool, members: list[Member]
+) -> tuple[str, tuple[Variation, ...]]:
+    """The name of a set, and weights for its members, which are noted, but for the one of the events."""
+    others = [one for one in of if one.file != nominal.file]
+    if not others:
+        raise Error(f"{nominal.file.parent} has no other members than the one of the events")
+    found = tuple(Variation(1.0, 1.0, _number(one), len(members) + i) for i, one in enumerate(others))
+    members += [Member(one.file, one.coupling if running else None) for one in others]
+    return others[0].file.parent.name, found
+
+
+def _by_number(of: str) -> str:
+    """A set by its number or name, where LHAPDF looks for it."""
+    return _densities.by_number(int(of) if of.isdecimal() else of)
 
 
 def _number(densities: Densities) -> str:
@@ -151,80 +221,108 @@ class Calculator:
     """Weights of records in units of the weights that they have.
 
     Args:
-        variations: factors of both scales and the number of a member, or None.
+        variations: factors of both scales, the number of a member, or None, and which scales they multiply.
+        energies: of the beams.
         alpha_s: at a scale.
         density: of a parton at x and a scale; None without densities.
         members: the same two of each member.
         coupling: by number of a matrix element, momenta, and alpha_s before and after: the ratio of |M|^2.
         incoming: of each matrix element the PDG codes of what comes in, in its order.
+        shifts: what densities add to codes of what comes from both beams.
     """
 
     def __init__(
         self,
-        variations: Sequence[tuple[float, float, int | None]],
-        energy: float,
+        variations: Sequence[tuple[float, float, int | None, int]],
+        energies: tuple[float, float],
         alpha_s: Callable[[Array], Array],
         density: Density | None,
         members: Sequence[tuple[Callable[[Array], Array], Density]],
         coupling: Callable[[int, Array, Array, Array], Array],
         incoming: Sequence[set[tuple[int, int]]],
+        shifts: Sequence[int] = (0, 0),
     ) -> None:
-        self._variations, self._energy = variations, energy
+        self._variations, self._energies = variations, np.array(energies)
         self._alpha_s, self._density, self._members, self._coupling = alpha_s, density, members, coupling
-        self._incoming = incoming
+        self._incoming, self._shifts = incoming, shifts
 
-    def ratios(self, records: Array) -> Array:
-        """(events, variations)."""
+    def ratios(self, records: Array, scales: Array) -> Array:
+        """(events, variations); scales are those of :func:`mebridge._records.scales`."""
         found = np.ones((len(records), len(self._variations)))
         nested = _records.nested(np.ascontiguousarray(records))
         for number in np.unique(nested["process_id"]):
             places = np.flatnonzero(nested["process_id"] == number)
-            found[places] = self._of_element(int(number) - 1, nested[places])
+            found[places] = self._of_element(int(number) - 1, nested[places], scales[places])
         return found
 
-    def _of_element(self, element: int, events: Array) -> Array:
+    def _of_element(self, element: int, events: Array, scales: Array) -> Array:
         particles = events["particles"].reshape(len(events), -1)
         # What comes in and goes out, in the order of the matrix element.
         status = particles["status_code"]
         legs = particles[(status == -1) | (status == 1)].reshape(len(events), -1)
         momenta = np.stack([legs[name] for name in ("energy", "px", "py", "pz")], axis=-1)
-        codes, x = legs["pdg_id"][:, :2], 2.0 * momenta[:, :2, 0] / self._energy
+        codes, x = legs["pdg_id"][:, :2], momenta[:, :2, 0] / self._energies
         # Where both orders of the beams are there, events have the one along +z first.
         exchanged = np.array([tuple(pair) not in self._incoming[element] for pair in codes.tolist()], bool)
         ordered = momenta.copy()
         ordered[exchanged, :2] = momenta[exchanged, 1::-1]
-        scale = np.ascontiguousarray(events["scale"])
-        before = self._alpha_s(scale)
+        of = codes + np.array(self._shifts)
+        kinds = {choice: scales for *_, choice in self._variations}
+        for choice in kinds:
+            if choice != -1:
+                kinds[choice] = np.stack(Scale(DYNAMICAL[choice], 1.0, None, None).of(momenta), axis=1)
+        before = self._alpha_s(np.ascontiguousarray(scales[:, 0]))
         found = np.ones((len(events), len(self._variations)))
-        known: dict[tuple[float, bool], Array] = {}
-        nominal = None if self._density is None else _product(self._density, codes, x, scale)
-        for i, (mur, muf, member) in enumerate(self._variations):
+        known: dict[tuple[float, int], Array] = {}
+        nominal = None if self._density is None else _product(self._density, of, x, scales[:, 1:])
+        for i, (mur, muf, member, choice) in enumerate(self._variations):
             alpha_s, density = (self._alpha_s, self._density) if member is None else self._members[member]
-            after = alpha_s(mur * scale)
-            key = float(mur), member is None
-            if key not in known or member is not None:
-                known[key] = self._coupling(element, ordered, before, after)
-            found[:, i] = known[key]
-            if density is not None and nominal is not None and (muf != 1.0 or member is not None):
-                varied = _product(density, codes, x, muf * scale)
+            if (mur, choice) not in known or member is not None:
+                after = alpha_s(np.ascontiguousarray(mur * kinds[choice][:, 0]))
+                coupling = self._coupling(element, ordered, before, after)
+                if member is None:
+                    known[mur, choice] = coupling
+            else:
+                coupling = known[mur, choice]
+            found[:, i] = coupling
+            if density is not None and nominal is not None and (muf != 1.0 or member is not None or choice != -1):
+                varied = _product(density, of, x, muf * kinds[choice][:, 1:])
                 found[:, i] *= np.divide(varied, nominal, out=np.zeros_like(nominal), where=nominal != 0.0)
         return found
 
 
-def _product(density: Density, codes: Array, x: Array, scale: Array) -> Array:
+def _product(density: Density, codes: Array, x: Array, scales: Array) -> Array:
     """Of the densities of both partons."""
-    first, second = (density(codes[:, beam], x[:, beam], scale) for beam in (0, 1))
+    columns = np.ascontiguousarray(scales.T)
+    first, second = (density(codes[:, beam], x[:, beam], columns[beam]) for beam in (0, 1))
     return first * second
+
+
+def densities(
+    density: Density | None,
+    records: Array,
+    scales: Array,
+    energies: tuple[float, float],
+    shifts: Sequence[int],
+) -> Array:
+    """Products f(x1, Q1) f(x2, Q2) of records, the particle along +z first; 1 without densities."""
+    if density is None:
+        return np.ones(len(records))
+    incoming = _records.nested(np.ascontiguousarray(records))["particles"][:, :2]
+    x = incoming["energy"] / np.array(energies)
+    found: Array = _product(density, incoming["pdg_id"] + np.array(shifts), x, scales[:, 1:3]) / x.prod(axis=1)
+    return found
 
 
 def calculator(
     madspace: Any,
     asked: Mapping[str, Any],
     elements: Sequence[Element],
-    energy: float,
+    energies: tuple[float, float],
     alpha_s: Callable[[Array], Array],
     density: Density | None,
     tables: Callable[[str, Any], tuple[Callable[[Array], Array] | None, Density]],
+    shifts: Sequence[int],
 ) -> Calculator:
     """From what :meth:`Systematics.asked` gives.
 
@@ -256,6 +354,6 @@ def calculator(
     for file, coupling in asked["members"]:
         own, of = tables(file, coupling)
         members.append((own or alpha_s, of))
-    variations = [(float(mur), float(muf), member) for mur, muf, member in asked["variations"]]
+    variations = [(float(mur), float(muf), member, int(choice)) for mur, muf, member, choice in asked["variations"]]
     incoming = [{(pdg[0], pdg[1]) for pdg in element.flavor["options"]} for element in elements]
-    return Calculator(variations, energy, alpha_s, density, members, ratio, incoming)
+    return Calculator(variations, energies, alpha_s, density, members, ratio, incoming, shifts)

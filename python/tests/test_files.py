@@ -16,7 +16,7 @@ try:
 except ImportError:
     madspace = None
 
-BEAMS = _lhe.Beams((2212, 2212), 13_000.0, 0)
+BEAMS = _lhe.Beams.equal((2212, 2212), 13_000.0, 0)
 
 
 def some(events: int, room: int, seed: int = 1) -> np.ndarray:
@@ -141,6 +141,64 @@ class Files(Folder):
             self.write("x.lhe", [records], threads=2)
         self.assertFalse((self.folder / "x.lhe").exists())
         self.assertEqual([path.name for path in self.folder.iterdir()], ["round0.npy"])
+
+    def test_what_weights_of_other_scales_need(self):
+        """MadEvent's <mgrwt>, before further weights."""
+        records = some(7, 5)
+        records["process_id"] = [1, 2, 1, 2, 1, 2, 1]
+        records["part1_energy"], records["part2_energy"], records["alpha_qcd"] = 650.0, 65.0, 0.1
+        path = self.save("round.npy", records)
+        scales = np.arange(28.0).reshape(7, 4) + 1.0
+        np.save(_records.scales(path), scales)
+        np.save(_records.ratios(path), np.full((7, 1), 0.5))
+        rounds = [(path, 7, _lhe.weights(path, 7))]
+        for codes, names in (((2212, 2212), ("a",)), ((11, 2212), ())):
+            beams = _lhe.Beams(codes, (6500.0, 6500.0), (0, 0))
+            _lhe.write(self.folder / "events.lhe", rounds, 2.0, beams, [("", 1.0, 1.0)] * 2, "", 1, None, names, (2, 3))
+            events = (self.folder / "events.lhe").read_text().split("<event>\n")[1:]
+            self.assertEqual(len(events), 7)
+            for event, (mur, first, second, product), power in zip(events, scales, [2, 3] * 4):
+                text = event.split("<mgrwt>\n")[1].split("</mgrwt>")[0]
+                first = f"  1       21 1.00000000E-01{first:15.8E}" if codes[0] == 2212 else "0"
+                wanted = [
+                    f"<rscale>{power:3}{mur:15.8E}</rscale>",
+                    "<asrwt>0</asrwt>",
+                    f'<pdfrwt beam="1">{first}</pdfrwt>',
+                    f'<pdfrwt beam="2">  1       21 1.00000000E-02{second:15.8E}</pdfrwt>',
+                    f"<totfact>{0.1**power * product:15.8E}</totfact>",
+                ]
+                self.assertEqual(text.splitlines(), wanted)
+                self.assertEqual(event.count("<rwgt>"), len(names))
+                if names:
+                    self.assertLess(event.index("</mgrwt>"), event.index("<rwgt>"))
+
+    def test_scales_go_with_their_beams(self):
+        records = some(3, 4)
+        records["process_id"] = [1, 2, 2]
+        records["part1_pz"], records["part2_pz"] = [1, 1, -1], [-1, -1, 1]
+        path = self.save("events.npy", records)
+        np.save(_records.scales(path), [[1.0, 2.0, 3.0]] * 3)
+        _records.orient(path, 3, {2})
+        self.assertEqual(np.load(_records.scales(path)).tolist(), [[1, 2, 3], [1, 2, 3], [1, 3, 2]])
+
+    def test_what_comes_from_antiprotons(self):
+        for anti in ((False, True), (True, False), (True, True)):
+            records = some(2, 4)
+            first, second = 1000 * anti[0], 1000 * anti[1]
+            # The second event has the first particle in the second beam's hadron.
+            records["part1_pdg_id"], records["part2_pdg_id"] = [2 + first, 2 + second], [-1 + second, -1 + first]
+            path = self.save("events.npy", records)
+            np.save(_records.scales(path), [[1.0, 2.0, 3.0]] * 2)
+            _records.conjugate(path, 2, anti)
+            found, of_beams = np.load(path), np.load(_records.scales(path)).tolist()
+            turned = anti[0] != anti[1]
+            self.assertEqual(found["part1_pdg_id"].tolist(), [2, -1 if turned else 2])
+            self.assertEqual(found["part2_pdg_id"].tolist(), [-1, 2 if turned else -1])
+            self.assertEqual(of_beams[1], [1, 3, 2] if turned else [1, 2, 3])
+            sign = -1.0 if turned else 1.0
+            self.assertEqual(found["part3_pz"].tolist(), [records["part3_pz"][0], sign * records["part3_pz"][1]])
+            self.assertTrue((found["part1_pz"] > 0).all())
+            np.testing.assert_array_equal(found["part3_px"], records["part3_px"])
 
 
 if __name__ == "__main__":

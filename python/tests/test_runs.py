@@ -141,6 +141,19 @@ class Cards(Folder):
             with self.assertRaisesRegex(mebridge.Error, name):
                 card(**{name: text})
 
+    def test_what_is_changed_for_both_beams(self):
+        file = self.folder / "run_card.dat"
+        file.write_text("nn23lo1 = pdlabel1\nnn23lo1 = pdlabel2\nFalse = fixed_fac_scale1\n")
+        found = RunCard.read(file, {"pdlabel": "lhapdf", "fixed_fac_scale": True})
+        self.assertEqual((found["pdlabel1"], found["pdlabel2"]), ("lhapdf", "lhapdf"))
+        self.assertEqual((found["fixed_fac_scale1"], found["fixed_fac_scale2"]), (True, True))
+        self.assertEqual(RunCard.read(file, {"pdlabel": "lhapdf", "pdlabel1": "nn23lo"})["pdlabel1"], "nn23lo")
+
+    def test_arguments_of_systematics(self):
+        for text in ("['--mur=0.5,1,2', '--pdf=errorset,NNPDF31@3']", "--mur=0.5,1,2, --pdf=errorset,NNPDF31@3"):
+            found = card(systematics_arguments=text)["systematics_arguments"]
+            self.assertEqual(found, ["--mur=0.5,1,2", "--pdf=errorset,NNPDF31@3"])
+
     def test_unknown_entries_are_named(self):
         with self.assertRaisesRegex(mebridge.Error, "an entry ptjj that"):
             card(ptjj=3)
@@ -164,12 +177,12 @@ class Cards(Folder):
 
     def test_beams(self):
         self.assertEqual(_runs._beams(card()), (2212, 2212))
+        self.assertEqual(_runs._beams(card(lpp2=-1)), (2212, -2212))
         self.assertIsNone(_runs._beams(card(lpp1=0, lpp2=0)))
         for values, said in (
-            ({"lpp1": -1}, "antiprotons"),
             ({"lpp1": 0}, "lpp1 = 0 and lpp2 = 1"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
-            ({"ebeam1": 4000}, "ebeam1 and ebeam2"),
+            ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
             ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
             ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
             ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale"),
@@ -247,6 +260,18 @@ class Cuts(unittest.TestCase):
         # Leptons of different flavours have no mass that mmll is about.
         other = {(w.observable, w.legs) for w in _cuts.windows(legs([1, -1, 11, -13, 22, 22], mmll=50))}
         self.assertNotIn(("mass", ((2, 3),)), other)
+
+    def test_rapidities_of_beams_that_move(self):
+        """Windows of the detector in the frame in which both beams have the same energy."""
+        one = _cuts.Window("rapidity", ((2,),), 0.5, 2.0)
+        self.assertFalse(_cuts.exact(one, [0.0] * 4, False, -0.3))
+        self.assertTrue(_cuts.exact(one, [0.0] * 4, False, 0.0))
+        self.assertEqual(_cuts.wider([one], -0.3), [_cuts.Window("rapidity", ((2,),), largest=2.3)])
+        self.assertEqual(_cuts.wider([one], 0.0), [])
+        p = events(50, [0.0, 0.0])
+        rapidity = np.arctanh(p[:, 2, 3] / p[:, 2, 0])
+        seen = _cuts.boosted(p, -0.3)
+        np.testing.assert_allclose(np.arctanh(seen[:, 2, 3] / seen[:, 2, 0]), rapidity - 0.3, rtol=1e-9)
 
     def test_what_is_heavy_or_decays_is_free(self):
         masses = [0.0, 0.0, 173.0, 173.0, 0.0]
@@ -377,7 +402,7 @@ class Cuts(unittest.TestCase):
                 self.assertTrue(0 < wanted.sum() < len(wanted), one)
                 same = (found == wanted).all()
                 # Where it is not said to be the same it is not: no more exceptions than there have to be.
-                self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False), one)
+                self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False, boost=0.0), one)
 
     def test_cuts_that_keep_poles_away(self):
         windows = _cuts.windows(legs([2, -2, 21, 21, 22], ptj=20, drjj=0.4, pta=0, draj=0))
@@ -569,7 +594,7 @@ class Scales(Folder):
             (element,) = _integrands.elements([source], None, {}, "cpu", {}, str(self.folder))
             self.assertEqual(element.qcd_power, power)
             asked = _refine.Asked("", 0, [], [], False, source)
-            found = _refine._Element(element, asked, None, "", None, 100.0).coupling(momenta, before, after)
+            found = _refine._Element(element, asked, None, "", None, 100.0, 0.0).coupling(momenta, before, after)
             process = mebridge.Process(source)
             wanted = process.evaluate(momenta, alpha_s=after) / process.evaluate(momenta, alpha_s=before)
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
@@ -617,6 +642,9 @@ class Outputs(Folder):
         self.assertEqual(text.count("<event>"), 600)
         head = text.split("<init>\n")[1].splitlines()[0].split()
         self.assertEqual(head[:2] + head[-2:], ["2212", "2212", "-4", "1"])
+        # What MG5aMC's systematics reads.
+        self.assertEqual(len(re.findall(r"<rscale>  2 \S+</rscale>\n<asrwt>0</asrwt>\n<pdfrwt beam=.1.>  1 +21 ", text)), 600)
+        self.assertAlmostEqual(float(text.split("<event>\n")[1].split()[4]), 1 / 132.507, places=6)
         # The scale of a top pair is the geometric mean of their transverse masses.
         event = text.split("<event>\n")[1].splitlines()
         tops = np.array([line.split()[6:11] for line in event if line.split()[0] in ("6", "-6")], dtype=float)
@@ -640,6 +668,66 @@ class Outputs(Folder):
         files = [found.output, spread.output, pathlib.Path(said.getvalue().split()[-1])]
         events = {gzip.decompress(file.read_bytes()).partition(b"<event>")[2] for file in files}
         self.assertEqual((len(set(files)), len(events)), (3, 1))
+
+    def test_beams_of_different_energies(self):
+        place = self.copy("gg_tt")
+        found = []
+        for energies in ((6000, 6000), (4000, 9000)):
+            beams = {"ebeam1": energies[0], "ebeam2": energies[1]}
+            made = mebridge.Run(place, run_card=beams).generate(200, 3)
+            arrays = mebridge.read_events(made.output)
+            self.assertEqual(arrays.beams[1], energies)
+            found.append((made.cross_section, arrays.momenta))
+        self.assertEqual(found[0][0], found[1][0])
+        # The same events in another frame.
+        boost = 0.5 * math.log(4000 / 9000)
+        np.testing.assert_allclose(_cuts.boosted(found[0][1], boost), found[1][1], rtol=1e-9, atol=1e-6)
+        # Rapidities are those that are seen.
+        cuts = {"eta_max_pdg": "{6: 0.7}", "ebeam1": 4000, "ebeam2": 9000}
+        momenta = mebridge.read_events(mebridge.Run(place, run_card=cuts).generate(200, 3).output).momenta
+        rapidity = np.arctanh(momenta[:, 2:, 3] / momenta[:, 2:, 0])
+        self.assertLess(abs(rapidity).max(), 0.7)
+        self.assertGreater(abs(rapidity).max(), 0.6)
+
+    def test_antiprotons(self):
+        """A quark of a proton is what an antiquark of an antiproton is; and so for both orders of the beams."""
+        place = self.copy("nobm_pp_ttW")
+        made = mebridge.Run(place, run_card={"lpp2": -1, "ickkw": 0, "xqcut": 0}).generate(1000, 3)
+        arrays = mebridge.read_events(made.output)
+        self.assertEqual(arrays.beams[0], (2212, -2212))
+        incoming = arrays.particles[arrays.events["first"][:, None] + [0, 1]]
+        codes = incoming["pdg_id"]
+        self.assertTrue((incoming["pz"] * [1, -1] > 0).all())
+        for quark in (2, 1):
+            of_proton, of_anti = ((codes[:, beam] == code).sum() for beam, code in ((0, quark), (1, -quark)))
+            self.assertGreater(of_proton, 50)
+            self.assertLess(abs(of_proton - of_anti), 5 * math.sqrt(of_proton + of_anti))
+            self.assertGreater(of_proton, 3 * (codes[:, 1] == quark).sum())
+
+    def test_polarised_beams(self):
+        place = self.copy("ee_mumu")
+        file = place / "Cards" / "run_card.dat"
+        text = file.read_text()
+        with self.assertRaisesRegex(mebridge.Error, "polbeam1 = 50, and .* has 0"):
+            mebridge.Run(place, run_card={"polbeam1": 50})
+        file.write_text(_run_card.changed(text, {"polbeam1": 60, "polbeam2": -30}))
+        made = mebridge.Run(place).generate(2000, 3)
+        arrays = mebridge.read_events(made.output)
+        spins = arrays.particles["spin"].reshape(2000, -1)[:, :2]
+        # What each helicity has without polarisation, as it is weighted.
+        process = mebridge.Process(str(made.folder.parents[1] / "SubProcesses" / "P1_epem_mupmum"))
+        rows = process.helicities[:, :2]
+        file.write_text(text)
+        plain = mebridge.Process(str(place / "SubProcesses" / "P1_epem_mupmum"))
+        shares = {}
+        for row, spin in enumerate(rows.tolist()):
+            values = np.asarray(plain.evaluate(arrays.momenta, helicity=np.full(2000, row)))
+            by = np.prod([1 + pol * s for pol, s in zip((0.6, -0.3), spin)])
+            shares[tuple(spin)] = shares.get(tuple(spin), 0.0) + values * by
+        total = sum(shares.values())
+        for spin, values in shares.items():
+            share, count = values / total, (spins == spin).all(axis=1).sum()
+            self.assertLess(abs(count - share.sum()), 5 * math.sqrt((share * (1 - share)).sum()) + 1e-9)
 
     def test_norms(self):
         place = self.copy("ee_mumu")
