@@ -60,6 +60,8 @@ class Generator:
         scales: bool = False,
         energies: Sequence[float] | None = None,
         anti: Sequence[bool] = (False, False),
+        bwcutoff: float = 15.0,
+        forced: Sequence[int] = (),
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -76,6 +78,8 @@ class Generator:
             energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
             anti: whether the beams are antiprotons, with the densities of protons.
             scales: whether those of events are kept beside their records.
+            bwcutoff: how many widths about their masses propagators are on their mass shells, and in event files.
+            forced: PDG codes of particles of decay chains.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
@@ -134,9 +138,16 @@ class Generator:
                 madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
             )
         self._on_cpu = devices == ["cpu"]
+        self._poles = {
+            abs(code): abs(mass)
+            for element in elements
+            for channel in element.channels
+            for code, (mass, _) in zip(channel["propagators"], channel["masses"])
+        }
+        self._forced = set(map(abs, forced))
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
-        self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
+        self._completer = madspace.LHECompleter(self._built.bookkeeping, bwcutoff)
         # Where beams are different, MadSpace has both orders as different processes.
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
@@ -310,6 +321,7 @@ class Generator:
         wanted = self._keep_scales or self._systematics is not None
         if wanted and self._refiner is None:
             np.save(_records.scales(output), _refine.scales(output, events, self._elements, self._scale))
+        _records.single_out(output, events, self._poles, self._forced)
         # Not before: until then legs are in the order of their process.
         _records.orient(output, events, self._mirrored)
         if any(self._anti):

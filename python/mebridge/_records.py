@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,8 @@ from ._library import Error
 HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
 _INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color")
 _DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
+# Status of a propagator on its mass shell.
+_RESONANCE = 2
 # Of a particle.
 FIELDS = (*_INTEGERS, *_DOUBLES)
 PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
@@ -75,6 +77,50 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     turned = behind & ~exchanged
     for name in ("py", "pz"):
         of[name][turned] *= -1.0
+
+
+def single_out(path: pathlib.Path, events: int, poles: Mapping[int, float], forced: Collection[int]) -> None:
+    """Where a particle on its mass shell became the same particle on its mass shell and another one, one of both is left,
+    as MadEvent has it: the one that is nearer to its mass, or the later one where it belongs to a decay chain.
+
+    Args:
+        poles: masses by PDG code without sign.
+        forced: PDG codes of particles of decay chains, without signs.
+    """
+    records = nested(read(path, events, mode="r+"))
+    of = records["particles"]
+    mothers = np.maximum(of["mother1"] - 1, 0)
+    resonant = of["status_code"] == _RESONANCE
+    same = np.take_along_axis(of["pdg_id"], mothers, axis=1) == of["pdg_id"]
+    inner = resonant & same & np.take_along_axis(resonant, mothers, axis=1)
+    for event in np.flatnonzero(inner.any(axis=1)).tolist():
+        while (place := _extra(of[event], poles, forced)) is not None:
+            _drop(of[event], place)
+
+
+def _extra(particles: np.ndarray[Any, Any], poles: Mapping[int, float], forced: Collection[int]) -> int | None:
+    """Which particle of an event is to go."""
+    for place in np.flatnonzero(particles["status_code"] == _RESONANCE).tolist():
+        mother = int(particles["mother1"][place]) - 1
+        if mother < 0 or particles["status_code"][mother] != _RESONANCE:
+            continue
+        code = int(particles["pdg_id"][place])
+        if particles["pdg_id"][mother] != code:
+            continue
+        pole = poles.get(abs(code), 0.0)
+        farther = abs(particles["mass"][mother] - pole) >= abs(particles["mass"][place] - pole)
+        return mother if abs(code) in forced or farther else place
+    return None
+
+
+def _drop(particles: np.ndarray[Any, Any], place: int) -> None:
+    """Takes a particle out of an event; its daughters are those of its mothers."""
+    for name in ("mother1", "mother2"):
+        mothers = particles[name]
+        mothers[mothers == place + 1] = particles[name][place]
+        mothers[mothers > place + 1] -= 1
+    particles[place:-1] = particles[place + 1 :]
+    particles[-1] = 0
 
 
 def conjugate(path: pathlib.Path, events: int, anti: tuple[bool, bool]) -> None:

@@ -408,13 +408,15 @@ class Run:
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
+        chained = sorted({abs(code) for line in lines if line.forced == 1 for code in line.codes})
+        shown = {"bwcutoff": self.run_card["bwcutoff"], "forced": chained}
         excluded = any(line.forced == 2 for line in lines)
         clustering = self._clustering() if scaled == "clustering" or excluded else None
         more = any(of["windows"] or of["rules"] or of["helicities"] for of in left)
         if not scaled and clustering is None and not more:
-            return {"windows": found}
+            return {"windows": found, **shown}
         refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
-        return {"windows": found, "refine": refine}
+        return {"windows": found, "refine": refine, **shown}
 
     def _scaled(self, massive: bool) -> str:
         """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""

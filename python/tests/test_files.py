@@ -200,6 +200,25 @@ class Files(Folder):
             self.assertTrue((found["part1_pz"] > 0).all())
             np.testing.assert_array_equal(found["part3_px"], records["part3_px"])
 
+    def test_one_of_two_of_the_same_particle_is_on_its_mass_shell(self):
+        """g g > t t~ with t > t g, t > w+ b: both tops, of 190 and 174 GeV, are near 173 GeV."""
+        rows = [(21, -1, 0), (21, -1, 0), (6, 2, 1), (6, 2, 3), (24, 1, 4), (5, 1, 4), (21, 1, 3), (-6, 1, 1)]
+        for masses, forced, left in (((190.0, 174.0), (), 174.0), ((174.0, 150.0), (), 174.0), ((174.0, 150.0), (6,), 150.0)):
+            records = np.zeros(1, _records.layout(9))
+            for place, (code, status, mother) in enumerate(rows, 1):
+                values = {"pdg_id": code, "status_code": status, "mother1": mother, "mother2": 2 if mother == 1 else mother}
+                for name, value in values.items():
+                    records[f"part{place}_{name}"] = value
+            records["part3_mass"], records["part4_mass"] = masses
+            path = self.save("events.npy", records)
+            _records.single_out(path, 1, {6: 173.0}, forced)
+            found = _records.nested(np.load(path))["particles"][0]
+            self.assertEqual(found["pdg_id"].tolist(), [21, 21, 6, 24, 5, 21, -6, 0, 0])
+            self.assertEqual(found["mass"][2], left)
+            inner = left == masses[1]
+            self.assertEqual(found["mother1"].tolist(), [0, 0, 1, 3, 3, 1 if inner else 3, 1, 0, 0])
+            self.assertEqual(found["mother2"].tolist(), [0, 0, 2, 3, 3, 2 if inner else 3, 2, 0, 0])
+
 
 if __name__ == "__main__":
     unittest.main()
