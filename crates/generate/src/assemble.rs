@@ -8,6 +8,7 @@ use super::number::Number;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
+use crate::model::lorentz::Structure;
 use crate::model::{Model, Parameters, ParticleId, derive};
 use mebridge_process::channels::{Amp2, Channels};
 use mebridge_process::lorentz::Routine;
@@ -326,9 +327,10 @@ impl<'a> Assembly<'a> {
     }
 
     pub(super) fn coupling(&mut self, name: &str) -> CouplingRef {
+        let positive = name.strip_prefix('-');
         CouplingRef {
-            coupling: self.parameters.coupling(name),
-            negative: false,
+            coupling: self.parameters.coupling(positive.unwrap_or(name)),
+            negative: positive.is_some(),
         }
     }
 
@@ -414,7 +416,7 @@ impl<'a> Assembly<'a> {
             });
         }
         let model = self.shared.model;
-        let interaction = &model.vertices[node.vertex as usize];
+        let interaction = model.vertex(node.vertex)?;
         let mut found = Vec::new();
         for (number, term) in interaction.terms.iter().enumerate() {
             let structure = self.shared.color(node.vertex, number)?;
@@ -424,7 +426,7 @@ impl<'a> Assembly<'a> {
                 .map(|(_, coupling)| self.coupling(coupling))
                 .collect();
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
-            let routine = self.routine(lorentz, &interaction.particles, result);
+            let routine = self.routine(lorentz, &interaction.particles, result)?;
             let line = result.map(|leg| model.of(interaction.particles[leg]));
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
@@ -469,7 +471,7 @@ impl<'a> Assembly<'a> {
         lorentz: Vec<u32>,
         particles: &[u16],
         result: Option<usize>,
-    ) -> u32 {
+    ) -> Result<u32, String> {
         let model = self.shared.model;
         let spins: Vec<u8> = particles.iter().map(|&p| model.of(p).spin).collect();
         let massless = result.is_some_and(|leg| {
@@ -478,15 +480,15 @@ impl<'a> Assembly<'a> {
         });
         let key = (lorentz, spins, result, massless);
         if let Some(&number) = self.routine_ids.get(&key) {
-            return number;
+            return Ok(number);
         }
         let number = self.routines.len() as u32;
+        let structures = key.0.iter().map(|&l| model.structure(l));
+        let structures: Vec<&Structure> = structures.collect::<Result<_, _>>()?;
         let mut known = self.shared.routines.borrow_mut();
         let routine = known.entry(key.clone()).or_insert_with(|| {
-            let structures = key.0.iter().map(|&l| &model.lorentz[l as usize]);
-            let (names, structures): (Vec<_>, Vec<_>) = structures
-                .map(|(name, structure)| (name.as_str(), structure))
-                .unzip();
+            let names = key.0.iter().map(|&l| &*model.lorentz[l as usize].name);
+            let names: Vec<&str> = names.collect();
             let form = result.map_or(0, |leg| leg + 1);
             let massless_vector = if massless { "P0" } else { "" };
             let name = format!("{}{massless_vector}_{form}", names.join("_"));
@@ -494,7 +496,7 @@ impl<'a> Assembly<'a> {
         });
         self.routines.push((**routine).clone());
         self.routine_ids.insert(key, number);
-        number
+        Ok(number)
     }
 }
 

@@ -516,12 +516,12 @@ fn ordered(
     number: Number,
 ) -> Result<OrderedVertex, String> {
     let model = assembly.model();
-    let interaction = &model.vertices[vertex as usize];
+    let interaction = model.vertex(vertex)?;
     let lorentz = &interaction.terms[term].lorentz;
     let couplings = lorentz.iter().map(|(_, name)| assembly.coupling(name));
     let couplings: Vec<CouplingRef> = couplings.collect();
     let structures = lorentz.iter().map(|(l, _)| *l).collect();
-    let routine = assembly.routine(structures, &interaction.particles, Some(result));
+    let routine = assembly.routine(structures, &interaction.particles, Some(result))?;
     let particle = model.of(interaction.particles[result]);
     let mass: Quantity = assembly.quantity(&particle.mass);
     let width = assembly.quantity(&particle.width);

@@ -70,6 +70,12 @@ impl<'a> MatrixElements<'a> {
             *weighted = 0..=*lowest;
             elements.tail = format!(" WEIGHTED<={lowest}{}", elements.tail);
         }
+        for (subprocess, lowest) in &found {
+            let missing = rules.too_large(subprocess.outgoing.len(), &elements.orders);
+            if let (Some(vertex), true) = (missing, lowest.whole.is_some() || !request.lowest) {
+                model.vertex(vertex).map_err(fail)?;
+            }
+        }
         let kinds = Kinds::of(model);
         for (subprocess, lowest) in &found {
             let Some(low) = &lowest.whole else {

@@ -26,6 +26,9 @@ pub type Legs = u32;
 /// Trees and diagrams beyond this do not fit into the memory of most machines.
 pub const MOST_DIAGRAMS: usize = 4_000_000;
 
+/// Legs of a vertex.
+pub const LARGEST_VERTEX: usize = 4;
+
 /// A vertex with what is at its legs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -125,6 +128,9 @@ impl<'a> Rules<'a> {
             quartic: false,
         };
         for (number, vertex) in (0..).zip(&model.vertices) {
+            if vertex.particles.len() > LARGEST_VERTEX {
+                continue;
+            }
             let mut legs: Vec<usize> = (0..vertex.particles.len()).collect();
             legs.sort_by_key(|&leg| vertex.particles[leg]);
             let particles = |legs: &[usize]| sorted(legs.iter().map(|&l| vertex.particles[l]));
@@ -162,6 +168,17 @@ impl<'a> Rules<'a> {
             excluded: request.excluded.clone(),
             known: RefCell::default(),
         }
+    }
+
+    /// A vertex that is too large to be part of a tree, and that so many legs with these orders may have.
+    pub fn too_large(&self, legs: usize, allowed: &[std::ops::RangeInclusive<u32>]) -> Option<u32> {
+        let mut vertices = (0..).zip(&self.model.vertices).zip(&self.orders);
+        let found = vertices.find(|((_, vertex), orders)| {
+            let size = vertex.particles.len();
+            let fits = orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
+            size > LARGEST_VERTEX && size <= legs && fits
+        });
+        found.map(|((number, _), _)| number)
     }
 
     fn result(&self, vertex: u32, leg: usize) -> Option<ParticleId> {

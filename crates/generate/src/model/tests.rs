@@ -7,7 +7,7 @@ use num_complex::Complex64;
 
 /// Spins of the legs of a structure, from some vertex that has it.
 fn spins(model: &Model, name: &str) -> Vec<u8> {
-    let index = model.lorentz.iter().position(|(n, _)| n == name).unwrap() as u32;
+    let index = model.lorentz.iter().position(|l| l.name == name).unwrap() as u32;
     let has = |v: &&Vertex| {
         v.terms
             .iter()
@@ -18,7 +18,8 @@ fn spins(model: &Model, name: &str) -> Vec<u8> {
 }
 
 fn derived(model: &Model, name: &str, result: Option<usize>, massless: bool) -> Routine {
-    let structure = &model.lorentz.iter().find(|(n, _)| n == name).unwrap().1;
+    let structure = model.lorentz.iter().find(|l| l.name == name).unwrap();
+    let structure = structure.structure.as_ref().unwrap();
     derive(
         name.into(),
         &[structure],
@@ -103,7 +104,7 @@ fn derived_routines_are_recognised() {
             let structures: Vec<&Structure> = term
                 .lorentz
                 .iter()
-                .map(|(l, _)| &model.lorentz[*l as usize].1)
+                .map(|(l, _)| model.structure(*l).unwrap())
                 .collect();
             for result in (0..spins.len()).map(Some).chain([None]) {
                 let massless = result.is_none_or(|r| model.of(vertex.particles[r]).mass.is_none());
@@ -174,18 +175,13 @@ fn a_model_that_cannot_be_is_refused() {
     for (from, to, says) in [
         ("alpha_s = \"aS\"", "alpha_s = \"aT\"", "not in the card"),
         ("format = 1", "format = 9", "format = 9"),
-        ("spin = 2", "spin = 4", "particle d: spin = 4"),
-        ("color = 8", "color = 6", "particle g: color = 6"),
+        ("spin = 2", "spin = 6", "particle d: spin = 6"),
+        ("color = 8", "color = 7", "particle g: color = 7"),
         ("color = 8", "colour = 8", "colour"),
         (
             "particles = \"u~ d w+\"",
             "particles = \"u~ d w-\"",
             "electric charge is not conserved",
-        ),
-        (
-            "particles = \"u~ d w+\"",
-            "particles = \"d u~ w+\"",
-            "first has to be an antiparticle",
         ),
         (
             "particles = \"u~ d w+\"",
@@ -199,21 +195,61 @@ fn a_model_that_cannot_be_is_refused() {
         ),
         (
             "\"FFV1\", \"GC_11\"",
-            "\"VVV1\", \"GC_11\"",
-            "index 1 does not fit",
-        ),
-        (
-            "\"FFV1\", \"GC_11\"",
             "\"FFV1\", \"GC_0\"",
             "no coupling `GC_0`",
         ),
         ("value = \"-G\"", "value = \"-g5\"", "no parameter `g5`"),
         ("value = \"-G\"", "value = \"erf(G)\"", "no function erf"),
         ("aEW = \"1/aEWM1\"", "aEW = \"1/ee\"", "defined by itself"),
-        ("Gamma(3,2,1)", "Gamma(3,2)", "Gamma has 2 indices"),
-        ("Gamma(3,2,1)", "Gamma(3,2,1", "was expected"),
     ] {
         let error = refused(from, to);
         assert!(error.contains(says), "{error}");
+    }
+}
+
+/// What the generator does not know is no error of the model, but of the processes that need it.
+#[test]
+fn what_cannot_be_generated_is_refused_with_the_process() {
+    for (from, to, process, says) in [
+        (
+            "spin = 3\ncolor = 8",
+            "spin = 5\ncolor = 8",
+            "g g > g g",
+            "spin = 5",
+        ),
+        (
+            "spin = 3\ncolor = 8",
+            "spin = 3\ncolor = 6\nantiname = \"g~\"",
+            "u u~ > g g",
+            "color = 6",
+        ),
+        (
+            "particles = \"u~ d w+\"",
+            "particles = \"d u~ w+\"",
+            "u d~ > w+ g",
+            "first has to be an antiparticle",
+        ),
+        (
+            "\"FFV1\", \"GC_11\"",
+            "\"VVV1\", \"GC_11\"",
+            "d d~ > g g",
+            "index 1 does not fit",
+        ),
+        (
+            "Gamma(3,2,1)",
+            "Gamma(3,2)",
+            "d d~ > g g",
+            "Gamma has 2 indices",
+        ),
+        ("Gamma(3,2,1)", "Gamma(3,2,1", "d d~ > g g", "was expected"),
+    ] {
+        assert!(STANDARD.contains(from), "{from}");
+        let text = STANDARD.replacen(from, to, 1);
+        let model = Model::parse(&text, Path::new("my.toml")).unwrap();
+        let error = crate::generate_with(process, &model)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(says), "{error}");
+        crate::generate_with("e- ve~ > mu- vm~", &model).unwrap();
     }
 }
