@@ -193,7 +193,7 @@ fn lower(expr: &Expr, legs: &[i8]) -> Result<StringSum, String> {
             Some(n) if n != 0 => scaled(lower(a, legs)?, Number::ratio(1, n.into())),
             _ => return Err("a colour structure can be divided by whole numbers only".into()),
         },
-        Expr::Binary(Binary::Pow, ..) | Expr::Name(_) => {
+        Expr::Binary(..) | Expr::Name(_) | Expr::If(_) => {
             return Err("a colour structure is made of T, f, d, Identity and numbers".into());
         }
         Expr::Call(name, arguments) => tensor(name, arguments, legs)?,

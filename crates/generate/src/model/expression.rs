@@ -1,6 +1,8 @@
 //! The grammar of formulas, Lorentz structures and colour structures: that of Python's arithmetic, in which
 //! UFO models (arXiv:1108.2040) write all three.
 
+use std::fmt::{self, Display, Formatter};
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -14,6 +16,8 @@ pub enum Expr {
     Neg(Box<Expr>),
     /// Two operands and what is done with them.
     Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `yes if test else no`.
+    If(Box<[Expr; 3]>),
 }
 
 /// Operators between two operands.
@@ -25,6 +29,45 @@ pub enum Binary {
     Mul,
     Div,
     Pow,
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// Signs of comparisons, longer ones before their beginnings.
+const COMPARISONS: [(&str, Binary); 6] = [
+    ("==", Binary::Equal),
+    ("!=", Binary::NotEqual),
+    ("<=", Binary::LessOrEqual),
+    (">=", Binary::GreaterOrEqual),
+    ("<", Binary::Less),
+    (">", Binary::Greater),
+];
+
+impl Binary {
+    /// How it is written, and how tightly it binds.
+    fn sign(self) -> (&'static str, u8) {
+        match self {
+            Binary::Or => (" or ", 1),
+            Binary::And => (" and ", 2),
+            Binary::Add => (" + ", 4),
+            Binary::Sub => (" - ", 4),
+            Binary::Mul => ("*", 5),
+            Binary::Div => ("/", 5),
+            Binary::Pow => ("**", 7),
+            Binary::Equal => (" == ", 3),
+            Binary::NotEqual => (" != ", 3),
+            Binary::Less => (" < ", 3),
+            Binary::LessOrEqual => (" <= ", 3),
+            Binary::Greater => (" > ", 3),
+            Binary::GreaterOrEqual => (" >= ", 3),
+        }
+    }
 }
 
 /// Brackets within brackets that are read; formulas have a handful.
@@ -37,7 +80,7 @@ pub fn parse(text: &str) -> Result<Expr, String> {
         at: 0,
         depth: 0,
     };
-    let expr = parser.sum()?;
+    let expr = parser.choice()?;
     match parser.peek() {
         None => Ok(expr),
         Some(c) => Err(parser.fail(&format!("`{c}` was not expected"))),
@@ -71,11 +114,61 @@ impl Parser<'_> {
         found
     }
 
-    fn sum(&mut self) -> Result<Expr, String> {
+    /// Whether a word follows; it is taken.
+    fn word(&mut self, expected: &str) -> bool {
+        self.peek();
+        let behind = self.text[self.at..].strip_prefix(expected);
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let found = behind.is_some_and(|rest| !rest.starts_with(word));
+        self.at += if found { expected.len() } else { 0 };
+        found
+    }
+
+    /// Choices bind least: `yes if test else no`.
+    fn choice(&mut self) -> Result<Expr, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.fail("too many brackets within each other"));
         }
+        let mut expr = self.either()?;
+        if self.word("if") {
+            let test = self.either()?;
+            if !self.word("else") {
+                return Err(self.fail("`else` was expected"));
+            }
+            expr = Expr::If(Box::new([test, expr, self.choice()?]));
+        }
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn either(&mut self) -> Result<Expr, String> {
+        let mut either = self.both()?;
+        while self.word("or") {
+            either = Expr::Binary(Binary::Or, either.into(), self.both()?.into());
+        }
+        Ok(either)
+    }
+
+    fn both(&mut self) -> Result<Expr, String> {
+        let mut both = self.comparison()?;
+        while self.word("and") {
+            both = Expr::Binary(Binary::And, both.into(), self.comparison()?.into());
+        }
+        Ok(both)
+    }
+
+    fn comparison(&mut self) -> Result<Expr, String> {
+        let left = self.sum()?;
+        match COMPARISONS.iter().find(|(sign, _)| self.take(sign)) {
+            Some((_, operator)) => {
+                Ok(Expr::Binary(*operator, left.into(), self.sum()?.into()))
+            }
+            None => Ok(left),
+        }
+    }
+
+    fn sum(&mut self) -> Result<Expr, String> {
         let mut sum = self.product()?;
         loop {
             let operator = match self.peek() {
@@ -86,7 +179,6 @@ impl Parser<'_> {
             self.at += 1;
             sum = Expr::Binary(operator, sum.into(), self.product()?.into());
         }
-        self.depth -= 1;
         Ok(sum)
     }
 
@@ -118,8 +210,32 @@ impl Parser<'_> {
         })
     }
 
+    /// What stands behind a value with a point: `z.real`, `z.conjugate()`.
+    fn attributes(&mut self, mut value: Expr) -> Result<Expr, String> {
+        for _ in 0..DEEPEST {
+            let before = self.at;
+            if !self.take(".") {
+                return Ok(value);
+            }
+            let function = match () {
+                () if self.word("real") => "re",
+                () if self.word("imag") => "im",
+                () if self.word("conjugate") && self.take("(") && self.take(")") => {
+                    "complexconjugate"
+                }
+                () => {
+                    self.at = before;
+                    return Err(self.fail("of a value there are .real, .imag and .conjugate()"));
+                }
+            };
+            value = Expr::Call(function.to_owned(), vec![value]);
+        }
+        Err(self.fail("too many attributes of attributes"))
+    }
+
     fn power(&mut self) -> Result<Expr, String> {
         let base = self.atom()?;
+        let base = self.attributes(base)?;
         if !self.take("**") {
             return Ok(base);
         }
@@ -136,7 +252,7 @@ impl Parser<'_> {
         match self.peek() {
             Some('(') => {
                 self.at += 1;
-                let inner = self.sum()?;
+                let inner = self.choice()?;
                 match self.take(")") {
                     true => Ok(inner),
                     false => Err(self.fail("`)` was expected")),
@@ -163,6 +279,10 @@ impl Parser<'_> {
         let number = self.text[self.at..self.at + end].parse();
         let number = number.map_err(|_| self.fail("this is no number"))?;
         self.at += end;
+        if self.word("j") {
+            let parts = vec![Expr::Number(0.0), Expr::Number(number)];
+            return Ok(Expr::Call("complex".into(), parts));
+        }
         Ok(Expr::Number(number))
     }
 
@@ -170,14 +290,24 @@ impl Parser<'_> {
         let rest = &self.text[self.at..];
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
-        let name = rest[..end].rsplit('.').next().unwrap_or("").to_owned();
+        let path = &rest[..end];
+        // A module may stand in front of a name, an attribute behind it.
+        let attribute = path.rsplit_once('.').filter(|(_, last)| {
+            ["real", "imag", "conjugate"].contains(last)
+        });
+        if let Some((value, _)) = attribute {
+            self.at += value.len();
+            let name = value.rsplit('.').next().unwrap_or("").to_owned();
+            return Ok(Expr::Name(name));
+        }
+        let name = path.rsplit('.').next().unwrap_or("").to_owned();
         self.at += end;
         if !self.take("(") {
             return Ok(Expr::Name(name));
         }
-        let mut arguments = vec![self.sum()?];
+        let mut arguments = vec![self.choice()?];
         while self.take(",") {
-            arguments.push(self.sum()?);
+            arguments.push(self.choice()?);
         }
         match self.take(")") {
             true => Ok(Expr::Call(name, arguments)),
@@ -206,6 +336,83 @@ impl Expr {
             Expr::Binary(_, a, b) => {
                 a.for_each_name(f);
                 b.for_each_name(f);
+            }
+            Expr::If(parts) => parts.iter().for_each(|part| part.for_each_name(f)),
+        }
+    }
+
+    /// Calls `f` on the parts of an expression, of which it makes another one.
+    pub fn map<E>(&self, f: &mut dyn FnMut(&Expr) -> Result<Expr, E>) -> Result<Expr, E> {
+        Ok(match self {
+            Expr::Number(_) | Expr::Name(_) => self.clone(),
+            Expr::Call(name, arguments) => {
+                let arguments = arguments.iter().map(&mut *f);
+                Expr::Call(name.clone(), arguments.collect::<Result<_, E>>()?)
+            }
+            Expr::Neg(a) => Expr::Neg(f(a)?.into()),
+            Expr::Binary(operator, a, b) => Expr::Binary(*operator, f(a)?.into(), f(b)?.into()),
+            Expr::If(parts) => {
+                let [test, yes, no] = &**parts;
+                Expr::If(Box::new([f(test)?, f(yes)?, f(no)?]))
+            }
+        })
+    }
+
+    /// How tightly it binds.
+    fn tightness(&self) -> u8 {
+        match self {
+            Expr::If(_) => 0,
+            Expr::Binary(operator, ..) => operator.sign().1,
+            Expr::Neg(_) => 6,
+            Expr::Number(x) if x.is_sign_negative() => 6,
+            Expr::Number(_) | Expr::Name(_) | Expr::Call(..) => 8,
+        }
+    }
+
+    fn bracketed(&self, f: &mut Formatter<'_>, least: u8) -> fmt::Result {
+        match self.tightness() < least {
+            true => write!(f, "({self})"),
+            false => write!(f, "{self}"),
+        }
+    }
+}
+
+/// As [`parse`] reads it.
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => write!(f, "{x}"),
+            Expr::Number(x) => write!(f, "{x:?}"),
+            Expr::Name(name) => write!(f, "{name}"),
+            Expr::Call(name, arguments) => {
+                write!(f, "{name}(")?;
+                for (i, argument) in arguments.iter().enumerate() {
+                    write!(f, "{}{argument}", if i == 0 { "" } else { "," })?;
+                }
+                write!(f, ")")
+            }
+            Expr::Neg(a) => {
+                write!(f, "-")?;
+                a.bracketed(f, 7)
+            }
+            Expr::Binary(operator, a, b) => {
+                let (sign, tight) = operator.sign();
+                // Powers are taken from the right, comparisons once; all others from the left.
+                let (left, right) = match operator {
+                    Binary::Pow => (8, 6),
+                    _ if tight == 3 => (4, 4),
+                    _ => (tight, tight + 1),
+                };
+                a.bracketed(f, left)?;
+                write!(f, "{sign}")?;
+                b.bracketed(f, right)
+            }
+            Expr::If(parts) => {
+                let [test, yes, no] = &**parts;
+                yes.bracketed(f, 1)?;
+                write!(f, " if ")?;
+                test.bracketed(f, 1)?;
+                write!(f, " else {no}")
             }
         }
     }
@@ -245,8 +452,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_what_was_read() {
+        for text in [
+            "-a**2/2 + (b - c)*(-d)**-2",
+            "a - (b - c) - d",
+            "a/(b*c)/d",
+            "(a**b)**c**d",
+            "(x if a == 0 else y if b > 1 and c != 2 or d else z)*2",
+            "1.5e-17*complex(0,-1)",
+            "-(a + b)",
+            "a*-b",
+        ] {
+            let expr = parse(text).unwrap();
+            assert_eq!(parse(&expr.to_string()).unwrap(), expr, "{text}: {expr}");
+        }
+        assert_eq!(parse("-a**2/2.0").unwrap().to_string(), "-a**2/2");
+        assert_eq!(parse("2j").unwrap().to_string(), "complex(0,2)");
+        let real = parse("cmath.cos(z.real) + (a+b).conjugate().imag").unwrap();
+        assert_eq!(
+            real.to_string(),
+            "cos(re(z)) + im(complexconjugate(a + b))"
+        );
+    }
+
+    #[test]
     fn what_is_no_expression_is_refused() {
-        for text in ["", "a +", "(a", "f(a", "a b", "1.2.3", "a $ b", "f()", "é"] {
+        for text in ["", "a +", "(a", "f(a", "a b", "1.2.3", "a $ b", "f()", "é", "a if b", "a < b < c", "(a).b"] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"(".repeat(5000)).is_err());

@@ -5,9 +5,10 @@ use super::lorentz::Structure;
 use super::{CardEntry, ColorTerm, Lorentz, Model, Particle, ParticleId, Propagator, Vertex};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Display, Formatter};
 
 /// Version of the format.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 type Fallible<T> = Result<T, String>;
 
@@ -195,6 +196,118 @@ impl Document {
             unphysical,
             by_name,
         })
+    }
+}
+
+/// The text of a file, which [`Document::parse`] reads.
+impl Display for Document {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "format = {}\nname = {}", self.format, Quoted(&self.name))?;
+        if let Some(name) = &self.alpha_s {
+            writeln!(f, "alpha_s = {}", Quoted(name))?;
+        }
+        table(f, "orders", &self.orders, |weight| weight.to_string())?;
+        table(f, "expansion", &self.expansion, |most| most.to_string())?;
+        table(f, "labels", &self.labels, quoted)?;
+        table(f, "charges", &self.charges, quoted)?;
+        for row in &self.particles {
+            writeln!(f, "\n[[particles]]\nname = {}", Quoted(&row.name))?;
+            if let Some(name) = &row.antiname {
+                writeln!(f, "antiname = {}", Quoted(name))?;
+            }
+            let (pdg, spin, color) = (row.pdg, row.spin, row.color);
+            writeln!(f, "pdg = {pdg}\nspin = {spin}\ncolor = {color}")?;
+            let names = [("mass", &row.mass), ("width", &row.width)];
+            let names = names.into_iter().chain([("propagator", &row.propagator)]);
+            for (key, name) in names {
+                if let Some(name) = name {
+                    writeln!(f, "{key} = {}", Quoted(name))?;
+                }
+            }
+            if !row.charges.is_empty() {
+                writeln!(f, "charges = {}", inline(&row.charges))?;
+            }
+            let flags = [("goldstone", row.goldstone), ("ghost", row.ghost)];
+            for (key, _) in flags.iter().filter(|(_, holds)| *holds) {
+                writeln!(f, "{key} = true")?;
+            }
+            if !row.propagating {
+                writeln!(f, "propagating = false")?;
+            }
+        }
+        for entry in &self.card {
+            let (name, block) = (Quoted(&entry.name), Quoted(&entry.block));
+            let (index, value) = (&entry.index, entry.value);
+            writeln!(
+                f,
+                "\n[[card]]\nname = {name}\nblock = {block}\nindex = {index:?}\nvalue = {value:?}"
+            )?;
+        }
+        table(f, "parameters", &self.parameters, quoted)?;
+        table(f, "couplings", &self.couplings, |row| {
+            let (value, orders) = (Quoted(&row.value), inline(&row.orders));
+            format!("{{ value = {value}, orders = {orders} }}")
+        })?;
+        table(f, "lorentz", &self.lorentz, quoted)?;
+        table(f, "propagators", &self.propagators, |row| {
+            let below = row.denominator.as_ref();
+            let below = below.map(|text| format!(", denominator = {}", Quoted(text)));
+            let below = below.unwrap_or_default();
+            format!("{{ numerator = {}{below} }}", Quoted(&row.numerator))
+        })?;
+        for row in &self.vertices {
+            writeln!(f, "\n[[vertices]]\nparticles = {}\nterms = [", Quoted(&row.particles))?;
+            for [color, lorentz, coupling] in &row.terms {
+                let [color, lorentz, coupling] = [color, lorentz, coupling].map(|t| Quoted(t));
+                writeln!(f, "    [{color}, {lorentz}, {coupling}],")?;
+            }
+            writeln!(f, "]")?;
+        }
+        Ok(())
+    }
+}
+
+fn quoted(text: &String) -> String {
+    Quoted(text).to_string()
+}
+
+/// A table, with a blank line above; none where it is empty, unless a file has to have it.
+fn table<T>(
+    f: &mut Formatter<'_>,
+    name: &str,
+    rows: &BTreeMap<String, T>,
+    value: impl Fn(&T) -> String,
+) -> fmt::Result {
+    if rows.is_empty() && !["orders", "couplings", "lorentz"].contains(&name) {
+        return Ok(());
+    }
+    writeln!(f, "\n[{name}]")?;
+    for (key, row) in rows {
+        writeln!(f, "{} = {}", Quoted(key), value(row))?;
+    }
+    Ok(())
+}
+
+fn inline<T: Display>(rows: &BTreeMap<String, T>) -> String {
+    let rows = rows.iter().map(|(key, x)| format!("{} = {x}", Quoted(key)));
+    let rows: Vec<String> = rows.collect();
+    format!("{{ {} }}", rows.join(", "))
+}
+
+/// A text as TOML has it between quotes.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "\"")?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c.is_control() => write!(f, "\\u{:04X}", u32::from(c))?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        write!(f, "\"")
     }
 }
 

@@ -151,8 +151,8 @@ fn terms(expr: &Expr) -> Result<Vec<Term>, String> {
             }
             _ => return Err("a Lorentz structure can be divided by numbers only".into()),
         },
-        Expr::Binary(Binary::Pow, ..) => {
-            return Err("powers have no meaning in a Lorentz structure".into());
+        Expr::Binary(..) | Expr::If(_) => {
+            return Err("powers and choices have no meaning in a Lorentz structure".into());
         }
         Expr::Call(name, arguments) if name == "complex" => {
             let part = |argument: &Expr| match terms(argument)?.as_slice() {

@@ -19,7 +19,7 @@ mod parameters;
 mod routine;
 mod tensor;
 
-pub use parameters::Parameters;
+pub use parameters::{Parameters, program};
 pub use routine::derive;
 
 use expression::Expr;
@@ -257,7 +257,6 @@ impl Model {
 
     /// What cannot be a model, whether or not processes of it are generated.
     fn check(&self) -> std::result::Result<(), String> {
-        let parameters = Parameters::new(self);
         for particle in &self.particles {
             if !matches!(particle.spin, 1..=5) {
                 return Err(format!(
@@ -271,13 +270,12 @@ impl Model {
                     particle.name, particle.color
                 ));
             }
-            for name in particle.mass.iter().chain(&particle.width) {
-                parameters.check(&Expr::Name(name.clone()))?;
-            }
         }
-        for formula in self.parameters.values().chain(self.couplings.values()) {
-            parameters.check(formula)?;
-        }
+        let quantities = self.particles.iter();
+        let quantities = quantities.flat_map(|p| p.mass.iter().chain(&p.width));
+        let quantities: Vec<Expr> = quantities.map(|name| Expr::Name(name.clone())).collect();
+        let formulas = self.parameters.values().chain(self.couplings.values());
+        Parameters::new(self).check(formulas.chain(&quantities))?;
         let mut vertices = self.vertices.iter().chain(&self.unphysical);
         vertices.try_for_each(|vertex| self.conserves(vertex))
     }

@@ -253,3 +253,20 @@ fn what_cannot_be_generated_is_refused_with_the_process() {
         crate::generate_with("e- ve~ > mu- vm~", &model).unwrap();
     }
 }
+
+#[test]
+fn what_is_written_is_read_again() {
+    let mut document = file::Document::parse(STANDARD).unwrap();
+    document.labels.insert("odd \" \\ \u{1}".into(), "g".into());
+    document.expansion.insert("QED".into(), 2);
+    document.particles[0].propagator = Some("V".into());
+    document.particles[1].propagating = false;
+    document.particles[2].ghost = true;
+    document.particles[3].goldstone = true;
+    let row = file::PropagatorRow {
+        numerator: "Metric(1,2)".into(),
+        denominator: Some("P(-1,id)*P(-1,id)".into()),
+    };
+    document.propagators.insert("V".into(), row);
+    assert_eq!(file::Document::parse(&document.to_string()).unwrap(), document);
+}
