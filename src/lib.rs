@@ -71,6 +71,8 @@ pub mod import_cached;
 #[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
+pub mod models;
+#[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
 pub mod target;
@@ -104,6 +106,8 @@ pub use mebridge_plan::{self as plan, color};
 pub use mebridge_process::{export, phase_space};
 #[doc(hidden)]
 pub use mebridge_simd as simd;
+#[doc(hidden)]
+pub use mebridge_ufo as ufo;
 #[doc(hidden)]
 pub use mebridge_support::{files, float_environment, message, random};
 

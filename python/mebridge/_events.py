@@ -22,7 +22,7 @@ from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._densities import Coupling, Densities
 from ._library import Error, version
-from ._process import Path, Process, absolute
+from ._process import Path, Process, absolute, model_environment, model_path
 from ._rounds import Rounds, sizes
 from ._state import State, digest
 from ._systematics import Systematics
@@ -98,6 +98,7 @@ def generate_events(
     sampler: str = "auto",
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
+    model: Path | None = None,
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
@@ -140,6 +141,7 @@ def generate_events(
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
+        model: of a process that is generated, where it is a name: a model file or a UFO folder, as of :class:`Process`.
         state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
             arguments, and ends as if it had not been (with one thread, the same in every bit). With more ``events`` it
             keeps those that it has.
@@ -161,11 +163,15 @@ def generate_events(
     if isinstance(process, Process):
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
-        source, card = process._source, process._card
+        if model is not None:
+            raise ValueError("the process has its model; give model= with the name of a process alone")
+        source, card, model = process._source, process._card, process._options["model"]
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
         card = None if card is None else _arguments.text("card", card)
+        model = model_path(model or os.environ.get("CUDACPP_RUNTIME_MODEL") or None)
+        environment = model_environment(model)
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
@@ -214,6 +220,7 @@ def generate_events(
         "process": source,
         # That of a process may have changed since it was read.
         "card": None if card is None or isinstance(process, Process) else file_digest(card),
+        "model": None if model is None else model_digest(model),
         "energy": energy,
         "pdf": None if densities is None else file_digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
@@ -447,6 +454,15 @@ def _backend(devices: list[str]) -> str:
     if len(set(devices)) != len(devices) or (kinds == {"cpu"} and devices != ["cpu"]):
         raise ValueError("a device is named twice; threads= says how many a CPU has")
     return kinds.pop()
+
+
+def model_digest(model: str) -> list[str]:
+    """What a model is: the content of its file, or of the files of its folder."""
+    folder = model if os.path.isdir(model) else model.rpartition("-")[0]
+    if not os.path.isdir(folder):
+        return [digest(model)] if os.path.exists(model) else [model]
+    files = sorted(name for name in os.listdir(folder) if name.endswith((".py", ".dat")))
+    return [os.path.basename(model), *(f"{name} {digest(os.path.join(folder, name))}" for name in files)]
 
 
 def file_digest(path: Path) -> str:

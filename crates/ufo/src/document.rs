@@ -61,7 +61,9 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
                 if parameter.real && !is_real(&expr, model) {
                     expr = Expr::Call("re".into(), vec![expr]);
                 }
-                document.parameters.insert(renamed(&parameter.name), expr.to_string());
+                document
+                    .parameters
+                    .insert(renamed(&parameter.name), expr.to_string());
             }
         }
     }
@@ -90,8 +92,10 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             let sign = if term.negative { "-" } else { "" };
             let coupling = format!("{sign}{}", model.couplings[term.coupling].name);
             let structure = &model.lorentz[&term.lorentz];
-            document.lorentz.insert(term.lorentz.clone(), structure.clone());
-            let color = interaction.colors[term.color].replace(' ', "");
+            document
+                .lorentz
+                .insert(term.lorentz.clone(), structure.clone());
+            let color = summed_indices(&interaction.colors[term.color]).replace(' ', "");
             [color, term.lorentz.clone(), coupling]
         });
         document.vertices.push(VertexRow {
@@ -99,12 +103,20 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             terms: terms.collect(),
         });
     }
-    let propagators: BTreeSet<&String> =
-        model.particles.iter().filter_map(|p| p.propagator.as_ref()).collect();
-    for propagator in model.propagators.iter().filter(|p| propagators.contains(&p.name)) {
+    let propagators: BTreeSet<&String> = model
+        .particles
+        .iter()
+        .filter_map(|p| p.propagator.as_ref())
+        .collect();
+    for propagator in model
+        .propagators
+        .iter()
+        .filter(|p| propagators.contains(&p.name))
+    {
         let indices = |text: &String| {
             let read = summed_indices(text);
-            parse(&read).map_err(|what| format!("{}: {}: {what}", propagator.place, propagator.name))?;
+            parse(&read)
+                .map_err(|what| format!("{}: {}: {what}", propagator.place, propagator.name))?;
             Ok::<String, String>(read)
         };
         let row = PropagatorRow {
@@ -161,7 +173,11 @@ fn names(parameters: &[Parameter]) -> HashMap<String, String> {
         let kept = |name: &&str| [ALPHA_S, STRONG_COUPLING].contains(name);
         for (n, name) in names.iter().filter(|name| !kept(name)).enumerate() {
             let first = n == 0 && !names.iter().any(kept);
-            let suffix = if first { String::new() } else { format!("__{}", n + 1) };
+            let suffix = if first {
+                String::new()
+            } else {
+                format!("__{}", n + 1)
+            };
             new.insert((*name).to_owned(), format!("{lower}{suffix}"));
         }
     }
@@ -218,7 +234,11 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
 
 /// Charges as whole numbers, and the particles with them.
 fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
-    let names: BTreeSet<&String> = model.particles.iter().flat_map(|p| p.charges.keys()).collect();
+    let names: BTreeSet<&String> = model
+        .particles
+        .iter()
+        .flat_map(|p| p.charges.keys())
+        .collect();
     let mut rows: Vec<ParticleRow> = model.particles.iter().map(row).collect();
     for name in names {
         let of = |pair: &Pair| *pair.charges.get(name).unwrap_or(&0.0);
@@ -227,7 +247,10 @@ fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
         }
         let whole = |x: f64| (x - x.round()).abs() < 1e-6 && x.abs() < 1e6;
         let parts = (1..=MOST_PARTS).find(|&parts| {
-            model.particles.iter().all(|pair| whole(of(pair) * f64::from(parts)))
+            model
+                .particles
+                .iter()
+                .all(|pair| whole(of(pair) * f64::from(parts)))
         });
         let Some(parts) = parts else {
             // Numbers that are no fractions help nobody to exclude a process.
@@ -279,7 +302,11 @@ fn labels(document: &mut Document) {
     let five = document.particles.iter().any(massless);
     let mut labels = BTreeMap::new();
     for (label, particles) in LABELS {
-        let more = if five && ["p", "j"].contains(&label) { " b b~" } else { "" };
+        let more = if five && ["p", "j"].contains(&label) {
+            " b b~"
+        } else {
+            ""
+        };
         let all = format!("{particles}{more}");
         if !names.contains(label) && all.split(' ').all(|name| names.contains(name)) {
             labels.insert(label.to_owned(), all);
@@ -288,7 +315,7 @@ fn labels(document: &mut Document) {
     document.labels = labels;
 }
 
-/// A formula of a propagator with numbers in the place of the names of indices that are summed over.
+/// A formula with numbers in the place of the names of indices that are summed over (`'mu'`).
 fn summed_indices(text: &str) -> String {
     let mut pieces = text.split('\'');
     let mut read = pieces.next().unwrap_or_default().to_owned();

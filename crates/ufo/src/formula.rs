@@ -47,7 +47,9 @@ impl Functions {
         depth: usize,
         left: &mut usize,
     ) -> Result<Expr, String> {
-        *left = left.checked_sub(1).ok_or("a formula with its functions is too long")?;
+        *left = left
+            .checked_sub(1)
+            .ok_or("a formula with its functions is too long")?;
         if let Expr::Name(name) = expr
             && let Some(value) = arguments.get(name.as_str())
         {
@@ -112,15 +114,25 @@ mod tests {
         add("sec", &["z"], "1./cmath.cos(z.real)");
         add("cond", &["c", "x", "y"], "(x if c==0.0 else y)");
         add("twice", &["z"], "sec(z) + sec(z)");
-        add("again", &["z"], "again(z)");
+        add("again", &["z"], "1 + again(z)");
         assert_eq!(
             functions.read("2*twice(a+b)").unwrap().to_string(),
             "2*(1/cos(re(a + b)) + 1/cos(re(a + b)))"
         );
         let cond = functions.read("cond(m, 1, cond(n, 2, 3))").unwrap();
         assert_eq!(cond.to_string(), "1 if m == 0 else 2 if n == 0 else 3");
-        assert!(functions.read("again(1)").unwrap_err().contains("too deeply"));
-        assert!(functions.read("sec(1, 2)").unwrap_err().contains("1 arguments, not 2"));
+        assert!(
+            functions
+                .read("again(1)")
+                .unwrap_err()
+                .contains("too deeply")
+        );
+        assert!(
+            functions
+                .read("sec(1, 2)")
+                .unwrap_err()
+                .contains("1 arguments, not 2")
+        );
     }
 
     /// Formulas that double with every function do not fill the memory.
@@ -129,7 +141,9 @@ mod tests {
         let mut functions = Functions::default();
         for n in 0..20 {
             let formula = format!("f{}(z) * f{}(z)", n + 1, n + 1);
-            functions.add(&format!("f{n}"), vec!["z".into()], &formula).unwrap();
+            functions
+                .add(&format!("f{n}"), vec!["z".into()], &formula)
+                .unwrap();
         }
         assert!(functions.read("f0(x)").unwrap_err().contains("too long"));
     }

@@ -2,6 +2,8 @@
 //! charges, Lorentz structures that have one coupling as one.
 
 use crate::source::{Coupling, CouplingOrder, Parameter, Propagator, Source};
+use mebridge_generate::model::expression::parse;
+use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A particle with its antiparticle.
@@ -21,7 +23,6 @@ pub struct Pair {
     pub ghost: bool,
     pub propagating: bool,
     pub propagator: Option<String>,
-    pub place: String,
 }
 
 /// One colour structure, one Lorentz structure, one coupling.
@@ -154,7 +155,10 @@ impl Imported {
 
     /// The particle of a PDG code: its name.
     pub fn name(&self, pdg: i32) -> &str {
-        let pair = self.particles.iter().find(|p| p.pdg == pdg || p.pdg == -pdg);
+        let pair = self
+            .particles
+            .iter()
+            .find(|p| p.pdg == pdg || p.pdg == -pdg);
         pair.map_or("", |pair| match &pair.antiname {
             Some(anti) if pair.pdg != pdg => anti,
             _ => &pair.name,
@@ -163,8 +167,11 @@ impl Imported {
 
     /// Of the numbers of particles those are charges that every vertex conserves; the electric charge has to be one.
     fn keep_conserved(&mut self) -> Fallible<()> {
-        let names: BTreeSet<String> =
-            self.particles.iter().flat_map(|p| p.charges.keys().cloned()).collect();
+        let names: BTreeSet<String> = self
+            .particles
+            .iter()
+            .flat_map(|p| p.charges.keys().cloned())
+            .collect();
         let mut by_code: HashMap<i32, usize> = HashMap::new();
         for (n, pair) in self.particles.iter().enumerate() {
             by_code.insert(pair.pdg, n);
@@ -206,18 +213,31 @@ impl Imported {
             for term in &mut interaction.terms {
                 term.coupling = same[term.coupling];
             }
-            interaction.terms.retain(|term| couplings[term.coupling].text != "0");
+            interaction
+                .terms
+                .retain(|term| couplings[term.coupling].text != "0");
         }
     }
 
     /// In a vertex, Lorentz structures that have one coupling with one colour structure become one. `signed` says that
-    /// the coupling may be the negative of another.
+    /// the coupling may be the negative of another. Where more than two fermions meet, those alone become one that join
+    /// the same fermions: the sign of a diagram follows from that.
     pub fn merge_lorentz(&mut self, at: usize, signed: bool) {
-        let mut groups: Vec<((usize, usize), Vec<Term>)> = Vec::new();
-        for term in &self.interactions[at].terms {
-            let key = (term.color, term.coupling);
+        let interaction = &self.interactions[at];
+        let fermion = |pdg: &&i32| {
+            let pair = self.particles.iter().find(|p| p.pdg.abs() == pdg.abs());
+            pair.is_some_and(|p| p.spin % 2 == 0)
+        };
+        let many = interaction.particles.iter().filter(fermion).count() > 2;
+        let flow = |lorentz: &String| match many {
+            true => fermion_flow(&self.lorentz[lorentz]).ok_or_else(|| lorentz.clone()),
+            false => Ok(Vec::new()),
+        };
+        let mut groups = Vec::new();
+        for term in &interaction.terms {
+            let key = (term.color, term.coupling, flow(&term.lorentz));
             match groups.iter_mut().find(|(k, _)| *k == key) {
-                Some((_, terms)) => terms.push(term.clone()),
+                Some((_, terms)) => Vec::push(terms, term.clone()),
                 None => groups.push((key, vec![term.clone()])),
             }
         }
@@ -252,7 +272,9 @@ impl Imported {
         let skip = usize::from(signed);
         let plain: Vec<&str> = names.iter().map(|name| &name[skip..]).collect();
         let shared = |n: &usize| plain.iter().all(|p| p.starts_with(&plain[0][..*n]));
-        let ends = (1..=plain[0].len()).rev().filter(|&n| plain[0].is_char_boundary(n));
+        let ends = (1..=plain[0].len())
+            .rev()
+            .filter(|&n| plain[0].is_char_boundary(n));
         let base = ends.into_iter().find(shared);
         let base = base.map_or("LMER", |n| &plain[0][..n]);
         let numbered = (1..).map(|n: usize| format!("{base}{n}"));
@@ -274,6 +296,31 @@ impl Imported {
         self.merged.insert(names, name.clone());
         name
     }
+}
+
+/// The pairs of legs that a Lorentz structure joins as ends of fermion lines; none where it has several such sets, or
+/// cannot be read.
+fn fermion_flow(structure: &str) -> Option<Vec<(i32, i32)>> {
+    let structure = Structure::of(&parse(structure).ok()?).ok()?;
+    let mut flows = structure.terms.iter().map(|term| {
+        let ends = term.tensors.iter().filter_map(|tensor| {
+            let (lorentz, spinor) = tensor.kind.indices();
+            (spinor == 2).then(|| (tensor.indices[lorentz], tensor.indices[lorentz + 1]))
+        });
+        let mut ends: Vec<(i32, i32)> = ends.collect();
+        // Lines are joined at what is summed over.
+        while let Some(at) = ends.iter().position(|(_, to)| *to < 0) {
+            let (from, middle) = ends.swap_remove(at);
+            let next = ends.iter().position(|(next, _)| *next == middle)?;
+            ends[next].0 = from;
+        }
+        ends.sort_unstable();
+        Some(ends)
+    });
+    let first = flows.next()??;
+    flows
+        .all(|flow| flow.as_ref() == Some(&first))
+        .then_some(first)
 }
 
 /// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where
@@ -371,8 +418,9 @@ fn pairs(source: &Source) -> Fallible<Vec<Pair>> {
             goldstone: particle.goldstone,
             ghost: particle.spin < 0,
             propagating: particle.propagating,
-            propagator: particle.propagator.map(|n| source.propagators[n].name.clone()),
-            place: particle.place.clone(),
+            propagator: particle
+                .propagator
+                .map(|n| source.propagators[n].name.clone()),
         });
     }
     Ok(pairs)
@@ -383,8 +431,11 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
         let of = |p: &&Pair| p.pdg == pdg || (p.antiname.is_some() && p.pdg == -pdg);
         pairs.iter().find(of)
     };
-    let known: HashMap<i32, Option<&Pair>> =
-        source.particles.iter().map(|p| (p.pdg, by_code(p.pdg))).collect();
+    let known: HashMap<i32, Option<&Pair>> = source
+        .particles
+        .iter()
+        .map(|p| (p.pdg, by_code(p.pdg)))
+        .collect();
     let mut interactions = Vec::new();
     for vertex in &source.vertices {
         let particles = vertex.particles.iter().map(|&p| source.particles[p].pdg);

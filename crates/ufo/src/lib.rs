@@ -42,7 +42,10 @@ pub enum Restriction {
 
 /// Whether a folder is a UFO model.
 pub fn is_ufo(folder: &Path) -> bool {
-    folder.is_dir() && ["particles.py", "vertices.py"].iter().all(|file| folder.join(file).is_file())
+    folder.is_dir()
+        && ["particles.py", "vertices.py"]
+            .iter()
+            .all(|file| folder.join(file).is_file())
 }
 
 /// Reads a UFO folder.
@@ -53,12 +56,17 @@ pub fn read(folder: &Path, restriction: &Restriction) -> Result<Document> {
     };
     // Without a link and without dots, so that the last part is a name.
     let folder_itself = folder.canonicalize().map_err(Error::io(folder))?;
-    let name = folder_itself.file_name().and_then(|name| name.to_str()).unwrap_or("ufo");
+    let name = folder_itself
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("ufo");
     let (card, tail) = card(&folder_itself, restriction).map_err(fail)?;
     let source = Source::read(&folder_itself).map_err(fail)?;
     let mut model = Imported::of(source).map_err(fail)?;
     match &card {
-        Some(card) => model.restrict(card, name).map_err(fail)?,
+        Some(card) => model
+            .restrict(card, &format!("{name}{tail}"))
+            .map_err(fail)?,
         None => {
             values::evaluate(&model).map_err(fail)?;
         }
@@ -83,12 +91,21 @@ fn card(
             let within = folder.join(format!("restrict_{name}.dat"));
             let file = Path::new(name);
             let of_folder = folder.join(file);
-            let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
+            let stem = file
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .unwrap_or(name);
             let tail = format!("-{}", stem.strip_prefix("restrict_").unwrap_or(stem));
-            let found = [within, file.to_path_buf(), of_folder].into_iter().find(|f| f.is_file());
+            let found = [within, file.to_path_buf(), of_folder]
+                .into_iter()
+                .find(|f| f.is_file());
             match found {
                 Some(card) => (Some(card), tail),
-                None => return Err(format!("there is no restriction {name}: no such file, and no restrict_{name}.dat")),
+                None => {
+                    return Err(format!(
+                        "there is no restriction {name}: no such file, and no restrict_{name}.dat"
+                    ));
+                }
             }
         }
     })

@@ -17,7 +17,9 @@ const SMALL: f64 = 1e-10;
 /// Blocks that a card need not have; their parameters are the mass of the Z boson.
 const SCALES: &str = "loop";
 /// Blocks by which MG5aMC knows supersymmetric models, whose card stays whole.
-const SUPERSYMMETRY: [&str; 8] = ["USQMIX", "SL2", "MSOFT", "YE", "NMIX", "TU", "MSE2", "UPMNS"];
+const SUPERSYMMETRY: [&str; 8] = [
+    "USQMIX", "SL2", "MSOFT", "YE", "NMIX", "TU", "MSE2", "UPMNS",
+];
 /// Values that stand for 0 and 1 without being them.
 const NEITHER_ZERO_NOR_ONE: [f64; 2] = [0.000001e-99, 9.999999e-1];
 
@@ -55,14 +57,20 @@ impl Imported {
 
     /// Restricts the model by a card. `name` is the model's.
     pub fn restrict(&mut self, card: &Path, name: &str) -> Fallible<()> {
-        let blocks: BTreeSet<&str> = self.parameters.iter().filter_map(Parameter::block).collect();
+        let blocks: BTreeSet<&str> = self
+            .parameters
+            .iter()
+            .filter_map(Parameter::block)
+            .collect();
         let keeps_card = name == "MSSM_SLHA2" || SUPERSYMMETRY.iter().all(|b| blocks.contains(b));
         let orders_before = self.used_orders();
         self.set_card(card)?;
         let values = evaluate(self)?;
         let (zero, same) = self.special_couplings(&values.couplings);
         for interaction in &mut self.interactions {
-            interaction.terms.retain(|term| !zero.contains(&term.coupling));
+            interaction
+                .terms
+                .retain(|term| !zero.contains(&term.coupling));
             for term in &mut interaction.terms {
                 if let (true, Some(&(main, negative))) =
                     (interaction.physical, same.get(&term.coupling))
@@ -72,7 +80,8 @@ impl Imported {
                 }
             }
         }
-        self.interactions.retain(|interaction| !interaction.terms.is_empty());
+        self.interactions
+            .retain(|interaction| !interaction.terms.is_empty());
         for at in 0..self.interactions.len() {
             self.merge_lorentz(at, true);
         }
@@ -84,7 +93,10 @@ impl Imported {
         if self.used_orders() != orders_before {
             self.orders.clear();
         }
-        let file = card.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let file = card
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         let values = card.with_file_name(file.replace("restrict", "param"));
         if file.contains("restrict") && values.is_file() {
             self.set_card(&values)?;
@@ -96,7 +108,9 @@ impl Imported {
     pub fn used_orders(&self) -> BTreeSet<String> {
         let physical = self.interactions.iter().filter(|i| i.physical);
         let terms = physical.flat_map(|i| &i.terms);
-        terms.flat_map(|term| self.couplings[term.coupling].orders.keys().cloned()).collect()
+        terms
+            .flat_map(|term| self.couplings[term.coupling].orders.keys().cloned())
+            .collect()
     }
 
     fn of_parameters(&self, values: &Values) -> HashMap<String, Complex64> {
@@ -158,7 +172,8 @@ impl Imported {
     fn drop_unused_couplings(&mut self) {
         let used = self.interactions.iter().flat_map(|i| &i.terms);
         let used: BTreeSet<usize> = used.map(|term| term.coupling).collect();
-        let new: HashMap<usize, usize> = used.iter().enumerate().map(|(n, &old)| (old, n)).collect();
+        let new: HashMap<usize, usize> =
+            used.iter().enumerate().map(|(n, &old)| (old, n)).collect();
         let couplings = std::mem::take(&mut self.couplings);
         let couplings = couplings.into_iter().enumerate();
         let kept = couplings.filter(|(n, _)| used.contains(n));
@@ -197,7 +212,9 @@ impl Imported {
                 used.insert(name.to_owned());
             });
         };
-        self.couplings.iter().for_each(|c: &Coupling| note(&c.formula));
+        self.couplings
+            .iter()
+            .for_each(|c: &Coupling| note(&c.formula));
         for parameter in &self.parameters {
             if let (ParameterValue::Formula(formula), false) =
                 (&parameter.value, fixed.contains_key(&parameter.name))
@@ -251,7 +268,9 @@ impl Imported {
             });
         }
         for pair in &mut self.particles {
-            let new = renamed.iter().find(|(old, _)| Some(old) == pair.mass.as_ref());
+            let new = renamed
+                .iter()
+                .find(|(old, _)| Some(old) == pair.mass.as_ref());
             if let Some((_, new)) = new {
                 pair.mass = Some(new.clone());
             }

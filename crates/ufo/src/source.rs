@@ -67,7 +67,6 @@ pub struct Coupling {
 pub struct Lorentz {
     pub name: String,
     pub structure: String,
-    pub place: String,
 }
 
 /// A propagator.
@@ -244,13 +243,15 @@ impl Source {
             self.lorentz.push(Lorentz {
                 name,
                 structure: structure.to_string(),
-                place: object.place.clone(),
             });
         }
         names.clear();
         for (number, object) in of("Coupling") {
             // Poles of a counterterm.
-            if matches!(object.get("value"), Some(Value::Dict(..) | Value::Unread(_))) {
+            if matches!(
+                object.get("value"),
+                Some(Value::Dict(..) | Value::Unread(_))
+            ) {
                 continue;
             }
             let coupling = Coupling::of(object, &functions)?;
@@ -296,7 +297,9 @@ impl Source {
         }
         let mut charges = BTreeMap::new();
         for (name, value) in &object.attributes {
-            if let Some(charge) = value.number().filter(|_| !NO_CHARGES.contains(&name.as_str()))
+            if let Some(charge) = value
+                .number()
+                .filter(|_| !NO_CHARGES.contains(&name.as_str()))
                 && !matches!(value, Value::Text(_))
             {
                 if !charge.is_finite() {
@@ -420,15 +423,15 @@ impl Coupling {
     }
 }
 
-fn vertex(
-    object: &Object,
-    modules: &Modules,
-    places: &HashMap<usize, usize>,
-) -> Fallible<Vertex> {
+fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) -> Fallible<Vertex> {
     let object_of = |value: &Value, class: &str| {
-        let at = value.object().filter(|at| modules.objects[*at].class == class);
+        let at = value
+            .object()
+            .filter(|at| modules.objects[*at].class == class);
         let place = at.and_then(|at| places.get(&at).copied());
-        place.ok_or_else(|| object.fail(format!("there is something else in the place of a {class}")))
+        place.ok_or_else(|| {
+            object.fail(format!("there is something else in the place of a {class}"))
+        })
     };
     let all = |name: &str, class: &str| -> Fallible<Vec<usize>> {
         let list = object.list(name)?;

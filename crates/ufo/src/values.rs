@@ -38,9 +38,15 @@ pub fn evaluate(model: &Imported) -> Result<Values, String> {
     });
     let (names, card): (Vec<&str>, Vec<f64>) = external.unzip();
     let formulas = formulas(model);
-    let parameters: Vec<Expr> =
-        model.parameters.iter().map(|p| Expr::Name(p.name.clone())).collect();
-    let all: Vec<&Expr> = parameters.iter().chain(model.couplings.iter().map(|c| &c.formula)).collect();
+    let parameters: Vec<Expr> = model
+        .parameters
+        .iter()
+        .map(|p| Expr::Name(p.name.clone()))
+        .collect();
+    let all: Vec<&Expr> = parameters
+        .iter()
+        .chain(model.couplings.iter().map(|c| &c.formula))
+        .collect();
     let places = model.parameters.iter().map(|p| (&p.place, &p.name));
     let places = places.chain(model.couplings.iter().map(|c| (&c.place, &c.name)));
     // One by one where something is wrong, so that the message says which.
@@ -49,6 +55,9 @@ pub fn evaluate(model: &Imported) -> Result<Values, String> {
         Err(what) => {
             for (formula, (place, name)) in all.iter().zip(places) {
                 if let Err(what) = program(&names, &formulas, &[formula]) {
+                    let what = what
+                        .strip_prefix(&*format!("parameter {name}: "))
+                        .unwrap_or(&what);
                     return Err(format!("{place}: {name}: {what}"));
                 }
             }

@@ -161,9 +161,7 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Result<Expr, String> {
         let left = self.sum()?;
         match COMPARISONS.iter().find(|(sign, _)| self.take(sign)) {
-            Some((_, operator)) => {
-                Ok(Expr::Binary(*operator, left.into(), self.sum()?.into()))
-            }
+            Some((_, operator)) => Ok(Expr::Binary(*operator, left.into(), self.sum()?.into())),
             None => Ok(left),
         }
     }
@@ -292,9 +290,9 @@ impl Parser<'_> {
         let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
         let path = &rest[..end];
         // A module may stand in front of a name, an attribute behind it.
-        let attribute = path.rsplit_once('.').filter(|(_, last)| {
-            ["real", "imag", "conjugate"].contains(last)
-        });
+        let attribute = path
+            .rsplit_once('.')
+            .filter(|(_, last)| ["real", "imag", "conjugate"].contains(last));
         if let Some((value, _)) = attribute {
             self.at += value.len();
             let name = value.rsplit('.').next().unwrap_or("").to_owned();
@@ -469,15 +467,25 @@ mod tests {
         assert_eq!(parse("-a**2/2.0").unwrap().to_string(), "-a**2/2");
         assert_eq!(parse("2j").unwrap().to_string(), "complex(0,2)");
         let real = parse("cmath.cos(z.real) + (a+b).conjugate().imag").unwrap();
-        assert_eq!(
-            real.to_string(),
-            "cos(re(z)) + im(complexconjugate(a + b))"
-        );
+        assert_eq!(real.to_string(), "cos(re(z)) + im(complexconjugate(a + b))");
     }
 
     #[test]
     fn what_is_no_expression_is_refused() {
-        for text in ["", "a +", "(a", "f(a", "a b", "1.2.3", "a $ b", "f()", "é", "a if b", "a < b < c", "(a).b"] {
+        for text in [
+            "",
+            "a +",
+            "(a",
+            "f(a",
+            "a b",
+            "1.2.3",
+            "a $ b",
+            "f()",
+            "é",
+            "a if b",
+            "a < b < c",
+            "(a).b",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"(".repeat(5000)).is_err());

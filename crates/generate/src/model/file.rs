@@ -256,7 +256,11 @@ impl Display for Document {
             format!("{{ numerator = {}{below} }}", Quoted(&row.numerator))
         })?;
         for row in &self.vertices {
-            writeln!(f, "\n[[vertices]]\nparticles = {}\nterms = [", Quoted(&row.particles))?;
+            writeln!(
+                f,
+                "\n[[vertices]]\nparticles = {}\nterms = [",
+                Quoted(&row.particles)
+            )?;
             for [color, lorentz, coupling] in &row.terms {
                 let [color, lorentz, coupling] = [color, lorentz, coupling].map(|t| Quoted(t));
                 writeln!(f, "    [{color}, {lorentz}, {coupling}],")?;

@@ -268,5 +268,8 @@ fn what_is_written_is_read_again() {
         denominator: Some("P(-1,id)*P(-1,id)".into()),
     };
     document.propagators.insert("V".into(), row);
-    assert_eq!(file::Document::parse(&document.to_string()).unwrap(), document);
+    assert_eq!(
+        file::Document::parse(&document.to_string()).unwrap(),
+        document
+    );
 }

@@ -121,7 +121,10 @@ impl<'a> Lexer<'a> {
                     self.at += end;
                     continue;
                 }
-                '\\' if self.rest()[1..].trim_start_matches(['\r', ' ']).starts_with('\n') => {
+                '\\' if self.rest()[1..]
+                    .trim_start_matches(['\r', ' '])
+                    .starts_with('\n') =>
+                {
                     while let Some(c) = self.peek() {
                         self.step(c);
                         if c == '\n' {

@@ -177,10 +177,14 @@ impl Modules {
             return Ok(false);
         };
         if self.open.iter().any(|open| open == module) {
-            return Err(format!("{module}.py: modules import each other in a circle"));
+            return Err(format!(
+                "{module}.py: modules import each other in a circle"
+            ));
         }
         if self.open.len() == DEEPEST {
-            return Err(format!("{module}.py: more than {DEEPEST} modules import each other"));
+            return Err(format!(
+                "{module}.py: more than {DEEPEST} modules import each other"
+            ));
         }
         self.open.push(module.to_owned());
         let statements = parse(&text);
@@ -216,7 +220,9 @@ impl Modules {
         });
         match numbers {
             Some(Ok(numbers)) => Ok(Some(numbers)),
-            _ => Err(format!("__init__.py: {name} = {value} is no list of numbers")),
+            _ => Err(format!(
+                "__init__.py: {name} = {value} is no list of numbers"
+            )),
         }
     }
 
@@ -240,7 +246,9 @@ impl Modules {
             }
             StatementKind::AssignAll(names, values) => match self.value(values, scope)? {
                 Value::List(values, _) if values.len() == names.len() => {
-                    scope.names.extend(names.iter().cloned().zip(values.iter().cloned()));
+                    scope
+                        .names
+                        .extend(names.iter().cloned().zip(values.iter().cloned()));
                 }
                 _ => return Err(fail(scope, "there are not as many values as names".into())),
             },
@@ -403,7 +411,9 @@ impl Modules {
                 let class = match self.value(callee, scope)? {
                     Value::Class(class) => class,
                     // A counterterm, say.
-                    Value::Unread(name) if name.starts_with("CT") => return Ok(Value::Unread(name)),
+                    Value::Unread(name) if name.starts_with("CT") => {
+                        return Ok(Value::Unread(name));
+                    }
                     Value::Unread(name) => {
                         return Err(fail(format!(
                             "`{name}(...)` is not read: no code of a model is run"
@@ -425,7 +435,8 @@ impl Modules {
                         return Err(fail(format!("{class} has `{name}` twice")));
                     }
                 }
-                self.object(class, attributes, scope.place(node.at)).map_err(fail)?
+                self.object(class, attributes, scope.place(node.at))
+                    .map_err(fail)?
             }
         })
     }
@@ -461,8 +472,12 @@ impl Modules {
             }
         }
         for (name, value) in &mut attributes {
-            let fixed = matches!(name.as_str(), "spin" | "line" | "propagating" | "goldstoneboson");
-            let octet = name == "color" && matches!(value, Value::Number(x, _) if *x == 1.0 || *x == 8.0);
+            let fixed = matches!(
+                name.as_str(),
+                "spin" | "line" | "propagating" | "goldstoneboson"
+            );
+            let octet =
+                name == "color" && matches!(value, Value::Number(x, _) if *x == 1.0 || *x == 8.0);
             if let (false, Value::Number(x, _)) = (fixed || octet, value) {
                 *x = -*x;
             }
@@ -522,11 +537,14 @@ impl Object {
 
     /// An attribute that is there and not None.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.attributes.get(name).filter(|v| !matches!(v, Value::None))
+        self.attributes
+            .get(name)
+            .filter(|v| !matches!(v, Value::None))
     }
 
     fn needed(&self, name: &str) -> Fallible<&Value> {
-        self.get(name).ok_or_else(|| self.fail(format!("there is no `{name}`")))
+        self.get(name)
+            .ok_or_else(|| self.fail(format!("there is no `{name}`")))
     }
 
     /// A text.

@@ -111,7 +111,10 @@ fn block(
             "class" | "for" | "while" | "with" | "lambda" | "return" | "raise" | "global"
             | "del" | "exec" | "assert" | "yield" | "async" | "nonlocal" | "elif" | "else"
             | "except" | "finally" => {
-                return Err((number, format!("`{keyword}` is not read: no code of a model is run")));
+                return Err((
+                    number,
+                    format!("`{keyword}` is not read: no code of a model is run"),
+                ));
             }
             _ => {
                 simple(line, &mut statements)?;
@@ -452,7 +455,9 @@ impl<'a> Parser<'a> {
         };
         for keyword in ["if", "and", "or", "in", "is", "for", "lambda"] {
             if self.is_name(keyword) {
-                return self.fail(&format!("`{keyword}` is not read: no code of a model is run"));
+                return self.fail(&format!(
+                    "`{keyword}` is not read: no code of a model is run"
+                ));
             }
         }
         self.depth -= 1;
