@@ -101,6 +101,12 @@ impl Request {
                 incoming + outgoing
             ));
         }
+        // MG5aMC takes no more than the model allows, whatever is asked for.
+        for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
+            if let Some(most) = most {
+                *range = *range.start()..=*most.min(range.end());
+            }
+        }
         // A decay has no lowest order in MG5aMC: all of its diagrams are taken.
         request.lowest &= incoming == 2;
         Ok(request)
@@ -272,6 +278,19 @@ mod tests {
         assert!(parse("g g > t t~").unwrap().lowest);
         assert!(!parse("t > b w+").unwrap().lowest);
         assert_eq!(parse("g g > t t~ WEIGHTED=2").unwrap().orders[2], 0..=2);
+    }
+
+    #[test]
+    fn orders_are_no_more_than_the_model_allows() {
+        let mut model = Model::standard().unwrap();
+        model.expansion = vec![None, Some(1)];
+        let orders = |text: &str| Request::parse(text, &model).unwrap().orders;
+        assert_eq!(orders("g g > t t~"), [0..=u32::MAX, 0..=1, 0..=u32::MAX]);
+        assert_eq!(
+            orders("g g > t t~ QED=4 QCD=3"),
+            [0..=3, 0..=1, 0..=u32::MAX]
+        );
+        assert_eq!(orders("g g > t t~ QED=0")[1], 0..=0);
     }
 
     #[test]

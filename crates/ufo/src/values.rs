@@ -1,7 +1,7 @@
 //! Numbers of all parameters and couplings.
 
 use crate::imported::Imported;
-use crate::source::ParameterValue;
+use crate::source::{Parameter, ParameterValue};
 use mebridge_generate::model::expression::Expr;
 use mebridge_generate::model::program;
 use num_complex::Complex64;
@@ -23,7 +23,7 @@ pub struct Values {
 
 /// The formulas of parameters by name.
 pub fn formulas(model: &Imported) -> HashMap<String, Expr> {
-    let formula = |p: &crate::source::Parameter| match &p.value {
+    let formula = |p: &Parameter| match &p.value {
         ParameterValue::Formula(expr) => Some((p.name.clone(), expr.clone())),
         ParameterValue::External(..) => None,
     };
@@ -38,11 +38,12 @@ pub fn evaluate(model: &Imported) -> Result<Values, String> {
     });
     let (names, card): (Vec<&str>, Vec<f64>) = external.unzip();
     let formulas = formulas(model);
-    let parameters: Vec<Expr> = model
-        .parameters
-        .iter()
-        .map(|p| Expr::Name(p.name.clone()))
-        .collect();
+    // The strong coupling is an input; what the model says about it is a value like others.
+    let of = |p: &Parameter| match &p.value {
+        ParameterValue::Formula(formula) if p.name == STRONG_COUPLING => formula.clone(),
+        _ => Expr::Name(p.name.clone()),
+    };
+    let parameters: Vec<Expr> = model.parameters.iter().map(of).collect();
     let all: Vec<&Expr> = parameters
         .iter()
         .chain(model.couplings.iter().map(|c| &c.formula))
