@@ -326,6 +326,20 @@ fn fermion_flow(structure: &str) -> Option<Vec<(i32, i32)>> {
 /// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where
 /// vertices say so, else that with the positive code.
 fn pairs(source: &Source) -> Fallible<Vec<Pair>> {
+    // Where a model uses one of the standard names for another particle, its own names stay.
+    pairs_with(source, true).or_else(|what| pairs_with(source, false).map_err(|_| what))
+}
+
+/// The name that MG5aMC has for a PDG code.
+fn standard_name(pdg: i32) -> Option<&'static str> {
+    let (_, name, anti) = NAMES.iter().find(|(code, ..)| *code == pdg.abs())?;
+    match pdg > 0 {
+        true => Some(name),
+        false => Some(*anti).filter(|anti| !anti.is_empty()),
+    }
+}
+
+fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
     let (mut incoming, mut outgoing): (Vec<i32>, Vec<i32>) = Default::default();
     for vertex in &source.vertices {
         let fermions = vertex.particles.iter().map(|&p| &source.particles[p]);
@@ -375,17 +389,15 @@ fn pairs(source: &Source) -> Fallible<Vec<Pair>> {
             continue;
         }
         let own = particle.name == particle.antiname;
-        let (name, antiname) = (cased(&particle.name), cased(&particle.antiname));
-        let (name, antiname) = match NAMES.iter().find(|(code, ..)| *code == pdg.abs()) {
-            Some((_, standard, anti)) if own && anti.is_empty() => {
-                ((*standard).to_owned(), (*standard).to_owned())
-            }
-            Some((_, standard, anti)) if !own && !anti.is_empty() => match pdg > 0 {
-                true => ((*standard).to_owned(), (*anti).to_owned()),
-                false => ((*anti).to_owned(), (*standard).to_owned()),
-            },
-            _ => (name, antiname),
-        };
+        let (mut name, mut antiname) = (cased(&particle.name), cased(&particle.antiname));
+        if standard {
+            name = standard_name(pdg).map_or(name, str::to_owned);
+            // Its own antiparticle has one name.
+            antiname = match own {
+                true => name.clone(),
+                false => standard_name(-pdg).map_or(antiname, str::to_owned),
+            };
+        }
         let both = match own {
             true => vec![&name],
             false => vec![&name, &antiname],

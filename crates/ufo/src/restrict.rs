@@ -63,7 +63,6 @@ impl Imported {
             .filter_map(Parameter::block)
             .collect();
         let keeps_card = name == "MSSM_SLHA2" || SUPERSYMMETRY.iter().all(|b| blocks.contains(b));
-        let orders_before = self.used_orders();
         self.set_card(card)?;
         let values = evaluate(self)?;
         let (zero, same) = self.special_couplings(&values.couplings);
@@ -89,10 +88,6 @@ impl Imported {
         let values = self.of_parameters(&values);
         self.fix_parameters(&values, keeps_card);
         self.merge_parameters();
-        // Where a coupling order is gone, MG5aMC forgets what the model says about all.
-        if self.used_orders() != orders_before {
-            self.orders.clear();
-        }
         let file = card
             .file_name()
             .and_then(|name| name.to_str())
@@ -102,15 +97,6 @@ impl Imported {
             self.set_card(&values)?;
         }
         Ok(())
-    }
-
-    /// The coupling orders of physical vertices.
-    pub fn used_orders(&self) -> BTreeSet<String> {
-        let physical = self.interactions.iter().filter(|i| i.physical);
-        let terms = physical.flat_map(|i| &i.terms);
-        terms
-            .flat_map(|term| self.couplings[term.coupling].orders.keys().cloned())
-            .collect()
     }
 
     fn of_parameters(&self, values: &Values) -> HashMap<String, Complex64> {

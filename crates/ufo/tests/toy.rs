@@ -258,7 +258,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "couplings.py",
             "'-G'",
             "'-g5'",
-            "couplings.py, line 3: GC_1: there is no parameter `g5`",
+            "couplings.py, line 5: GC_1: there is no parameter `g5`",
         ),
         (
             "couplings.py",

@@ -300,12 +300,7 @@ impl Modules {
                 None => return Ok(false),
             },
             StatementKind::If(test, yes, no) => {
-                let holds = match self.value(test, scope)? {
-                    Value::Bool(holds) => holds,
-                    Value::Number(x, _) => x != 0.0,
-                    Value::None => false,
-                    _ => return Err(fail(scope, "`if` of no truth or number is not read".into())),
-                };
+                let holds = self.holds(test, scope)?;
                 self.all(if holds { yes } else { no }, scope)?;
             }
             StatementKind::Try(tried, failed) => {
@@ -356,6 +351,19 @@ impl Modules {
         }
     }
 
+    /// Whether a test holds.
+    fn holds(&mut self, test: &Node, scope: &Scope) -> Fallible<bool> {
+        match self.value(test, scope)? {
+            Value::Bool(holds) => Ok(holds),
+            Value::Number(x, _) => Ok(x != 0.0),
+            Value::None => Ok(false),
+            _ => {
+                let place = scope.place(test.at);
+                Err(format!("{place}: `if` of no truth or number is not read"))
+            }
+        }
+    }
+
     fn value(&mut self, node: &Node, scope: &Scope) -> Fallible<Value> {
         let fail = |what: String| format!("{}: {what}", scope.place(node.at));
         Ok(match &node.kind {
@@ -395,6 +403,11 @@ impl Modules {
                 Value::Bool(holds) => Value::Bool(!holds),
                 _ => return Err(fail("`not` in front of no truth".into())),
             },
+            Kind::Choice(parts) => {
+                let [test, yes, no] = &**parts;
+                let chosen = if self.holds(test, scope)? { yes } else { no };
+                self.value(chosen, scope)?
+            }
             Kind::Arithmetic(sign, a, b) => {
                 let (a, b) = (self.value(a, scope)?, self.value(b, scope)?);
                 arithmetic(sign, a, b).map_err(fail)?

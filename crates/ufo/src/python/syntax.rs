@@ -27,6 +27,8 @@ pub enum Kind {
     Dict(Vec<(Node, Node)>),
     Negative(Box<Node>),
     Not(Box<Node>),
+    /// Test, value if it holds, value if not.
+    Choice(Box<[Node; 3]>),
     /// One of `+ - * / **`.
     Arithmetic(&'static str, Box<Node>, Box<Node>),
 }
@@ -447,12 +449,27 @@ impl<'a> Parser<'a> {
             return self.fail("too many brackets within each other");
         }
         let at = self.number();
-        let node = if self.take_name("not") {
+        let mut node = if self.take_name("not") {
             let kind = Kind::Not(self.expression()?.into());
             Node { kind, at }
         } else {
             self.sum()?
         };
+        if self.take_name("if") {
+            let test_at = self.number();
+            let test = match self.take_name("not") {
+                true => Node {
+                    kind: Kind::Not(self.sum()?.into()),
+                    at: test_at,
+                },
+                false => self.sum()?,
+            };
+            if !self.take_name("else") {
+                return self.fail("`else` was expected");
+            }
+            let kind = Kind::Choice(Box::new([test, node, self.expression()?]));
+            node = Node { kind, at };
+        }
         for keyword in ["if", "and", "or", "in", "is", "for", "lambda"] {
             if self.is_name(keyword) {
                 return self.fail(&format!(
