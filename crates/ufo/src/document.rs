@@ -30,6 +30,9 @@ const LABELS: [(&str, &str); 6] = [
 
 /// The document of a model with this name.
 pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
+    if model.interactions.is_empty() {
+        return Err("no vertex is left: particles of this model have no interactions".into());
+    }
     let names = names(&model.parameters);
     let alpha_s = strong_coupling(model)?;
     let formula = |expr: &Expr| {

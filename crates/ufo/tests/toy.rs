@@ -1,7 +1,9 @@
 //! A toy model, and folders that somebody made to do harm.
 
+use mebridge_generate::generate_with;
 use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
+use mebridge_support::random::SplitMix64;
 use mebridge_ufo::{Restriction, is_ufo, read};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,6 +89,33 @@ fn a_folder_becomes_a_model() {
     assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
     let model = Model::from_document(document).unwrap();
     assert_eq!((model.vertices.len(), model.unphysical.len()), (5, 1));
+}
+
+/// Its quark with gluons is the top quark of the Standard Model with another mass.
+#[test]
+fn a_quark_is_a_quark() {
+    let (toy, sm) = (
+        Model::from_document(model("")).unwrap(),
+        Model::standard().unwrap(),
+    );
+    let squared = |text: &str, model: &Model, card: &[f64]| {
+        let process = generate_with(text, model).unwrap().remove(0);
+        let p = (250_000.0f64 - 10_000.0).sqrt();
+        let (x, z) = (p * 0.6, p * 0.8);
+        let momenta = [
+            [500.0, 0.0, 0.0, 500.0],
+            [500.0, 0.0, 0.0, -500.0],
+            [500.0, x, 0.0, z],
+            [500.0, -x, 0.0, -z],
+        ];
+        process.evaluate(&momenta, 1.2, card).total()
+    };
+    // alpha_s is in every card.
+    let own = squared("g g > q q~", &toy, &[0.118, 100.0]);
+    let top = squared("g g > t t~", &sm, &[0.118, 100.0, 0.0]);
+    assert!((own - top).abs() < 1e-14 * top && top > 0.1, "{own} {top}");
+    let other = squared("g g > q q~", &toy, &[0.118, 90.0]);
+    assert!((own - other).abs() > 1e-3 * own);
 }
 
 #[test]
@@ -430,6 +459,65 @@ fn nothing_grows_without_bound() {
     assert!(
         error.contains("p0") || error.contains("defined by itself"),
         "{error}"
+    );
+}
+
+/// Files in which something was put, taken away or exchanged at random are models or errors.
+#[test]
+fn damaged_files_are_models_or_errors() {
+    let (_folder, path) = copy();
+    let mut random = SplitMix64::new(17);
+    let mut below = |n: usize| (random.between(0.0, 1.0) * n as f64) as usize;
+    let pieces = [
+        "(", ")", "[", "]", "{", "}", ",", "'", "\"", "\\", "\n", "=", "-", "**", "*", "/", "0",
+        "1", "9", ".", ":", "if ", " else ", "P.q", "C.GC_1", "None", "é", "#", "\t", "  ",
+        "lambda", "G", "aS", "1e400", "-1", "id", "anti()",
+    ];
+    let (mut models, mut errors) = (0, 0);
+    for _ in 0..1500 {
+        let names = [
+            "particles",
+            "parameters",
+            "couplings",
+            "lorentz",
+            "vertices",
+            "function_library",
+            "propagators",
+        ];
+        let file = path.join(format!("{}.py", names[below(names.len())]));
+        let whole = fs::read_to_string(&file).unwrap();
+        let mut text: Vec<char> = whole.chars().collect();
+        for _ in 0..1 + below(2) {
+            let at = below(text.len());
+            let end = (at + below(12)).min(text.len());
+            let piece = pieces[below(pieces.len())].chars();
+            match below(3) {
+                0 => drop(text.drain(at..end)),
+                1 => drop(text.splice(at..at, piece)),
+                _ => drop(text.splice(at..end, piece)),
+            }
+        }
+        fs::write(&file, text.iter().collect::<String>()).unwrap();
+        let card = if below(2) == 0 {
+            Restriction::Default
+        } else {
+            Restriction::By("equal".into())
+        };
+        match read(&path, &card) {
+            Ok(document) => {
+                assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
+                models += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("toy: "), "{error}");
+                errors += 1;
+            }
+        }
+        fs::write(&file, whole).unwrap();
+    }
+    assert!(
+        models > 100 && errors > 100,
+        "{models} models, {errors} errors"
     );
 }
 

@@ -208,8 +208,8 @@ impl Display for Document {
         }
         table(f, "orders", &self.orders, |weight| weight.to_string())?;
         table(f, "expansion", &self.expansion, |most| most.to_string())?;
-        table(f, "labels", &self.labels, quoted)?;
-        table(f, "charges", &self.charges, quoted)?;
+        table(f, "labels", &self.labels, |text| quoted(text))?;
+        table(f, "charges", &self.charges, |text| quoted(text))?;
         for row in &self.particles {
             writeln!(f, "\n[[particles]]\nname = {}", Quoted(&row.name))?;
             if let Some(name) = &row.antiname {
@@ -243,12 +243,12 @@ impl Display for Document {
                 "\n[[card]]\nname = {name}\nblock = {block}\nindex = {index:?}\nvalue = {value:?}"
             )?;
         }
-        table(f, "parameters", &self.parameters, quoted)?;
+        table(f, "parameters", &self.parameters, |text| quoted(text))?;
         table(f, "couplings", &self.couplings, |row| {
             let (value, orders) = (Quoted(&row.value), inline(&row.orders));
             format!("{{ value = {value}, orders = {orders} }}")
         })?;
-        table(f, "lorentz", &self.lorentz, quoted)?;
+        table(f, "lorentz", &self.lorentz, |text| quoted(text))?;
         table(f, "propagators", &self.propagators, |row| {
             let below = row.denominator.as_ref();
             let below = below.map(|text| format!(", denominator = {}", Quoted(text)));
@@ -271,7 +271,7 @@ impl Display for Document {
     }
 }
 
-fn quoted(text: &String) -> String {
+fn quoted(text: &str) -> String {
     Quoted(text).to_string()
 }
 
