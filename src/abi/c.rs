@@ -1123,6 +1123,7 @@ mod tests {
             threads: 1,
             all_helicities: false,
             cache: c"off".as_ptr(),
+            model: std::ptr::null(),
         };
         let mut bridge = std::ptr::null_mut();
         // SAFETY: these are such, and live.

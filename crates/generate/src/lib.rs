@@ -8,6 +8,7 @@
 //! | `request` | MG5aMC's language of processes |
 //! | `subprocess` | labels into processes, what is conserved |
 //! | `matrix_elements` | which of them have equal matrix elements |
+//! | `weighted` | the `WEIGHTED` from which the lowest one is searched |
 //! | `trees` | diagrams |
 //! | `number`, `strings`, `color` | the algebra of colour |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
@@ -28,6 +29,7 @@ mod request;
 mod strings;
 mod subprocess;
 mod trees;
+mod weighted;
 
 pub use matrix_elements::MatrixElements;
 pub use request::{arrow_apart, is_process};

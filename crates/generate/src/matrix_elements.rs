@@ -10,6 +10,7 @@ use super::color_ordered::ColorOrderedLegs;
 use super::request::Request;
 use super::subprocess::{self, Subprocess};
 use super::trees::{CouplingOrders, Diagrams, Node, Rules, Tree};
+use super::weighted;
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
 use mebridge_support::error::{Error, Result};
@@ -63,11 +64,13 @@ impl<'a> MatrixElements<'a> {
         };
         let whole: Vec<&CouplingOrders> =
             found.iter().filter_map(|(_, l)| l.whole.as_ref()).collect();
+        let legs = [request.incoming.as_slice(), &request.outgoing].concat();
         let lowest = whole.iter().filter_map(|orders| orders.last()).min();
+        let lowest = lowest.map(|lowest| weighted::minimum(model, &legs).max(*lowest));
         if let (true, Some(lowest), Some(weighted)) =
             (request.lowest, lowest, elements.orders.last_mut())
         {
-            *weighted = 0..=*lowest;
+            *weighted = 0..=lowest;
             elements.tail = format!(" WEIGHTED<={lowest}{}", elements.tail);
         }
         for (subprocess, lowest) in &found {
