@@ -165,13 +165,14 @@ def generate_events(
             raise ValueError("the process has its card; give card= with the name of a process alone")
         if model is not None:
             raise ValueError("the process has its model; give model= with the name of a process alone")
-        source, card, model = process._source, process._card, process._options["model"]
+        source, card = process._source, process._card
+        named: str | None = process._options["model"]
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
         card = None if card is None else _arguments.text("card", card)
-        model = model_path(model or os.environ.get("CUDACPP_RUNTIME_MODEL") or None)
-        environment = model_environment(model)
+        named = model_path(model or os.environ.get("CUDACPP_RUNTIME_MODEL") or None)
+        environment = model_environment(named)
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
@@ -220,7 +221,7 @@ def generate_events(
         "process": source,
         # That of a process may have changed since it was read.
         "card": None if card is None or isinstance(process, Process) else file_digest(card),
-        "model": None if model is None else model_digest(model),
+        "model": None if named is None else model_digest(named),
         "energy": energy,
         "pdf": None if densities is None else file_digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],

@@ -6,6 +6,7 @@ use crate::source::{Coupling, Parameter, ParameterValue};
 use crate::values::{Values, evaluate};
 use mebridge_generate::model::expression::Expr;
 use mebridge_process::card::Card;
+use mebridge_support::message;
 use num_complex::Complex64;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -40,7 +41,15 @@ impl Imported {
                     card.number("mass", &[23]).unwrap_or_default()
                 }
                 // A width that MG5aMC computes: what the model says stays, unless that is a special value.
-                None if block == "decay" && *value != 0.0 && *value != 1.0 => *value,
+                None if block == "decay" && *value != 0.0 && *value != 1.0 => {
+                    message::say(format!(
+                        "{}: DECAY {} is no number; {} stays {value}, the model's own value",
+                        path.display(),
+                        index.first().unwrap_or(&0),
+                        parameter.name
+                    ));
+                    *value
+                }
                 _ => {
                     let index: Vec<String> = index.iter().map(i32::to_string).collect();
                     return Err(format!(

@@ -160,6 +160,37 @@ fn a_card_restricts_it() {
     assert!(error.contains("no restrict_nothing.dat"), "{error}");
 }
 
+/// A width that MG5aMC would compute, entries that are missing, and values of another card for what is left.
+#[test]
+fn cards_are_what_mg5amc_takes() {
+    let (_folder, path) = copy();
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    let restricted = |name: &str, from: &str, to: &str| {
+        assert!(card.contains(from), "{from}");
+        let text = card.replacen(from, to, 1);
+        fs::write(path.join(format!("restrict_{name}.dat")), text).unwrap();
+        read(&path, &Restriction::By(name.into())).map_err(|error| error.to_string())
+    };
+    let value = |document: &Document, name: &str| {
+        let entry = document.card.iter().find(|entry| entry.name == name);
+        entry.map(|entry| entry.value)
+    };
+    let document = restricted("auto", "DECAY 9000004 0.0", "DECAY 9000004 Auto").unwrap();
+    assert_eq!(value(&document, "WZp"), Some(20.0));
+    let error = restricted("less", "  2 0.25 # gy\n", "").unwrap_err();
+    assert!(
+        error.contains("restrict_less.dat: there is no number for 2 of block xsector (gy)"),
+        "{error}"
+    );
+    fs::write(path.join("param_other.dat"), card.replace("0.25", "0.5")).unwrap();
+    let document = restricted("other", "# aS", "# alpha_s").unwrap();
+    assert_eq!(
+        (value(&document, "gx"), value(&document, "gy")),
+        (Some(0.5), None)
+    );
+    assert_eq!(document.name, "toy-other");
+}
+
 /// A copy of the toy model.
 fn copy() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
