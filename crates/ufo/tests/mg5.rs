@@ -1,11 +1,12 @@
-//! The models of MG5aMC, where `MEBRIDGE_MG5_MODELS` names their folder.
+//! The models of MG5aMC, where `MEBRIDGE_MG5_MODELS` names their folder, and its outputs (`MEBRIDGE_MG5_OUTPUTS`).
 
 use mebridge_generate::generate_with;
 use mebridge_generate::model::Model;
+use mebridge_import::import_directory;
 use mebridge_process::Process;
 use mebridge_process::phase_space::PhaseSpace;
 use mebridge_support::random::SplitMix64;
-use mebridge_testing::{mg5_models, require};
+use mebridge_testing::{mg5_models, mg5_outputs, require};
 use mebridge_ufo::{Restriction, is_ufo, read};
 use std::path::Path;
 
@@ -43,6 +44,71 @@ fn every_model_is_read_with_every_restriction() {
     }
 }
 
+/// A process that MG5aMC wrote, and the same one from the UFO folder that lies in its output, with the output's card.
+#[test]
+fn outputs_are_what_their_models_give() {
+    let Some(outputs) = mg5_outputs() else { return };
+    let mut outputs: Vec<_> = std::fs::read_dir(&outputs)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    outputs.sort();
+    let mut done = Vec::new();
+    for output in outputs {
+        let folder = output.join("bin/internal/ufomodel");
+        if !is_ufo(&folder) {
+            continue;
+        }
+        let subprocesses = std::fs::read_dir(output.join("SubProcesses"))
+            .unwrap()
+            .flatten();
+        for directory in subprocesses
+            .map(|entry| entry.path())
+            .filter(|p| p.is_dir())
+        {
+            // That imports succeed is what other tests are about.
+            let Ok(processes) = import_directory(&directory) else {
+                continue;
+            };
+            for imported in processes.iter().filter(|p| p.legs.len() <= 6) {
+                // Whatever the restriction was called, it is the default of the copy.
+                let model = model(&folder, &Restriction::Default);
+                let own = match generate_with(&imported.name, &model) {
+                    Ok(mut own) => own.remove(0),
+                    Err(error) if error.to_string().contains("can be generated") => continue,
+                    Err(error) => panic!("{}: {error}", output.display()),
+                };
+                let (card, defaults) = (&imported.model.card, own.model.default_card());
+                let values: Vec<f64> = own
+                    .model
+                    .card
+                    .iter()
+                    .zip(defaults)
+                    .map(|(own, default)| {
+                        let same = card
+                            .iter()
+                            .find(|p| p.block == own.block && p.index == own.index);
+                        same.map_or(default, |p| p.default)
+                    })
+                    .collect();
+                let found = at_points(&own, &values, 3);
+                let written = at_points(imported, &imported.model.default_card(), 3);
+                for (x, y) in found.into_iter().zip(written) {
+                    let name = &imported.name;
+                    assert!(
+                        (x - y).abs() <= 1e-11 * y.abs() && y > 0.0,
+                        "{name}: {x} {y}"
+                    );
+                }
+                done.push(imported.name.clone());
+            }
+        }
+    }
+    println!("{done:#?}");
+    require::cases("outputs with a UFO model", done);
+}
+
 /// |M|^2 at points of phase space, with the values of a model's card.
 fn squared(process: &Process, model: &Model, points: usize) -> Vec<f64> {
     let value = |name: &str| {
@@ -58,8 +124,13 @@ fn squared(process: &Process, model: &Model, points: usize) -> Vec<f64> {
         .iter()
         .map(|entry| value(&entry.name))
         .collect();
+    at_points(process, &card, points)
+}
+
+/// The same with these values of its own card.
+fn at_points(process: &Process, card: &[f64], points: usize) -> Vec<f64> {
     let g = 1.2;
-    let values = process.model.evaluate(&card, g);
+    let values = process.model.evaluate(card, g);
     let mass = |leg: &mebridge_process::Leg| {
         leg.mass.0.map_or(0.0, |n| {
             let parameter = &process.model.parameters[n as usize];
@@ -87,7 +158,7 @@ fn squared(process: &Process, model: &Model, points: usize) -> Vec<f64> {
             .chunks(4)
             .map(|p| [p[0], p[1], p[2], p[3]])
             .collect();
-        found.push(process.evaluate(&momenta, g, &card).total());
+        found.push(process.evaluate(&momenta, g, card).total());
     }
     found
 }
