@@ -1,7 +1,7 @@
 //! A model as MG5aMC imports it (`UFOMG5Converter` of its import_ufo.py): which of two particles is the particle, names,
 //! charges, Lorentz structures that have one coupling as one.
 
-use crate::source::{Coupling, CouplingOrder, Parameter, Propagator, Source};
+use crate::source::{Coupling, CouplingOrder, Lorentz, Parameter, Propagator, Source};
 use mebridge_generate::model::expression::parse;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -220,24 +220,13 @@ impl Imported {
     }
 
     /// In a vertex, Lorentz structures that have one coupling with one colour structure become one. `signed` says that
-    /// the coupling may be the negative of another. Where more than two fermions meet, those alone become one that join
-    /// the same fermions: the sign of a diagram follows from that.
+    /// of a coupling and its negative one is meant.
     pub fn merge_lorentz(&mut self, at: usize, signed: bool) {
-        let interaction = &self.interactions[at];
-        let fermion = |pdg: &&i32| {
-            let pair = self.particles.iter().find(|p| p.pdg.abs() == pdg.abs());
-            pair.is_some_and(|p| p.spin % 2 == 0)
-        };
-        let many = interaction.particles.iter().filter(fermion).count() > 2;
-        let flow = |lorentz: &String| match many {
-            true => fermion_flow(&self.lorentz[lorentz]).ok_or_else(|| lorentz.clone()),
-            false => Ok(Vec::new()),
-        };
-        let mut groups = Vec::new();
-        for term in &interaction.terms {
-            let key = (term.color, term.coupling, flow(&term.lorentz));
+        let mut groups: Vec<((usize, usize, bool), Vec<Term>)> = Vec::new();
+        for term in &self.interactions[at].terms {
+            let key = (term.color, term.coupling, !signed && term.negative);
             match groups.iter_mut().find(|(k, _)| *k == key) {
-                Some((_, terms)) => Vec::push(terms, term.clone()),
+                Some((_, terms)) => terms.push(term.clone()),
                 None => groups.push((key, vec![term.clone()])),
             }
         }
@@ -260,7 +249,7 @@ impl Imported {
             };
             let mut merged = terms[0].clone();
             merged.lorentz = name;
-            merged.negative = false;
+            merged.negative &= !signed;
             let all = &mut self.interactions[at].terms;
             all.retain(|term| !terms.contains(term));
             all.push(merged);
@@ -298,29 +287,49 @@ impl Imported {
     }
 }
 
-/// The pairs of legs that a Lorentz structure joins as ends of fermion lines; none where it has several such sets, or
-/// cannot be read.
-fn fermion_flow(structure: &str) -> Option<Vec<(i32, i32)>> {
-    let structure = Structure::of(&parse(structure).ok()?).ok()?;
-    let mut flows = structure.terms.iter().map(|term| {
+/// Whether the order of fermions along the lines of a Lorentz structure is an odd permutation of that of the legs, which
+/// MG5aMC puts into the coupling. An error where the structure has lines of several orders; `None` where it cannot be
+/// read, and so no process of it be generated.
+fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
+    let Ok(structure) = parse(structure).and_then(|expr| Structure::of(&expr)) else {
+        return Ok(None);
+    };
+    let mut found = None;
+    for term in &structure.terms {
         let ends = term.tensors.iter().filter_map(|tensor| {
             let (lorentz, spinor) = tensor.kind.indices();
-            (spinor == 2).then(|| (tensor.indices[lorentz], tensor.indices[lorentz + 1]))
+            (spinor == 2).then(|| (tensor.indices[lorentz + 1], tensor.indices[lorentz]))
         });
+        // Where a line comes in, and where it goes out.
         let mut ends: Vec<(i32, i32)> = ends.collect();
-        // Lines are joined at what is summed over.
-        while let Some(at) = ends.iter().position(|(_, to)| *to < 0) {
-            let (from, middle) = ends.swap_remove(at);
-            let next = ends.iter().position(|(next, _)| *next == middle)?;
-            ends[next].0 = from;
+        // Tensors are joined at what is summed over.
+        while let Some(at) = ends.iter().position(|&(from, out)| from < 0 || out < 0) {
+            let (from, out) = ends.swap_remove(at);
+            let (middle, end) = if from < 0 { (from, out) } else { (out, from) };
+            let has = |&(a, b): &(i32, i32)| a == middle || b == middle;
+            let Some(next) = ends.iter().position(has) else {
+                return Ok(None);
+            };
+            let (a, b) = &mut ends[next];
+            *(if *a == middle { a } else { b }) = end;
+        }
+        // Legs are antiparticle and particle in turn. A unit matrix may be written either way.
+        for (from, out) in &mut ends {
+            if *from % 2 == 0 && *out % 2 == 1 {
+                std::mem::swap(from, out);
+            }
         }
         ends.sort_unstable();
-        Some(ends)
-    });
-    let first = flows.next()??;
-    flows
-        .all(|flow| flow.as_ref() == Some(&first))
-        .then_some(first)
+        let order: Vec<i32> = ends.iter().flat_map(|&(from, out)| [from, out]).collect();
+        let pairs = (0..order.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
+        let odd = pairs.filter(|&(j, i)| order[j] > order[i]).count() % 2 == 1;
+        match found {
+            None => found = Some((odd, ends)),
+            Some((_, ref first)) if *first == ends => {}
+            Some(_) => return Err("it joins fermions in several ways".into()),
+        }
+    }
+    Ok(found.map(|(odd, _)| odd))
 }
 
 /// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where
@@ -464,13 +473,28 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
                 }
             }
         }
+        let fermions = vertex
+            .particles
+            .iter()
+            .filter(|&&p| source.particles[p].spin % 2 == 0)
+            .count();
         let mut terms: Vec<Term> = Vec::new();
         for &(color, lorentz, coupling) in &vertex.terms {
+            let Lorentz { name, structure } = &source.lorentz[lorentz];
+            let odd = match fermions > 2 {
+                true => is_odd_flow(structure).map_err(|what| {
+                    format!(
+                        "{}: {}: Lorentz structure {name}: {what}",
+                        vertex.place, vertex.name
+                    )
+                })?,
+                false => None,
+            };
             terms.push(Term {
                 color,
-                lorentz: source.lorentz[lorentz].name.clone(),
+                lorentz: name.clone(),
                 coupling,
-                negative: false,
+                negative: odd == Some(true),
             });
         }
         interactions.push(Interaction {

@@ -143,7 +143,8 @@ impl Imported {
         // Only couplings of the same orders; those of no physical vertex are apart.
         let mut orders: HashMap<usize, &BTreeMap<String, u32>> = HashMap::new();
         for interaction in self.interactions.iter().filter(|i| i.physical) {
-            for term in &interaction.terms {
+            // MG5aMC does not find those of a coupling that is there with a minus alone.
+            for term in interaction.terms.iter().filter(|term| !term.negative) {
                 orders.insert(term.coupling, &self.couplings[term.coupling].orders);
             }
         }

@@ -83,12 +83,20 @@ fn a_folder_becomes_a_model() {
         document.lorentz["FFV3"],
         "(Gamma(3,2,-1)*ProjM(-1,1)) + (Gamma(3,2,-1)*ProjP(-1,1))"
     );
+    // The order of fermions along the lines is in the sign.
+    assert_eq!(
+        terms(&document, "q~ q q~ q"),
+        [
+            "Identity(1,4)*Identity(2,3) FFFF2 -GC_9",
+            "Identity(1,2)*Identity(3,4) FFFF4 GC_9"
+        ]
+    );
     // Couplings with one text are one.
     assert_eq!(terms(&document, "x x g0"), ["1 FFS1 GC_7", "1 FFS2 GC_3"]);
     // The text says all of it.
     assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
     let model = Model::from_document(document).unwrap();
-    assert_eq!((model.vertices.len(), model.unphysical.len()), (5, 1));
+    assert_eq!((model.vertices.len(), model.unphysical.len()), (6, 1));
 }
 
 /// Its quark with gluons is the top quark of the Standard Model with another mass.
@@ -421,6 +429,12 @@ fn what_is_no_model_is_refused_with_its_place() {
             "name = 'g'",
             "name = 'a b'",
             "which is no word",
+        ),
+        (
+            "lorentz.py",
+            "'ProjP(4,1)*Identity(2,3)'",
+            "'Identity(4,1)*Identity(2,3) + ProjP(2,1)*ProjP(4,3)'",
+            "V_7: Lorentz structure FFFF2: it joins fermions in several ways",
         ),
         (
             "lorentz.py",

@@ -15,3 +15,7 @@ V_5 = Vertex(name = 'V_5', particles = [ P.x, P.q, P.s__tilde__ ], color = [ 'Id
              lorentz = [ L.FFS2 ], couplings = {(0,0):C.GC_6})
 V_6 = Vertex(name = 'V_6', particles = [ P.x, P.x, P.g0 ], color = [ '1' ],
              lorentz = [ L.FFS1, L.FFS2 ], couplings = {(0,0):C.GC_7,(0,1):C.GC_8})
+V_7 = Vertex(name = 'V_7', particles = [ P.q__tilde__, P.q, P.q__tilde__, P.q ],
+             color = [ 'Identity(1,2)*Identity(3,4)', 'Identity(1,4)*Identity(2,3)' ],
+             lorentz = [ L.FFFF1, L.FFFF2, L.FFFF3 ],
+             couplings = {(0,0):C.GC_9,(1,1):C.GC_9,(0,2):C.GC_9})
