@@ -50,6 +50,9 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         alpha_s: alpha_s.then(|| ALPHA_S.to_owned()),
         ..Document::default()
     };
+    let complex = model.parameters.iter().filter(|p| !p.real);
+    let complex: Vec<String> = complex.map(|p| renamed(&p.name)).collect();
+    let complex: HashSet<&str> = complex.iter().map(String::as_str).collect();
     for parameter in &model.parameters {
         match &parameter.value {
             ParameterValue::External(block, index, value) => document.card.push(CardEntry {
@@ -61,7 +64,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             ParameterValue::Formula(_) if parameter.name == STRONG_COUPLING && alpha_s => {}
             ParameterValue::Formula(expr) => {
                 let mut expr = formula(expr);
-                if parameter.real && !is_real(&expr, model) {
+                if parameter.real && !is_real(&expr, &complex) {
                     expr = Expr::Call("re".into(), vec![expr]);
                 }
                 document
@@ -188,20 +191,17 @@ fn names(parameters: &[Parameter]) -> HashMap<String, String> {
 }
 
 /// Whether a formula is real wherever it is defined.
-fn is_real(expr: &Expr, model: &Imported) -> bool {
+fn is_real(expr: &Expr, complex: &HashSet<&str>) -> bool {
     match expr {
         Expr::Number(_) => true,
-        Expr::Name(name) => {
-            let parameter = model.parameters.iter().find(|p| p.name == *name);
-            parameter.is_none_or(|p| p.real)
-        }
+        Expr::Name(name) => !complex.contains(name.as_str()),
         Expr::Call(name, _) if matches!(name.as_str(), "re" | "im" | "abs") => true,
         Expr::Call(name, arguments) => {
-            name != "complex" && arguments.iter().all(|a| is_real(a, model))
+            name != "complex" && arguments.iter().all(|a| is_real(a, complex))
         }
-        Expr::Neg(a) => is_real(a, model),
-        Expr::Binary(_, a, b) => is_real(a, model) && is_real(b, model),
-        Expr::If(parts) => parts.iter().all(|part| is_real(part, model)),
+        Expr::Neg(a) => is_real(a, complex),
+        Expr::Binary(_, a, b) => is_real(a, complex) && is_real(b, complex),
+        Expr::If(parts) => parts.iter().all(|part| is_real(part, complex)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Formulas of a model, with the functions of its own put in.
 
-use mebridge_generate::model::expression::{Expr, parse};
+use mebridge_generate::model::expression::{Expr, HIGHEST, parse};
 use std::collections::{BTreeMap, HashMap};
 
 /// Operations of a formula with all functions put in.
@@ -37,26 +37,34 @@ impl Functions {
     /// Reads a formula and puts functions in.
     pub fn read(&self, text: &str) -> Result<Expr, String> {
         let mut left = MOST_NODES;
-        self.expand(&parse(text)?, &BTreeMap::new(), 0, &mut left)
+        self.expand(&parse(text)?, &BTreeMap::new(), [0, 0], &mut left)
     }
 
     fn expand(
         &self,
         expr: &Expr,
         arguments: &BTreeMap<&str, Expr>,
-        depth: usize,
+        [functions, height]: [usize; 2],
         left: &mut usize,
     ) -> Result<Expr, String> {
+        if height > HIGHEST {
+            return Err("too many operations within each other".into());
+        }
         *left = left
             .checked_sub(1)
             .ok_or("a formula with its functions is too long")?;
         if let Expr::Name(name) = expr
             && let Some(value) = arguments.get(name.as_str())
         {
-            *left = left.saturating_sub(size(value));
+            let (size, inner) = extent(value);
+            *left = left.saturating_sub(size);
+            if height + inner > HIGHEST {
+                return Err("too many operations within each other".into());
+            }
             return Ok(value.clone());
         }
-        let inner = expr.map(&mut |part| self.expand(part, arguments, depth, left))?;
+        let inner =
+            expr.map(&mut |part| self.expand(part, arguments, [functions, height + 1], left))?;
         let Expr::Call(name, values) = &inner else {
             return Ok(inner);
         };
@@ -70,22 +78,25 @@ impl Functions {
                 values.len()
             ));
         }
-        if depth == DEEPEST {
+        if functions == DEEPEST {
             return Err(format!("{name}: functions call each other too deeply"));
         }
         let names = function.arguments.iter().map(String::as_str);
         let bound: BTreeMap<&str, Expr> = names.zip(values.iter().cloned()).collect();
-        self.expand(&function.formula, &bound, depth + 1, left)
+        self.expand(&function.formula, &bound, [functions + 1, height + 1], left)
     }
 }
 
-fn size(expr: &Expr) -> usize {
-    let mut size = 1;
+/// How many operations an expression has, and how many within each other.
+fn extent(expr: &Expr) -> (usize, usize) {
+    let (mut size, mut height) = (1, 0);
     let _ = expr.map::<()>(&mut |part| {
-        size += self::size(part);
+        let inner = extent(part);
+        size += inner.0;
+        height = height.max(inner.1 + 1);
         Ok(Expr::Number(0.0))
     });
-    size
+    (size, height)
 }
 
 /// A formula with other names, and what stands for some of them.
@@ -146,5 +157,15 @@ mod tests {
                 .unwrap();
         }
         assert!(functions.read("f0(x)").unwrap_err().contains("too long"));
+        let sum = format!("{}z", "1 + ".repeat(300));
+        functions.add("long", vec!["z".into()], &sum).unwrap();
+        functions
+            .add("longer", vec!["z".into()], "long(z) + 1")
+            .unwrap();
+        functions.read("longer(x)").unwrap();
+        let twice = functions.read(&format!("long({}x)", "1 * ".repeat(100)));
+        assert!(twice.is_ok_and(|expr| extent(&expr).1 < HIGHEST));
+        let both = functions.read(&format!("{}long(x)", "(1 - ".repeat(90) + &")".repeat(0)));
+        assert!(both.is_err());
     }
 }

@@ -68,6 +68,12 @@ pub struct Imported {
 
 type Fallible<T> = Result<T, String>;
 
+/// Numbers of particles that may be charges.
+const MOST_CHARGES: usize = 100;
+/// New Lorentz structures, and characters of one. Beyond, those of a vertex stay apart.
+const MOST_MERGED: usize = 20_000;
+const LONGEST_MERGED: usize = 1 << 14;
+
 /// What MG5aMC calls particles of the Standard Model and of the minimal supersymmetric one, whatever a model calls them
 /// (its input/particles_name_default.txt): PDG code, name, name of the antiparticle where there is one.
 const NAMES: [(i32, &str, &str); 47] = [
@@ -172,6 +178,9 @@ impl Imported {
             .iter()
             .flat_map(|p| p.charges.keys().cloned())
             .collect();
+        if names.len() > MOST_CHARGES {
+            return Err(format!("particles.py: more than {MOST_CHARGES} charges"));
+        }
         let mut by_code: HashMap<i32, usize> = HashMap::new();
         for (n, pair) in self.particles.iter().enumerate() {
             by_code.insert(pair.pdg, n);
@@ -243,6 +252,10 @@ impl Imported {
                 })
                 .collect();
             names.sort();
+            let length: usize = terms.iter().map(|t| self.lorentz[&t.lorentz].len()).sum();
+            if self.merged.len() == MOST_MERGED || length > LONGEST_MERGED {
+                continue;
+            }
             let name = match self.merged.get(&names) {
                 Some(name) => name.clone(),
                 None => self.add_merged(names, signed),

@@ -139,6 +139,9 @@ const NO_CHARGES: [&str; 17] = [
     "width",
 ];
 
+/// Terms of one vertex.
+const MOST_TERMS: usize = 10_000;
+
 /// The files of a model, those first that others import.
 const FILES: [(&str, bool); 9] = [
     ("function_library", false),
@@ -457,6 +460,9 @@ fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) ->
         let Some((color, l)) = place else {
             return Err(object.fail("a key of `couplings` is no (colour, Lorentz structure) of it"));
         };
+        if terms.len() > MOST_TERMS {
+            return Err(object.fail(format!("more than {MOST_TERMS} couplings")));
+        }
         let couplings = match value {
             Value::List(list, _) => list.iter().collect(),
             one => vec![one],

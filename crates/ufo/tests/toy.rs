@@ -492,6 +492,36 @@ fn nothing_grows_without_bound() {
         let error = changed("vertices.py", start, &text);
         assert!(error.contains(says), "{error}");
     }
+    let sum = "1 + ".repeat(1_000_000);
+    let error = changed("vertices.py", start, &format!("x = {sum}1\n{start}"));
+    assert!(error.contains("too many operators"), "{error}");
+    for (file, from) in [
+        ("couplings.py", "'-G'"),
+        ("parameters.py", "'Mix**2'"),
+        ("function_library.py", "'z.conjugate()'"),
+    ] {
+        let error = changed(file, from, &format!("'{sum}1'"));
+        assert!(
+            error.contains("too many operations within each other"),
+            "{error}"
+        );
+    }
+    // A chain of long formulas is no deep stack.
+    let long = "1 + ".repeat(450);
+    let chain: String = (0..90)
+        .map(|n| {
+            format!(
+                "p{n} = Parameter('p{n}', 'internal', 'real', '{long}p{}', 'p')\n",
+                n + 1
+            )
+        })
+        .collect();
+    let (_folder, path) = copy();
+    let file = path.join("parameters.py");
+    let text = fs::read_to_string(&file).unwrap();
+    let last = "p90 = Parameter('p90', 'internal', 'real', '1', 'p')\n";
+    fs::write(&file, format!("{text}{chain}{last}")).unwrap();
+    read(&path, &Restriction::By("equal".into())).unwrap();
     let chain: String = (0..200)
         .map(|n| {
             format!(

@@ -73,12 +73,19 @@ impl Binary {
 /// Brackets within brackets that are read; formulas have a handful.
 const DEEPEST: usize = 100;
 
+/// Operations within operations: `a + b + c` is `(a + b) + c`. Models were seen with up to 150.
+pub const HIGHEST: usize = 500;
+
+/// Characters of an expression that a message shows.
+const SHOWN: usize = 160;
+
 /// Reads an expression; the error says what is wrong where.
 pub fn parse(text: &str) -> Result<Expr, String> {
     let mut parser = Parser {
         text,
         at: 0,
         depth: 0,
+        height: 0,
     };
     let expr = parser.choice()?;
     match parser.peek() {
@@ -91,11 +98,28 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Operations within each other of what was read last.
+    height: usize,
 }
 
 impl Parser<'_> {
     fn fail(&self, what: &str) -> String {
-        format!("`{}`, character {}: {what}", self.text, self.at + 1)
+        let whole = self.text.chars().count() <= SHOWN;
+        // A long text around the place alone.
+        let first = self.at.saturating_sub(SHOWN / 2);
+        let near = self.text.char_indices().skip_while(|(at, _)| *at < first);
+        let near: String = near.map(|(_, c)| c).take(SHOWN).collect();
+        let text = if whole { self.text } else { &near };
+        format!("`{text}`, character {}: {what}", self.at + 1)
+    }
+
+    /// An operation on what was read last and something of this height.
+    fn higher(&mut self, height: usize) -> Result<(), String> {
+        self.height = self.height.max(height) + 1;
+        match self.height > HIGHEST {
+            true => Err(self.fail("too many operations within each other")),
+            false => Ok(()),
+        }
     }
 
     /// The next character that is no space.
@@ -132,11 +156,14 @@ impl Parser<'_> {
         }
         let mut expr = self.either()?;
         if self.word("if") {
+            let yes = self.height;
             let test = self.either()?;
+            let height = self.height.max(yes);
             if !self.word("else") {
                 return Err(self.fail("`else` was expected"));
             }
             expr = Expr::If(Box::new([test, expr, self.choice()?]));
+            self.higher(height)?;
         }
         self.depth -= 1;
         Ok(expr)
@@ -145,7 +172,9 @@ impl Parser<'_> {
     fn either(&mut self) -> Result<Expr, String> {
         let mut either = self.both()?;
         while self.word("or") {
+            let height = self.height;
             either = Expr::Binary(Binary::Or, either.into(), self.both()?.into());
+            self.higher(height)?;
         }
         Ok(either)
     }
@@ -153,7 +182,9 @@ impl Parser<'_> {
     fn both(&mut self) -> Result<Expr, String> {
         let mut both = self.comparison()?;
         while self.word("and") {
+            let height = self.height;
             both = Expr::Binary(Binary::And, both.into(), self.comparison()?.into());
+            self.higher(height)?;
         }
         Ok(both)
     }
@@ -161,7 +192,12 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Result<Expr, String> {
         let left = self.sum()?;
         match COMPARISONS.iter().find(|(sign, _)| self.take(sign)) {
-            Some((_, operator)) => Ok(Expr::Binary(*operator, left.into(), self.sum()?.into())),
+            Some((_, operator)) => {
+                let height = self.height;
+                let compared = Expr::Binary(*operator, left.into(), self.sum()?.into());
+                self.higher(height)?;
+                Ok(compared)
+            }
             None => Ok(left),
         }
     }
@@ -175,7 +211,9 @@ impl Parser<'_> {
                 _ => break,
             };
             self.at += 1;
+            let height = self.height;
             sum = Expr::Binary(operator, sum.into(), self.product()?.into());
+            self.higher(height)?;
         }
         Ok(sum)
     }
@@ -189,7 +227,9 @@ impl Parser<'_> {
                 _ => return Ok(product),
             };
             self.at += 1;
+            let height = self.height;
             product = Expr::Binary(operator, product.into(), self.signed()?.into());
+            self.higher(height)?;
         }
     }
 
@@ -201,11 +241,11 @@ impl Parser<'_> {
             self.at += 1;
         }
         let power = self.power()?;
-        Ok(if negative {
-            Expr::Neg(power.into())
-        } else {
-            power
-        })
+        if !negative {
+            return Ok(power);
+        }
+        self.higher(0)?;
+        Ok(Expr::Neg(power.into()))
     }
 
     /// What stands behind a value with a point: `z.real`, `z.conjugate()`.
@@ -227,6 +267,7 @@ impl Parser<'_> {
                 }
             };
             value = Expr::Call(function.to_owned(), vec![value]);
+            self.higher(0)?;
         }
         Err(self.fail("too many attributes of attributes"))
     }
@@ -241,7 +282,9 @@ impl Parser<'_> {
         if self.depth > DEEPEST {
             return Err(self.fail("too many powers of powers"));
         }
+        let height = self.height;
         let exponent = self.signed()?;
+        self.higher(height)?;
         self.depth -= 1;
         Ok(Expr::Binary(Binary::Pow, base.into(), exponent.into()))
     }
@@ -277,6 +320,7 @@ impl Parser<'_> {
         let number = self.text[self.at..self.at + end].parse();
         let number = number.map_err(|_| self.fail("this is no number"))?;
         self.at += end;
+        self.height = 0;
         if self.word("j") {
             let parts = vec![Expr::Number(0.0), Expr::Number(number)];
             return Ok(Expr::Call("complex".into(), parts));
@@ -295,18 +339,23 @@ impl Parser<'_> {
             .filter(|(_, last)| ["real", "imag", "conjugate"].contains(last));
         if let Some((value, _)) = attribute {
             self.at += value.len();
+            self.height = 0;
             let name = value.rsplit('.').next().unwrap_or("").to_owned();
             return Ok(Expr::Name(name));
         }
         let name = path.rsplit('.').next().unwrap_or("").to_owned();
         self.at += end;
+        self.height = 0;
         if !self.take("(") {
             return Ok(Expr::Name(name));
         }
         let mut arguments = vec![self.choice()?];
+        let mut height = self.height;
         while self.take(",") {
             arguments.push(self.choice()?);
+            height = height.max(self.height);
         }
+        self.higher(height)?;
         match self.take(")") {
             true => Ok(Expr::Call(name, arguments)),
             false => Err(self.fail("`)` or `,` was expected")),
@@ -490,5 +539,15 @@ mod tests {
         }
         assert!(parse(&"(".repeat(5000)).is_err());
         assert!(parse(&"2**".repeat(5000)).is_err());
+        for repeated in ["1+", "2*", "a or ", "a and "] {
+            let text = format!("{}1", repeated.repeat(450));
+            let expr = parse(&text).unwrap();
+            assert_eq!(parse(&expr.to_string()).unwrap(), expr);
+            let error = parse(&format!("{}1", repeated.repeat(1_000_000))).unwrap_err();
+            assert!(
+                error.contains("too many operations") && error.len() < 400,
+                "{error}"
+            );
+        }
     }
 }

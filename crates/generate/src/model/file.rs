@@ -332,6 +332,9 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
         }
         let charges = file.charges.keys();
         let charges: Vec<i32> = charges.map(|c| *row.charges.get(c).unwrap_or(&0)).collect();
+        if particles.len() > usize::from(ParticleId::MAX) - 2 {
+            return Err(format!("more than {} particles", ParticleId::MAX));
+        }
         let number = particles.len() as ParticleId;
         let propagator = row.propagator.as_ref().map(|name| {
             let found = file.propagators.keys().position(|n| n == name);

@@ -53,7 +53,7 @@ impl<'a> Parameters<'a> {
     /// Everything that was used, as a program with what it needs of the card. The model was checked, so that
     /// nothing can fail but for a name that it does not have.
     pub fn finish(self) -> Result<Formulas, String> {
-        let mut needed = BTreeSet::new();
+        let mut needed = Needed::default();
         let couplings = self.couplings.iter().map(|name| {
             let formula = self.model.couplings.get(name);
             formula.ok_or_else(|| format!("there is no coupling {name}"))
@@ -66,10 +66,13 @@ impl<'a> Parameters<'a> {
         for formula in parameters.iter().chain(couplings.iter().copied()) {
             needs(&names, &self.model.parameters, formula, &mut needed, 0)?;
         }
+        let before = needed.order.clone();
+        let mut needed = needed.names;
         needed.extend(self.model.alpha_s.clone());
         let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
         let names: Vec<&str> = card.map(|e| e.name.as_str()).collect();
         let mut lowering = Lowering::new(&names, &self.model.parameters);
+        lowering.all(&before)?;
         let mut named = |names: &[String], formulas: &[&Expr], prefix: &str| {
             let each = names.iter().zip(formulas).map(|(name, formula)| {
                 Ok(Named {
@@ -99,23 +102,33 @@ impl<'a> Parameters<'a> {
     }
 }
 
+/// Names that formulas refer to.
+#[derive(Default)]
+struct Needed {
+    names: BTreeSet<String>,
+    /// Those of the model's parameters, each behind what it refers to.
+    order: Vec<String>,
+}
+
 /// Adds the names that a formula refers to, by way of others too.
 fn needs(
     card: &HashSet<&str>,
     parameters: &HashMap<String, Expr>,
     formula: &Expr,
-    needed: &mut BTreeSet<String>,
+    needed: &mut Needed,
     depth: usize,
 ) -> Result<(), String> {
     if depth > DEEPEST {
-        return Err("a parameter is defined by itself".into());
+        return Err(format!(
+            "a parameter is defined by itself, or by a chain of more than {DEEPEST}"
+        ));
     }
     let mut names = BTreeSet::new();
     formula.for_each_name(&mut |name| {
         names.insert(name.to_owned());
     });
     for name in names {
-        if name == STRONG_COUPLING || name == "pi" || needed.contains(&name) {
+        if name == STRONG_COUPLING || name == "pi" || needed.names.contains(&name) {
             continue;
         }
         if !card.contains(&*name) {
@@ -127,8 +140,9 @@ fn needs(
                 true if depth == 0 => format!("parameter {name}: {what}"),
                 _ => what,
             })?;
+            needed.order.push(name.clone());
         }
-        needed.insert(name);
+        needed.names.insert(name);
     }
     Ok(())
 }
@@ -140,12 +154,13 @@ pub fn program(
     parameters: &HashMap<String, Expr>,
     formulas: &[&Expr],
 ) -> Result<(Program, Vec<ValueId>), String> {
-    let mut needed = BTreeSet::new();
+    let mut needed = Needed::default();
     let names: HashSet<&str> = card.iter().copied().collect();
     for formula in formulas {
         needs(&names, parameters, formula, &mut needed, 0)?;
     }
     let mut lowering = Lowering::new(card, parameters);
+    lowering.all(&needed.order)?;
     let values = formulas.iter().map(|formula| lowering.lower(formula));
     let values = values.collect::<Result<_, String>>()?;
     Ok((lowering.builder.finish(), values))
@@ -178,6 +193,13 @@ impl<'a> Lowering<'a> {
             parameters,
             builder,
         }
+    }
+
+    /// Parameters, each behind what it refers to: so that formulas of formulas do not need a deep stack.
+    fn all(&mut self, names: &[String]) -> Result<(), String> {
+        names
+            .iter()
+            .try_for_each(|name| self.name(name).map(|_| ()))
     }
 
     fn lower(&mut self, formula: &Expr) -> Result<ValueId, String> {

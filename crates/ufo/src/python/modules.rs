@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The largest file: couplings of the Standard Model effective theory with all flavours have 30 MB.
-const MOST_BYTES: u64 = 128 << 20;
+/// The largest file; those of MG5aMC's models have less than half a megabyte.
+const MOST_BYTES: u64 = 64 << 20;
 /// Text and lists that are put together.
 const MOST_PARTS: usize = 1 << 20;
 /// Objects of a model.

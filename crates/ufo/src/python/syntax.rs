@@ -69,6 +69,9 @@ pub enum StatementKind {
 /// Brackets, operators and blocks within each other that are read; models have a handful.
 const DEEPEST: usize = 60;
 
+/// Operators of one statement; the longest are texts that are put together.
+const MOST_OPERATORS: usize = 500;
+
 type Fallible<T> = Result<T, (usize, String)>;
 
 /// Reads a file; an error names the line.
@@ -347,6 +350,7 @@ struct Parser<'a> {
     tokens: &'a [(Token, usize)],
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -355,6 +359,7 @@ impl<'a> Parser<'a> {
             tokens: &line.tokens,
             at,
             depth: 0,
+            operators: 0,
         }
     }
 
@@ -481,6 +486,16 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
+    /// Takes an operator between two values; its line.
+    fn operator(&mut self) -> Fallible<usize> {
+        self.operators += 1;
+        if self.operators > MOST_OPERATORS {
+            return self.fail("too many operators in one statement");
+        }
+        self.at += 1;
+        Ok(self.tokens[self.at - 1].1)
+    }
+
     fn sum(&mut self) -> Fallible<Node> {
         let mut node = self.product()?;
         loop {
@@ -488,8 +503,7 @@ impl<'a> Parser<'a> {
                 Some(Token::Sign(sign @ ("+" | "-"))) => *sign,
                 _ => return Ok(node),
             };
-            let at = self.number();
-            self.at += 1;
+            let at = self.operator()?;
             let kind = Kind::Arithmetic(sign, node.into(), self.product()?.into());
             node = Node { kind, at };
         }
@@ -502,8 +516,7 @@ impl<'a> Parser<'a> {
                 Some(Token::Sign(sign @ ("*" | "/"))) => *sign,
                 _ => return Ok(node),
             };
-            let at = self.number();
-            self.at += 1;
+            let at = self.operator()?;
             let kind = Kind::Arithmetic(sign, node.into(), self.signed()?.into());
             node = Node { kind, at };
         }
