@@ -45,7 +45,7 @@ pub struct Interaction {
     pub particles: Vec<i32>,
     pub colors: Vec<String>,
     pub terms: Vec<Term>,
-    /// Whether MG5aMC has it in the unitary gauge.
+    /// Whether MG5aMC has it in the unitary gauge: those of ghosts where the model is one for loops.
     pub physical: bool,
     pub place: String,
 }
@@ -470,6 +470,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
         .iter()
         .map(|p| (p.pdg, by_code(p.pdg)))
         .collect();
+    let loops = source.orders.iter().any(|order| order.perturbative);
     let mut interactions = Vec::new();
     for vertex in &source.vertices {
         let particles = vertex.particles.iter().map(|&p| source.particles[p].pdg);
@@ -477,7 +478,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
         let mut physical = true;
         for (pdg, &p) in particles.iter().zip(&vertex.particles) {
             match known[pdg] {
-                Some(pair) => physical &= !pair.ghost && !pair.goldstone,
+                Some(pair) => physical &= (loops || !pair.ghost) && !pair.goldstone,
                 None => {
                     return Err(format!(
                         "{}: the vertex {} has {}, of which there is no particle",

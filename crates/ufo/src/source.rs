@@ -99,6 +99,8 @@ pub struct CouplingOrder {
     pub name: String,
     pub expansion: i32,
     pub hierarchy: u32,
+    /// Whether the model has counterterms for it.
+    pub perturbative: bool,
 }
 
 /// A UFO folder.
@@ -225,10 +227,15 @@ impl Source {
                 return Err(object.fail("two coupling orders have this name"));
             }
             let hierarchy = object.integer("hierarchy")?;
+            let perturbative = match object.get("perturbative_expansion") {
+                None => false,
+                Some(_) => object.integer("perturbative_expansion")? > 0,
+            };
             let hierarchy = u32::try_from(hierarchy);
             self.orders.push(CouplingOrder {
                 name,
                 expansion: object.integer("expansion_order")?,
+                perturbative,
                 hierarchy: hierarchy.map_err(|_| object.fail("`hierarchy` is negative"))?,
             });
         }
