@@ -90,6 +90,15 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
     for (row, pair) in document.particles.iter_mut().zip(&model.particles) {
         row.mass = pair.mass.as_ref().map(renamed);
         row.width = pair.width.as_ref().map(renamed);
+        // A Majorana fermion whose mass is negative has a negative width in MG5aMC (`SIGN` in its param_read.inc).
+        if let (Some(mass), Some(width), None) = (&row.mass, &row.width, &row.antiname)
+            && row.spin % 2 == 0
+        {
+            let signed = format!("{width}__signed");
+            let formula = format!("abs({width}) if {mass} >= 0 else -abs({width})");
+            document.parameters.insert(signed.clone(), formula);
+            row.width = Some(signed);
+        }
     }
     labels(&mut document);
     for interaction in &model.interactions {

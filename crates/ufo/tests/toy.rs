@@ -55,6 +55,13 @@ fn a_folder_becomes_a_model() {
             "P(-100, id) * P(-100, id) - Mass(id) * Mass(id) + complex(0,1) * Mass(id) * Width(id)"
         )
     );
+    // The width of a Majorana fermion has the sign of its mass.
+    let majorana = &document.particles[2];
+    assert_eq!(majorana.width.as_deref(), Some("WX__signed"));
+    assert_eq!(
+        document.parameters["WX__signed"],
+        "abs(WX) if MX >= 0 else -abs(WX)"
+    );
     // The strong coupling is that of the event; so is what follows from aS.
     assert!(!document.parameters.contains_key("G"));
     assert_eq!(
@@ -136,7 +143,7 @@ fn a_card_restricts_it() {
         .map(|entry| entry.name.as_str())
         .collect();
     // gy and Mix follow gx, MX follows MQ; the phase is zero, MZp is 1 and stays a mass.
-    assert_eq!(card, ["aS", "gx", "MQ", "MZp"]);
+    assert_eq!(card, ["aS", "gx", "MQ", "MZp", "WX"]);
     assert_eq!(document.parameters["gy"], "gx");
     assert_eq!(document.parameters["mix"], "-gx");
     let quantities = |name: &str| {
@@ -147,7 +154,10 @@ fn a_card_restricts_it() {
             .unwrap();
         (row.mass.clone(), row.width.clone())
     };
-    assert_eq!(quantities("x"), (Some("MQ".into()), None));
+    assert_eq!(
+        quantities("x"),
+        (Some("MQ".into()), Some("WX__signed".into()))
+    );
     assert_eq!(quantities("s"), (None, None));
     assert_eq!(quantities("zp"), (Some("MZp".into()), None));
     // GC_3 = -GC_4, so the structures are one, the second with a minus.
@@ -368,7 +378,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "parameters.py",
             "'Mix**2'",
             "'mix + 1'",
-            "parameters.py, line 33: mix: a parameter is defined by itself",
+            "parameters.py, line 35: mix: a parameter is defined by itself",
         ),
         (
             "parameters.py",

@@ -23,6 +23,8 @@ MZp = Parameter(name = 'MZp', nature = 'external', type = 'real', value = 1000.,
                 lhablock = 'MASS', lhacode = [ 9000004 ])
 WZp = Parameter(name = 'WZp', nature = 'external', type = 'real', value = 20., texname = "W_{Z'}",
                 lhablock = 'DECAY', lhacode = [ 9000004 ])
+WX = Parameter(name = 'WX', nature = 'external', type = 'real', value = 2., texname = "W_X",
+               lhablock = 'DECAY', lhacode = [ 9000002 ])
 
 G = Parameter(name = 'G', nature = 'internal', type = 'real',
               value = '2*cmath.sqrt(aS)*cmath.sqrt(cmath.pi)', texname = 'G')

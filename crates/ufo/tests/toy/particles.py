@@ -10,7 +10,7 @@ q = Particle(pdg_code = 9000001, name = 'Q', antiname = 'Q~', spin = 2, color = 
              width = Param.ZERO, texname = 'Q', antitexname = 'Q~', charge = 2/3, Number = 1)
 q__tilde__ = q.anti()
 
-x = Particle(9000002, 'x', 'x', 2, 1, Param.MX, Param.ZERO, 'x', 'x', 0)
+x = Particle(9000002, 'x', 'x', 2, 1, Param.MX, Param.WX, 'x', 'x', 0)
 
 s = Particle(pdg_code = 9000003, name = 's', antiname = 's~', spin = 1, color = 3, mass = Param.MS,
              width = Param.ZERO, texname = 's', antitexname = 's~', charge = 2/3, Number = 0)
