@@ -20,8 +20,9 @@ mod routine;
 mod tensor;
 
 pub use parameters::{Parameters, program};
-pub use routine::derive;
+pub use routine::{Form, PropagatorPart, derive};
 
+use crate::trees::LARGEST_VERTEX;
 use expression::Expr;
 use file::Document;
 use lorentz::Structure;
@@ -118,7 +119,11 @@ impl Particle {
         let mut helicities = match (self.spin, self.mass.is_some()) {
             (1, _) => vec![0],
             (2, _) | (3, false) => vec![-1, 1],
-            _ => vec![-1, 0, 1],
+            (3, true) => vec![-1, 0, 1],
+            (4, true) => vec![-3, -1, 1, 3],
+            (4, false) => vec![-3, 3],
+            (_, true) => vec![-2, -1, 0, 1, 2],
+            (_, false) => vec![-2, 2],
         };
         if self.is_anti {
             helicities.reverse();
@@ -296,43 +301,36 @@ impl Model {
     /// What of a vertex the generator does not know.
     fn refusal(&self, vertex: &Vertex) -> std::result::Result<(), String> {
         for particle in vertex.particles.iter().map(|&p| self.of(p)) {
-            let instead = "can be generated; import the process from an MG5aMC output instead";
-            let Particle {
-                name, spin, color, ..
-            } = particle;
-            if !matches!(spin, 1..=3) {
+            if !particle.propagating {
                 return Err(format!(
-                    "particle {name}: spin = {spin} (2s + 1), only 1, 2 and 3 {instead}"
-                ));
-            }
-            if !matches!(color, 1 | 3 | -3 | 8) {
-                return Err(format!(
-                    "particle {name}: color = {color}, only 1, 3 and 8 {instead}"
-                ));
-            }
-            if particle.propagator.is_some() || !particle.propagating {
-                return Err(format!(
-                    "particle {name}: only the propagators of ALOHA {instead}"
+                    "particle {}: only particles that propagate can be generated; import the process from an MG5aMC \
+                     output instead",
+                    particle.name
                 ));
             }
         }
-        if !matches!(vertex.particles.len(), 3 | 4) {
-            return Err("only vertices of three or four particles can be generated".into());
+        if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
+            return Err(format!(
+                "only vertices of 3 to {LARGEST_VERTEX} particles can be generated"
+            ));
         }
-        let is_fermion = |p: &ParticleId| self.of(*p).is_fermion();
-        let fermions: Vec<bool> = vertex.particles.iter().map(is_fermion).collect();
-        match fermions.iter().filter(|&&f| f).count() {
-            0 => {}
-            2 if fermions[0] && fermions[1] => {
-                let anti = |i: usize| self.of(vertex.particles[i]).is_anti;
-                if !anti(0) || anti(1) {
-                    return Err("of two fermions the first has to be an antiparticle, the second a particle; fermions \
-                                that are their own antiparticles cannot be generated"
-                        .into());
-                }
+        let is_fermion = |p: &&ParticleId| self.of(**p).is_fermion();
+        let fermions = vertex.particles.iter().filter(is_fermion).count();
+        if vertex.particles.iter().take_while(is_fermion).count() < fermions {
+            return Err("fermions have to come first".into());
+        }
+        if fermions % 2 == 1 {
+            return Err("the number of its fermions is odd".into());
+        }
+        for pair in vertex.particles[..fermions].chunks(2) {
+            let [first, second] =
+                [pair[0], pair[1]].map(|p| (self.of(p), self.of(p).is_majorana(p)));
+            if !first.1 && !second.1 && !first.0.is_anti && second.0.is_anti {
+                return Err(format!(
+                    "of {} and {} the first has to be the antiparticle",
+                    first.0.name, second.0.name
+                ));
             }
-            2 => return Err("fermions have to come first".into()),
-            n => return Err(format!("{n} fermions meet, only two can be generated")),
         }
         let spins: Vec<u8> = vertex.particles.iter().map(|&p| self.of(p).spin).collect();
         for term in &vertex.terms {

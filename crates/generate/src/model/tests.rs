@@ -17,16 +17,28 @@ fn spins(model: &Model, name: &str) -> Vec<u8> {
     vertex.particles.iter().map(|&p| model.of(p).spin).collect()
 }
 
+fn form(
+    name: &str,
+    structures: &[&Structure],
+    spins: &[u8],
+    result: Option<usize>,
+    massless: bool,
+) -> Routine {
+    let form = Form {
+        spins: spins.to_vec(),
+        result,
+        massless,
+        own: None,
+        part: PropagatorPart::Whole,
+        conjugated: vec![false; spins.len()],
+    };
+    derive(name.into(), structures, &form.normal(), None).unwrap()
+}
+
 fn derived(model: &Model, name: &str, result: Option<usize>, massless: bool) -> Routine {
     let structure = model.lorentz.iter().find(|l| l.name == name).unwrap();
     let structure = structure.structure.as_ref().unwrap();
-    derive(
-        name.into(),
-        &[structure],
-        &spins(model, name),
-        result,
-        massless,
-    )
+    form(name, &[structure], &spins(model, name), result, massless)
 }
 
 #[test]
@@ -108,7 +120,7 @@ fn derived_routines_are_recognised() {
                 .collect();
             for result in (0..spins.len()).map(Some).chain([None]) {
                 let massless = result.is_none_or(|r| model.of(vertex.particles[r]).mass.is_none());
-                let routine = derive("V".into(), &structures, &spins, result, massless);
+                let routine = form("V", &structures, &spins, result, massless);
                 let known = recognize(&routine, massless).is_some();
                 assert!(
                     known || (spins.len() == 4 && spins.contains(&1)),
@@ -126,7 +138,7 @@ fn tensors_satisfy_their_identities() {
     let amplitude = |text: &str, spins: &[u8], inputs: &[Complex64]| {
         let structure = Structure::of(&expression::parse(text).unwrap()).unwrap();
         structure.check(spins).unwrap();
-        let routine = derive("T".into(), &[&structure], spins, None, true);
+        let routine = form("T", &[&structure], spins, None, true);
         routine.evaluate(inputs)[0]
     };
     let mut rng = SplitMix64::new(8);
@@ -215,19 +227,19 @@ fn what_cannot_be_generated_is_refused_with_the_process() {
             "spin = 3\ncolor = 8",
             "spin = 5\ncolor = 8",
             "g g > g g",
-            "spin = 5",
+            "index 3 does not fit",
         ),
         (
             "spin = 3\ncolor = 8",
             "spin = 3\ncolor = 6\nantiname = \"g~\"",
-            "u u~ > g g",
-            "color = 6",
+            "u u~ > g g g",
+            "leg 3 has colour 6 and not 8",
         ),
         (
             "particles = \"u~ d w+\"",
             "particles = \"d u~ w+\"",
             "u d~ > w+ g",
-            "first has to be an antiparticle",
+            "first has to be the antiparticle",
         ),
         (
             "\"FFV1\", \"GC_11\"",
