@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -111,7 +112,9 @@ def generate_events(
 
     Args:
         process: a process, with the parameters, precision and SIMD level that it has; or its name, a process file or a
-            directory. With ``pdf`` it may stand for several matrix elements, as ``"p p > t t~ j"`` does.
+            directory. Particles of decay chains (``"p p > t t~, t > b w+, t~ > b~ w-"``) lie within 15 widths of their
+            masses, as MG5aMC's ``bwcutoff`` has it. With ``pdf`` it may stand for several matrix elements, as
+            ``"p p > t t~ j"`` does.
         energy: of both beams together in their rest frame, in GeV.
         pdf: parton densities of two protons: a member of a set of LHAPDF (``NAME/NAME_0000.dat``), the set's folder, or
             its name below ``LHAPDF_DATA_PATH``. Without it the particles of the process are the beams.
@@ -173,6 +176,8 @@ def generate_events(
         card = None if card is None else _arguments.text("card", card)
         named = model_path(model or os.environ.get("CUDACPP_RUNTIME_MODEL") or None)
         environment = model_environment(named)
+    if ">" in source and re.search(r"(?<!\$)\$(?!\$)", source):
+        raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)

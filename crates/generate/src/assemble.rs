@@ -12,7 +12,7 @@ use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
 use crate::model::lorentz::Structure;
-use crate::model::{Form, Model, Parameters, ParticleId, PropagatorPart, derive};
+use crate::model::{Model, Parameters, ParticleId, PropagatorPart, RoutineForm, derive};
 use mebridge_process::channels::{Amp2, Channels, Resonance};
 use mebridge_process::color::{ColorMatrix, FlowWeight};
 use mebridge_process::lorentz::Routine;
@@ -38,7 +38,7 @@ pub struct Assembler<'a> {
 }
 
 /// Lorentz structures, and the form of the routine.
-type RoutineKey = (Vec<u32>, Form);
+type RoutineKey = (Vec<u32>, RoutineForm);
 
 /// One way to go through a tree: a wavefunction, and its colour.
 type ColoredTree = (u32, Rc<TreeColor>);
@@ -632,7 +632,7 @@ impl<'a> Assembly<'a> {
         result: Option<usize>,
         propagator: PropagatorPart,
         inputs: &[u32],
-    ) -> Form {
+    ) -> RoutineForm {
         let model = self.shared.model;
         let of = |leg: usize| model.of(particles[leg]);
         // Fermions flow in where the first of two is, and out where the second is. Where a wavefunction flows the other
@@ -656,7 +656,7 @@ impl<'a> Assembly<'a> {
             }
         };
         let is_fermion = |leg: usize| of(leg).is_fermion();
-        Form {
+        RoutineForm {
             spins: (0..particles.len()).map(|leg| of(leg).spin).collect(),
             result,
             massless: result.is_some_and(|leg| of(leg).mass.is_none()),
@@ -669,7 +669,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// A routine of these structures.
-    pub(super) fn routine(&mut self, lorentz: Vec<u32>, form: Form) -> Result<u32, String> {
+    pub(super) fn routine(&mut self, lorentz: Vec<u32>, form: RoutineForm) -> Result<u32, String> {
         let model = self.shared.model;
         let key = (lorentz, form.normal());
         if let Some(&number) = self.routine_ids.get(&key) {

@@ -16,7 +16,7 @@ use super::number::{Number, over_one};
 use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
-use crate::model::{Form, Model, ParticleId};
+use crate::model::{Model, ParticleId, RoutineForm};
 use mebridge_process::color_ordered::traces;
 use mebridge_process::color_ordered::{
     Boson, ColorOrdered, Exchange, FlowTerm, MOST_INSERTIONS, OrderedVertex, orders,
@@ -522,7 +522,7 @@ fn ordered(
     let couplings: Vec<CouplingRef> = couplings.collect();
     let structures = lorentz.iter().map(|(l, _)| *l).collect();
     // A line flows as its vertices have it.
-    let form = Form::plain(model, &interaction.particles, Some(result));
+    let form = RoutineForm::plain(model, &interaction.particles, Some(result));
     let routine = assembly.routine(structures, form)?;
     let particle = model.of(interaction.particles[result]);
     let mass: Quantity = assembly.quantity(&particle.mass);

@@ -73,7 +73,7 @@ fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
     let (path, restriction) = match name.rsplit_once('-') {
         Some((name, "full")) => (folder(name), Restriction::None),
         Some((name, restriction))
-            if !folder(&name.to_owned()).join(restriction).exists() && folder(name).is_dir() =>
+            if !folder(name).join(restriction).exists() && folder(name).is_dir() =>
         {
             (folder(name), Restriction::By(restriction.into()))
         }

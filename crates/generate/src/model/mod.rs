@@ -20,7 +20,7 @@ mod routine;
 mod tensor;
 
 pub use parameters::{Parameters, program};
-pub use routine::{Form, PropagatorPart, derive};
+pub use routine::{PropagatorPart, RoutineForm, derive};
 
 use crate::trees::LARGEST_VERTEX;
 use expression::Expr;

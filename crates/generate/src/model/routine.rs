@@ -29,7 +29,7 @@ pub enum PropagatorPart {
 
 /// Which of the routines that follow from a structure is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Form {
+pub struct RoutineForm {
     /// Spins of the legs (2s + 1).
     pub spins: Vec<u8>,
     /// The leg (from 0) that it gives, none for an amplitude.
@@ -45,15 +45,15 @@ pub struct Form {
     pub conjugated: Vec<bool>,
 }
 
-impl Form {
+impl RoutineForm {
     /// The form whose fermions flow as its vertex has them.
     pub fn plain(
         model: &super::Model,
         particles: &[super::ParticleId],
         result: Option<usize>,
-    ) -> Form {
+    ) -> RoutineForm {
         let of = |leg: usize| model.of(particles[leg]);
-        Form {
+        RoutineForm {
             spins: particles.iter().map(|&p| model.of(p).spin).collect(),
             result,
             massless: result.is_some_and(|leg| of(leg).mass.is_none()),
@@ -64,7 +64,7 @@ impl Form {
     }
 
     /// The same for forms whose routines are the same.
-    pub fn normal(mut self) -> Form {
+    pub fn normal(mut self) -> RoutineForm {
         self.massless &= self.result.is_some_and(|leg| self.spins[leg] > 2);
         self
     }
@@ -90,7 +90,7 @@ impl Form {
 pub fn derive(
     name: String,
     structures: &[&Structure],
-    form: &Form,
+    form: &RoutineForm,
     own: Option<&super::Propagator>,
 ) -> Result<Routine, String> {
     let spins = &form.spins;
@@ -150,7 +150,7 @@ struct Derivation<'a> {
     routine: &'a Routine,
     /// The leg of each argument.
     arguments: &'a [usize],
-    form: &'a Form,
+    form: &'a RoutineForm,
 }
 
 /// Components of a momentum in a wavefunction: which of its numbers, and which part of it.

@@ -24,7 +24,7 @@ fn form(
     result: Option<usize>,
     massless: bool,
 ) -> Routine {
-    let form = Form {
+    let form = RoutineForm {
         spins: spins.to_vec(),
         result,
         massless,
