@@ -83,6 +83,7 @@ impl<'a> Assembler<'a> {
             routine_ids: HashMap::default(),
             wavefunctions: Vec::new(),
             flow_out: Vec::new(),
+            zero_width: Vec::new(),
         }
     }
 
@@ -207,6 +208,10 @@ impl<'a> Assembler<'a> {
             ..
         } = element;
         let mut assembly = self.assembly(&diagrams.trees);
+        if element.zero_width && subprocess.incoming == 2 {
+            let between = |legs: &u32| (legs & 3).count_ones() == 1;
+            assembly.zero_width = legs_of(&diagrams.trees).iter().map(between).collect();
+        }
         let helicities = self.helicities(subprocess)?;
         let legs = assembly.externals(subprocess);
         let mut flows = Flows::default();
@@ -312,20 +317,12 @@ impl<'a> Assembler<'a> {
         if element.off_shell.is_empty() {
             return found;
         }
-        // The legs of each tree, a bit each.
         let count = element.subprocess.outgoing.len();
         let incoming = (1u32 << element.subprocess.incoming) - 1;
-        let mut legs: Vec<u32> = Vec::with_capacity(diagrams.trees.len());
-        for tree in &diagrams.trees {
+        for (tree, own) in diagrams.trees.iter().zip(legs_of(&diagrams.trees)) {
             let Tree::Vertex(node) = tree else {
-                if let Tree::Leg(leg) = tree {
-                    legs.push(1 << leg);
-                }
                 continue;
             };
-            let below = node.children.iter().flatten().map(|&c| legs[c as usize]);
-            let own = below.fold(0, |all, some| all | some);
-            legs.push(own);
             let Some(result) = node.children.iter().position(Option::is_none) else {
                 continue;
             };
@@ -436,6 +433,8 @@ pub(super) struct Assembly<'a> {
     wavefunctions: Vec<Wavefunction>,
     /// Of each wavefunction of a fermion whether its line flows out of it (`OXXXXX`) or into it.
     flow_out: Vec<bool>,
+    /// Of each tree whether its line has no width; empty where all have theirs.
+    zero_width: Vec<bool>,
 }
 
 impl<'a> Assembly<'a> {
@@ -528,6 +527,10 @@ impl<'a> Assembly<'a> {
         let mut ways = Vec::new();
         for (vertex, color) in self.vertices(node, result)? {
             ways.push((self.wavefunctions.len() as u32, color));
+            let mut vertex = vertex;
+            if self.zero_width.get(tree as usize) == Some(&true) {
+                vertex.width = Quantity::ZERO;
+            }
             let flow_out = self.flow_of(node, result, &vertex);
             self.push(Wavefunction::Internal(vertex), flow_out);
         }
@@ -696,6 +699,21 @@ impl<'a> Assembly<'a> {
         self.routine_ids.insert(key, number);
         Ok(number)
     }
+}
+
+/// The legs of each tree, a bit each.
+fn legs_of(trees: &[Tree]) -> Vec<u32> {
+    let mut legs: Vec<u32> = Vec::with_capacity(trees.len());
+    for tree in trees {
+        legs.push(match tree {
+            Tree::Leg(leg) => 1 << leg,
+            Tree::Vertex(node) => {
+                let below = node.children.iter().flatten().map(|&c| legs[c as usize]);
+                below.fold(0, |all, some| all | some)
+            }
+        });
+    }
+    legs
 }
 
 /// Leaves of a process the products of amplitudes that are selected, `groups` being the group of each amplitude: a JAMP

@@ -1,7 +1,7 @@
 //! Texts of several lines, and decays: what is around single processes in MG5aMC's language.
 //!
 //! A line defines a label (`define l = e- mu-`) or asks for a process; `generate` and `add process` in front of it say
-//! nothing more. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
+//! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
 use super::request::{Labels, Request, arrow_apart, particles};
@@ -14,6 +14,7 @@ const MOST_NESTED: usize = 16;
 pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
     let mut labels = model.labels.clone();
     let mut requests = Vec::new();
+    let mut zero_width = false;
     for line in text.split(['\n', ';']) {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
@@ -23,15 +24,32 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
             define(definition, model, &mut labels)?;
             continue;
         }
+        if let Some(setting) = without(line, "set") {
+            zero_width = set(setting)?;
+            continue;
+        }
         let process = without(line, "generate").or_else(|| {
             let line = without(line, "add")?;
             without(line, "process")
         });
-        requests.push(request(process.unwrap_or(line), model, &labels)?);
+        let mut request = request(process.unwrap_or(line), model, &labels)?;
+        request.zero_width = zero_width;
+        requests.push(request);
     }
     match requests.is_empty() {
         true => Err("there is no process in it, as `g g > t t~` is one".into()),
         false => Ok(requests),
+    }
+}
+
+/// The one setting of MG5aMC that changes a process here.
+fn set(text: &str) -> Result<bool, String> {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        ["zerowidth_tchannel", "True"] => Ok(true),
+        ["zerowidth_tchannel", "False"] => Ok(false),
+        _ => Err(format!(
+            "`set {text}`: there is `set zerowidth_tchannel True`, or False"
+        )),
     }
 }
 
@@ -238,6 +256,7 @@ mod tests {
     fn bad_input_is_told() {
         for (text, says) in [
             ("", "no process"),
+            ("set gauge Feynman", "zerowidth_tchannel"),
             ("define u = d", "is a particle"),
             ("define = d", "as in"),
             ("define x = ", "holds a particle"),

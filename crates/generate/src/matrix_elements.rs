@@ -43,6 +43,8 @@ pub struct MatrixElement {
     pub on_shell: Vec<OnShell>,
     /// Particles of s-channels that must not be on their mass shell.
     pub off_shell: Vec<ParticleId>,
+    /// Whether lines between two particles that come in have no width.
+    pub zero_width: bool,
     /// What its coupling orders may be.
     pub orders: Rc<Vec<RangeInclusive<u32>>>,
     /// What it is called.
@@ -196,7 +198,8 @@ impl<'a> MatrixElements<'a> {
         } = Candidates::of(request, model)?;
         let orders = Rc::new(orders);
         for (subprocess, lowest) in found {
-            let plain = !request.s_channels.select() && request.squared.is_empty();
+            let plain =
+                !request.s_channels.select() && request.squared.is_empty() && !request.zero_width;
             let unpolarized = subprocess.polarizations.iter().all(Vec::is_empty);
             let line = match plain && unpolarized {
                 true => ColorOrderedLegs::of(&subprocess, model, &rules, &lowest),
@@ -224,6 +227,7 @@ impl<'a> MatrixElements<'a> {
                 selection,
                 on_shell: Vec::new(),
                 off_shell: request.s_channels.off_shell.clone(),
+                zero_width: request.zero_width,
                 orders: orders.clone(),
                 request: number,
                 others: Vec::new(),
@@ -266,6 +270,7 @@ impl<'a> MatrixElements<'a> {
                 selection: None,
                 on_shell,
                 off_shell: request.s_channels.off_shell.clone(),
+                zero_width: request.zero_width,
                 orders: orders.clone(),
                 name,
                 request: number,

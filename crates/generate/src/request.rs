@@ -79,6 +79,8 @@ pub struct Request {
     pub excluded: Vec<ParticleId>,
     /// What is asked of lines in s-channels.
     pub s_channels: SChannels,
+    /// Whether lines between two particles that come in have no width (`set zerowidth_tchannel True`).
+    pub zero_width: bool,
     /// How particles decay that go out.
     pub decays: Vec<Request>,
     /// What stands behind the particles, for the name of the process.
@@ -129,6 +131,7 @@ impl Request {
             squared: Vec::new(),
             excluded: Vec::new(),
             s_channels: SChannels::default(),
+            zero_width: false,
             decays: Vec::new(),
             tail: String::new(),
             through: String::new(),

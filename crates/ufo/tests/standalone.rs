@@ -54,9 +54,14 @@ fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
     for line in lines {
         if let Some(model) = line.strip_prefix("import model ") {
             name = model.trim().to_owned();
-        } else if ["define", "generate", "add process"]
-            .iter()
-            .any(|word| line.starts_with(word))
+        } else if [
+            "define",
+            "generate",
+            "add process",
+            "set zerowidth_tchannel",
+        ]
+        .iter()
+        .any(|word| line.starts_with(word))
         {
             text.push_str(line);
             text.push('\n');
