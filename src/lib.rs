@@ -107,9 +107,9 @@ pub use mebridge_process::{export, phase_space};
 #[doc(hidden)]
 pub use mebridge_simd as simd;
 #[doc(hidden)]
-pub use mebridge_ufo as ufo;
-#[doc(hidden)]
 pub use mebridge_support::{files, float_environment, message, random};
+#[doc(hidden)]
+pub use mebridge_ufo as ufo;
 
 pub use bridge::Bridge;
 pub use error::{Error, Result};
