@@ -588,6 +588,8 @@ impl<'a> Assembly<'a> {
                 .collect();
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
             let lorentz: Vec<u32> = lorentz;
+            // The routine of the way before, and where it has charge conjugates.
+            let mut known: Option<(u16, u32)> = None;
             let line = result.map(|leg| model.of(interaction.particles[leg]));
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
@@ -614,9 +616,18 @@ impl<'a> Assembly<'a> {
                     }
                 }
                 let color = structure.grow(&children, result)?;
-                let form = self.form(&interaction.particles, result, node.propagator, &inputs);
+                let conjugated = self.conjugated(&interaction.particles, result, &inputs);
+                let routine = match known {
+                    Some((same, routine)) if same == conjugated => routine,
+                    _ => {
+                        let form =
+                            self.form(&interaction.particles, result, node.propagator, conjugated);
+                        self.routine(lorentz.clone(), form)?
+                    }
+                };
+                known = Some((conjugated, routine));
                 let vertex = Vertex {
-                    routine: self.routine(lorentz.clone(), form)?,
+                    routine,
                     inputs,
                     couplings: couplings.clone(),
                     mass,
@@ -628,46 +639,44 @@ impl<'a> Assembly<'a> {
         Ok(found)
     }
 
-    /// The form of a routine for legs with these wavefunctions.
-    pub(super) fn form(
+    /// Where charge conjugates of wavefunctions stand, a bit for each leg. Fermions flow in where the first of two is, and
+    /// out where the second is. Where a wavefunction flows the other way, its charge conjugate is taken; a result flows
+    /// as the line that it goes on.
+    fn conjugated(&self, particles: &[ParticleId], result: Option<usize>, inputs: &[u32]) -> u16 {
+        let model = self.shared.model;
+        let fermions = particles.iter().take_while(|&&p| model.of(p).is_fermion());
+        let mut conjugated = 0;
+        for leg in 0..fermions.count() {
+            // A result is conjugated where the other end of its line is.
+            let end = if Some(leg) == result { leg ^ 1 } else { leg };
+            let input = match result {
+                Some(result) if result < end => end - 1,
+                _ => end,
+            };
+            let flow_out = inputs
+                .get(input)
+                .map(|&input| self.flow_out[input as usize]);
+            if flow_out.is_some_and(|flow| flow == end.is_multiple_of(2)) {
+                conjugated |= 1 << leg;
+            }
+        }
+        conjugated
+    }
+
+    /// The form of a routine for these legs, with charge conjugates at some of them.
+    fn form(
         &self,
         particles: &[ParticleId],
         result: Option<usize>,
-        propagator: PropagatorPart,
-        inputs: &[u32],
+        part: PropagatorPart,
+        conjugated: u16,
     ) -> RoutineForm {
-        let model = self.shared.model;
-        let of = |leg: usize| model.of(particles[leg]);
-        // Fermions flow in where the first of two is, and out where the second is. Where a wavefunction flows the other
-        // way, its charge conjugate is taken; a result flows as the line that it goes on.
-        let mut others = inputs.iter();
-        let flows: Vec<Option<bool>> = (0..particles.len())
-            .map(|leg| match Some(leg) == result {
-                true => None,
-                false => others.next().map(|&input| self.flow_out[input as usize]),
-            })
-            .collect();
-        let is_conjugated = |leg: usize| {
-            let flow_out = flows[leg].map(|flow| flow == (leg % 2 == 1));
-            match flow_out {
-                Some(fits) => !fits,
-                None => flows
-                    .get(leg ^ 1)
-                    .copied()
-                    .flatten()
-                    .is_some_and(|flow| flow != leg.is_multiple_of(2)),
-            }
-        };
-        let is_fermion = |leg: usize| of(leg).is_fermion();
         RoutineForm {
-            spins: (0..particles.len()).map(|leg| of(leg).spin).collect(),
-            result,
-            massless: result.is_some_and(|leg| of(leg).mass.is_none()),
-            own: result.and_then(|leg| of(leg).propagator),
-            part: propagator,
+            part,
             conjugated: (0..particles.len())
-                .map(|leg| is_fermion(leg) && is_conjugated(leg))
+                .map(|leg| conjugated >> leg & 1 == 1)
                 .collect(),
+            ..RoutineForm::plain(self.shared.model, particles, result)
         }
     }
 

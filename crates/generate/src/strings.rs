@@ -259,11 +259,11 @@ impl Strings {
     /// and are in order, as are the strings of an epsilon. The two indices of a sextet are in the order that is smaller.
     /// Gives `None` where a trace of one generator makes it vanish; empty traces become powers of `N`.
     pub fn signed_normal(&self) -> Option<(Strings, bool)> {
-        let labels = self.pieces().flat_map(|p| p.labels.iter().copied());
-        let mut sextets: Vec<Label> = labels.filter_map(first_of).collect();
-        if sextets.is_empty() && self.epsilons() == 0 {
+        if self.is_plain() {
             return self.normal().map(|s| (s, false));
         }
+        let labels = self.pieces().flat_map(|p| p.labels.iter().copied());
+        let mut sextets: Vec<Label> = labels.filter_map(first_of).collect();
         sextets.sort_unstable();
         sextets.dedup();
         let mut least: Option<(Strings, bool)> = None;
@@ -288,6 +288,21 @@ impl Strings {
             }
         }
         least
+    }
+
+    /// Whether it has neither an epsilon nor a sextet.
+    fn is_plain(&self) -> bool {
+        let mut at = 0;
+        while at < usize::from(self.length) {
+            let header = self.bytes[at];
+            let end = at + 1 + usize::from(header & !KIND);
+            let mut labels = self.bytes[at + 1..end].iter();
+            if header & 0x40 != 0 || labels.any(|&label| first_of(label).is_some()) {
+                return false;
+            }
+            at = end;
+        }
+        true
     }
 
     /// The same with dummies in the order of the strings that end in them, and whether that is the negative.
