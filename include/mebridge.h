@@ -90,6 +90,10 @@ struct mebridge_options {
    CACHE: a directory, or "off". NULL: the user's cache.
    */
   const char *cache;
+  /*
+   MODEL: the model of a process that is generated, a file or a UFO folder. NULL: the Standard Model.
+   */
+  const char *model;
 };
 
 /*

@@ -71,6 +71,8 @@ pub mod import_cached;
 #[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
+pub mod models;
+#[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
 pub mod target;
@@ -106,6 +108,8 @@ pub use mebridge_process::{export, phase_space};
 pub use mebridge_simd as simd;
 #[doc(hidden)]
 pub use mebridge_support::{files, float_environment, message, random};
+#[doc(hidden)]
+pub use mebridge_ufo as ufo;
 
 pub use bridge::Bridge;
 pub use error::{Error, Result};

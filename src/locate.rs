@@ -19,10 +19,10 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::generate::{MatrixElements, generate, is_process};
+use crate::generate::{MatrixElements, generate_with, is_process};
 use crate::import::Options;
 use crate::import_cached::import_cached;
-use crate::model::Model;
+use crate::models::model;
 use crate::process::Process;
 use crate::process::card::Card;
 use crate::process::file::EXTENSION;
@@ -47,7 +47,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
     let cache = Cache::new(&switches.cache);
     let (process, origin, directory) = match &switches.process {
         Some(choice) if process_text(&choice.path).is_some() => {
-            let process = from_text(choice)?;
+            let process = from_text(choice, switches)?;
             (process, describe(choice), process_directory())
         }
         Some(choice) if is_directory(&choice.path)? => {
@@ -82,7 +82,7 @@ pub fn locate_all(switches: &Switches) -> Result<Vec<Located>> {
     let Some(choice) = switches.process.as_ref().filter(text) else {
         return Ok(vec![locate(switches)?]);
     };
-    let processes = all_from_text(choice)?;
+    let processes = all_from_text(choice, switches)?;
     let several = processes.len() > 1;
     let located = (1..).zip(processes).map(|(number, process)| {
         let choice = ProcessChoice {
@@ -177,13 +177,14 @@ pub fn process_text(path: &Path) -> Option<&str> {
 }
 
 /// All processes that a text stands for.
-pub fn all_from_text(choice: &ProcessChoice) -> Result<Vec<Process>> {
-    generate(process_text(&choice.path).unwrap_or_default())
+pub fn all_from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Vec<Process>> {
+    let text = process_text(&choice.path).unwrap_or_default();
+    generate_with(text, &model(switches.model.as_deref())?)
 }
 
 /// The one of them that is meant. The others are not assembled.
-fn from_text(choice: &ProcessChoice) -> Result<Process> {
-    let model = Model::standard()?;
+fn from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Process> {
+    let model = model(switches.model.as_deref())?;
     let elements = MatrixElements::of(process_text(&choice.path).unwrap_or_default(), &model)?;
     elements.process(place(choice, &elements.names())?)
 }

@@ -85,6 +85,7 @@ rust() {
     need gpus "several GPUs"
     need reference "reference files"
     need outputs "MG5aMC outputs"
+    need models "MG5aMC models"
     need cxx "C and C++ compilers"
     need fortran "gfortran"
 }

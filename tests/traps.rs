@@ -145,6 +145,7 @@ impl Call<'_> {
             threads: self.threads,
             all_helicities: false,
             cache: c"off".as_ptr(),
+            model: null(),
         };
         let nevt = self.nevt;
         let events = (0..nevt).map(|i| &kinds[(start + i) % kinds.len()][..]);

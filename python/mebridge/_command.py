@@ -50,9 +50,9 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
     return done.stdout
 
 
-def count(process: str) -> int:
+def count(process: str, environment: Mapping[str, str]) -> int:
     """How many matrix elements a process stands for."""
-    return len(json.loads(run("info", "--json", "--", process)))
+    return len(json.loads(run("info", "--json", "--", process, environment=environment)))
 
 
 def umami(

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -23,7 +24,7 @@ from ._arrays import EventArrays
 from ._banner import Head
 from ._densities import Coupling, Densities
 from ._library import Error, version
-from ._process import Path, Process, absolute
+from ._process import Path, Process, absolute, model_environment, model_path
 from ._rounds import Rounds, sizes
 from ._slha import Card
 from ._state import State, digest
@@ -98,6 +99,7 @@ def generate_events(
     sampler: str = "auto",
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
+    model: Path | None = None,
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
@@ -110,7 +112,9 @@ def generate_events(
 
     Args:
         process: a process, with the parameters, precision and SIMD level that it has; or its name, a process file or a
-            directory. With ``pdf`` it may stand for several matrix elements, as ``"p p > t t~ j"`` does.
+            directory. Particles of decay chains (``"p p > t t~, t > b w+, t~ > b~ w-"``) lie within 15 widths of their
+            masses, as MG5aMC's ``bwcutoff`` has it. With ``pdf`` it may stand for several matrix elements, as
+            ``"p p > t t~ j"`` does.
         energy: of both beams together in their rest frame, in GeV.
         pdf: parton densities of two protons: a member of a set of LHAPDF (``NAME/NAME_0000.dat``), the set's folder, or
             its name below ``LHAPDF_DATA_PATH``. Without it the particles of the process are the beams.
@@ -140,6 +144,7 @@ def generate_events(
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
+        model: of a process that is generated, where it is a name: a model file or a UFO folder, as of :class:`Process`.
         state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
             arguments, and ends as if it had not been (with one thread, the same in every bit). With more ``events`` it
             keeps those that it has.
@@ -226,11 +231,18 @@ def ordered(
     if isinstance(process, Process):
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
+        if model is not None:
+            raise ValueError("the process has its model; give model= with the name of a process alone")
         source, card = process._source, process._card
+        named: str | None = process._options["model"]
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
         card = None if card is None else _arguments.text("card", card)
+        named = model_path(model or os.environ.get("CUDACPP_RUNTIME_MODEL") or None)
+        environment = model_environment(named)
+    if ">" in source and re.search(r"(?<!\$)\$(?!\$)", source):
+        raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
@@ -277,6 +289,7 @@ def ordered(
         "process": source,
         # That of a process may have changed since it was read.
         "card": None if card is None or isinstance(process, Process) else file_digest(card),
+        "model": None if named is None else model_digest(named),
         "energy": energy,
         "pdf": None if densities is None else file_digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
@@ -532,6 +545,15 @@ def _backend(devices: list[str]) -> str:
     if len(set(devices)) != len(devices) or (kinds == {"cpu"} and devices != ["cpu"]):
         raise ValueError("a device is named twice; threads= says how many a CPU has")
     return kinds.pop()
+
+
+def model_digest(model: str) -> list[str]:
+    """What a model is: the content of its file, or of the files of its folder."""
+    folder = model if os.path.isdir(model) else model.rpartition("-")[0]
+    if not os.path.isdir(folder):
+        return [digest(model)] if os.path.exists(model) else [model]
+    files = sorted(name for name in os.listdir(folder) if name.endswith((".py", ".dat")))
+    return [os.path.basename(model), *(f"{name} {digest(os.path.join(folder, name))}" for name in files)]
 
 
 def file_digest(path: Path) -> str:

@@ -37,6 +37,8 @@ _WANTED, _LARGEST = 100, 100_000
 _POWER = 1.0
 # Of a grid, in each direction.
 _BINS = 64
+# Widths about the mass of a particle of a decay chain: bwcutoff of MG5aMC's run card.
+_BW_CUTOFF = 15.0
 # Names of scales, as MadSpace has them.
 SCALES = {
     "et": "transverse_energy",
@@ -250,10 +252,25 @@ def check_cuts(cuts: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
+def _on_shell(element: Element) -> list[_cuts.Window]:
+    """Windows about the masses of particles of a decay chain, as wide as MG5aMC's run card has them."""
+    found: dict[frozenset[int], _cuts.Window] = {}
+    for channel in element.channels:
+        for propagator in channel["on_shell_propagators"]:
+            legs = legs_of(channel["vertices"], f"p{propagator}")
+            mass, width = channel["masses"][propagator]
+            found[legs] = _cuts.resonance(sorted(legs), mass, _BW_CUTOFF * width)
+    return list(found.values())
+
+
 def _named_cuts(
-    madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mapping[str, float]
+    madspace: Any,
+    pdg: list[int],
+    masses: tuple[float, ...],
+    cuts: Mapping[str, float],
+    windows: Sequence[_cuts.Window] = (),
 ) -> tuple[Any, float]:
-    """The cuts that this process has particles for, and the least energy of the partons that they leave."""
+    """The cuts that this process has particles for, with windows, and the least energy of the partons that is left."""
     names, items = _cut_names(), []
     momenta, pair = [0.0] * (len(pdg) - 2), 0.0
     for name, value in cuts.items():
@@ -269,7 +286,8 @@ def _named_cuts(
         elif function == "obs_pair_mass":
             pair = max(pair, value)
     least = max(pair, sum(math.hypot(mass, p) for mass, p in zip(masses[2:], momenta)))
-    return madspace.Cuts(items) if items else None, least
+    items += [_cuts.item(madspace, len(pdg), window) for window in windows]
+    return madspace.Cuts(items) if items else None, max(least, _cuts.least(windows, masses))
 
 
 @dataclass(frozen=True)
@@ -398,7 +416,7 @@ def build(
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         if windows is None:
-            selection, least = _named_cuts(madspace, pdg, legs[number], cuts)
+            selection, least = _named_cuts(madspace, pdg, legs[number], cuts, _on_shell(element))
         else:
             selection, least = _windows(madspace, legs[number], allowed[number])
         if energy <= least:

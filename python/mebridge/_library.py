@@ -34,6 +34,7 @@ class Options(Sized):
         ("threads", c_uint32),
         ("all_helicities", c_bool),
         ("cache", c_char_p),
+        ("model", c_char_p),
     ]
 
 

@@ -117,6 +117,8 @@ class Process:
         simd: ``"none"``, ``"sse4"``, ``"avx2"``, ``"512y"`` or ``"512z"``; otherwise the best that the CPU has.
         precision: ``"d"``, ``"m"`` or ``"f"``: double, mixed (colour sum in single) or single precision.
         cache: a directory for what later starts need not make again, or ``"off"``; otherwise the user's cache.
+        model: of a process that is generated: a model file (``mebridge model``) or a UFO folder, with ``-X`` behind it
+            for its ``restrict_X.dat`` and ``-full`` for no restriction; otherwise the Standard Model.
 
     Raises:
         Error: if there is no such process; the message says why, and what to do.
@@ -131,6 +133,7 @@ class Process:
         simd: str | None = None,
         precision: str = "d",
         cache: Path | None = None,
+        model: Path | None = None,
     ) -> None:
         text = _arguments.text("process", process)
         if not text:
@@ -142,6 +145,7 @@ class Process:
         self._source = absolute(text)
         self._card = None if card is None else os.path.abspath(_arguments.text("card", card))
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
+        model = model_path(model)
 
         # What makes it again.
         self._options: dict[str, Any] = {
@@ -150,6 +154,7 @@ class Process:
             "simd": simd,
             "precision": precision,
             "cache": _cache(cache),
+            "model": model,
         }
 
         def encoded(name: str, value: Path | None) -> bytes | None:
@@ -164,6 +169,7 @@ class Process:
                 fptype=encoded("precision", precision),
                 threads=threads,
                 cache=encoded("cache", cache),
+                model=encoded("model", model),
             )
             bridge = ctypes.c_void_p()
             check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
@@ -186,7 +192,8 @@ class Process:
         """What other programs are told of how this process is evaluated."""
         options = {"FPTYPE": "precision", "SIMD": "simd", "CACHE": "cache"}
         switches = {switch: self._options[name] for switch, name in options.items()}
-        return {f"CUDACPP_RUNTIME_{name}": value for name, value in switches.items() if value is not None}
+        found = {f"CUDACPP_RUNTIME_{name}": value for name, value in switches.items() if value is not None}
+        return {**found, **model_environment(self._options["model"])}
 
     def _on_device(self, ordinal: int) -> int | None:
         """What evaluates on this GPU, with the parameters of this process."""
@@ -217,7 +224,8 @@ class Process:
         ['g g > t t~ WEIGHTED<=2', 'u u~ > t t~ WEIGHTED<=2']
         """
         text = _arguments.text("process", process)
-        count = _command.count(text)
+        environment = model_environment(model_path(options.get("model")))
+        count = _command.count(text, environment)
         return [cls(f"{text}#{number + 1}" if count > 1 else text, **options) for number in range(count)]
 
     @classmethod
@@ -421,6 +429,20 @@ def absolute(process: str) -> str:
     if not (mark and number.isdecimal()):
         path, mark, number = process, "", ""
     return os.path.abspath(path) + mark + number if os.path.exists(path) else process
+
+
+def model_path(model: Path | None) -> str | None:
+    """A model file or UFO folder from the root on, with what stands behind a folder."""
+    if model is None:
+        return None
+    text = _arguments.text("model", model)
+    there = os.path.exists(text) or os.path.exists(text.rpartition("-")[0])
+    return os.path.abspath(text) if there else text
+
+
+def model_environment(model: str | None) -> dict[str, str]:
+    """What other programs are told of the model; the environment of this one is not that of a process."""
+    return {"CUDACPP_RUNTIME_MODEL": model or ""}
 
 
 def _cache(cache: Path | None) -> str | None:

@@ -69,6 +69,8 @@ pub struct MebridgeOptions {
     pub all_helicities: bool,
     /// CACHE: a directory, or "off". NULL: the user's cache.
     pub cache: *const c_char,
+    /// MODEL: the model of a process that is generated, a file or a UFO folder. NULL: the Standard Model.
+    pub model: *const c_char,
 }
 
 /// Events of a sample that are evaluated at a time: enough for all threads, and what is made for them fits into memory.
@@ -1005,6 +1007,7 @@ unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
         ("SIMD", options.simd),
         ("FPTYPE", options.fptype),
         ("CACHE", options.cache),
+        ("MODEL", options.model),
     ];
     let mut switches = Switches {
         cache: CachePlace::User,
@@ -1120,6 +1123,7 @@ mod tests {
             threads: 1,
             all_helicities: false,
             cache: c"off".as_ptr(),
+            model: std::ptr::null(),
         };
         let mut bridge = std::ptr::null_mut();
         // SAFETY: these are such, and live.

@@ -74,6 +74,7 @@ impl Weighting {
                 config_diagram: vec![0; topologies.len()],
                 color_allowed,
                 color_flows: process.channels.color_flows.clone(),
+                resonances: process.channels.resonances.clone(),
             },
             ..process.clone()
         };

@@ -98,7 +98,7 @@ fn bad_input_is_told() {
     for (process, says) in [
         ("g g > t tx", "do you mean `t~`?"),
         ("u d > u u", "electric charge is not conserved"),
-        ("g g > t t~, t > b w+", "decays"),
+        ("g g > t t~, w+ > e+ ve", "put parentheses"),
         ("nonsense", "there is no particle or label `nonsense`"),
         ("g g", "`>`"),
     ] {

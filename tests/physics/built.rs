@@ -164,6 +164,7 @@ fn pairs(
             config_diagram: vec![1],
             color_allowed: vec![vec![true; color.flows as usize]],
             color_flows,
+            resonances: Vec::new(),
         },
         amplitudes: Amplitudes::Diagrams(Diagrams {
             amplitudes: vec![vertex(1, &[3, 2, 4])],

@@ -8,7 +8,7 @@ use mebridge::{Result, export};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Generate a process of the Standard Model and write it to a file
+/// Generate a process of the Standard Model or of another one, and write it to a file
 ///
 /// The process is written as for MG5aMC: 'g g > t t~ g', 'p p > z j QED=1', 'e+ e- > mu+ mu- / z'. Without coupling
 /// orders the lowest WEIGHTED with diagrams is taken. Labels (p, j, l+, l-, vl, vl~) may give several matrix elements:
@@ -26,6 +26,11 @@ pub struct Options {
     /// New directory to write Fortran to, which gfortran compiles and every command reads as an MG5aMC output
     #[arg(long, value_name = "DIR")]
     fortran: Option<PathBuf>,
+    /// Model: a file (see mebridge model), or a UFO folder, whose restrict_default.dat holds if it is there; -X behind
+    /// the folder for its restrict_X.dat, -full for none [default: what CUDACPP_RUNTIME_MODEL says, which all
+    /// commands obey, else the Standard Model]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<PathBuf>,
     /// Parameter card whose values become the file's [default: those of MG5aMC's default card]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
@@ -36,7 +41,7 @@ impl Options {
     pub fn run(self) -> Result<()> {
         let sources = {
             let _progress = Progress::new("generating", 0);
-            source::generated(&self.process, self.card.as_deref())?
+            source::generated(&self.process, self.model.as_deref(), self.card.as_deref())?
         };
         let mut report = String::new();
         if let Some(directory) = &self.fortran {

@@ -17,6 +17,7 @@ mod import;
 mod info;
 pub mod interrupt;
 mod link;
+mod model;
 mod number;
 pub mod oracle;
 pub mod output;
@@ -47,6 +48,7 @@ pub struct Command {
 enum Subcommands {
     Import(import::Options),
     Generate(generate::Options),
+    Model(model::Options),
     Info(info::Options),
     Check(check::Options),
     Eval(eval::Options),
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
     let done = match command.subcommand {
         Subcommands::Import(options) => options.run(),
         Subcommands::Generate(options) => options.run(),
+        Subcommands::Model(options) => options.run(),
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),

@@ -1,8 +1,10 @@
 //! FILE|DIR on the command line: a process file, a P* directory of an MG5aMC output, or a process to generate.
 
 use mebridge::Result;
+use mebridge::generate::generate_with;
 use mebridge::import::{Options, import_with};
 use mebridge::locate::{Located, all_from_text, locate, locate_all, locate_every, process_text};
+use mebridge::models::model;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
@@ -48,7 +50,7 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> 
     if choice.path.is_dir() {
         directory(argument, card)
     } else if choice.element.is_none() && process_text(&choice.path).is_some() {
-        numbered(all_from_text(&choice)?, card)
+        numbered(all_from_text(&choice, &Switches::from_env()?)?, card)
     } else {
         Ok(vec![one(&switches(choice, card)?)?])
     }
@@ -85,15 +87,23 @@ fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedPr
 }
 
 /// The processes that a text such as `p p > t t~ j` stands for.
-pub fn generated(text: &str, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
-    numbered(mebridge::generate(text)?, card)
+pub fn generated(
+    text: &str,
+    named: Option<&Path>,
+    card: Option<&Path>,
+) -> Result<Vec<CardedProcess>> {
+    let switches = Switches::from_env()?;
+    let model = model(named.or(switches.model.as_deref()))?;
+    numbered(generate_with(text, &model)?, card)
 }
 
 fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {
+    let environment = Switches::from_env()?;
     Ok(Switches {
         process: Some(choice),
         param_card: card.map(Path::to_owned),
-        harmless_calls: Switches::from_env()?.harmless_calls,
+        harmless_calls: environment.harmless_calls,
+        model: environment.model,
         ..Switches::default()
     })
 }

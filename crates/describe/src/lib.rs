@@ -55,7 +55,8 @@ pub struct Channel {
     pub propagators: Vec<i32>,
     /// Names of the lines that meet.
     pub vertices: Vec<Vec<String>>,
-    /// Propagators that are to be on their mass shell; none.
+    /// Propagators that are to be on their mass shell: those of particles of a decay chain. A directory of MG5aMC says
+    /// it elsewhere, and has none here.
     pub on_shell_propagators: Vec<usize>,
     /// Names of mass and width of each propagator; empty for none.
     pub parameters: Vec<(String, String)>,
@@ -193,7 +194,7 @@ pub fn describe(
             channels.push(Channel {
                 propagators: topology.pdg.clone(),
                 vertices: topology.vertices,
-                on_shell_propagators: Vec::new(),
+                on_shell_propagators: topology.on_shell,
                 parameters: topology.parameters,
                 masses: topology.masses,
                 diagrams: vec![Diagram {
@@ -263,6 +264,8 @@ struct Topology {
     pdg: Vec<i32>,
     parameters: Vec<(String, String)>,
     masses: Vec<(f64, f64)>,
+    /// Propagators that are to be on their mass shell.
+    on_shell: Vec<usize>,
     /// Powers of g_s; `None` where a coupling is no power of it.
     power: Option<i32>,
 }
@@ -360,7 +363,23 @@ impl<'a> DiagramLines<'a> {
 
     /// Adds a propagator that leads to these legs.
     fn propagator(&self, line: [Quantity; 2], legs: &[usize], topology: &mut Topology) {
-        topology.pdg.push(self.pdg(line, legs));
+        let of_resonance = |is_behind: bool| {
+            self.process.channels.resonances.iter().find(|resonance| {
+                let mut all = 0..self.process.legs.len();
+                let fits = |leg: usize| {
+                    (resonance.legs.contains(&(leg as u32)) == legs.contains(&leg)) == is_behind
+                };
+                all.all(fits) && [resonance.mass, resonance.width] == line
+            })
+        };
+        let (behind, ahead) = (of_resonance(true), of_resonance(false));
+        if behind.or(ahead).is_some_and(|resonance| resonance.on_shell) {
+            topology.on_shell.push(topology.pdg.len());
+        }
+        topology.pdg.push(match behind {
+            Some(resonance) => resonance.pdg,
+            None => self.pdg(line, legs),
+        });
         let parameter = |quantity: Quantity| match quantity.0 {
             Some(i) => self.process.model.parameters[i as usize].name.clone(),
             None => String::new(),
@@ -510,6 +529,25 @@ mod tests {
             .map(|channel| channel.diagrams[0].active_colors.len())
             .collect();
         assert_eq!(colors.iter().sum::<usize>(), 4);
+    }
+
+    /// The particles of a decay chain, and no others.
+    #[test]
+    fn lines_of_decay_chains_are_on_shell() {
+        let subprocess = described("u u~ > t t~, (t > b w+, w+ > e+ ve)");
+        assert_eq!(subprocess.channels.len(), 1);
+        let channel = &subprocess.channels[0];
+        let on_shell: Vec<i32> = channel
+            .on_shell_propagators
+            .iter()
+            .map(|&i| channel.propagators[i])
+            .collect();
+        assert_eq!(on_shell, [24, 6]);
+        assert!(
+            described("u u~ > t t~").channels[0]
+                .on_shell_propagators
+                .is_empty()
+        );
     }
 
     #[test]

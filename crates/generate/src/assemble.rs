@@ -4,12 +4,17 @@ use super::color::{Child, TreeColor, VertexColor};
 use super::color_ordered::ColorOrderedLegs;
 use super::flows;
 use super::matrix::matrix;
+use super::matrix_elements::MatrixElement;
 use super::number::Number;
+use super::request::AUXILIARY;
+use super::squared::Selection;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
-use crate::model::{Model, Parameters, ParticleId, derive};
-use mebridge_process::channels::{Amp2, Channels};
+use crate::model::lorentz::Structure;
+use crate::model::{Model, Parameters, ParticleId, PropagatorPart, RoutineForm, derive};
+use mebridge_process::channels::{Amp2, Channels, Resonance};
+use mebridge_process::color::{ColorMatrix, FlowWeight};
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{
     Amplitudes, Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap,
@@ -32,8 +37,8 @@ pub struct Assembler<'a> {
     routines: RefCell<HashMap<RoutineKey, Rc<Routine>>>,
 }
 
-/// Lorentz structures, spins of the legs, the result, and whether that is a massless vector.
-type RoutineKey = (Vec<u32>, Vec<u8>, Option<usize>, bool);
+/// Lorentz structures, and the form of the routine.
+type RoutineKey = (Vec<u32>, RoutineForm);
 
 /// One way to go through a tree: a wavefunction, and its colour.
 type ColoredTree = (u32, Rc<TreeColor>);
@@ -54,6 +59,11 @@ impl Below {
 }
 
 impl<'a> Assembler<'a> {
+    /// The model.
+    pub fn model(&self) -> &'a Model {
+        self.model
+    }
+
     /// Nothing is known yet.
     pub fn new(model: &'a Model) -> Self {
         Assembler {
@@ -72,12 +82,15 @@ impl<'a> Assembler<'a> {
             routines: Vec::new(),
             routine_ids: HashMap::default(),
             wavefunctions: Vec::new(),
+            flow_out: Vec::new(),
+            zero_width: Vec::new(),
         }
     }
 
     /// Whether any of these diagrams has colour.
-    pub fn has_color(&self, diagrams: &Diagrams) -> Result<bool, String> {
+    pub fn has_color(&self, subprocess: &Subprocess, diagrams: &Diagrams) -> Result<bool, String> {
         let mut assembly = self.assembly(&diagrams.trees);
+        assembly.externals(subprocess);
         for diagram in &diagrams.diagrams {
             let found = assembly.vertices(&diagram.node, None)?;
             if found.iter().any(|(_, color)| !color.is_zero()) {
@@ -97,18 +110,17 @@ impl<'a> Assembler<'a> {
         Ok(vertices.map(|vertices| vertices.numbers()))
     }
 
-    /// A process by recursion alone, if it has such a form with these coupling orders.
+    /// A process by recursion alone, if it has such a form.
     pub fn color_ordered(
         &self,
-        subprocess: &Subprocess,
+        element: &MatrixElement,
         line: &ColorOrderedLegs,
-        allowed: &[RangeInclusive<u32>],
-        tail: &str,
     ) -> Result<Option<Process>, String> {
+        let subprocess = &element.subprocess;
         let mut assembly = self.assembly(&[]);
         let helicities = self.helicities(subprocess)?;
         let legs = assembly.externals(subprocess);
-        let Some(form) = line.form(&mut assembly, allowed)? else {
+        let Some(form) = line.form(&mut assembly, &element.orders)? else {
             return Ok(None);
         };
         let strings = line.strings()?;
@@ -121,30 +133,29 @@ impl<'a> Assembler<'a> {
             channels: Channels {
                 color_allowed: vec![vec![true; strings.len()]],
                 color_flows: lines.collect(),
-                amp2: Vec::new(),
                 config_diagram: vec![0],
+                ..Channels::default()
             },
-            ..self.of_assembly(subprocess, tail, assembly, Amplitudes::ColorOrdered(form))?
+            ..self.of_assembly(element, assembly, Amplitudes::ColorOrdered(form))?
         }))
     }
 
     /// A process with these wavefunctions and amplitudes; legs, helicities and channels are to be given.
     fn of_assembly(
         &self,
-        subprocess: &Subprocess,
-        tail: &str,
+        element: &MatrixElement,
         assembly: Assembly,
         amplitudes: Amplitudes,
     ) -> Result<Process, String> {
         Ok(Process {
-            name: self.name(subprocess, tail),
+            name: element.name.clone(),
             model_name: self.model.name.clone(),
             legs: Vec::new(),
             other_flavours: Vec::new(),
             helicities: Vec::new(),
             helicity_sum: HelicitySum::Positive,
             beam_weights: Vec::new(),
-            iden: self.iden(subprocess),
+            iden: self.iden(&element.subprocess),
             channels: Channels::default(),
             model: assembly.parameters.finish()?,
             routines: assembly.routines,
@@ -161,30 +172,56 @@ impl<'a> Assembler<'a> {
         particles.iter().map(|&p| self.model.of(p).pdg).collect()
     }
 
-    /// What a process is called.
-    pub fn name(&self, subprocess: &Subprocess, tail: &str) -> String {
-        let names = |particles| self.model.names(particles);
-        let (incoming, outgoing) = subprocess.particles.split_at(subprocess.incoming);
-        format!("{} > {}{tail}", names(incoming), names(outgoing))
+    /// What a process is called; `through` are required s-channels with an arrow behind.
+    pub fn name(&self, subprocess: &Subprocess, through: &str, tail: &str) -> String {
+        let name = |leg: usize| {
+            let name = &self.model.of(subprocess.particles[leg]).name;
+            match subprocess.polarizations[leg].as_slice() {
+                [] => name.clone(),
+                some => {
+                    let letter = |h: &i8| match *h {
+                        0 => "0".to_owned(),
+                        AUXILIARY => "A".to_owned(),
+                        1 => "+".to_owned(),
+                        -1 => "-".to_owned(),
+                        h => format!("{h:+}"),
+                    };
+                    format!("{name}{{{}}}", some.iter().map(letter).collect::<String>())
+                }
+            }
+        };
+        let names = |legs: std::ops::Range<usize>| legs.map(name).collect::<Vec<_>>().join(" ");
+        let (first, all) = (subprocess.incoming, subprocess.particles.len());
+        format!("{} > {through}{}{tail}", names(0..first), names(first..all))
     }
 
-    /// The process with these diagrams, if one of them has colour. `line` says that it may have a colour-ordered form.
+    /// The process with these diagrams, if one of them has colour.
     pub fn process(
         &self,
-        subprocess: &Subprocess,
+        element: &MatrixElement,
         diagrams: &Diagrams,
-        line: Option<&ColorOrderedLegs>,
-        allowed: &[RangeInclusive<u32>],
-        tail: &str,
     ) -> Result<Option<Process>, String> {
+        let MatrixElement {
+            subprocess,
+            line,
+            orders: allowed,
+            ..
+        } = element;
         let mut assembly = self.assembly(&diagrams.trees);
+        if element.zero_width && subprocess.incoming == 2 {
+            let between = |legs: &u32| (legs & 3).count_ones() == 1;
+            assembly.zero_width = legs_of(&diagrams.trees).iter().map(between).collect();
+        }
         let helicities = self.helicities(subprocess)?;
         let legs = assembly.externals(subprocess);
         let mut flows = Flows::default();
         let mut amplitudes = Vec::new();
         let mut count = 0;
         let mut squares = Vec::new();
-        for diagram in &diagrams.diagrams {
+        // The group of each amplitude, where products of groups are selected.
+        let mut groups: Vec<usize> = Vec::new();
+        for (number, diagram) in diagrams.diagrams.iter().enumerate() {
+            let group = element.selection.as_ref().and_then(|s| s.groups[number]);
             let first = amplitudes.len() as u32;
             let found = assembly.vertices(&diagram.node, None)?;
             for (vertex, color) in found {
@@ -193,6 +230,7 @@ impl<'a> Assembler<'a> {
                 }
                 flows.add(amplitudes.len() as u32, count, &color, diagram.negative)?;
                 amplitudes.push(vertex);
+                groups.extend(group);
             }
             let last = amplitudes.len() as u32;
             if first < last {
@@ -220,35 +258,115 @@ impl<'a> Assembler<'a> {
             Some(line) if line.strings()? == sorted.flows => line.form(&mut assembly, allowed)?,
             _ => None,
         };
-        let color_allowed = sorted.allowed(&config_diagram);
-        let color_flows = lines.collect();
-        let amplitudes = Amplitudes::Diagrams(mebridge_process::Diagrams {
+        let channels = Channels {
+            color_allowed: sorted.allowed(&config_diagram),
+            color_flows: lines.collect(),
+            amp2,
+            config_diagram,
+            resonances: self.resonances(element, diagrams, &mut assembly),
+        };
+        let mut diagrams = mebridge_process::Diagrams {
             color: matrix(&sorted.flows)?,
             jamp: sorted.jamp,
             amplitudes,
             color_ordered,
-        });
+        };
+        let (mut helicity_sum, mut flow_weights) = (HelicitySum::Positive, Vec::new());
+        if let Some(selection) = &element.selection {
+            flow_weights = selected(&mut diagrams, selection, &groups);
+            if !diagrams.color.is_positive() {
+                helicity_sum = HelicitySum::Signed;
+            }
+        }
         Ok(Some(Process {
             legs,
             helicities,
-            channels: Channels {
-                color_allowed,
-                color_flows,
-                amp2,
-                config_diagram,
-            },
+            helicity_sum,
+            flow_weights,
+            channels,
             diagrams: count,
-            ..self.of_assembly(subprocess, tail, assembly, amplitudes)?
+            ..self.of_assembly(element, assembly, Amplitudes::Diagrams(diagrams))?
         }))
+    }
+
+    /// The lines that are to be on their mass shells, or must not be.
+    fn resonances(
+        &self,
+        element: &MatrixElement,
+        diagrams: &Diagrams,
+        assembly: &mut Assembly,
+    ) -> Vec<Resonance> {
+        let mut found = Vec::new();
+        let mut add = |legs: Vec<u32>, particle: ParticleId, on_shell: bool| {
+            let of = self.model.of(particle);
+            let resonance = Resonance {
+                legs,
+                pdg: of.pdg,
+                mass: assembly.quantity(&of.mass),
+                width: assembly.quantity(&of.width),
+                on_shell,
+            };
+            if !found.contains(&resonance) {
+                found.push(resonance);
+            }
+        };
+        for line in &element.on_shell {
+            let legs = line.legs.iter().map(|&leg| leg.into()).collect();
+            add(legs, line.particle, true);
+        }
+        if element.off_shell.is_empty() {
+            return found;
+        }
+        let count = element.subprocess.outgoing.len();
+        let incoming = (1u32 << element.subprocess.incoming) - 1;
+        for (tree, own) in diagrams.trees.iter().zip(legs_of(&diagrams.trees)) {
+            let Tree::Vertex(node) = tree else {
+                continue;
+            };
+            let Some(result) = node.children.iter().position(Option::is_none) else {
+                continue;
+            };
+            let flows_in = self.model.vertices[node.vertex as usize].particles[result];
+            let (side, particle) = match own & incoming {
+                0 => (own, self.model.anti(flows_in)),
+                some if some == incoming => (!own & ((1 << count) - 1), flows_in),
+                _ => continue,
+            };
+            let is_asked = element.off_shell.contains(&particle);
+            if is_asked
+                && !element
+                    .on_shell
+                    .iter()
+                    .any(|line| line.particle == particle)
+            {
+                add(
+                    (0..count as u32)
+                        .filter(|leg| side >> leg & 1 == 1)
+                        .collect(),
+                    particle,
+                    false,
+                );
+            }
+        }
+        found
     }
 
     /// `NHEL`: all combinations, the last leg varying fastest. Their order at a leg is that of its particle going out.
     fn helicities(&self, subprocess: &Subprocess) -> Result<Vec<Vec<i8>>, String> {
-        let states: Vec<Vec<i8>> = subprocess
-            .outgoing
-            .iter()
-            .map(|&p| self.model.of(p).helicities())
-            .collect();
+        let states = subprocess.outgoing.iter().zip(&subprocess.polarizations);
+        let states = states.map(|(&p, asked)| {
+            let all = self.model.of(p).helicities();
+            let name = &self.model.of(p).name;
+            match asked.iter().find(|h| !all.contains(h)) {
+                None if asked.is_empty() => Ok(all),
+                None => Ok(asked.clone()),
+                Some(&AUXILIARY) => {
+                    Err(format!("{name}: A is a polarisation of vectors that decay"))
+                }
+                Some(h) => Err(format!("{name} has no helicity {h}")),
+            }
+        });
+        let states: Vec<Vec<i8>> = states.collect::<Result<_, String>>()?;
         let count = states.iter().map(Vec::len).product::<usize>();
         if count > MOST_HELICITIES {
             return Err(format!(
@@ -268,16 +386,15 @@ impl<'a> Assembler<'a> {
 
     /// `IDEN`: average over what comes in, and a factor for equal particles that go out.
     pub fn iden(&self, subprocess: &Subprocess) -> u32 {
-        let (incoming, outgoing) = subprocess.particles.split_at(subprocess.incoming);
-        let states = incoming.iter().map(|&p| {
-            let particle = self.model.of(p);
-            particle.helicities().len() as u32 * u32::from(particle.color.unsigned_abs())
+        let states = (0..subprocess.incoming).map(|leg| {
+            let particle = self.model.of(subprocess.particles[leg]);
+            let helicities = match subprocess.polarizations[leg].len() {
+                0 => particle.helicities().len(),
+                some => some,
+            };
+            helicities as u32 * u32::from(particle.color.unsigned_abs())
         });
-        let equal = outgoing.iter().enumerate().map(|(i, p)| {
-            let before = outgoing[..i].iter().filter(|q| *q == p);
-            before.count() as u32 + 1
-        });
-        states.chain(equal).product()
+        states.product::<u32>() * subprocess.identical
     }
 
     fn color(&self, vertex: u32, term: usize) -> Result<Rc<VertexColor>, String> {
@@ -314,6 +431,10 @@ pub(super) struct Assembly<'a> {
     routines: Vec<Routine>,
     routine_ids: HashMap<RoutineKey, u32>,
     wavefunctions: Vec<Wavefunction>,
+    /// Of each wavefunction of a fermion whether its line flows out of it (`OXXXXX`) or into it.
+    flow_out: Vec<bool>,
+    /// Of each tree whether its line has no width; empty where all have theirs.
+    zero_width: Vec<bool>,
 }
 
 impl<'a> Assembly<'a> {
@@ -326,9 +447,10 @@ impl<'a> Assembly<'a> {
     }
 
     pub(super) fn coupling(&mut self, name: &str) -> CouplingRef {
+        let positive = name.strip_prefix('-');
         CouplingRef {
-            coupling: self.parameters.coupling(name),
-            negative: false,
+            coupling: self.parameters.coupling(positive.unwrap_or(name)),
+            negative: positive.is_some(),
         }
     }
 
@@ -349,24 +471,35 @@ impl<'a> Assembly<'a> {
             let incoming = number < subprocess.incoming;
             let mass = self.quantity(&model.of(particle).mass);
             let out = model.of(outgoing);
-            let kind = match (out.spin, out.is_anti) {
+            // A fermion that is its own antiparticle is one that comes in or goes out, as in MG5aMC.
+            let flow_out = match out.anti == outgoing {
+                true => !incoming,
+                false => !out.is_anti,
+            };
+            let kind = match (out.spin, flow_out) {
                 (1, _) => ExternalKind::Scalar,
-                (2, true) => ExternalKind::FermionIn,
-                (2, false) => ExternalKind::FermionOut,
+                (2, false) => ExternalKind::FermionIn,
+                (2, true) => ExternalKind::FermionOut,
+                (4, false) => ExternalKind::RaritaIn,
+                (4, true) => ExternalKind::RaritaOut,
+                (5, _) => ExternalKind::Tensor,
                 _ => ExternalKind::Vector,
             };
-            // NSF tells particles from antiparticles, NSV and NSS what goes out from what comes in.
+            // NSF and NSR tell particles from antiparticles, the others what goes out from what comes in.
             let sign = match out.is_fermion() {
                 true if model.of(particle).is_anti => -1,
                 false if incoming => -1,
                 _ => 1,
             };
-            self.wavefunctions.push(Wavefunction::External(External {
-                kind,
-                leg: number as u32,
-                mass,
-                sign,
-            }));
+            self.push(
+                Wavefunction::External(External {
+                    kind,
+                    leg: number as u32,
+                    mass,
+                    sign,
+                }),
+                flow_out,
+            );
             legs.push(Leg {
                 pdg: model.of(particle).pdg,
                 incoming,
@@ -374,6 +507,11 @@ impl<'a> Assembly<'a> {
             });
         }
         legs
+    }
+
+    fn push(&mut self, wavefunction: Wavefunction, flow_out: bool) {
+        self.wavefunctions.push(wavefunction);
+        self.flow_out.push(flow_out);
     }
 
     /// All ways through a tree.
@@ -389,11 +527,36 @@ impl<'a> Assembly<'a> {
         let mut ways = Vec::new();
         for (vertex, color) in self.vertices(node, result)? {
             ways.push((self.wavefunctions.len() as u32, color));
-            self.wavefunctions.push(Wavefunction::Internal(vertex));
+            let mut vertex = vertex;
+            if self.zero_width.get(tree as usize) == Some(&true) {
+                vertex.width = Quantity::ZERO;
+            }
+            let flow_out = self.flow_of(node, result, &vertex);
+            self.push(Wavefunction::Internal(vertex), flow_out);
         }
         let ways = Rc::new(ways);
         self.ways[tree as usize] = Some(ways.clone());
         Ok(ways)
+    }
+
+    /// Whether the line of a fermion that a vertex makes flows out of it: as that which it goes on.
+    fn flow_of(&self, node: &Node, result: Option<usize>, vertex: &Vertex) -> bool {
+        let Some(result) = result else {
+            return false;
+        };
+        // Inputs are the other legs in their order.
+        let partner = result ^ 1;
+        let input = if partner < result {
+            partner
+        } else {
+            partner.wrapping_sub(1)
+        };
+        let particles = &self.shared.model.vertices[node.vertex as usize].particles;
+        let fermions = self.shared.model.of(particles[result]).is_fermion();
+        match vertex.inputs.get(input) {
+            Some(&input) if fermions => self.flow_out[input as usize],
+            _ => false,
+        }
     }
 
     /// A vertex of a diagram: one call for each of its colour structures and each way through its trees.
@@ -414,7 +577,7 @@ impl<'a> Assembly<'a> {
             });
         }
         let model = self.shared.model;
-        let interaction = &model.vertices[node.vertex as usize];
+        let interaction = model.vertex(node.vertex)?;
         let mut found = Vec::new();
         for (number, term) in interaction.terms.iter().enumerate() {
             let structure = self.shared.color(node.vertex, number)?;
@@ -424,7 +587,9 @@ impl<'a> Assembly<'a> {
                 .map(|(_, coupling)| self.coupling(coupling))
                 .collect();
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
-            let routine = self.routine(lorentz, &interaction.particles, result);
+            let lorentz: Vec<u32> = lorentz;
+            // The routine of the way before, and where it has charge conjugates.
+            let mut known: Option<(u16, u32)> = None;
             let line = result.map(|leg| model.of(interaction.particles[leg]));
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
@@ -451,6 +616,16 @@ impl<'a> Assembly<'a> {
                     }
                 }
                 let color = structure.grow(&children, result)?;
+                let conjugated = self.conjugated(&interaction.particles, result, &inputs);
+                let routine = match known {
+                    Some((same, routine)) if same == conjugated => routine,
+                    _ => {
+                        let form =
+                            self.form(&interaction.particles, result, node.propagator, conjugated);
+                        self.routine(lorentz.clone(), form)?
+                    }
+                };
+                known = Some((conjugated, routine));
                 let vertex = Vertex {
                     routine,
                     inputs,
@@ -464,38 +639,143 @@ impl<'a> Assembly<'a> {
         Ok(found)
     }
 
-    pub(super) fn routine(
-        &mut self,
-        lorentz: Vec<u32>,
-        particles: &[u16],
-        result: Option<usize>,
-    ) -> u32 {
+    /// Where charge conjugates of wavefunctions stand, a bit for each leg. Fermions flow in where the first of two is, and
+    /// out where the second is. Where a wavefunction flows the other way, its charge conjugate is taken; a result flows
+    /// as the line that it goes on.
+    fn conjugated(&self, particles: &[ParticleId], result: Option<usize>, inputs: &[u32]) -> u16 {
         let model = self.shared.model;
-        let spins: Vec<u8> = particles.iter().map(|&p| model.of(p).spin).collect();
-        let massless = result.is_some_and(|leg| {
-            let particle = model.of(particles[leg]);
-            particle.spin == 3 && particle.mass.is_none()
-        });
-        let key = (lorentz, spins, result, massless);
+        let fermions = particles.iter().take_while(|&&p| model.of(p).is_fermion());
+        let mut conjugated = 0;
+        for leg in 0..fermions.count() {
+            // A result is conjugated where the other end of its line is.
+            let end = if Some(leg) == result { leg ^ 1 } else { leg };
+            let input = match result {
+                Some(result) if result < end => end - 1,
+                _ => end,
+            };
+            let flow_out = inputs
+                .get(input)
+                .map(|&input| self.flow_out[input as usize]);
+            if flow_out.is_some_and(|flow| flow == end.is_multiple_of(2)) {
+                conjugated |= 1 << leg;
+            }
+        }
+        conjugated
+    }
+
+    /// The form of a routine for these legs, with charge conjugates at some of them.
+    fn form(
+        &self,
+        particles: &[ParticleId],
+        result: Option<usize>,
+        part: PropagatorPart,
+        conjugated: u16,
+    ) -> RoutineForm {
+        RoutineForm {
+            part,
+            conjugated: (0..particles.len())
+                .map(|leg| conjugated >> leg & 1 == 1)
+                .collect(),
+            ..RoutineForm::plain(self.shared.model, particles, result)
+        }
+    }
+
+    /// A routine of these structures.
+    pub(super) fn routine(&mut self, lorentz: Vec<u32>, form: RoutineForm) -> Result<u32, String> {
+        let model = self.shared.model;
+        let key = (lorentz, form.normal());
         if let Some(&number) = self.routine_ids.get(&key) {
-            return number;
+            return Ok(number);
         }
         let number = self.routines.len() as u32;
-        let mut known = self.shared.routines.borrow_mut();
-        let routine = known.entry(key.clone()).or_insert_with(|| {
-            let structures = key.0.iter().map(|&l| &model.lorentz[l as usize]);
-            let (names, structures): (Vec<_>, Vec<_>) = structures
-                .map(|(name, structure)| (name.as_str(), structure))
-                .unzip();
-            let form = result.map_or(0, |leg| leg + 1);
-            let massless_vector = if massless { "P0" } else { "" };
-            let name = format!("{}{massless_vector}_{form}", names.join("_"));
-            Rc::new(derive(name, &structures, &key.1, result, massless))
-        });
-        self.routines.push((**routine).clone());
+        let structures = key.0.iter().map(|&l| model.structure(l));
+        let structures: Vec<&Structure> = structures.collect::<Result<_, _>>()?;
+        let known = self.shared.routines.borrow().get(&key).cloned();
+        let routine = match known {
+            Some(routine) => routine,
+            None => {
+                let names = key.0.iter().map(|&l| &*model.lorentz[l as usize].name);
+                let names: Vec<&str> = names.collect();
+                let own = key.1.own.map(|own| &model.propagators[own as usize]);
+                let name = format!("{}{}", names.join("_"), key.1.suffix());
+                let routine = Rc::new(derive(name, &structures, &key.1, own)?);
+                let mut routines = self.shared.routines.borrow_mut();
+                routines.insert(key.clone(), routine.clone());
+                routine
+            }
+        };
+        self.routines.push((*routine).clone());
         self.routine_ids.insert(key, number);
-        number
+        Ok(number)
     }
+}
+
+/// The legs of each tree, a bit each.
+fn legs_of(trees: &[Tree]) -> Vec<u32> {
+    let mut legs: Vec<u32> = Vec::with_capacity(trees.len());
+    for tree in trees {
+        legs.push(match tree {
+            Tree::Leg(leg) => 1 << leg,
+            Tree::Vertex(node) => {
+                let below = node.children.iter().flatten().map(|&c| legs[c as usize]);
+                below.fold(0, |all, some| all | some)
+            }
+        });
+    }
+    legs
+}
+
+/// Leaves of a process the products of amplitudes that are selected, `groups` being the group of each amplitude: a JAMP
+/// for each group and colour flow, as where MG5aMC splits orders (NAMPSO). Gives the weights of colour flows.
+fn selected(
+    diagrams: &mut mebridge_process::Diagrams,
+    selection: &Selection,
+    groups: &[usize],
+) -> Vec<FlowWeight> {
+    let flows = diagrams.color.flows as usize;
+    let all = std::mem::take(&mut diagrams.jamp.outputs);
+    let in_group = |term: &&Term, group: usize| match term.source {
+        TermSource::Amplitude(amplitude) => groups[amplitude as usize] == group,
+        TermSource::Partial(_) => false,
+    };
+    diagrams.jamp.outputs = (0..selection.count)
+        .flat_map(|group| {
+            let of_group = move |terms: &Vec<Term>| {
+                terms
+                    .iter()
+                    .filter(|term| in_group(term, group))
+                    .copied()
+                    .collect()
+            };
+            all.iter().map(of_group).collect::<Vec<Vec<Term>>>()
+        })
+        .collect();
+    let size = flows * selection.count;
+    let color = std::mem::take(&mut diagrams.color);
+    let mut upper = Vec::with_capacity(ColorMatrix::triangle(size));
+    for i in 0..size {
+        for j in i..size {
+            let taken = selection.pairs.contains(&(i / flows, j / flows));
+            upper.push(if taken {
+                color.entry(i % flows, j % flows) * color.denominator
+            } else {
+                0.0
+            });
+        }
+    }
+    diagrams.color = ColorMatrix {
+        flows: size as u32,
+        denominator: color.denominator,
+        upper,
+    };
+    let weight = |flow: usize| FlowWeight {
+        moduli: selection
+            .pairs
+            .iter()
+            .map(|&(a, b)| vec![((a * flows + flow) as u32, (b * flows + flow) as u32)])
+            .collect(),
+    };
+    (0..flows).map(weight).collect()
 }
 
 /// Colour flows as they are found, with the amplitudes in them.

@@ -4,7 +4,7 @@
 //! follows from the colour of its vertex and of its children, so that the colour of shared trees is computed once.
 
 use super::number::{Number, TOO_LARGE};
-use super::strings::{Label, StringSum, Strings, TooLong, collected};
+use super::strings::{Label, StringSum, Strings, TooLong, collected, reduced, second};
 use crate::model::expression::{Binary, Expr};
 
 /// The index of the line at the root of a tree; external legs have labels below it.
@@ -13,6 +13,8 @@ pub const OPEN: Label = 100;
 const SLOTS: Label = 101;
 /// Labels of indices that are summed over within a vertex follow.
 const SUMMED: Label = 110;
+/// So many of them.
+const MOST_SUMMED: Label = 40;
 
 /// Colour of a vertex.
 #[derive(Clone, Debug)]
@@ -56,10 +58,17 @@ impl VertexColor {
         let labels = |sum: &StringSum| -> Vec<Label> {
             let pieces = sum.iter().flat_map(|(s, _)| s.pieces());
             let labels = pieces.flat_map(|p| p.labels.to_vec());
-            labels.filter(|&l| l >= SUMMED).collect()
+            labels
+                .filter(|&l| (SUMMED..SUMMED + MOST_SUMMED).contains(&l))
+                .collect()
         };
+        sum = reduced(sum).map_err(too_long)?;
         while let Some(&label) = labels(&sum).first() {
-            sum = summed(sum, label, false)?;
+            let sextet = sum.iter().any(|(s, _)| s.has(second(label)));
+            sum = match sextet {
+                true => return Err("an index of a sextet is summed over within a vertex".into()),
+                false => summed(sum, label, false)?,
+            };
         }
         if !sum.iter().all(|(_, number)| number.is_known()) {
             return Err(TOO_LARGE.into());
@@ -93,6 +102,33 @@ impl VertexColor {
             let label = slot(*leg);
             sum = match child {
                 Child::Leg(external) => relabelled(&sum, label, *external),
+                Child::Tree(tree) if self.legs[*leg].abs() == 6 => {
+                    // Symmetric between the two indices of the sextet.
+                    let half = Number::ratio(1, 2);
+                    let straight = relabelled(&tree.sum, OPEN, label);
+                    let mut products = Vec::with_capacity(2 * sum.len() * straight.len());
+                    for (a, x) in &sum {
+                        for (b, y) in &straight {
+                            let crossed = b.relabelled(|l| match l {
+                                l if l == label => second(label),
+                                l if l == second(label) => label,
+                                l => l,
+                            });
+                            for b in [*b, crossed] {
+                                let number = x.times(*y).times(half);
+                                products.push((a.times(&b).map_err(too_long)?, number));
+                            }
+                        }
+                    }
+                    let products = reduced(products).map_err(too_long)?;
+                    let both = products.into_iter().map(|(s, n)| {
+                        let first = s.joined(label)?.ok_or(TooLong)?;
+                        Ok((first.joined(second(label))?.ok_or(TooLong)?, n))
+                    });
+                    // Before one of them is gone, nothing is put in order.
+                    let both: StringSum = both.collect::<Result<_, TooLong>>().map_err(too_long)?;
+                    collected(both)
+                }
                 Child::Tree(tree) => {
                     let below = relabelled(&tree.sum, OPEN, label);
                     let mut products = Vec::with_capacity(sum.len() * below.len());
@@ -101,6 +137,7 @@ impl VertexColor {
                             products.push((a.times(b).map_err(too_long)?, x.times(*y)));
                         }
                     }
+                    let products = reduced(products).map_err(too_long)?;
                     match self.legs[*leg] {
                         1 => collected(products),
                         _ => summed(products, label, self.traceless[*leg] || tree.traceless)?,
@@ -133,7 +170,11 @@ impl TreeColor {
 }
 
 fn relabelled(sum: &StringSum, from: Label, to: Label) -> StringSum {
-    let rename = |l: Label| if l == from { to } else { l };
+    let rename = |l: Label| match l {
+        l if l == from => to,
+        l if l == second(from) => second(to),
+        l => l,
+    };
     let terms = sum.iter().map(|(s, n)| (s.relabelled(rename), *n));
     terms.collect()
 }
@@ -193,7 +234,7 @@ fn lower(expr: &Expr, legs: &[i8]) -> Result<StringSum, String> {
             Some(n) if n != 0 => scaled(lower(a, legs)?, Number::ratio(1, n.into())),
             _ => return Err("a colour structure can be divided by whole numbers only".into()),
         },
-        Expr::Binary(Binary::Pow, ..) | Expr::Name(_) => {
+        Expr::Binary(..) | Expr::Name(_) | Expr::If(_) => {
             return Err("a colour structure is made of T, f, d, Identity and numbers".into());
         }
         Expr::Call(name, arguments) => tensor(name, arguments, legs)?,
@@ -203,7 +244,7 @@ fn lower(expr: &Expr, legs: &[i8]) -> Result<StringSum, String> {
 fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, String> {
     let label = |index: &Expr| match index.integer() {
         Some(leg) if leg > 0 && leg as usize <= legs.len() => Ok(slot(leg as usize - 1)),
-        Some(summed @ -100..0) => Ok(SUMMED + (-summed) as Label),
+        Some(summed @ -39..0) => Ok(SUMMED + (-summed) as Label),
         _ => Err(format!("{name}: an index is no leg of the vertex")),
     };
     let labels: Vec<Label> = arguments.iter().map(label).collect::<Result<_, String>>()?;
@@ -240,14 +281,61 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
             (Some(3), _) | (None, Some(-3)) => Ok(vec![(of(false, &[a, b])?, Number::ONE)]),
             (Some(-3), _) | (None, Some(3)) => Ok(vec![(of(false, &[b, a])?, Number::ONE)]),
             (Some(8), _) | (None, Some(8)) => Ok(vec![(of(true, &[a, b])?, Number::ratio(2, 1))]),
+            (Some(6), Some(-6)) => sextets(a, b, None, Number::ONE),
+            (Some(-6), Some(6)) => sextets(b, a, None, Number::ONE),
             _ => Err("Identity is of two coloured legs".into()),
         },
-        ("T" | "f" | "d" | "Identity", _) => Err(format!("{name} has {} indices", labels.len())),
-        ("Epsilon" | "EpsilonBar" | "K6" | "K6Bar" | "T6", _) => Err(format!(
-            "the colour structure {name} cannot be generated yet; import the process from an MG5aMC output instead"
-        )),
+        ("Epsilon" | "EpsilonBar", &[a, b, c]) => {
+            let bar = name == "EpsilonBar";
+            for label in [a, b, c] {
+                expect(label, if bar { -3 } else { 3 })?;
+            }
+            let strings = Strings::epsilon(bar, [a, b, c]).map_err(too_long)?;
+            Ok(vec![(strings, Number::ONE)])
+        }
+        // A sextet is symmetric in two triplet indices, of which each goes on to an index of the other kind.
+        ("K6" | "K6Bar", &[m, i, j]) => {
+            let bar = name == "K6Bar";
+            expect(m, if bar { -6 } else { 6 })?;
+            for label in [i, j] {
+                expect(label, if bar { 3 } else { -3 })?;
+            }
+            let one = if bar { [i, m] } else { [m, i] };
+            let other = if bar { [j, second(m)] } else { [second(m), j] };
+            let strings = of(false, &one)?
+                .times(&of(false, &other)?)
+                .map_err(too_long)?;
+            Ok(vec![(strings, Number::ONE)])
+        }
+        ("T6", &[a, i, j]) => {
+            expect(a, 8)?;
+            expect(i, 6)?;
+            expect(j, -6)?;
+            sextets(i, j, Some(a), Number::ratio(2, 1))
+        }
+        ("T6", &[i, j]) => {
+            expect(i, 6)?;
+            expect(j, -6)?;
+            sextets(i, j, None, Number::ONE)
+        }
+        ("T" | "f" | "d" | "Identity" | "Epsilon" | "EpsilonBar" | "K6" | "K6Bar" | "T6", _) => {
+            Err(format!("{name} has {} indices", labels.len()))
+        }
         _ => Err(format!("there is no colour structure {name}")),
     }
+}
+
+/// From a sextet to an antisextet, with a generator between the first of their indices or without one.
+fn sextets(
+    i: Label,
+    j: Label,
+    generator: Option<Label>,
+    number: Number,
+) -> Result<StringSum, String> {
+    let first: Vec<Label> = [i].into_iter().chain(generator).chain([j]).collect();
+    let first = Strings::of(false, &first).map_err(too_long)?;
+    let other = Strings::of(false, &[second(i), second(j)]).map_err(too_long)?;
+    Ok(vec![(first.times(&other).map_err(too_long)?, number)])
 }
 
 #[cfg(test)]
@@ -336,7 +424,9 @@ mod tests {
         for (text, legs, says) in [
             ("T(3,1,2)", &[-3, 3, 8][..], "leg 1 has colour -3"),
             ("f(1,2)", &[8, 8], "f has 2"),
-            ("Epsilon(1,2,3)", &[3, 3, 3], "cannot be generated yet"),
+            ("Epsilon(1,2,3)", &[3, 3, -3], "colour -3 and not 3"),
+            ("K6(1,2,3)", &[6, 3, 3], "colour 3 and not -3"),
+            ("T6(3,1)", &[6, -6, 8], "leg 3 has colour 8"),
             ("g(1,2,3)", &[8, 8, 8], "no colour structure g"),
             ("1", &[8, 8], "does not fit leg 1"),
             ("0.5*Identity(1,2)", &[8, 8], "whole"),

@@ -16,7 +16,7 @@ use super::number::{Number, over_one};
 use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
-use crate::model::{Model, ParticleId};
+use crate::model::{Model, ParticleId, RoutineForm};
 use mebridge_process::color_ordered::traces;
 use mebridge_process::color_ordered::{
     Boson, ColorOrdered, Exchange, FlowTerm, MOST_INSERTIONS, OrderedVertex, orders,
@@ -516,12 +516,14 @@ fn ordered(
     number: Number,
 ) -> Result<OrderedVertex, String> {
     let model = assembly.model();
-    let interaction = &model.vertices[vertex as usize];
+    let interaction = model.vertex(vertex)?;
     let lorentz = &interaction.terms[term].lorentz;
     let couplings = lorentz.iter().map(|(_, name)| assembly.coupling(name));
     let couplings: Vec<CouplingRef> = couplings.collect();
     let structures = lorentz.iter().map(|(l, _)| *l).collect();
-    let routine = assembly.routine(structures, &interaction.particles, Some(result));
+    // A line flows as its vertices have it.
+    let form = RoutineForm::plain(model, &interaction.particles, Some(result));
+    let routine = assembly.routine(structures, form)?;
     let particle = model.of(interaction.particles[result]);
     let mass: Quantity = assembly.quantity(&particle.mass);
     let width = assembly.quantity(&particle.width);

@@ -5,10 +5,13 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | `request` | MG5aMC's language of processes |
+//! | `language`, `request` | MG5aMC's language: texts with decays, and single processes |
 //! | `subprocess` | labels into processes, what is conserved |
 //! | `matrix_elements` | which of them have equal matrix elements |
+//! | `weighted` | the `WEIGHTED` from which the lowest one is searched |
 //! | `trees` | diagrams |
+//! | `chains` | diagrams of processes with decays |
+//! | `squared` | squared coupling orders |
 //! | `number`, `strings`, `color` | the algebra of colour |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
 //! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
@@ -17,17 +20,21 @@
 //! docs/generate.md says which conventions hold, and what cannot be generated.
 
 mod assemble;
+mod chains;
 mod color;
 mod color_ordered;
 mod flows;
+mod language;
 mod matrix;
 mod matrix_elements;
 pub mod model;
 mod number;
 mod request;
+mod squared;
 mod strings;
 mod subprocess;
 mod trees;
+mod weighted;
 
 pub use matrix_elements::MatrixElements;
 pub use request::{arrow_apart, is_process};
@@ -48,5 +55,7 @@ pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
     (0..elements.len()).map(|n| elements.process(n)).collect()
 }
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

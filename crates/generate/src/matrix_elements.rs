@@ -6,31 +6,51 @@
 //! others.
 
 use super::assemble::Assembler;
+use super::chains::{Chain, Ends, OnShell};
 use super::color_ordered::ColorOrderedLegs;
-use super::request::Request;
+use super::language;
+use super::request::{Request, SquaredOrder};
+use super::squared::Selection;
 use super::subprocess::{self, Subprocess};
-use super::trees::{CouplingOrders, Diagrams, Node, Rules, Tree};
+use super::trees::{CouplingOrders, Diagrams, Lowest, Node, Rules, Tree};
+use super::weighted;
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap as HashMap;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+type Fallible<T> = std::result::Result<T, String>;
 
 /// The matrix elements that a text stands for.
 pub struct MatrixElements<'a> {
     text: String,
     builder: Assembler<'a>,
-    orders: Vec<RangeInclusive<u32>>,
-    /// What stands behind the particles in the names of processes.
-    tail: String,
     elements: Vec<MatrixElement>,
 }
 
 /// One of them.
-struct MatrixElement {
-    subprocess: Subprocess,
-    line: Option<ColorOrderedLegs>,
+pub struct MatrixElement {
+    /// Its legs.
+    pub subprocess: Subprocess,
+    /// What may have a colour-ordered form.
+    pub line: Option<ColorOrderedLegs>,
     content: AmplitudeContent,
+    /// Which products of diagrams are taken; all where there is none.
+    pub selection: Option<Selection>,
+    /// Particles that decayed.
+    pub on_shell: Vec<OnShell>,
+    /// Particles of s-channels that must not be on their mass shell.
+    pub off_shell: Vec<ParticleId>,
+    /// Whether lines between two particles that come in have no width.
+    pub zero_width: bool,
+    /// What its coupling orders may be.
+    pub orders: Rc<Vec<RangeInclusive<u32>>>,
+    /// What it is called.
+    pub name: String,
+    /// Which of the processes that a text asks for it is of.
+    request: usize,
     /// The particles of the others that have it.
     others: Vec<Vec<ParticleId>>,
 }
@@ -42,80 +62,306 @@ enum AmplitudeContent {
     Vertices(Vec<u32>),
 }
 
+/// The subprocesses of a request for which there may be diagrams, and what holds for all of them.
+struct Candidates<'a> {
+    rules: Rules<'a>,
+    found: Vec<(Subprocess, Lowest)>,
+    orders: Vec<RangeInclusive<u32>>,
+    tail: String,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(request: &Request, model: &'a Model) -> Fallible<Candidates<'a>> {
+        let rules = Rules::new(model, request)?;
+        let all = Subprocess::all(request, model);
+        let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
+        let found = all.iter().filter(|s| s.violates(model).is_none());
+        let found: Vec<(Subprocess, Lowest)> = found.map(with_lowest).collect();
+        let whole: Vec<&CouplingOrders> =
+            found.iter().filter_map(|(_, l)| l.whole.as_ref()).collect();
+        let lowest = whole.iter().filter_map(|orders| orders.last()).min();
+        let legs = request.incoming.iter().chain(&request.outgoing);
+        let legs: Vec<Vec<ParticleId>> = legs.map(|leg| leg.particles.clone()).collect();
+        let lowest = lowest.map(|lowest| weighted::minimum(model, &legs).max(*lowest));
+        let mut orders = request.orders.clone();
+        let mut tail = request.tail.clone();
+        let fits = |low: &CouplingOrders, orders: &[RangeInclusive<u32>]| {
+            low.iter().zip(orders).all(|(n, a)| n <= a.end())
+        };
+        if let (true, Some(lowest), Some(at)) =
+            (request.lowest, lowest, orders.len().checked_sub(1))
+        {
+            let mut weighted = lowest;
+            if !request.s_channels.required.is_empty() {
+                // The lowest for which there are diagrams with these s-channels.
+                let most = lowest + MOST_WEIGHTED;
+                loop {
+                    orders[at] = 0..=weighted;
+                    let some = |(s, l): &(Subprocess, Lowest)| -> Fallible<bool> {
+                        let may = l.whole.as_ref().is_some_and(|low| fits(low, &orders));
+                        Ok(may && count(&rules, s, l, &orders)? > 0)
+                    };
+                    let mut any = false;
+                    for one in &found {
+                        any = any || some(one)?;
+                    }
+                    if any || weighted > most {
+                        break;
+                    }
+                    weighted += 1;
+                }
+            }
+            orders[at] = 0..=weighted;
+            tail = format!(" WEIGHTED<={weighted}{tail}");
+        }
+        for (subprocess, lowest) in &found {
+            let missing = rules.too_large(subprocess.outgoing.len(), &orders);
+            if let (Some(vertex), true) = (missing, lowest.whole.is_some() || !request.lowest) {
+                model.vertex(vertex)?;
+            }
+        }
+        let few = found
+            .iter()
+            .all(|(_, l)| !l.whole.as_ref().is_some_and(|low| fits(low, &orders)));
+        if few {
+            return Err(subprocess::why_none(&all, request, &whole, model));
+        }
+        let mut candidates = Candidates {
+            rules,
+            found,
+            orders,
+            tail,
+        };
+        let orders = &candidates.orders;
+        candidates
+            .found
+            .retain(|(_, l)| l.whole.as_ref().is_some_and(|low| fits(low, orders)));
+        Ok(candidates)
+    }
+}
+
+/// Beyond the lowest `WEIGHTED`, how much more required s-channels can make it.
+const MOST_WEIGHTED: u32 = 16;
+
+/// How many diagrams a subprocess has, or trees where it is a decay.
+fn count(
+    rules: &Rules,
+    subprocess: &Subprocess,
+    lowest: &Lowest,
+    orders: &[RangeInclusive<u32>],
+) -> Fallible<usize> {
+    Ok(match subprocess.incoming {
+        1 => rules.decays(&subprocess.outgoing, lowest, orders)?.1.len(),
+        _ => rules
+            .diagrams(&subprocess.outgoing, lowest, orders)?
+            .diagrams
+            .len(),
+    })
+}
+
 impl<'a> MatrixElements<'a> {
     /// Those of a text in MG5aMC's language.
     pub fn of(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
         let fail = |what: String| failure(text, what);
-        let request = Request::parse(text, model).map_err(fail)?;
-        let rules = Rules::new(model, &request);
-        let all = Subprocess::all(&request, model);
-        let found: Vec<_> = all
-            .iter()
-            .filter(|s| s.violates(model).is_none())
-            .map(|s| (s, rules.lowest(&s.outgoing)))
-            .collect();
+        let requests = language::requests(text, model).map_err(fail)?;
         let mut elements = MatrixElements {
             text: text.to_owned(),
             builder: Assembler::new(model),
-            orders: request.orders.clone(),
-            tail: request.tail.clone(),
             elements: Vec::new(),
         };
-        let whole: Vec<&CouplingOrders> =
-            found.iter().filter_map(|(_, l)| l.whole.as_ref()).collect();
-        let lowest = whole.iter().filter_map(|orders| orders.last()).min();
-        if let (true, Some(lowest), Some(weighted)) =
-            (request.lowest, lowest, elements.orders.last_mut())
-        {
-            *weighted = 0..=*lowest;
-            elements.tail = format!(" WEIGHTED<={lowest}{}", elements.tail);
-        }
         let kinds = Kinds::of(model);
-        for (subprocess, lowest) in &found {
-            let Some(low) = &lowest.whole else {
-                continue;
+        for (number, request) in requests.iter().enumerate() {
+            let before = elements.elements.len();
+            let found = match request.decays.is_empty() {
+                true => elements.add_request(number, request, &kinds),
+                false => elements.add_chains(number, request, &kinds),
             };
-            if low.iter().zip(&elements.orders).any(|(n, a)| n > a.end()) {
-                continue;
+            found.map_err(fail)?;
+            if elements.elements.len() == before {
+                return Err(fail("there are no diagrams of what is asked for".into()));
             }
-            let line = ColorOrderedLegs::of(subprocess, model, &rules, lowest);
-            let large = line.as_ref().filter(|line| line.is_large());
-            let vertices = match large {
-                Some(line) => elements.builder.ordered_vertices(line, &elements.orders),
-                None => Ok(None),
-            };
-            let content = match vertices.map_err(fail)? {
-                Some(vertices) => AmplitudeContent::Vertices(vertices),
-                None => {
-                    let diagrams = rules.diagrams(&subprocess.outgoing, lowest, &elements.orders);
-                    AmplitudeContent::Diagrams(diagrams.map_err(fail)?)
-                }
-            };
-            let element = MatrixElement {
-                subprocess: (*subprocess).clone(),
-                line,
-                content,
-                others: Vec::new(),
-            };
-            elements.add(element, &kinds).map_err(fail)?;
         }
         match elements.elements.is_empty() {
-            true => Err(fail(subprocess::why_none(&all, &request, &whole, model))),
+            true => Err(fail("there are no diagrams".into())),
             false => Ok(elements),
         }
     }
 
-    fn add(&mut self, element: MatrixElement, kinds: &Kinds) -> std::result::Result<(), String> {
+    /// A process without decays.
+    fn add_request(&mut self, number: usize, request: &Request, kinds: &Kinds) -> Fallible<()> {
+        let model = self.builder.model();
+        let Candidates {
+            rules,
+            found,
+            orders,
+            tail,
+        } = Candidates::of(request, model)?;
+        let orders = Rc::new(orders);
+        for (subprocess, lowest) in found {
+            let plain =
+                !request.s_channels.select() && request.squared.is_empty() && !request.zero_width;
+            let unpolarized = subprocess.polarizations.iter().all(Vec::is_empty);
+            let line = match plain && unpolarized {
+                true => ColorOrderedLegs::of(&subprocess, model, &rules, &lowest),
+                false => None,
+            };
+            let large = line.as_ref().filter(|line| line.is_large());
+            let vertices = match large {
+                Some(line) => self.builder.ordered_vertices(line, &orders)?,
+                None => None,
+            };
+            let mut selection = None;
+            let content = match vertices {
+                Some(vertices) => AmplitudeContent::Vertices(vertices),
+                None => {
+                    let mut diagrams = rules.diagrams(&subprocess.outgoing, &lowest, &orders)?;
+                    selection = select(&mut diagrams, &rules, &request.squared);
+                    AmplitudeContent::Diagrams(diagrams)
+                }
+            };
+            let element = MatrixElement {
+                name: self.builder.name(&subprocess, &request.through, &tail),
+                subprocess,
+                line,
+                content,
+                selection,
+                on_shell: Vec::new(),
+                off_shell: request.s_channels.off_shell.clone(),
+                zero_width: request.zero_width,
+                orders: orders.clone(),
+                request: number,
+                others: Vec::new(),
+            };
+            self.add(element, kinds)?;
+        }
+        Ok(())
+    }
+
+    /// A process with decays.
+    fn add_chains(&mut self, number: usize, request: &Request, kinds: &Kinds) -> Fallible<()> {
+        let model = self.builder.model();
+        let orders = Rc::new(request.overall.clone());
+        // Orders of processes with decays are looked at again where they are bounded together.
+        let bounded = request.overall.iter().any(|range| *range.end() != u32::MAX);
+        let rules = Rules::new(model, request)?;
+        for chain in self.chains(request, true)? {
+            let name = format!("{}{}", chain.name, request.number);
+            let (subprocess, mut diagrams, on_shell) = chain.into_diagrams(model);
+            if bounded {
+                let found = diagrams.orders(&rules);
+                let allowed = |orders: &CouplingOrders| {
+                    orders
+                        .iter()
+                        .zip(&request.overall)
+                        .all(|(n, a)| a.contains(n))
+                };
+                let mut found = found.iter();
+                diagrams
+                    .diagrams
+                    .retain(|_| found.next().is_none_or(allowed));
+            }
+            if diagrams.diagrams.is_empty() {
+                continue;
+            }
+            let element = MatrixElement {
+                subprocess,
+                line: None,
+                content: AmplitudeContent::Diagrams(diagrams),
+                selection: None,
+                on_shell,
+                off_shell: request.s_channels.off_shell.clone(),
+                zero_width: request.zero_width,
+                orders: orders.clone(),
+                name,
+                request: number,
+                others: Vec::new(),
+            };
+            self.add(element, kinds)?;
+        }
+        Ok(())
+    }
+
+    /// All processes of a request with all of its decays; `whole` says that it is no decay of another one.
+    fn chains(&self, request: &Request, whole: bool) -> Fallible<Vec<Chain>> {
+        let model = self.builder.model();
+        let Candidates {
+            rules,
+            found,
+            orders,
+            tail,
+        } = Candidates::of(request, model)?;
+        let mut cores = Vec::new();
+        for (subprocess, lowest) in found {
+            let name = self.builder.name(&subprocess, &request.through, &tail);
+            let (trees, ends) = match whole {
+                false => {
+                    let (trees, ends) = rules.decays(&subprocess.outgoing, &lowest, &orders)?;
+                    (trees, Ends::Trees(ends))
+                }
+                true => {
+                    let diagrams = rules.diagrams(&subprocess.outgoing, &lowest, &orders)?;
+                    (diagrams.trees, Ends::Diagrams(diagrams.diagrams))
+                }
+            };
+            let some = match &ends {
+                Ends::Diagrams(diagrams) => !diagrams.is_empty(),
+                Ends::Trees(trees) => !trees.is_empty(),
+            };
+            if some {
+                cores.push(Chain::new(subprocess, trees, ends, name, model));
+            }
+        }
+        let decays = request.decays.iter().map(|decay| self.chains(decay, false));
+        let decays: Vec<Vec<Chain>> = decays.collect::<Fallible<_>>()?;
+        for (decay, asked) in decays.iter().zip(&request.decays) {
+            let goes_out = |p: &ParticleId| {
+                cores
+                    .iter()
+                    .any(|core| core.subprocess.particles[core.subprocess.incoming..].contains(p))
+            };
+            let mothers = &asked.incoming[0].particles;
+            if decay.is_empty() {
+                return Err(format!("{} does not decay like this", model.names(mothers)));
+            }
+            if !mothers.iter().any(goes_out) {
+                return Err(format!(
+                    "{} decays and does not go out of the process; put parentheses around a decay with decays, as in \
+                     `(t > w+ b, w+ > l+ vl)`",
+                    model.names(mothers)
+                ));
+            }
+        }
+        if decays.is_empty() {
+            return Ok(cores);
+        }
+        let all = cores.into_iter().map(|core| core.combine(&decays, model));
+        Ok(all.collect::<Fallible<Vec<_>>>()?.concat())
+    }
+
+    fn add(&mut self, element: MatrixElement, kinds: &Kinds) -> Fallible<()> {
         let iden = |element: &MatrixElement| self.builder.iden(&element.subprocess);
         let mut known = self.elements.iter();
-        let known = known.position(|e| kinds.equal(e, &element) && iden(e) == iden(&element));
+        let known = known.position(|e| {
+            e.request == element.request && kinds.equal(e, &element) && iden(e) == iden(&element)
+        });
         if let Some(at) = known {
             let particles = element.subprocess.particles;
             self.elements[at].others.push(particles);
             return Ok(());
         }
+        let twice = |e: &MatrixElement| {
+            e.request != element.request
+                && (e.subprocess.particles == element.subprocess.particles
+                    || e.others.contains(&element.subprocess.particles))
+                && kinds.equal(e, &element)
+        };
+        if self.elements.iter().any(twice) {
+            return Err(format!("{} is asked for twice", element.name));
+        }
         let some = match &element.content {
-            AmplitudeContent::Diagrams(diagrams) => self.builder.has_color(diagrams)?,
+            AmplitudeContent::Diagrams(diagrams) => {
+                self.builder.has_color(&element.subprocess, diagrams)?
+            }
             AmplitudeContent::Vertices(_) => true,
         };
         if some {
@@ -132,37 +378,41 @@ impl<'a> MatrixElements<'a> {
 
     /// The name of each.
     pub fn names(&self) -> Vec<String> {
-        let name = |e: &MatrixElement| self.builder.name(&e.subprocess, &self.tail);
-        self.elements.iter().map(name).collect()
+        self.elements.iter().map(|e| e.name.clone()).collect()
     }
 
     /// One of them, by its place.
     pub fn process(&self, place: usize) -> Result<Process> {
-        let MatrixElement {
-            subprocess,
-            line,
-            content,
-            others,
-        } = &self.elements[place];
-        let line = line.as_ref();
-        let process = match (content, line) {
-            (AmplitudeContent::Diagrams(diagrams), _) => {
-                let builder = &self.builder;
-                builder.process(subprocess, diagrams, line, &self.orders, &self.tail)
-            }
+        let element = &self.elements[place];
+        let process = match (&element.content, &element.line) {
+            (AmplitudeContent::Diagrams(diagrams), _) => self.builder.process(element, diagrams),
             (AmplitudeContent::Vertices(_), Some(line)) => {
-                let builder = &self.builder;
-                builder.color_ordered(subprocess, line, &self.orders, &self.tail)
+                self.builder.color_ordered(element, line)
             }
             (AmplitudeContent::Vertices(_), None) => Ok(None),
         };
         let process = process.map_err(|what| failure(&self.text, what))?;
         let mut process =
             process.ok_or_else(|| failure(&self.text, "it has no diagrams".into()))?;
-        process.other_flavours = others.iter().map(|p| self.builder.pdg(p)).collect();
+        let others = element.others.iter();
+        process.other_flavours = others.map(|p| self.builder.pdg(p)).collect();
         process.validate()?;
         Ok(process)
     }
+}
+
+/// Leaves those diagrams that squared coupling orders take, and says which products.
+fn select(diagrams: &mut Diagrams, rules: &Rules, squared: &[SquaredOrder]) -> Option<Selection> {
+    if squared.is_empty() {
+        return None;
+    }
+    let mut selection = Selection::of(&diagrams.orders(rules), squared)?;
+    let mut kept = selection.groups.iter();
+    diagrams
+        .diagrams
+        .retain(|_| kept.next().is_some_and(Option::is_some));
+    selection.groups.retain(Option::is_some);
+    Some(selection)
 }
 
 fn failure(text: &str, what: String) -> Error {
@@ -212,8 +462,15 @@ impl Kinds {
             _ => false,
         };
         kinds(a) == kinds(b)
+            && a.subprocess.polarizations == b.subprocess.polarizations
+            && a.selection == b.selection
             && a.line.as_ref().map(ColorOrderedLegs::places)
                 == b.line.as_ref().map(ColorOrderedLegs::places)
+            && a.on_shell.len() == b.on_shell.len()
+            && a.on_shell.iter().zip(&b.on_shell).all(|(a, b)| {
+                let kind = |line: &OnShell| self.particles[usize::from(line.particle)];
+                a.legs == b.legs && kind(a) == kind(b)
+            })
             && content()
     }
 }
@@ -231,7 +488,9 @@ fn numbers<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> Vec<u32>
 
 /// Whether two sets of diagrams are the same, given when vertices are.
 fn diagrams_equal(a: &Diagrams, b: &Diagrams, vertex: &dyn Fn(u32, u32) -> bool) -> bool {
-    let node = |a: &Node, b: &Node| a.children == b.children && vertex(a.vertex, b.vertex);
+    let node = |a: &Node, b: &Node| {
+        a.children == b.children && a.propagator == b.propagator && vertex(a.vertex, b.vertex)
+    };
     let trees = |(a, b): (&Tree, &Tree)| match (a, b) {
         (Tree::Leg(a), Tree::Leg(b)) => a == b,
         (Tree::Vertex(a), Tree::Vertex(b)) => node(a, b),

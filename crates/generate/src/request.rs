@@ -1,29 +1,94 @@
 //! What is asked for: a process in MG5aMC's language.
 
 use crate::model::{Model, ParticleId};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// What separates the particles that come in from those that go out.
 const ARROW: &str = ">";
-/// Legs of a process.
+/// Legs of a process without its decays.
 pub const MOST_LEGS: usize = 12;
+
+/// A leg that is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestedLeg {
+    /// The particles that it can be.
+    pub particles: Vec<ParticleId>,
+    /// The helicities that it may have (`{0}`, `{T}`), in the order in which they are to be counted; none: all.
+    pub polarization: Vec<i8>,
+}
+
+/// What a squared coupling order may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SquaredBound {
+    /// `==`
+    Equal,
+    /// `<=`, and `=`
+    AtMost,
+    /// `>`
+    Above,
+}
+
+/// `QCD^2==2`: which terms of the squared amplitude are taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SquaredOrder {
+    /// Index of the coupling order; that of `WEIGHTED` is the last.
+    pub order: usize,
+    /// How it is compared.
+    pub bound: SquaredBound,
+    /// With what. A negative `-n` stands for the n-th lowest that there is, in steps of two.
+    pub value: i64,
+}
+
+/// What is asked of the lines of a diagram of which both particles that come in are on one side. A particle stands for
+/// itself, flowing to the other side.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SChannels {
+    /// `> z >`: of one of these lists each particle has to be there.
+    pub required: Vec<Vec<ParticleId>>,
+    /// `$$`: they must not be there.
+    pub forbidden: Vec<ParticleId>,
+    /// `$`: they must not be on their mass shell. This is a matter of events, not of |M|^2.
+    pub off_shell: Vec<ParticleId>,
+}
+
+impl SChannels {
+    /// Whether diagrams depend on it.
+    pub fn select(&self) -> bool {
+        !self.required.is_empty() || !self.forbidden.is_empty()
+    }
+}
 
 /// A process with labels, such as `p p > t t~ j QED=0`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// For each leg that comes in the particles that it can be.
-    pub incoming: Vec<Vec<ParticleId>>,
-    /// The same for those that go out.
-    pub outgoing: Vec<Vec<ParticleId>>,
+    /// The legs that come in.
+    pub incoming: Vec<RequestedLeg>,
+    /// The legs that go out.
+    pub outgoing: Vec<RequestedLeg>,
     /// What a coupling order may be, for each of the model's and, last, `WEIGHTED`.
     pub orders: Vec<RangeInclusive<u32>>,
+    /// The same for a process with all of its decays, where it has any.
+    pub overall: Vec<RangeInclusive<u32>>,
     /// Whether no order was given, so that the lowest `WEIGHTED` is wanted.
     pub lowest: bool,
+    /// What squared coupling orders may be.
+    pub squared: Vec<SquaredOrder>,
     /// Particles that are no propagators.
     pub excluded: Vec<ParticleId>,
+    /// What is asked of lines in s-channels.
+    pub s_channels: SChannels,
+    /// Whether lines between two particles that come in have no width (`set zerowidth_tchannel True`).
+    pub zero_width: bool,
+    /// How particles decay that go out.
+    pub decays: Vec<Request>,
     /// What stands behind the particles, for the name of the process.
     pub tail: String,
+    /// Required s-channels, for the name.
+    pub through: String,
+    /// Its number with what stands behind it, for the name of a process with decays.
+    pub number: String,
 }
 
 /// Whether a text is a process and not the name of a file. An arrow may stand without spaces where no file has the
@@ -40,9 +105,20 @@ pub fn arrow_apart(text: &str) -> String {
     }
 }
 
+/// Which list the next particle belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum Section {
+    Incoming,
+    Outgoing,
+    Excluded,
+    OffShell,
+    Forbidden,
+}
+
 impl Request {
-    /// Reads a process. The error says what is wrong, and the cure.
-    pub fn parse(text: &str, model: &Model) -> Result<Request, String> {
+    /// Reads a process without decays; `labels` are those of the model and others. The error says what is wrong, and the
+    /// cure.
+    pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<Request, String> {
         refuse_what_is_missing(text)?;
         let words = words(text);
         let count = model.orders.len() + 1;
@@ -50,46 +126,89 @@ impl Request {
             incoming: Vec::new(),
             outgoing: Vec::new(),
             orders: vec![0..=u32::MAX; count],
+            overall: vec![0..=u32::MAX; count],
             lowest: true,
+            squared: Vec::new(),
             excluded: Vec::new(),
+            s_channels: SChannels::default(),
+            zero_width: false,
+            decays: Vec::new(),
             tail: String::new(),
+            through: String::new(),
+            number: String::new(),
         };
-        let mut arrow = false;
-        let mut excluding = false;
-        for word in &words {
-            if word == ARROW {
-                if arrow {
-                    return Err("a particle between two `>` (a required s-channel) cannot be generated; leave it out, or \
-                                import what MG5aMC writes"
-                        .into());
+        let mut section = Section::Incoming;
+        // Whether an order has an upper bound, from which those of squared ones follow.
+        let mut bounded = false;
+        let arrows: Vec<usize> = (0..words.len()).filter(|&i| words[i] == ARROW).collect();
+        let mut skip = 0..0;
+        if let [first, second] = arrows[..] {
+            request.s_channels.required = required(&words[first + 1..second], model, labels)?;
+            let through = words[first + 1..second].join(" ");
+            request.through = format!("{through} {ARROW} ");
+            skip = first + 1..second + 1;
+        }
+        if arrows.len() > 2 {
+            return Err("a process has one `>`, or two around required s-channels as in `e+ e- > z > mu+ mu-`".into());
+        }
+        for (at, word) in words.iter().enumerate() {
+            if skip.contains(&at) {
+                continue;
+            }
+            match word.as_str() {
+                ARROW => section = Section::Outgoing,
+                "/" => section = Section::Excluded,
+                "$" => section = Section::OffShell,
+                "$$" => section = Section::Forbidden,
+                "|" => return Err("`|` can only stand between two `>`".into()),
+                _ if word.starts_with('@') => {
+                    let number = &word[1..];
+                    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+                        return Err(format!("`{word}`: a number has to follow"));
+                    }
+                    request.add_to_tail(word);
                 }
-                arrow = true;
-            } else if word == "/" {
-                excluding = true;
-            } else if let Some(number) = word.strip_prefix('@') {
-                if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
-                    return Err(format!("`{word}`: a number has to follow"));
-                }
-                request.add_to_tail(word);
-            } else if let Some((order, range)) = order(word, model)? {
-                request.orders[order] = range;
-                request.lowest = false;
-                request.add_to_tail(word);
-            } else {
-                let particles = particles(word, model)?;
-                if excluding {
-                    let both = particles.iter().flat_map(|&p| [p, model.anti(p)]);
-                    request.excluded.extend(both);
-                    request.add_to_tail(&format!("/ {word}"));
-                } else if arrow {
-                    request.outgoing.push(particles);
-                } else {
-                    request.incoming.push(particles);
+                _ => match order(word, model)? {
+                    Some(Order::Amplitude { order, range }) => {
+                        bounded |= *range.end() != u32::MAX;
+                        let known = &mut request.orders[order];
+                        *known = *range.start().max(known.start())..=*range.end().min(known.end());
+                        request.lowest = false;
+                        request.add_to_tail(word);
+                    }
+                    Some(Order::Squared(squared)) => {
+                        request.lowest = false;
+                        request.add_to_tail(word);
+                        request.squared.retain(|other| other.order != squared.order);
+                        request.squared.push(squared);
+                    }
+                    None => request.particle(word, section, model, labels)?,
+                },
+            }
+        }
+        // As in MG5aMC: without orders of the amplitude those squared bound it.
+        if !bounded {
+            for squared in &request.squared {
+                if let (true, Ok(value)) = (
+                    squared.bound != SquaredBound::Above,
+                    u32::try_from(squared.value),
+                ) {
+                    let known = &mut request.orders[squared.order];
+                    *known = *known.start()..=value.min(*known.end());
                 }
             }
         }
+        if request
+            .squared
+            .iter()
+            .filter(|squared| squared.value < 0)
+            .count()
+            > 1
+        {
+            return Err("at most one squared coupling order can be negative".into());
+        }
         let (incoming, outgoing) = (request.incoming.len(), request.outgoing.len());
-        if !arrow || !matches!(incoming, 1 | 2) || outgoing == 0 {
+        if arrows.is_empty() || !matches!(incoming, 1 | 2) || outgoing == 0 {
             return Err("a process has one or two particles, a `>` and the particles that go out, as in `g g > t t~ g`".into());
         }
         if incoming + outgoing < 3 {
@@ -101,9 +220,114 @@ impl Request {
                 incoming + outgoing
             ));
         }
+        request.refuse_ambiguous_polarizations(model)?;
+        // MG5aMC takes no more than the model allows, whatever is asked for.
+        for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
+            if let Some(most) = most {
+                *range = *range.start()..=*most.min(range.end());
+            }
+        }
         // A decay has no lowest order in MG5aMC: all of its diagrams are taken.
         request.lowest &= incoming == 2;
         Ok(request)
+    }
+
+    /// A name, with its duplicates and its polarisation, in its list.
+    fn particle(
+        &mut self,
+        word: &str,
+        section: Section,
+        model: &Model,
+        labels: &Labels,
+    ) -> Result<(), String> {
+        let (name, polarization) = match word.split_once('{') {
+            Some((name, inner)) => {
+                let Some(inner) = inner.strip_suffix('}') else {
+                    return Err(format!(
+                        "`{word}`: a polarisation ends with `}}` and a space, as in `z{{0}} z`"
+                    ));
+                };
+                (name, Some(inner))
+            }
+            None => (word, None),
+        };
+        if !matches!(section, Section::Incoming | Section::Outgoing) {
+            if polarization.is_some() {
+                return Err(format!(
+                    "`{word}`: only particles that come in or go out can be polarised"
+                ));
+            }
+            let found = particles(name, model, labels)?;
+            let sign = match section {
+                Section::Excluded => "/",
+                Section::OffShell => "$",
+                _ => "$$",
+            };
+            self.add_to_tail(&format!("{sign} {word}"));
+            match section {
+                Section::Excluded => {
+                    let both = found.iter().flat_map(|&p| [p, model.anti(p)]);
+                    self.excluded.extend(both);
+                }
+                Section::OffShell => self.s_channels.off_shell.extend(found),
+                _ => self.s_channels.forbidden.extend(found),
+            }
+            return Ok(());
+        }
+        // `2j` is `j j`, where nothing has that name.
+        let digit = name
+            .chars()
+            .next()
+            .and_then(|c| c.to_digit(10))
+            .unwrap_or(0);
+        let (times, found) = match particles(name, model, labels) {
+            Err(_) if digit > 0 && name.len() > 1 => (digit, particles(&name[1..], model, labels)?),
+            found => (1, found?),
+        };
+        let leg = RequestedLeg {
+            polarization: match polarization {
+                Some(text) => polarizations(text, &found, model)
+                    .map_err(|what| format!("`{word}`: {what}"))?,
+                None => Vec::new(),
+            },
+            particles: found,
+        };
+        let legs = match section {
+            Section::Incoming => &mut self.incoming,
+            _ => &mut self.outgoing,
+        };
+        legs.extend((0..times).map(|_| leg.clone()));
+        Ok(())
+    }
+
+    /// `z{T} z`, `z{T} z{+}`: which of the two is the first is not said.
+    fn refuse_ambiguous_polarizations(&self, model: &Model) -> Result<(), String> {
+        for (at, leg) in self.outgoing.iter().enumerate() {
+            for other in &self.outgoing[..at] {
+                let shared = leg.particles.iter().find(|p| other.particles.contains(p));
+                let (a, b) = (&leg.polarization, &other.polarization);
+                let both = a.is_empty() || b.is_empty() || a.iter().any(|h| b.contains(h));
+                if let (Some(&shared), true) = (shared, a != b && both) {
+                    return Err(format!(
+                        "{} goes out with polarisations that overlap; state the same for both, or such that do not",
+                        model.of(shared).name
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bounds the orders of the process and of each of its decays, which then are not the lowest any more where they are
+    /// bounded.
+    pub(super) fn bound_all(&mut self, bounds: &[RangeInclusive<u32>]) {
+        for (range, bound) in self.orders.iter_mut().zip(bounds) {
+            *range = *range.start()..=*range.end().min(bound.end());
+        }
+        self.lowest &= bounds.iter().all(|bound| *bound.end() == u32::MAX);
+        for decay in &mut self.decays {
+            decay.bound_all(bounds);
+        }
     }
 
     fn add_to_tail(&mut self, word: &str) {
@@ -112,68 +336,220 @@ impl Request {
     }
 }
 
+/// Lists of particles, of each of which one has to be an s-channel: `z | a` is either, `w+ z` both.
+fn required(
+    words: &[String],
+    model: &Model,
+    labels: &Labels,
+) -> Result<Vec<Vec<ParticleId>>, String> {
+    let mut lists = Vec::new();
+    for some in words.split(|word| word == "|") {
+        let mut all: Vec<Vec<ParticleId>> = vec![Vec::new()];
+        for word in some {
+            if word.contains('{') {
+                return Err(format!(
+                    "`{word}`: a required s-channel cannot be polarised"
+                ));
+            }
+            let found = particles(word, model, labels)?;
+            let longer = all.iter().flat_map(|list| {
+                found.iter().map(move |&p| match list.contains(&p) {
+                    true => list.clone(),
+                    false => [list.as_slice(), &[p]].concat(),
+                })
+            });
+            all = longer.collect();
+        }
+        lists.extend(all.into_iter().filter(|list| !list.is_empty()));
+    }
+    match lists.is_empty() {
+        true => Err("no particle stands between the two `>`".into()),
+        false => Ok(lists),
+    }
+}
+
+/// The helicities that braces stand for.
+fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>, String> {
+    let spin = model.of(of[0]).spin;
+    if of.iter().any(|&p| model.of(p).spin != spin) {
+        return Err("particles of several spins cannot be polarised as one".into());
+    }
+    let mut found: Vec<i8> = Vec::new();
+    let mut letters = text.chars().filter(|c| *c != ' ').peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ',' => {}
+            'T' | 't' if spin == 3 => found.extend([1, -1]),
+            'T' | 't' => return Err("T (transverse) is a polarisation of vectors".into()),
+            'L' | 'l' => found.push(-1),
+            'R' | 'r' => found.push(1),
+            'A' | 'a' if spin == 3 => found.push(AUXILIARY),
+            'A' | 'a' => return Err("A (auxiliary) is a polarisation of vectors".into()),
+            '0' if matches!(spin, 1 | 2) => {
+                return Err("0 (longitudinal) is no polarisation of scalars and fermions".into());
+            }
+            '+' | '-' => {
+                let sign = if letter == '+' { 1 } else { -1 };
+                let digit = letters
+                    .next_if(char::is_ascii_digit)
+                    .and_then(|c| c.to_digit(10));
+                found.push(sign * helicity(digit.unwrap_or(1))?);
+            }
+            '0'..='9' => found.push(helicity(letter.to_digit(10).unwrap_or(0))?),
+            _ => {
+                return Err(format!(
+                    "`{letter}` is no polarisation; there are 0, T, L, R, + and -"
+                ));
+            }
+        }
+    }
+    let twice = (1..found.len()).any(|i| found[..i].contains(&found[i]));
+    match found.is_empty() || twice {
+        true => Err("a polarisation stands there twice, or none does".into()),
+        false => Ok(found),
+    }
+}
+
+/// The polarisation `A` of a vector that decays: the part of its propagator that vanishes on its mass shell.
+pub const AUXILIARY: i8 = 99;
+
+fn helicity(digit: u32) -> Result<i8, String> {
+    match digit {
+        0..=3 => Ok(digit as i8),
+        _ => Err("helicities lie between -3 and 3".into()),
+    }
+}
+
 /// Parts of MG5aMC's language that this one does not have.
 fn refuse_what_is_missing(text: &str) -> Result<(), String> {
     let missing = [
-        (
-            ",",
-            "decays (`,`) cannot be generated; put the decay products in place of the particle, as in \
-               `u u~ > e+ e- g`, or import what MG5aMC writes",
-        ),
-        (
-            "$",
-            "`$` (particles that are not on shell, or not in an s-channel) cannot be generated; leave it out, exclude \
-               the particle with `/`, or import what MG5aMC writes",
-        ),
         (
             "[",
             "corrections (`[...]`) cannot be generated; this library evaluates tree diagrams",
         ),
         (
-            "{",
-            "polarised particles (`{...}`) cannot be generated; leave the braces out, or import what MG5aMC writes",
-        ),
-        (
-            "^2",
-            "squared coupling orders (`^2`) cannot be generated; use orders of the amplitude such as QED<=2, or \
-                import what MG5aMC writes",
-        ),
-        (
-            "--",
-            "options (`--`) do not belong to a process; leave them out",
+            "!",
+            "tagged particles (`!a!`) belong to corrections; this library evaluates tree diagrams",
         ),
     ];
-    match missing.iter().find(|(sign, _)| text.contains(sign)) {
-        Some((_, what)) => Err((*what).into()),
+    if let Some((_, what)) = missing.iter().find(|(sign, _)| text.contains(sign)) {
+        return Err((*what).into());
+    }
+    let mut options = text
+        .split_whitespace()
+        .filter(|word| word.starts_with("--"));
+    match options.find(|option| !IGNORED.contains(&option.split('=').next().unwrap_or_default())) {
+        Some(option) => Err(format!(
+            "the option {option} cannot be taken into account; leave it out"
+        )),
         None => Ok(()),
     }
 }
 
-/// The words of a text, with `/` as one of its own and orders without spaces in them.
+/// Options of MG5aMC that do not change a process.
+const IGNORED: [&str; 2] = ["--no_warning", "--standalone"];
+
+/// The words of a text, with `/`, `$`, `$$` and `|` as ones of their own and orders without spaces in them.
 fn words(text: &str) -> Vec<String> {
-    let mut spaced = arrow_apart(text).replace('/', " / ");
-    for operator in ["<=", "==", "="] {
+    let kept = text
+        .split_whitespace()
+        .filter(|word| !word.starts_with("--"));
+    let text = kept.collect::<Vec<_>>().join(" ");
+    // A second arrow stands where the text behind the first has one.
+    let mut spaced = arrow_apart(&text);
+    if let Some((before, after)) = spaced.split_once(" > ") {
+        spaced = format!("{before} > {}", arrow_behind(after));
+    }
+    for sign in ["/", "|"] {
+        spaced = spaced.replace(sign, &format!(" {sign} "));
+    }
+    let spaced = spaced
+        .replace("$ $", "$$")
+        .replace("$$", " \u{3} ")
+        .replace('$', " $ ")
+        .replace('\u{3}', "$$");
+    // Braces hold no spaces.
+    let mut inside = false;
+    let mut spaced: String = spaced
+        .chars()
+        .filter(|&c| {
+            inside = (inside || c == '{') && c != '}';
+            !(inside && c == ' ')
+        })
+        .collect();
+    for operator in ["<=", ">=", "==", "="] {
         let pieces: Vec<&str> = spaced.split(operator).map(str::trim).collect();
-        // `<=` and `==` hold a `=`, which is not looked at again.
+        // `<=`, `>=` and `==` hold a `=`, which is not looked at again.
         let mark = match operator {
             "<=" => "\u{1}",
+            ">=" => "\u{4}",
             "==" => "\u{2}",
             _ => "=",
         };
         spaced = pieces.join(mark);
     }
-    let spaced = spaced.replace('\u{1}', "<=").replace('\u{2}', "==");
+    let spaced = spaced
+        .replace('\u{1}', "<=")
+        .replace('\u{4}', ">=")
+        .replace('\u{2}', "==")
+        .replace("@ ", "@");
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A coupling order with what it may be. As in MG5aMC, `=` means `<=`.
-fn order(word: &str, model: &Model) -> Result<Option<(usize, RangeInclusive<u32>)>, String> {
+/// What is behind the first arrow with spaces around another one: one that no number follows, as it does in `QCD>1`.
+fn arrow_behind(text: &str) -> String {
+    let mut found = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let number = letters
+            .peek()
+            .is_some_and(|c| c.is_ascii_digit() || *c == '=');
+        match letter == '>' && !number {
+            true => found.push_str(" > "),
+            false => found.push(letter),
+        }
+    }
+    found
+}
+
+/// A bound on a coupling order.
+enum Order {
+    /// Of the amplitude. As in MG5aMC, `=` means `<=`.
+    Amplitude {
+        order: usize,
+        range: RangeInclusive<u32>,
+    },
+    /// Of its square.
+    Squared(SquaredOrder),
+}
+
+/// The name of a coupling order that the model does not have as MG5aMC understands it: with whether it is that of a
+/// squared one, and counts twice.
+fn alias<'a>(name: &'a str, model: &Model) -> (&'a str, bool) {
+    let has = |order: &str| model.orders.iter().any(|(n, _)| n == order);
+    match name {
+        "QED" if !has("QED") && has("EW") => ("EW", false),
+        "EW" if !has("EW") && has("QED") => ("QED", false),
+        "aEW" if !has("aEW") && has("EW") => ("EW", true),
+        "aEW" if !has("aEW") && has("QED") => ("QED", true),
+        "aS" if !has("aS") && has("QCD") => ("QCD", true),
+        _ => (name, false),
+    }
+}
+
+/// A coupling order with what it may be.
+fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
     let Some(at) = word.find(['<', '=', '>']) else {
         return Ok(None);
     };
     let (name, rest) = word.split_at(at);
     let value = rest.trim_start_matches(['<', '=', '>']);
     let operator = &rest[..rest.len() - value.len()];
+    let (name, squared) = match name.strip_suffix("^2") {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let (name, twice) = alias(name, model);
     let known = model
         .orders
         .iter()
@@ -186,9 +562,29 @@ fn order(word: &str, model: &Model) -> Result<Option<(usize, RangeInclusive<u32>
             names.join(", ")
         ));
     };
-    let value: u32 = value
-        .parse()
-        .map_err(|_| format!("`{word}`: a number has to follow"))?;
+    let number = |_| format!("`{word}`: a number has to follow");
+    if squared || twice {
+        let value: i64 = value.parse().map_err(number)?;
+        let bound = match operator {
+            "==" => SquaredBound::Equal,
+            "<=" | "=" => SquaredBound::AtMost,
+            ">" => SquaredBound::Above,
+            _ => {
+                return Err(format!(
+                    "`{word}`: squared orders are compared by ==, <= and >"
+                ));
+            }
+        };
+        if value.unsigned_abs() > 1000 {
+            return Err(format!("`{word}`: the number is too large"));
+        }
+        return Ok(Some(Order::Squared(SquaredOrder {
+            order,
+            bound,
+            value: if twice { 2 * value } else { value },
+        })));
+    }
+    let value: u32 = value.parse().map_err(number)?;
     let range = match operator {
         "<=" | "=" => 0..=value,
         "<" if value > 0 => 0..=value - 1,
@@ -197,24 +593,39 @@ fn order(word: &str, model: &Model) -> Result<Option<(usize, RangeInclusive<u32>
         ">=" => value..=u32::MAX,
         _ => return Err(format!("`{word}`: write an order as in QCD<=2")),
     };
-    Ok(Some((order, range)))
+    Ok(Some(Order::Amplitude { order, range }))
 }
 
-/// The particles of a name or a label.
-fn particles(word: &str, model: &Model) -> Result<Vec<ParticleId>, String> {
+/// Multi-particle labels: those of the model and those that a text defines.
+pub type Labels = BTreeMap<String, Vec<ParticleId>>;
+
+/// The particles of a name, a label or a PDG code.
+pub(super) fn particles(
+    word: &str,
+    model: &Model,
+    labels: &Labels,
+) -> Result<Vec<ParticleId>, String> {
+    if let Some(label) = labels.get(word) {
+        return Ok(label.clone());
+    }
     if let Some(particle) = model.particle(word) {
         return Ok(vec![particle]);
     }
-    let label = model
-        .labels
-        .get(word)
-        .or_else(|| model.labels.get(&word.to_lowercase()));
-    if let Some(label) = label {
+    if let Some(label) = labels.get(&word.to_lowercase()) {
         return Ok(label.clone());
     }
+    if let Ok(code) = word.parse::<i32>() {
+        let mut all = (0..).zip(&model.particles);
+        return match all.find(|(_, p)| p.pdg == code) {
+            Some((particle, _)) => Ok(vec![particle]),
+            None => Err(format!(
+                "there is no particle with the PDG code {code} in the model {}",
+                model.name
+            )),
+        };
+    }
     let particles = model.particles.iter().map(|p| p.name.as_str());
-    let labels = model.labels.keys().map(String::as_str);
-    let known: Vec<&str> = particles.chain(labels).collect();
+    let known: Vec<&str> = particles.chain(labels.keys().map(String::as_str)).collect();
     // Among names that are equally near, the one that is as long.
     let near = known.iter().map(|name| {
         let longer = name.len().abs_diff(word.len());
@@ -254,16 +665,23 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Request, String> {
-        Request::parse(text, &Model::standard().unwrap())
+        let model = Model::standard().unwrap();
+        Request::parse_one(text, &model, &model.labels)
     }
 
     #[test]
     fn names_labels_orders_and_exclusions() {
         let model = Model::standard().unwrap();
         let request = parse("p e- > W+ j QED <= 2 QCD==1/ z h @3").unwrap();
-        assert_eq!(request.incoming[0].len(), 9);
-        assert_eq!(request.incoming[1], [model.particle("e-").unwrap()]);
-        assert_eq!(request.outgoing[0], [model.particle("w+").unwrap()]);
+        assert_eq!(request.incoming[0].particles.len(), 9);
+        assert_eq!(
+            request.incoming[1].particles,
+            [model.particle("e-").unwrap()]
+        );
+        assert_eq!(
+            request.outgoing[0].particles,
+            [model.particle("w+").unwrap()]
+        );
         let names = model.names(&request.excluded);
         assert_eq!(names, "z z h h");
         assert_eq!(request.orders, [1..=1, 0..=2, 0..=u32::MAX]);
@@ -272,6 +690,64 @@ mod tests {
         assert!(parse("g g > t t~").unwrap().lowest);
         assert!(!parse("t > b w+").unwrap().lowest);
         assert_eq!(parse("g g > t t~ WEIGHTED=2").unwrap().orders[2], 0..=2);
+    }
+
+    #[test]
+    fn s_channels_polarisations_squares_and_short_forms() {
+        let model = Model::standard().unwrap();
+        let names = |p: &[ParticleId]| model.names(p);
+        let request = parse("u u~>z|a w+>e+ e- $ w- $$h").unwrap();
+        let required = &request.s_channels.required;
+        assert_eq!(
+            required.iter().map(|l| names(l)).collect::<Vec<_>>(),
+            ["z", "a w+"]
+        );
+        assert_eq!(names(&request.s_channels.off_shell), "w-");
+        assert_eq!(names(&request.s_channels.forbidden), "h");
+        assert_eq!(
+            names(
+                &parse("u u~ > l+ > e+ e-")
+                    .unwrap()
+                    .s_channels
+                    .required
+                    .concat()
+            ),
+            "e+ mu+"
+        );
+        let request = parse("e+{L} e-{ R } > z{0} z{T} a{+-} @ 2").unwrap();
+        let legs = request.incoming.iter().chain(&request.outgoing);
+        let all: Vec<&[i8]> = legs.map(|leg| &leg.polarization[..]).collect();
+        assert_eq!(all, [&[-1][..], &[1], &[0], &[1, -1], &[1, -1]]);
+        let request = parse("u u~ > 2j QCD^2==2 QED^2 <= 4 --no_warning=duplicate").unwrap();
+        assert_eq!(request.outgoing.len(), 2);
+        assert_eq!(request.outgoing[0], request.outgoing[1]);
+        assert_eq!(request.orders[..2], [0..=2, 0..=4]);
+        assert_eq!(request.squared[0].bound, SquaredBound::Equal);
+        assert_eq!(
+            names(&parse("21 -6 > 21 -6").unwrap().outgoing[1].particles),
+            "t~"
+        );
+        // What is bounded by hand is not bounded again.
+        let request = parse("u u~ > u u~ QCD=1 QED^2>2").unwrap();
+        assert_eq!(request.orders[..2], [0..=1, 0..=u32::MAX]);
+        assert_eq!(parse("u u~ > u u~ aS=1").unwrap().squared[0].value, 2);
+    }
+
+    #[test]
+    fn orders_are_no_more_than_the_model_allows() {
+        let mut model = Model::standard().unwrap();
+        model.expansion = vec![None, Some(1)];
+        let orders = |text: &str| {
+            Request::parse_one(text, &model, &model.labels)
+                .unwrap()
+                .orders
+        };
+        assert_eq!(orders("g g > t t~"), [0..=u32::MAX, 0..=1, 0..=u32::MAX]);
+        assert_eq!(
+            orders("g g > t t~ QED=4 QCD=3"),
+            [0..=3, 0..=1, 0..=u32::MAX]
+        );
+        assert_eq!(orders("g g > t t~ QED=0")[1], 0..=0);
     }
 
     #[test]
@@ -284,15 +760,23 @@ mod tests {
             ("g g g > t t~", "one or two particles"),
             ("g > g", "at least three"),
             ("g g > g g g g g g g g g g g", "at most 12"),
-            ("g g > h > t t~", "required s-channel"),
-            ("g g > t t~, t > b w+", "decays"),
-            ("e+ e- > mu+ mu- $ z", "`$`"),
+            ("g g > h > z > t t~", "one `>`"),
+            ("g g > > t t~", "no particle stands"),
             ("u u~ > z [QCD]", "corrections"),
-            ("u u~ > z{0} z", "polarised"),
-            ("u u > u u QED^2==2", "squared"),
+            ("u u~ > z{0 z", "ends with"),
+            ("u u~ > z{0} z", "overlap"),
+            ("u u~ > t{T} t~", "of vectors"),
+            ("u u~ > t{0} t~", "no polarisation of scalars"),
+            ("u u~ > z{9} z{0}", "between -3 and 3"),
+            ("u u~ > z{LL} z{0}", "twice"),
+            ("u u~ > e+ e- $ z{0}", "come in or go out"),
+            ("u u~ > e+ e- --diagram_filter", "--diagram_filter"),
+            ("u u > u u QED^2>=2", "compared by"),
+            ("u u > u u QED^2<=-1 QCD^2<=-1", "at most one squared"),
             ("u u > u u NP=1", "no coupling order NP"),
             ("u u > u u QED=x", "number"),
             ("u u > u u @x", "number"),
+            ("u u > u 99", "PDG code 9"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");

@@ -5,6 +5,10 @@
 //! those of external legs, and others that are summed over on the way. A sum over an octet index is done by
 //! `T^a_ij T^a_kl = 1/2 (d_il d_kj - d_ij d_kl / N)`. The power of `N` is kept apart from the number, since the
 //! leading colour flows are those with its highest power.
+//!
+//! `Epsilon` of three triplet indices is a piece of its own. Each of its indices is the tail of a string: a *dummy*, a
+//! label that nothing else has; those of `EpsilonBar` are heads. A sextet index is two triplet indices, its own label and
+//! the [`second`] one, between which everything is symmetric once it is summed over.
 
 use super::number::Number;
 use rustc_hash::FxHashMap as HashMap;
@@ -14,10 +18,72 @@ pub type Label = u8;
 
 /// Labels and headers of all strings of one product.
 const CAPACITY: usize = 46;
-/// Bit of a header that says that the string is a trace.
-const TRACE: u8 = 0x80;
+/// Bits of a header that say what a piece is.
+const KIND: u8 = 0xc0;
+/// Dummies, of `Epsilon` and `EpsilonBar`.
+const DUMMY: Label = 240;
 
-/// A product of strings. Each is a header, its length with [`TRACE`] or without, and its labels.
+/// Whether a label is that of a [`Kind::Epsilon`] or [`Kind::EpsilonBar`] and the string there.
+pub fn is_dummy(label: Label) -> bool {
+    label >= DUMMY
+}
+
+/// What a piece of a product is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A product of generators between a head and a tail.
+    String,
+    /// A trace.
+    Trace,
+    /// `Epsilon` of three tails.
+    Epsilon,
+    /// `EpsilonBar` of three heads.
+    EpsilonBar,
+}
+
+impl Kind {
+    fn header(self) -> u8 {
+        match self {
+            Kind::String => 0,
+            Kind::Trace => 0x80,
+            Kind::Epsilon => 0x40,
+            Kind::EpsilonBar => 0xc0,
+        }
+    }
+
+    fn of(header: u8) -> Kind {
+        match header & KIND {
+            0 => Kind::String,
+            0x80 => Kind::Trace,
+            0x40 => Kind::Epsilon,
+            _ => Kind::EpsilonBar,
+        }
+    }
+
+    fn of_trace(trace: bool) -> Kind {
+        if trace { Kind::Trace } else { Kind::String }
+    }
+}
+
+/// The second triplet index of a sextet with this label.
+pub fn second(label: Label) -> Label {
+    match label {
+        0..50 => label + 50,
+        100..110 => label + 110,
+        _ => label + 50,
+    }
+}
+
+/// The label whose second one this is, if it is one.
+pub fn first_of(second: Label) -> Option<Label> {
+    match second {
+        50..100 | 160..=200 => Some(second - 50),
+        210..220 => Some(second - 110),
+        _ => None,
+    }
+}
+
+/// A product of strings. Each is a header, its length with its [`Kind`], and its labels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Strings {
     bytes: [u8; CAPACITY],
@@ -29,8 +95,8 @@ pub struct Strings {
 /// One string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// Whether it is a trace.
-    pub trace: bool,
+    /// What it is.
+    pub kind: Kind,
     /// Its labels; head first and tail last where it is none.
     pub labels: &'a [Label],
 }
@@ -52,8 +118,29 @@ impl Strings {
     /// One string.
     pub fn of(trace: bool, labels: &[Label]) -> Fallible<Strings> {
         let mut strings = Strings::ONE;
-        strings.push(trace, &[labels])?;
+        strings.push(Kind::of_trace(trace), &[labels])?;
         Ok(strings)
+    }
+
+    /// `Epsilon` with the tails of strings from these heads, or `EpsilonBar` with the heads of strings to these tails.
+    pub fn epsilon(bar: bool, labels: [Label; 3]) -> Fallible<Strings> {
+        let mut strings = Strings::ONE;
+        let dummies = [DUMMY, DUMMY + 1, DUMMY + 2];
+        for (label, dummy) in labels.into_iter().zip(dummies) {
+            let ends = if bar { [dummy, label] } else { [label, dummy] };
+            strings.push(Kind::String, &[&ends])?;
+        }
+        strings.push(
+            if bar { Kind::EpsilonBar } else { Kind::Epsilon },
+            &[&dummies],
+        )?;
+        Ok(strings)
+    }
+
+    fn epsilons(&self) -> usize {
+        self.pieces()
+            .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
+            .count()
     }
 
     /// Power of `N` in front.
@@ -72,17 +159,17 @@ impl Strings {
         let mut rest = &self.bytes[..usize::from(self.length)];
         std::iter::from_fn(move || {
             let (&header, after) = rest.split_first()?;
-            let (labels, behind) = after.split_at(usize::from(header & !TRACE));
+            let (labels, behind) = after.split_at(usize::from(header & !KIND));
             rest = behind;
             Some(Piece {
-                trace: header & TRACE != 0,
+                kind: Kind::of(header),
                 labels,
             })
         })
     }
 
     /// Appends a string that is put together from parts.
-    fn push(&mut self, trace: bool, parts: &[&[Label]]) -> Fallible<()> {
+    fn push(&mut self, kind: Kind, parts: &[&[Label]]) -> Fallible<()> {
         let header = usize::from(self.length);
         let mut end = header + 1;
         for part in parts {
@@ -91,7 +178,7 @@ impl Strings {
             end += part.len();
         }
         let labels = (end - header - 1) as u8;
-        *self.bytes.get_mut(header).ok_or(TooLong)? = labels | if trace { TRACE } else { 0 };
+        *self.bytes.get_mut(header).ok_or(TooLong)? = labels | kind.header();
         self.length = end as u8;
         Ok(())
     }
@@ -99,8 +186,17 @@ impl Strings {
     /// The product of both.
     pub fn times(&self, other: &Strings) -> Fallible<Strings> {
         let mut product = *self;
+        let mut other = *other;
+        let (own, others) = (self.epsilons(), other.epsilons());
+        if own > 0 && others > 0 {
+            // Dummies of both are different ones.
+            if usize::from(DUMMY) + 3 * (own + others) > usize::from(Label::MAX) {
+                return Err(TooLong);
+            }
+            other = other.relabelled(|l| if l >= DUMMY { l + 3 * own as Label } else { l });
+        }
         for piece in other.pieces() {
-            product.push(piece.trace, &[piece.labels])?;
+            product.push(piece.kind, &[piece.labels])?;
         }
         product.power += other.power;
         Ok(product)
@@ -111,7 +207,7 @@ impl Strings {
         let mut strings = *self;
         let mut at = 0;
         while at < usize::from(self.length) {
-            let end = at + 1 + usize::from(self.bytes[at] & !TRACE);
+            let end = at + 1 + usize::from(self.bytes[at] & !KIND);
             for label in &mut strings.bytes[at + 1..end] {
                 *label = f(*label);
             }
@@ -127,7 +223,7 @@ impl Strings {
 
     /// Whether a label is the head or the tail of a string.
     pub fn is_end(&self, label: Label) -> bool {
-        let mut strings = self.pieces().filter(|p| !p.trace);
+        let mut strings = self.pieces().filter(|p| p.kind == Kind::String);
         strings.any(|p| p.labels.first() == Some(&label) || p.labels.last() == Some(&label))
     }
 
@@ -138,25 +234,165 @@ impl Strings {
             let at = piece.labels.iter().position(|l| *l == label);
             let at = at.unwrap_or(piece.len());
             let behind = piece.labels.get(at + 1..).unwrap_or(&[]);
-            strings.push(piece.trace, &[&piece.labels[..at], behind])?;
+            strings.push(piece.kind, &[&piece.labels[..at], behind])?;
         }
         Ok(strings)
     }
 
-    /// The complex conjugate: strings run backwards.
+    /// The complex conjugate: strings run backwards, and heads are tails.
     pub fn conjugate(&self) -> Strings {
         let mut strings = *self;
         let mut at = 0;
         while at < usize::from(self.length) {
-            let end = at + 1 + usize::from(self.bytes[at] & !TRACE);
-            strings.bytes[at + 1..end].reverse();
+            let end = at + 1 + usize::from(self.bytes[at] & !KIND);
+            match Kind::of(self.bytes[at]) {
+                Kind::String | Kind::Trace => strings.bytes[at + 1..end].reverse(),
+                // One of the two bits tells them apart.
+                Kind::Epsilon | Kind::EpsilonBar => strings.bytes[at] ^= 0x80,
+            }
             at = end;
         }
         strings
     }
 
-    /// A unique form: traces begin with their smallest label, strings stand before traces and are in order. Gives
-    /// `None` where a trace of one generator makes it vanish; empty traces become powers of `N`.
+    /// A unique form, and whether it is the negative: traces begin with their smallest label, strings stand before traces
+    /// and are in order, as are the strings of an epsilon. The two indices of a sextet are in the order that is smaller.
+    /// Gives `None` where a trace of one generator makes it vanish; empty traces become powers of `N`.
+    pub fn signed_normal(&self) -> Option<(Strings, bool)> {
+        if self.is_plain() {
+            return self.normal().map(|s| (s, false));
+        }
+        let labels = self.pieces().flat_map(|p| p.labels.iter().copied());
+        let mut sextets: Vec<Label> = labels.filter_map(first_of).collect();
+        sextets.sort_unstable();
+        sextets.dedup();
+        let mut least: Option<(Strings, bool)> = None;
+        for choice in 0..1u32 << sextets.len() {
+            let swapped = self.relabelled(|l| {
+                let first = first_of(l).unwrap_or(l);
+                match sextets.binary_search(&first) {
+                    Ok(at) if choice >> at & 1 == 1 => {
+                        if l == first {
+                            second(l)
+                        } else {
+                            first
+                        }
+                    }
+                    _ => l,
+                }
+            });
+            let (named, negative) = swapped.named_dummies()?;
+            let normal = named.normal()?;
+            if least.is_none_or(|(other, _)| normal < other) {
+                least = Some((normal, negative));
+            }
+        }
+        least
+    }
+
+    /// Whether it has neither an epsilon nor a sextet.
+    fn is_plain(&self) -> bool {
+        let mut at = 0;
+        while at < usize::from(self.length) {
+            let header = self.bytes[at];
+            let end = at + 1 + usize::from(header & !KIND);
+            let mut labels = self.bytes[at + 1..end].iter();
+            if header & 0x40 != 0 || labels.any(|&label| first_of(label).is_some()) {
+                return false;
+            }
+            at = end;
+        }
+        true
+    }
+
+    /// The same with dummies in the order of the strings that end in them, and whether that is the negative.
+    fn named_dummies(&self) -> Option<(Strings, bool)> {
+        let mut negative = false;
+        let mut epsilons: Vec<(Kind, Vec<Vec<Label>>, [Label; 3])> = Vec::new();
+        for piece in self
+            .pieces()
+            .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
+        {
+            let mut strings: Vec<(Vec<Label>, Label)> = Vec::new();
+            for &dummy in piece.labels {
+                let of = |p: &Piece| p.kind == Kind::String && p.labels.contains(&dummy);
+                let string = self.pieces().find(of)?;
+                // Other epsilons have no names yet.
+                let labels = string
+                    .labels
+                    .iter()
+                    .map(|&l| if l >= DUMMY { DUMMY } else { l });
+                strings.push((labels.collect(), dummy));
+            }
+            let pairs = [(0, 1), (0, 2), (1, 2)];
+            negative ^= pairs
+                .iter()
+                .filter(|(i, j)| strings[*i].0 > strings[*j].0)
+                .count()
+                % 2
+                == 1;
+            strings.sort();
+            let dummies = [strings[0].1, strings[1].1, strings[2].1];
+            epsilons.push((
+                piece.kind,
+                strings.into_iter().map(|(s, _)| s).collect(),
+                dummies,
+            ));
+        }
+        epsilons.sort();
+        let mut names = [Label::MAX; 256];
+        let order = epsilons.iter().flat_map(|(_, _, dummies)| dummies);
+        for (name, &dummy) in (DUMMY..).zip(order) {
+            names[usize::from(dummy)] = name;
+        }
+        let renamed = self.relabelled(|l| if l >= DUMMY { names[usize::from(l)] } else { l });
+        // The labels of an epsilon stand in the order that its sign was made for.
+        let mut strings = Strings::ONE.with_power(self.power);
+        for piece in renamed.pieces() {
+            let mut labels = piece.labels.to_vec();
+            if matches!(piece.kind, Kind::Epsilon | Kind::EpsilonBar) {
+                labels.sort_unstable();
+            }
+            strings.push(piece.kind, &[&labels]).ok()?;
+        }
+        Some((strings, negative))
+    }
+
+    /// The product of an `Epsilon` and an `EpsilonBar` by strings that go on from one to the other, with their signs.
+    fn without_epsilons(&self) -> Fallible<Option<Vec<(Strings, Number)>>> {
+        let of = |kind: Kind| self.pieces().position(|p| p.kind == kind);
+        let (Some(a), Some(b)) = (of(Kind::Epsilon), of(Kind::EpsilonBar)) else {
+            return Ok(None);
+        };
+        let labels = |i: usize| {
+            self.pieces()
+                .nth(i)
+                .map_or(Vec::new(), |p| p.labels.to_vec())
+        };
+        let (tails, heads) = (labels(a), labels(b));
+        let rest = self.without(a, b)?;
+        let orders = [
+            [0, 1, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [0, 2, 1],
+            [2, 1, 0],
+            [1, 0, 2],
+        ];
+        let mut sum = Vec::with_capacity(6);
+        for (at, order) in orders.iter().enumerate() {
+            let mut strings = rest;
+            for (tail, &i) in tails.iter().zip(order) {
+                let head = heads[i];
+                strings = strings.relabelled(|l| if l == head { *tail } else { l });
+                strings = strings.joined(*tail)?.ok_or(TooLong)?;
+            }
+            sum.push((strings, Number::ratio(if at < 3 { 1 } else { -1 }, 1)));
+        }
+        Ok(Some(sum))
+    }
+
+    /// The unique form without the two things that [`Strings::signed_normal`] takes care of.
     pub fn normal(&self) -> Option<Strings> {
         let mut pieces: Vec<Piece> = Vec::with_capacity(8);
         let mut power = self.power;
@@ -173,8 +409,14 @@ impl Strings {
             smallest.map_or(0, |(at, _)| at)
         };
         let mut strings = Strings::ONE.with_power(power);
-        let start = |piece: &Piece| if piece.trace { smallest(piece) } else { 0 };
-        let key = |piece: &Piece| (piece.trace, start(piece));
+        let start = |piece: &Piece| {
+            if piece.kind == Kind::Trace {
+                smallest(piece)
+            } else {
+                0
+            }
+        };
+        let key = |piece: &Piece| (piece.kind, start(piece));
         pieces.sort_unstable_by(|a, b| {
             let (ka, kb) = (key(a), key(b));
             let rotated = |p: &Piece, at: usize, i: usize| p.labels[(at + i) % p.labels.len()];
@@ -186,7 +428,7 @@ impl Strings {
         for piece in &pieces {
             let (behind, first) = piece.labels.split_at(start(piece));
             // It is not longer than what is there.
-            strings.push(piece.trace, &[first, behind]).ok()?;
+            strings.push(piece.kind, &[first, behind]).ok()?;
         }
         Some(strings)
     }
@@ -212,7 +454,7 @@ impl Strings {
         let mut strings = Strings::ONE.with_power(self.power);
         for (i, piece) in self.pieces().enumerate() {
             if i != first && i != second {
-                strings.push(piece.trace, &[piece.labels])?;
+                strings.push(piece.kind, &[piece.labels])?;
             }
         }
         Ok(strings)
@@ -229,8 +471,8 @@ impl Strings {
         let (front, back) = if b.1 == 0 { (a, b) } else { (b, a) };
         let (x, y) = (piece(front.0), piece(back.0));
         match a.0 == b.0 {
-            true => strings.push(true, &[&x[1..x.len() - 1]])?,
-            false => strings.push(false, &[&x[..x.len() - 1], &y[1..]])?,
+            true => strings.push(Kind::Trace, &[&x[1..x.len() - 1]])?,
+            false => strings.push(Kind::String, &[&x[..x.len() - 1], &y[1..]])?,
         }
         Ok(Some(strings))
     }
@@ -248,7 +490,7 @@ impl Strings {
         };
         let piece = |i: usize| {
             self.pieces().nth(i).unwrap_or(Piece {
-                trace: true,
+                kind: Kind::Trace,
                 labels: &[],
             })
         };
@@ -259,22 +501,22 @@ impl Strings {
         let (before, after) = (&x.labels[..a.1], &x.labels[a.1 + 1..]);
         if a.0 == b.0 {
             let (inner, after) = (&x.labels[a.1 + 1..b.1], &x.labels[b.1 + 1..]);
-            crossed.push(x.trace, &[before, after])?;
-            crossed.push(true, &[inner])?;
-            apart.push(x.trace, &[before, inner, after])?;
+            crossed.push(x.kind, &[before, after])?;
+            crossed.push(Kind::Trace, &[inner])?;
+            apart.push(x.kind, &[before, inner, after])?;
         } else {
             let (start, end) = (&y.labels[..b.1], &y.labels[b.1 + 1..]);
-            match (x.trace, y.trace) {
-                (false, false) => {
-                    crossed.push(false, &[before, end])?;
-                    crossed.push(false, &[start, after])?;
-                }
+            match (x.kind, y.kind) {
                 // The generators around the label in a trace go to its place in the other string.
-                (trace, true) => crossed.push(trace, &[before, end, start, after])?,
-                (true, false) => crossed.push(false, &[start, after, before, end])?,
+                (kind, Kind::Trace) => crossed.push(kind, &[before, end, start, after])?,
+                (Kind::Trace, kind) => crossed.push(kind, &[start, after, before, end])?,
+                _ => {
+                    crossed.push(Kind::String, &[before, end])?;
+                    crossed.push(Kind::String, &[start, after])?;
+                }
             }
-            apart.push(x.trace, &[before, after])?;
-            apart.push(y.trace, &[start, end])?;
+            apart.push(x.kind, &[before, after])?;
+            apart.push(y.kind, &[start, end])?;
         }
         sum.push((crossed, Number::ratio(1, 2)));
         if !traceless {
@@ -294,7 +536,12 @@ impl std::fmt::Debug for Strings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "N^{}", self.power)?;
         for piece in self.pieces() {
-            let name = if piece.trace { "Tr" } else { "T" };
+            let name = match piece.kind {
+                Kind::String => "T",
+                Kind::Trace => "Tr",
+                Kind::Epsilon => "Epsilon",
+                Kind::EpsilonBar => "EpsilonBar",
+            };
             write!(f, " {name}{:?}", piece.labels)?;
         }
         Ok(())
@@ -304,13 +551,32 @@ impl std::fmt::Debug for Strings {
 /// A sum of products of strings.
 pub type StringSum = Vec<(Strings, Number)>;
 
+/// The same sum without products of `Epsilon` and `EpsilonBar`.
+pub fn reduced(sum: StringSum) -> Fallible<StringSum> {
+    let mut left = sum;
+    let mut done = Vec::with_capacity(left.len());
+    while let Some((strings, number)) = left.pop() {
+        match strings.without_epsilons()? {
+            None => done.push((strings, number)),
+            Some(terms) => left.extend(terms.into_iter().map(|(s, sign)| (s, sign.times(number)))),
+        }
+    }
+    done.reverse();
+    Ok(done)
+}
+
 /// Adds equal products; those that vanish are left out.
 pub fn collected(terms: impl IntoIterator<Item = (Strings, Number)>) -> StringSum {
     let mut places: HashMap<Strings, usize> = HashMap::default();
     let mut sum: StringSum = Vec::new();
     for (strings, number) in terms {
-        let Some(strings) = strings.normal() else {
+        let Some((strings, negative)) = strings.signed_normal() else {
             continue;
+        };
+        let number = if negative {
+            number.times(Number::ratio(-1, 1))
+        } else {
+            number
         };
         match places.entry(strings) {
             std::collections::hash_map::Entry::Occupied(place) => {

@@ -1,6 +1,6 @@
 //! From labels to processes, and why there may be none.
 
-use super::request::Request;
+use super::request::{Request, RequestedLeg};
 use super::trees::CouplingOrders;
 use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashSet as HashSet;
@@ -15,23 +15,46 @@ pub struct Subprocess {
     pub particles: Vec<ParticleId>,
     /// The same with the antiparticles of those that come in: all going out.
     pub outgoing: Vec<ParticleId>,
+    /// The helicities that each leg may have; none: all.
+    pub polarizations: Vec<Vec<i8>>,
+    /// What |M|^2 is divided by for equal particles that go out.
+    pub identical: u32,
 }
 
 impl Subprocess {
     /// All processes that a request stands for. Final states that differ in their order are the same, as are those
     /// with both beams exchanged, where both exchanged particles are asked for.
     pub fn all(request: &Request, model: &Model) -> Vec<Subprocess> {
-        let mut seen: HashSet<(Vec<ParticleId>, Vec<ParticleId>)> = HashSet::default();
+        type Legs = Vec<(ParticleId, Vec<i8>)>;
+        let mut seen: HashSet<(Legs, Legs)> = HashSet::default();
         let mut all = Vec::new();
         let final_states = ascending(&request.outgoing);
+        // A massless particle is not longitudinal; a leg that could be nothing else is none.
+        let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
+            let leg = |(&p, asked): (&ParticleId, &RequestedLeg)| {
+                let mut polarization = asked.polarization.clone();
+                if model.of(p).mass.is_none() {
+                    polarization.retain(|&h| h != 0);
+                }
+                (polarization.is_empty() == asked.polarization.is_empty())
+                    .then_some((p, polarization))
+            };
+            particles.iter().zip(asked).map(leg).collect()
+        };
         for incoming in product(&request.incoming) {
+            let Some(before) = legs(&incoming, &request.incoming) else {
+                continue;
+            };
             for outgoing in &final_states {
-                let mut final_state = outgoing.clone();
+                let Some(after) = legs(outgoing, &request.outgoing) else {
+                    continue;
+                };
+                let mut final_state = after.clone();
                 final_state.sort_unstable();
-                let mut exchanged = incoming.clone();
+                let mut exchanged = before.clone();
                 exchanged.reverse();
                 if seen.contains(&(exchanged, final_state.clone()))
-                    || !seen.insert((incoming.clone(), final_state))
+                    || !seen.insert((before.clone(), final_state))
                 {
                     continue;
                 }
@@ -40,6 +63,14 @@ impl Subprocess {
                     incoming: incoming.len(),
                     particles: incoming.iter().chain(outgoing).copied().collect(),
                     outgoing: anti.chain(outgoing.iter().copied()).collect(),
+                    polarizations: before
+                        .iter()
+                        .chain(&after)
+                        .map(|(_, p)| p.clone())
+                        .collect(),
+                    identical: (0..after.len())
+                        .map(|i| after[..=i].iter().filter(|leg| **leg == after[i]).count() as u32)
+                        .product(),
                 });
             }
         }
@@ -52,12 +83,13 @@ impl Subprocess {
             let charges = self.outgoing.iter().map(|&p| model.of(p).charges[charge]);
             charges.sum()
         };
-        // Only triality is an additive part of colour.
-        let triality = self
-            .outgoing
-            .iter()
-            .map(|&p| i32::from(model.of(p).color % 8));
-        let triality: i32 = triality.filter(|c| c.abs() == 3).map(i32::signum).sum();
+        // Only triality is an additive part of colour: of a sextet that of two triplets.
+        let triality = self.outgoing.iter().map(|&p| match model.of(p).color {
+            3 | -6 => 1,
+            -3 | 6 => -1,
+            _ => 0,
+        });
+        let triality: i32 = triality.sum();
         let colored = self
             .outgoing
             .iter()
@@ -93,28 +125,28 @@ impl Subprocess {
     }
 }
 
-/// All choices of one of each list, the last varying fastest.
-fn product(lists: &[Vec<ParticleId>]) -> Vec<Vec<ParticleId>> {
+/// All choices of one particle of each leg, the last varying fastest.
+fn product(legs: &[RequestedLeg]) -> Vec<Vec<ParticleId>> {
     let all = |_: &[usize], _: usize| 0;
-    choices(lists, &all)
+    choices(legs, &all)
 }
 
-/// The same without those that differ from an earlier one by what is taken of equal lists.
-fn ascending(lists: &[Vec<ParticleId>]) -> Vec<Vec<ParticleId>> {
-    choices(lists, &|taken, place| {
-        let before = (0..place).rev().find(|&at| lists[at] == lists[place]);
+/// The same without those that differ from an earlier one by what is taken of equal legs.
+fn ascending(legs: &[RequestedLeg]) -> Vec<Vec<ParticleId>> {
+    choices(legs, &|taken, place| {
+        let before = (0..place).rev().find(|&at| legs[at] == legs[place]);
         before.map_or(0, |at| taken[at])
     })
 }
 
-/// Choices of one of each list; `first` says from which place on, given those of the lists before.
+/// Choices of one of each leg; `first` says from which place on, given those of the legs before.
 fn choices(
-    lists: &[Vec<ParticleId>],
+    legs: &[RequestedLeg],
     first: &dyn Fn(&[usize], usize) -> usize,
 ) -> Vec<Vec<ParticleId>> {
-    let taken = (0..lists.len()).fold(vec![Vec::new()], |all, place| {
+    let taken = (0..legs.len()).fold(vec![Vec::new()], |all, place| {
         let longer = all.iter().flat_map(|start: &Vec<usize>| {
-            (first(start, place)..lists[place].len()).map(move |last| {
+            (first(start, place)..legs[place].particles.len()).map(move |last| {
                 let mut longer = start.clone();
                 longer.push(last);
                 longer
@@ -122,7 +154,13 @@ fn choices(
         });
         longer.collect()
     });
-    let particles = |taken: &Vec<usize>| taken.iter().zip(lists).map(|(&i, l)| l[i]).collect();
+    let particles = |taken: &Vec<usize>| {
+        taken
+            .iter()
+            .zip(legs)
+            .map(|(&i, l)| l.particles[i])
+            .collect()
+    };
     taken.iter().map(particles).collect()
 }
 
@@ -158,6 +196,9 @@ pub fn why_none(
             "no diagram has these coupling orders; every one has at least {}",
             needed.join(", ")
         );
+    }
+    if request.s_channels.select() {
+        return "there are no diagrams with these s-channels".into();
     }
     match request.excluded.is_empty() {
         true => {

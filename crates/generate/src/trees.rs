@@ -8,12 +8,12 @@
 //! Before trees are made, [`Lowest`] finds the lowest coupling orders of any tree with given legs and particle. With
 //! those of the rest of a diagram they say which trees can be part of one.
 
-use super::request::Request;
-use crate::model::{Model, ParticleId};
+use super::request::{Request, SChannels};
+use crate::model::{Model, ParticleId, PropagatorPart};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::rc::Rc;
 
 /// Index into [`Diagrams::trees`].
@@ -26,6 +26,9 @@ pub type Legs = u32;
 /// Trees and diagrams beyond this do not fit into the memory of most machines.
 pub const MOST_DIAGRAMS: usize = 4_000_000;
 
+/// Legs that a vertex may have.
+pub const LARGEST_VERTEX: usize = 8;
+
 /// A vertex with what is at its legs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -33,6 +36,8 @@ pub struct Node {
     pub vertex: u32,
     /// For each leg of the vertex the tree there; none for the result.
     pub children: Vec<Option<TreeId>>,
+    /// The propagator of the result.
+    pub propagator: PropagatorPart,
 }
 
 /// A tree.
@@ -56,7 +61,7 @@ pub struct Diagram {
 }
 
 /// All diagrams of a process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Diagrams {
     /// Trees, each naming only earlier ones.
     pub trees: Vec<Tree>,
@@ -67,23 +72,55 @@ pub struct Diagrams {
 /// What is known of a tree.
 struct Properties {
     orders: CouplingOrders,
+    fermions: Fermions,
+    /// Which of [`Rules::marks`] are among its lines.
+    marks: u32,
+    largest_vertex: usize,
+}
+
+/// Fermion lines of a tree.
+#[derive(Clone, Debug, Default)]
+struct Fermions {
     /// Ends of the fermion lines that are complete: the end that goes out, the one that comes in.
     lines: Vec<u8>,
     /// The external end of a line that is not.
     open: Option<u8>,
-    largest_vertex: usize,
 }
 
-/// At most four particles, in order of their numbers.
-type Particles = u64;
+impl Fermions {
+    /// Those of a vertex with these particles. Of two fermions the first leg is where one flows in, the second where it
+    /// flows out; of four there are two lines.
+    fn join(model: &Model, legs: &[ParticleId], children: &[Option<&Fermions>]) -> Fermions {
+        let mut joined = Fermions::default();
+        for child in children.iter().flatten() {
+            joined.lines.extend(&child.lines);
+        }
+        let fermions = legs
+            .iter()
+            .take_while(|&&p| model.of(p).is_fermion())
+            .count();
+        for pair in 0..fermions / 2 {
+            let end = |leg: usize| children[leg].and_then(|child| child.open);
+            match (end(2 * pair), end(2 * pair + 1)) {
+                (Some(incoming), Some(outgoing)) => joined.lines.extend([outgoing, incoming]),
+                (one, other) => joined.open = one.or(other),
+            }
+        }
+        joined
+    }
+}
+
+/// At most [`LARGEST_VERTEX`] particles, in order of their numbers.
+type Particles = u128;
 
 /// Ways to put particles on legs of vertices.
 struct JoinTable {
-    /// By the particles of two or three trees.
+    /// By the particles of all trees but one.
     joins: HashMap<Particles, Vec<Join>>,
     /// By all particles: vertex and the legs on which they are.
     closes: HashMap<Particles, Vec<(u32, Vec<usize>)>>,
-    quartic: bool,
+    /// Legs of the largest vertex.
+    largest: usize,
 }
 
 /// A way to join trees at a vertex.
@@ -102,6 +139,11 @@ pub struct Rules<'a> {
     /// Orders of each vertex with its `WEIGHTED`.
     orders: Vec<CouplingOrders>,
     excluded: Vec<ParticleId>,
+    s_channels: SChannels,
+    /// The particles of all lists of required s-channels, once each.
+    marks: Vec<ParticleId>,
+    /// Legs that come in: the first ones.
+    incoming: Legs,
     /// The particles that sets of particles can become, for all processes.
     known: RefCell<HashMap<Vec<ParticleId>, Rc<Reachable>>>,
 }
@@ -118,17 +160,20 @@ pub struct Lowest {
 
 impl<'a> Rules<'a> {
     /// The rules of a model, without excluded propagators.
-    pub fn new(model: &'a Model, request: &Request) -> Self {
+    pub fn new(model: &'a Model, request: &Request) -> Result<Self, String> {
         let mut table = JoinTable {
             joins: HashMap::default(),
             closes: HashMap::default(),
-            quartic: false,
+            largest: 3,
         };
         for (number, vertex) in (0..).zip(&model.vertices) {
+            if vertex.particles.len() > LARGEST_VERTEX {
+                continue;
+            }
             let mut legs: Vec<usize> = (0..vertex.particles.len()).collect();
             legs.sort_by_key(|&leg| vertex.particles[leg]);
             let particles = |legs: &[usize]| sorted(legs.iter().map(|&l| vertex.particles[l]));
-            table.quartic |= legs.len() == 4;
+            table.largest = table.largest.max(legs.len());
             for (at, &result) in legs.iter().enumerate() {
                 let particle = vertex.particles[result];
                 // Legs with the same particle are the same.
@@ -155,18 +200,83 @@ impl<'a> Rules<'a> {
             let weighted = weights.map(|(n, (_, weight))| n * weight).sum();
             vertex.orders.iter().copied().chain([weighted]).collect()
         });
-        Rules {
+        let mut marks: Vec<ParticleId> = Vec::new();
+        for &particle in request.s_channels.required.iter().flatten() {
+            if !marks.contains(&particle) {
+                marks.push(particle);
+            }
+        }
+        if marks.len() > 32 {
+            return Err("more than 32 particles stand between the two `>`".into());
+        }
+        Ok(Rules {
             model,
             table,
             orders: orders.collect(),
             excluded: request.excluded.clone(),
+            s_channels: request.s_channels.clone(),
+            marks,
+            incoming: (1 << request.incoming.len()) - 1,
             known: RefCell::default(),
+        })
+    }
+
+    /// The particle of a line as it flows in an s-channel away from what comes in, where these legs become it.
+    fn in_s_channel(&self, legs: Legs, particle: ParticleId) -> Option<ParticleId> {
+        match legs & self.incoming {
+            0 => Some(particle),
+            some if some == self.incoming => Some(self.model.anti(particle)),
+            _ => None,
         }
     }
 
+    /// A vertex that is too large to be part of a tree, and that so many legs with these orders may have.
+    pub fn too_large(&self, legs: usize, allowed: &[RangeInclusive<u32>]) -> Option<u32> {
+        let mut vertices = (0..).zip(&self.model.vertices).zip(&self.orders);
+        let found = vertices.find(|((_, vertex), orders)| {
+            let size = vertex.particles.len();
+            let fits = orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
+            size > LARGEST_VERTEX && size <= legs && fits
+        });
+        found.map(|((number, _), _)| number)
+    }
+
+    /// Which required s-channels a line is (a bit each); none where it must not be there.
+    fn marks_of(&self, legs: Legs, particle: ParticleId) -> Option<u32> {
+        if !self.s_channels.select() {
+            return Some(0);
+        }
+        let Some(particle) = self.in_s_channel(legs, particle) else {
+            return Some(0);
+        };
+        if self.s_channels.forbidden.contains(&particle) {
+            return None;
+        }
+        let at = self.marks.iter().position(|&p| p == particle);
+        Some(at.map_or(0, |at| 1 << at))
+    }
+
+    /// Whether diagrams with these marks have the required s-channels.
+    fn has_required(&self, marks: u32) -> bool {
+        let required = &self.s_channels.required;
+        let has = |p: &ParticleId| {
+            self.marks
+                .iter()
+                .position(|m| m == p)
+                .is_some_and(|at| marks >> at & 1 == 1)
+        };
+        required.is_empty() || required.iter().any(|list| list.iter().all(has))
+    }
+
+    /// The particle of a line that a vertex makes.
+    fn result_of_any(&self, vertex: u32, leg: usize) -> ParticleId {
+        self.model
+            .anti(self.model.vertices[vertex as usize].particles[leg])
+    }
+
+    /// The same, if it may be a propagator.
     fn result(&self, vertex: u32, leg: usize) -> Option<ParticleId> {
-        let particle = self.model.vertices[vertex as usize].particles[leg];
-        let particle = self.model.anti(particle);
+        let particle = self.result_of_any(vertex, leg);
         (!self.excluded.contains(&particle)).then_some(particle)
     }
 
@@ -185,6 +295,10 @@ impl<'a> Rules<'a> {
             let here = (0..particles.len()).filter(|leg| legs >> leg & 1 == 1);
             let mut here: Vec<ParticleId> = here.map(|leg| particles[leg]).collect();
             here.sort_unstable();
+            if self.s_channels.select() {
+                // What is an s-channel depends on which of them come in.
+                here.extend([ParticleId::MAX, (legs & self.incoming) as ParticleId]);
+            }
             let known = self.known.borrow().get(&here).cloned();
             lines[legs as usize] = known.unwrap_or_else(|| {
                 let found = Rc::new(self.lines(legs, &lines));
@@ -203,13 +317,15 @@ impl<'a> Rules<'a> {
     /// The particles that these legs can become, from those of smaller sets.
     fn lines(&self, legs: Legs, lines: &[Rc<Reachable>]) -> Reachable {
         let mut here = Reachable::default();
-        let _ = parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
+        let _ = parts(legs, self.table.largest - 1, Legs::MAX, &mut |parts| {
             let lists = parts.iter().map(|&part| &lines[part as usize]);
             let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
             combinations(&lists, &mut |chosen| {
                 let joins = self.table.joins.get(&sorted(chosen.iter().copied()));
                 for Join { vertex, result, .. } in joins.into_iter().flatten() {
-                    let Some(particle) = self.result(*vertex, *result) else {
+                    let particle = self.result(*vertex, *result);
+                    let Some(particle) = particle.filter(|&p| self.marks_of(legs, p).is_some())
+                    else {
                         continue;
                     };
                     let orders = self.sum(*vertex, chosen, parts, lines);
@@ -234,7 +350,7 @@ impl<'a> Rules<'a> {
         full: Legs,
     ) -> Option<CouplingOrders> {
         let mut whole: Option<CouplingOrders> = None;
-        let _ = parts(full & !1, self.table.quartic, Legs::MAX, &mut |parts| {
+        let _ = parts(full & !1, self.table.largest - 1, Legs::MAX, &mut |parts| {
             let lists = parts.iter().map(|&part| &lines[part as usize]);
             let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
             combinations(&lists, &mut |chosen| {
@@ -292,72 +408,14 @@ impl<'a> Rules<'a> {
         &self,
         particles: &[ParticleId],
         lowest: &Lowest,
-        allowed: &[std::ops::RangeInclusive<u32>],
+        allowed: &[RangeInclusive<u32>],
     ) -> Result<Diagrams, String> {
         let full: Legs = (1 << particles.len()) - 1;
         let half = particles.len() as u32 / 2;
-        let mut growth = Growth {
-            trees: Vec::new(),
-            properties: Vec::new(),
-            by_legs: vec![TreesOfLegs::default(); full as usize + 1],
-        };
-        let fermion = |p: ParticleId| self.model.of(p).is_fermion();
-        for (leg, &particle) in (0..).zip(particles) {
-            let properties = Properties {
-                orders: vec![0; self.model.orders.len() + 1],
-                lines: Vec::new(),
-                open: fermion(particle).then_some(leg),
-                largest_vertex: 0,
-            };
-            growth.add(1 << leg, particle, Tree::Leg(leg), properties);
-        }
-        let highest =
-            |orders: &CouplingOrders| orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
-        for legs in 1..full {
-            if legs.count_ones() < 2 || legs.count_ones() > half {
-                continue;
-            }
-            let rest = &lowest.lines[(full & !legs) as usize];
-            let mut found = Vec::new();
-            let most = MOST_DIAGRAMS.saturating_sub(growth.trees.len());
-            // It ends where there are too many, not when all of them are known: these may be billions.
-            let ended = parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
-                combinations(&growth.particles(parts), &mut |chosen| {
-                    let joins = self.table.joins.get(&sorted(chosen.iter().copied()));
-                    for join in joins.into_iter().flatten() {
-                        let Some(particle) = self.result(join.vertex, join.result) else {
-                            continue;
-                        };
-                        let Some(above) = rest.get(&self.model.anti(particle)) else {
-                            continue;
-                        };
-                        combinations(&growth.lists(parts, chosen), &mut |trees| {
-                            let mut orders = growth.orders(self, join.vertex, trees);
-                            add(&mut orders, above);
-                            if !highest(&orders) {
-                                return ControlFlow::Continue(());
-                            }
-                            if found.len() >= most {
-                                return ControlFlow::Break(());
-                            }
-                            let node = growth.node(self, join.vertex, &join.places, chosen, trees);
-                            found.push((particle, node));
-                            ControlFlow::Continue(())
-                        })?;
-                    }
-                    ControlFlow::Continue(())
-                })
-            });
-            if ended.is_break() {
-                return Err(too_many("trees"));
-            }
-            for (particle, (node, properties)) in found {
-                growth.add(legs, particle, Tree::Vertex(node), properties);
-            }
-        }
+        let growth = self.grow(particles, lowest, allowed, full, half)?;
         let mut diagrams = Vec::new();
-        let ended = parts(full, self.table.quartic, half, &mut |parts| {
-            // Three or four branches; of those with half of the legs none has leg 0.
+        let ended = parts(full, self.table.largest, half, &mut |parts| {
+            // Three or more branches; of those with half of the legs none has leg 0.
             if parts.len() < 3
                 || (2 * half == particles.len() as u32 && parts[0].count_ones() == half)
             {
@@ -368,7 +426,9 @@ impl<'a> Rules<'a> {
                 for (vertex, places) in vertices.into_iter().flatten() {
                     combinations(&growth.lists(parts, chosen), &mut |trees| {
                         let orders = growth.orders(self, *vertex, trees);
-                        if !orders.iter().zip(allowed).all(|(n, a)| a.contains(n)) {
+                        if !orders.iter().zip(allowed).all(|(n, a)| a.contains(n))
+                            || !self.has_required(growth.marks(trees))
+                        {
                             return ControlFlow::Continue(());
                         }
                         if diagrams.len() >= MOST_DIAGRAMS {
@@ -377,7 +437,7 @@ impl<'a> Rules<'a> {
                         let (node, properties) = growth.node(self, *vertex, places, chosen, trees);
                         diagrams.push(Diagram {
                             node,
-                            negative: is_odd(&properties.lines),
+                            negative: is_odd(&properties.fermions.lines),
                             largest_vertex: properties.largest_vertex,
                         });
                         ControlFlow::Continue(())
@@ -393,6 +453,170 @@ impl<'a> Rules<'a> {
             trees: growth.trees,
             diagrams,
         })
+    }
+
+    /// All trees that a particle decays by, which comes in as leg 0: trees, and those of them that hold all other legs.
+    pub fn decays(
+        &self,
+        particles: &[ParticleId],
+        lowest: &Lowest,
+        allowed: &[RangeInclusive<u32>],
+    ) -> Result<(Vec<Tree>, Vec<TreeId>), String> {
+        let full: Legs = (1 << particles.len()) - 1;
+        let growth = self.grow(particles, lowest, allowed, full & !1, full.count_ones())?;
+        let whole = &growth.by_legs[(full & !1) as usize];
+        let mother = self.model.anti(particles[0]);
+        let at = whole.particles.iter().position(|p| *p == mother);
+        let roots = at.map_or(&[][..], |at| &whole.trees[at]);
+        let is_allowed = |&&root: &&TreeId| {
+            let properties = &growth.properties[root as usize];
+            let mut orders = properties.orders.iter().zip(allowed);
+            orders.all(|(n, a)| a.contains(n)) && self.has_required(properties.marks)
+        };
+        let roots = roots.iter().filter(is_allowed).copied().collect();
+        Ok((growth.trees, roots))
+    }
+
+    /// The trees within these legs, of at most so many, that may be part of a diagram.
+    fn grow(
+        &self,
+        particles: &[ParticleId],
+        lowest: &Lowest,
+        allowed: &[RangeInclusive<u32>],
+        within: Legs,
+        most_legs: u32,
+    ) -> Result<Growth, String> {
+        let full: Legs = (1 << particles.len()) - 1;
+        let mut growth = Growth {
+            trees: Vec::new(),
+            properties: Vec::new(),
+            by_legs: vec![TreesOfLegs::default(); full as usize + 1],
+        };
+        let fermion = |p: ParticleId| self.model.of(p).is_fermion();
+        for (leg, &particle) in (0..).zip(particles) {
+            let properties = Properties {
+                orders: vec![0; self.model.orders.len() + 1],
+                fermions: Fermions {
+                    lines: Vec::new(),
+                    open: fermion(particle).then_some(leg),
+                },
+                marks: 0,
+                largest_vertex: 0,
+            };
+            growth.add(1 << leg, particle, Tree::Leg(leg), properties);
+        }
+        let highest =
+            |orders: &CouplingOrders| orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
+        for legs in 1..full {
+            if legs.count_ones() < 2 || legs.count_ones() > most_legs || legs & !within != 0 {
+                continue;
+            }
+            let rest = &lowest.lines[(full & !legs) as usize];
+            // The line of the particle that decays is no propagator of its decay.
+            let root = (full & !legs).count_ones() == 1;
+            let mut found = Vec::new();
+            let most = MOST_DIAGRAMS.saturating_sub(growth.trees.len());
+            // It ends where there are too many, not when all of them are known: these may be billions.
+            let ended = parts(legs, self.table.largest - 1, Legs::MAX, &mut |parts| {
+                combinations(&growth.particles(parts), &mut |chosen| {
+                    let joins = self.table.joins.get(&sorted(chosen.iter().copied()));
+                    for join in joins.into_iter().flatten() {
+                        let particle = match root {
+                            true => Some(self.result_of_any(join.vertex, join.result)),
+                            false => self.result(join.vertex, join.result),
+                        };
+                        let Some(particle) = particle else {
+                            continue;
+                        };
+                        let Some(above) = rest.get(&self.model.anti(particle)) else {
+                            continue;
+                        };
+                        let marks = match root {
+                            true => Some(0),
+                            false => self.marks_of(legs, particle),
+                        };
+                        let Some(marks) = marks else {
+                            continue;
+                        };
+                        combinations(&growth.lists(parts, chosen), &mut |trees| {
+                            let mut orders = growth.orders(self, join.vertex, trees);
+                            add(&mut orders, above);
+                            if !highest(&orders) {
+                                return ControlFlow::Continue(());
+                            }
+                            if found.len() >= most {
+                                return ControlFlow::Break(());
+                            }
+                            let mut node =
+                                growth.node(self, join.vertex, &join.places, chosen, trees);
+                            node.1.marks |= marks;
+                            found.push((particle, node));
+                            ControlFlow::Continue(())
+                        })?;
+                    }
+                    ControlFlow::Continue(())
+                })
+            });
+            if ended.is_break() {
+                return Err(too_many("trees"));
+            }
+            for (particle, (node, properties)) in found {
+                growth.add(legs, particle, Tree::Vertex(node), properties);
+            }
+        }
+        Ok(growth)
+    }
+}
+
+impl Diagrams {
+    /// The coupling orders of each diagram, with `WEIGHTED`.
+    pub fn orders(&self, rules: &Rules) -> Vec<CouplingOrders> {
+        let mut known: Vec<CouplingOrders> = Vec::with_capacity(self.trees.len());
+        let of = |node: &Node, known: &[CouplingOrders]| {
+            let mut orders = rules.orders[node.vertex as usize].clone();
+            for child in node.children.iter().flatten() {
+                add(&mut orders, &known[*child as usize]);
+            }
+            orders
+        };
+        for tree in &self.trees {
+            known.push(match tree {
+                Tree::Leg(_) => vec![0; rules.model.orders.len() + 1],
+                Tree::Vertex(node) => of(node, &known),
+            });
+        }
+        self.diagrams.iter().map(|d| of(&d.node, &known)).collect()
+    }
+
+    /// Finds sign and largest vertex of each diagram, after trees were put in the place of legs.
+    pub fn set_properties(&mut self, model: &Model, particles: &[ParticleId]) {
+        let mut known: Vec<(Fermions, usize)> = Vec::with_capacity(self.trees.len());
+        let of = |node: &Node, known: &[(Fermions, usize)]| {
+            let legs = &model.vertices[node.vertex as usize].particles;
+            let children = node
+                .children
+                .iter()
+                .map(|c| c.map(|c| &known[c as usize].0));
+            let fermions = Fermions::join(model, legs, &children.collect::<Vec<_>>());
+            let below = node.children.iter().flatten().map(|&c| known[c as usize].1);
+            (fermions, below.max().unwrap_or(0).max(legs.len()))
+        };
+        for tree in &self.trees {
+            known.push(match tree {
+                Tree::Leg(leg) => {
+                    let fermion = model.of(particles[usize::from(*leg)]).is_fermion();
+                    let open = fermion.then_some(*leg);
+                    let lines = Vec::new();
+                    (Fermions { lines, open }, 0)
+                }
+                Tree::Vertex(node) => of(node, &known),
+            });
+        }
+        for diagram in &mut self.diagrams {
+            let (fermions, largest) = of(&diagram.node, &known);
+            diagram.negative = is_odd(&fermions.lines);
+            diagram.largest_vertex = largest;
+        }
     }
 }
 
@@ -474,31 +698,36 @@ impl Growth {
         for (&place, &i) in places.iter().zip(&order) {
             children[place] = Some(trees[i]);
         }
-        let mut properties = Properties {
+        let below = trees.iter().map(|&tree| &self.properties[tree as usize]);
+        let largest = below.map(|below| below.largest_vertex).max();
+        let lines = children
+            .iter()
+            .map(|c: &Option<TreeId>| c.map(|tree| &self.properties[tree as usize].fermions));
+        let properties = Properties {
             orders: self.orders(rules, vertex, trees),
-            lines: Vec::new(),
-            open: None,
-            largest_vertex: legs.len(),
+            fermions: Fermions::join(rules.model, legs, &lines.collect::<Vec<_>>()),
+            marks: self.marks(trees),
+            largest_vertex: largest.unwrap_or(0).max(legs.len()),
         };
-        for &tree in trees {
-            let below = &self.properties[tree as usize];
-            properties.lines.extend(&below.lines);
-            properties.largest_vertex = properties.largest_vertex.max(below.largest_vertex);
-        }
-        // The first leg is where a fermion flows in, the second where it flows out.
-        if rules.model.of(legs[0]).is_fermion() {
-            let end = |leg: usize| children[leg].and_then(|t| self.properties[t as usize].open);
-            match (end(0), end(1)) {
-                (Some(incoming), Some(outgoing)) => properties.lines.extend([outgoing, incoming]),
-                (one, other) => properties.open = one.or(other),
-            }
-        }
-        (Node { vertex, children }, properties)
+        let node = Node {
+            vertex,
+            children,
+            propagator: PropagatorPart::Whole,
+        };
+        (node, properties)
+    }
+
+    /// The marks of these trees.
+    fn marks(&self, trees: &[TreeId]) -> u32 {
+        let marks = trees
+            .iter()
+            .map(|&tree| self.properties[tree as usize].marks);
+        marks.fold(0, |all, some| all | some)
     }
 }
 
 fn sorted(particles: impl Iterator<Item = ParticleId>) -> Particles {
-    let mut all = [0; 4];
+    let mut all = [0; LARGEST_VERTEX];
     for (place, particle) in all.iter_mut().zip(particles) {
         *place = particle + 1;
     }
@@ -524,20 +753,14 @@ fn is_odd(order: &[u8]) -> bool {
     pairs.filter(|&(i, j)| order[i] > order[j]).count() % 2 == 1
 }
 
-/// Calls `f` with the ways to split a set into two parts, three and, of whole diagrams (`largest` bounds the size of
-/// a part there), four, until it breaks off. The parts are in order of their first legs.
+/// Calls `f` with the ways to split a set into two parts and more, up to `most`, of at most `largest` elements, until
+/// it breaks off. The parts are in order of their first legs.
 fn parts(
     legs: Legs,
-    quartic: bool,
+    most: usize,
     largest: Legs,
     f: &mut dyn FnMut(&[Legs]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    // A branch of a whole diagram is one more than the trees that make another.
-    let most = match (largest == Legs::MAX, quartic) {
-        (true, false) => 2,
-        (true, true) | (false, false) => 3,
-        (false, true) => 4,
-    };
     fn split(
         rest: Legs,
         most: usize,
@@ -601,12 +824,12 @@ mod tests {
 
     fn count(text: &str) -> usize {
         let model = Model::standard().unwrap();
-        let request = Request::parse(text, &model).unwrap();
-        let incoming = request.incoming.iter().map(|p| model.anti(p[0]));
+        let request = Request::parse_one(text, &model, &model.labels).unwrap();
+        let incoming = request.incoming.iter().map(|p| model.anti(p.particles[0]));
         let particles: Vec<ParticleId> = incoming
-            .chain(request.outgoing.iter().map(|p| p[0]))
+            .chain(request.outgoing.iter().map(|p| p.particles[0]))
             .collect();
-        let rules = Rules::new(&model, &request);
+        let rules = Rules::new(&model, &request).unwrap();
         let lowest = rules.lowest(&particles);
         let Some(whole) = &lowest.whole else {
             return 0;
@@ -641,6 +864,12 @@ mod tests {
             ("e+ e- > mu+ mu- / a", 1),
             ("e+ e- > mu+ mu- / a z", 0),
             ("u u~ > e- ve~", 0),
+            ("e+ e- > w+ w- z $$ a", 11),
+            ("u u~ > z > e+ e-", 1),
+            ("u u~ > z | a > e+ e-", 2),
+            ("e+ e- > z > w+ w-", 1),
+            ("e+ e- > e+ e- $$ a z", 2),
+            ("e+ e- > ve ve~ w+ w- $$ w+", 50),
         ] {
             assert_eq!(count(process), diagrams, "{process}");
         }
@@ -658,7 +887,7 @@ mod tests {
     #[test]
     fn sets_are_split_in_all_ways() {
         let mut seen = Vec::new();
-        let ended = parts(0b1111, true, Legs::MAX, &mut |p| {
+        let ended = parts(0b1111, 3, Legs::MAX, &mut |p| {
             seen.push(p.to_vec());
             ControlFlow::Continue(())
         });
@@ -667,13 +896,13 @@ mod tests {
         assert_eq!(seen.iter().filter(|p| p.len() == 2).count(), 7);
         assert_eq!(seen.iter().filter(|p| p.len() == 3).count(), 6);
         let mut whole = 0;
-        let _ = parts(0b11111, true, 2, &mut |p| {
+        let _ = parts(0b11111, 4, 2, &mut |p| {
             whole += usize::from(p.len() == 3);
             ControlFlow::Continue(())
         });
         assert_eq!(whole, 15);
         let mut calls = 0;
-        let ended = parts(0b1111, true, Legs::MAX, &mut |_| {
+        let ended = parts(0b1111, 3, Legs::MAX, &mut |_| {
             calls += 1;
             combinations(&[vec![1, 2], vec![3, 4]], &mut |chosen| match chosen {
                 [1, 4] => ControlFlow::Break(()),

@@ -236,6 +236,8 @@ fn tables(
             config_diagram,
             color_allowed,
             color_flows: events.color_flows,
+            // MadEvent's files say it of its configurations.
+            resonances: Vec::new(),
         },
     })
 }

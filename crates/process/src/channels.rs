@@ -5,6 +5,7 @@
 //! (`iconfig`, from 1) is a topology of the integration; `CONFSUB` says which diagram of this
 //! process belongs to it (0: none). `ICOLAMP` says which colour flows a configuration allows.
 
+use super::Quantity;
 use serde::{Deserialize, Serialize};
 
 /// Tables of channels and configurations.
@@ -18,6 +19,25 @@ pub struct Channels {
     pub color_allowed: Vec<Vec<bool>>,
     /// `ICOLUP` of leshouche.inc: for each colour flow and leg the colour and anticolour tags.
     pub color_flows: Vec<Vec<(i32, i32)>>,
+    /// Lines that are to be on their mass shells, or must not be.
+    pub resonances: Vec<Resonance>,
+}
+
+/// A line of diagrams about whose mass events are asked something, within the run card's `bwcutoff` widths of the mass
+/// of its particle. |M|^2 does not depend on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resonance {
+    /// The legs that its particle decays into, ascending. Other lines with these legs have another mass.
+    pub legs: Vec<u32>,
+    /// PDG code of the particle.
+    pub pdg: i32,
+    /// Its mass.
+    pub mass: Quantity,
+    /// Its width.
+    pub width: Quantity,
+    /// Whether it is to be on its mass shell (a decay chain); otherwise it must not be (`$`), in the diagrams that have
+    /// it.
+    pub on_shell: bool,
 }
 
 /// `AMP2(diagram)` is the sum over `squares`, and over helicities, of |sum of amplitudes|^2.

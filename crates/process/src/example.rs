@@ -98,6 +98,7 @@ pub fn scalars() -> Process {
             config_diagram: vec![1, 2, 3],
             color_allowed: vec![vec![true]; 3],
             color_flows: vec![vec![(0, 0); 4]],
+            resonances: Vec::new(),
         },
         contract: Contract::WithIgraph,
     }

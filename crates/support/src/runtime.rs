@@ -42,6 +42,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "which process to evaluate",
     },
     Switch {
+        name: "MODEL",
+        values: "a model file or a UFO folder, -X behind it for its restrict_X.dat, -full for no restriction",
+        meaning: "model of processes that are generated (the Standard Model if not set)",
+    },
+    Switch {
         name: "PARAMCARD",
         values: "a file",
         meaning: "parameter card to use instead of the directory's Cards/param_card.dat",
@@ -273,6 +278,8 @@ impl ProcessChoice {
 pub struct Switches {
     /// `PROCESS`.
     pub process: Option<ProcessChoice>,
+    /// `MODEL`.
+    pub model: Option<PathBuf>,
     /// `PARAMCARD`.
     pub param_card: Option<PathBuf>,
     /// `BACKEND`.
@@ -316,6 +323,7 @@ impl Default for Switches {
     fn default() -> Switches {
         Switches {
             process: None,
+            model: None,
             param_card: None,
             backend: BackendChoice::default(),
             simd: None,
@@ -391,6 +399,7 @@ impl Switches {
         let bad = || bad_value(switch, value.to_string_lossy());
         match name {
             "PROCESS" => self.process = Some(ProcessChoice::parse(value)),
+            "MODEL" => self.model = Some(value.into()),
             "PARAMCARD" => self.param_card = Some(value.into()),
             "BACKEND" => {
                 self.backend = match word.as_str() {

@@ -41,6 +41,23 @@ pub fn mg5_outputs() -> Option<PathBuf> {
     Some(path)
 }
 
+/// The folder of MG5aMC's models (its `models`), from `MEBRIDGE_MG5_MODELS`.
+pub fn mg5_models() -> Option<PathBuf> {
+    let Some(path) = named("MEBRIDGE_MG5_MODELS") else {
+        require::skipped(
+            "models",
+            "set MEBRIDGE_MG5_MODELS to the folder `models` of MG5aMC",
+        );
+        return None;
+    };
+    assert!(
+        path.join("sm/vertices.py").is_file(),
+        "MEBRIDGE_MG5_MODELS has no sm/vertices.py"
+    );
+    require::used("models", path.display());
+    Some(path)
+}
+
 /// The folder of reference files, from `MEBRIDGE_REFERENCE` or beside the project.
 pub fn reference_folder() -> Option<PathBuf> {
     let named = named("MEBRIDGE_REFERENCE");

@@ -8,12 +8,13 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// What can be required.
-pub const NEEDS: [&str; 7] = [
+pub const NEEDS: [&str; 8] = [
     "gpu",
     "gpus",
     "nvrtc",
     "reference",
     "outputs",
+    "models",
     "cxx",
     "fortran",
 ];

@@ -1,6 +1,8 @@
 //! The grammar of formulas, Lorentz structures and colour structures: that of Python's arithmetic, in which
 //! UFO models (arXiv:1108.2040) write all three.
 
+use std::fmt::{self, Display, Formatter};
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -14,6 +16,8 @@ pub enum Expr {
     Neg(Box<Expr>),
     /// Two operands and what is done with them.
     Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `yes if test else no`.
+    If(Box<[Expr; 3]>),
 }
 
 /// Operators between two operands.
@@ -25,10 +29,55 @@ pub enum Binary {
     Mul,
     Div,
     Pow,
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// Signs of comparisons, longer ones before their beginnings.
+const COMPARISONS: [(&str, Binary); 6] = [
+    ("==", Binary::Equal),
+    ("!=", Binary::NotEqual),
+    ("<=", Binary::LessOrEqual),
+    (">=", Binary::GreaterOrEqual),
+    ("<", Binary::Less),
+    (">", Binary::Greater),
+];
+
+impl Binary {
+    /// How it is written, and how tightly it binds.
+    fn sign(self) -> (&'static str, u8) {
+        match self {
+            Binary::Or => (" or ", 1),
+            Binary::And => (" and ", 2),
+            Binary::Add => (" + ", 4),
+            Binary::Sub => (" - ", 4),
+            Binary::Mul => ("*", 5),
+            Binary::Div => ("/", 5),
+            Binary::Pow => ("**", 7),
+            Binary::Equal => (" == ", 3),
+            Binary::NotEqual => (" != ", 3),
+            Binary::Less => (" < ", 3),
+            Binary::LessOrEqual => (" <= ", 3),
+            Binary::Greater => (" > ", 3),
+            Binary::GreaterOrEqual => (" >= ", 3),
+        }
+    }
 }
 
 /// Brackets within brackets that are read; formulas have a handful.
 const DEEPEST: usize = 100;
+
+/// Operations within operations: `a + b + c` is `(a + b) + c`. Models were seen with up to 150.
+pub const HIGHEST: usize = 500;
+
+/// Characters of an expression that a message shows.
+const SHOWN: usize = 160;
 
 /// Reads an expression; the error says what is wrong where.
 pub fn parse(text: &str) -> Result<Expr, String> {
@@ -36,8 +85,9 @@ pub fn parse(text: &str) -> Result<Expr, String> {
         text,
         at: 0,
         depth: 0,
+        height: 0,
     };
-    let expr = parser.sum()?;
+    let expr = parser.choice()?;
     match parser.peek() {
         None => Ok(expr),
         Some(c) => Err(parser.fail(&format!("`{c}` was not expected"))),
@@ -48,11 +98,28 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Operations within each other of what was read last.
+    height: usize,
 }
 
 impl Parser<'_> {
     fn fail(&self, what: &str) -> String {
-        format!("`{}`, character {}: {what}", self.text, self.at + 1)
+        let whole = self.text.chars().count() <= SHOWN;
+        // A long text around the place alone.
+        let first = self.at.saturating_sub(SHOWN / 2);
+        let near = self.text.char_indices().skip_while(|(at, _)| *at < first);
+        let near: String = near.map(|(_, c)| c).take(SHOWN).collect();
+        let text = if whole { self.text } else { &near };
+        format!("`{text}`, character {}: {what}", self.at + 1)
+    }
+
+    /// An operation on what was read last and something of this height.
+    fn higher(&mut self, height: usize) -> Result<(), String> {
+        self.height = self.height.max(height) + 1;
+        match self.height > HIGHEST {
+            true => Err(self.fail("too many operations within each other")),
+            false => Ok(()),
+        }
     }
 
     /// The next character that is no space.
@@ -71,11 +138,71 @@ impl Parser<'_> {
         found
     }
 
-    fn sum(&mut self) -> Result<Expr, String> {
+    /// Whether a word follows; it is taken.
+    fn word(&mut self, expected: &str) -> bool {
+        self.peek();
+        let behind = self.text[self.at..].strip_prefix(expected);
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let found = behind.is_some_and(|rest| !rest.starts_with(word));
+        self.at += if found { expected.len() } else { 0 };
+        found
+    }
+
+    /// Choices bind least: `yes if test else no`.
+    fn choice(&mut self) -> Result<Expr, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.fail("too many brackets within each other"));
         }
+        let mut expr = self.either()?;
+        if self.word("if") {
+            let yes = self.height;
+            let test = self.either()?;
+            let height = self.height.max(yes);
+            if !self.word("else") {
+                return Err(self.fail("`else` was expected"));
+            }
+            expr = Expr::If(Box::new([test, expr, self.choice()?]));
+            self.higher(height)?;
+        }
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn either(&mut self) -> Result<Expr, String> {
+        let mut either = self.both()?;
+        while self.word("or") {
+            let height = self.height;
+            either = Expr::Binary(Binary::Or, either.into(), self.both()?.into());
+            self.higher(height)?;
+        }
+        Ok(either)
+    }
+
+    fn both(&mut self) -> Result<Expr, String> {
+        let mut both = self.comparison()?;
+        while self.word("and") {
+            let height = self.height;
+            both = Expr::Binary(Binary::And, both.into(), self.comparison()?.into());
+            self.higher(height)?;
+        }
+        Ok(both)
+    }
+
+    fn comparison(&mut self) -> Result<Expr, String> {
+        let left = self.sum()?;
+        match COMPARISONS.iter().find(|(sign, _)| self.take(sign)) {
+            Some((_, operator)) => {
+                let height = self.height;
+                let compared = Expr::Binary(*operator, left.into(), self.sum()?.into());
+                self.higher(height)?;
+                Ok(compared)
+            }
+            None => Ok(left),
+        }
+    }
+
+    fn sum(&mut self) -> Result<Expr, String> {
         let mut sum = self.product()?;
         loop {
             let operator = match self.peek() {
@@ -84,9 +211,10 @@ impl Parser<'_> {
                 _ => break,
             };
             self.at += 1;
+            let height = self.height;
             sum = Expr::Binary(operator, sum.into(), self.product()?.into());
+            self.higher(height)?;
         }
-        self.depth -= 1;
         Ok(sum)
     }
 
@@ -99,7 +227,9 @@ impl Parser<'_> {
                 _ => return Ok(product),
             };
             self.at += 1;
+            let height = self.height;
             product = Expr::Binary(operator, product.into(), self.signed()?.into());
+            self.higher(height)?;
         }
     }
 
@@ -111,15 +241,40 @@ impl Parser<'_> {
             self.at += 1;
         }
         let power = self.power()?;
-        Ok(if negative {
-            Expr::Neg(power.into())
-        } else {
-            power
-        })
+        if !negative {
+            return Ok(power);
+        }
+        self.higher(0)?;
+        Ok(Expr::Neg(power.into()))
+    }
+
+    /// What stands behind a value with a point: `z.real`, `z.conjugate()`.
+    fn attributes(&mut self, mut value: Expr) -> Result<Expr, String> {
+        for _ in 0..DEEPEST {
+            let before = self.at;
+            if !self.take(".") {
+                return Ok(value);
+            }
+            let function = match () {
+                () if self.word("real") => "re",
+                () if self.word("imag") => "im",
+                () if self.word("conjugate") && self.take("(") && self.take(")") => {
+                    "complexconjugate"
+                }
+                () => {
+                    self.at = before;
+                    return Err(self.fail("of a value there are .real, .imag and .conjugate()"));
+                }
+            };
+            value = Expr::Call(function.to_owned(), vec![value]);
+            self.higher(0)?;
+        }
+        Err(self.fail("too many attributes of attributes"))
     }
 
     fn power(&mut self) -> Result<Expr, String> {
         let base = self.atom()?;
+        let base = self.attributes(base)?;
         if !self.take("**") {
             return Ok(base);
         }
@@ -127,7 +282,9 @@ impl Parser<'_> {
         if self.depth > DEEPEST {
             return Err(self.fail("too many powers of powers"));
         }
+        let height = self.height;
         let exponent = self.signed()?;
+        self.higher(height)?;
         self.depth -= 1;
         Ok(Expr::Binary(Binary::Pow, base.into(), exponent.into()))
     }
@@ -136,7 +293,7 @@ impl Parser<'_> {
         match self.peek() {
             Some('(') => {
                 self.at += 1;
-                let inner = self.sum()?;
+                let inner = self.choice()?;
                 match self.take(")") {
                     true => Ok(inner),
                     false => Err(self.fail("`)` was expected")),
@@ -163,6 +320,11 @@ impl Parser<'_> {
         let number = self.text[self.at..self.at + end].parse();
         let number = number.map_err(|_| self.fail("this is no number"))?;
         self.at += end;
+        self.height = 0;
+        if self.word("j") {
+            let parts = vec![Expr::Number(0.0), Expr::Number(number)];
+            return Ok(Expr::Call("complex".into(), parts));
+        }
         Ok(Expr::Number(number))
     }
 
@@ -170,15 +332,30 @@ impl Parser<'_> {
         let rest = &self.text[self.at..];
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
-        let name = rest[..end].rsplit('.').next().unwrap_or("").to_owned();
+        let path = &rest[..end];
+        // A module may stand in front of a name, an attribute behind it.
+        let attribute = path
+            .rsplit_once('.')
+            .filter(|(_, last)| ["real", "imag", "conjugate"].contains(last));
+        if let Some((value, _)) = attribute {
+            self.at += value.len();
+            self.height = 0;
+            let name = value.rsplit('.').next().unwrap_or("").to_owned();
+            return Ok(Expr::Name(name));
+        }
+        let name = path.rsplit('.').next().unwrap_or("").to_owned();
         self.at += end;
+        self.height = 0;
         if !self.take("(") {
             return Ok(Expr::Name(name));
         }
-        let mut arguments = vec![self.sum()?];
+        let mut arguments = vec![self.choice()?];
+        let mut height = self.height;
         while self.take(",") {
-            arguments.push(self.sum()?);
+            arguments.push(self.choice()?);
+            height = height.max(self.height);
         }
+        self.higher(height)?;
         match self.take(")") {
             true => Ok(Expr::Call(name, arguments)),
             false => Err(self.fail("`)` or `,` was expected")),
@@ -206,6 +383,83 @@ impl Expr {
             Expr::Binary(_, a, b) => {
                 a.for_each_name(f);
                 b.for_each_name(f);
+            }
+            Expr::If(parts) => parts.iter().for_each(|part| part.for_each_name(f)),
+        }
+    }
+
+    /// Calls `f` on the parts of an expression, of which it makes another one.
+    pub fn map<E>(&self, f: &mut dyn FnMut(&Expr) -> Result<Expr, E>) -> Result<Expr, E> {
+        Ok(match self {
+            Expr::Number(_) | Expr::Name(_) => self.clone(),
+            Expr::Call(name, arguments) => {
+                let arguments = arguments.iter().map(&mut *f);
+                Expr::Call(name.clone(), arguments.collect::<Result<_, E>>()?)
+            }
+            Expr::Neg(a) => Expr::Neg(f(a)?.into()),
+            Expr::Binary(operator, a, b) => Expr::Binary(*operator, f(a)?.into(), f(b)?.into()),
+            Expr::If(parts) => {
+                let [test, yes, no] = &**parts;
+                Expr::If(Box::new([f(test)?, f(yes)?, f(no)?]))
+            }
+        })
+    }
+
+    /// How tightly it binds.
+    fn tightness(&self) -> u8 {
+        match self {
+            Expr::If(_) => 0,
+            Expr::Binary(operator, ..) => operator.sign().1,
+            Expr::Neg(_) => 6,
+            Expr::Number(x) if x.is_sign_negative() => 6,
+            Expr::Number(_) | Expr::Name(_) | Expr::Call(..) => 8,
+        }
+    }
+
+    fn bracketed(&self, f: &mut Formatter<'_>, least: u8) -> fmt::Result {
+        match self.tightness() < least {
+            true => write!(f, "({self})"),
+            false => write!(f, "{self}"),
+        }
+    }
+}
+
+/// As [`parse`] reads it.
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => write!(f, "{x}"),
+            Expr::Number(x) => write!(f, "{x:?}"),
+            Expr::Name(name) => write!(f, "{name}"),
+            Expr::Call(name, arguments) => {
+                write!(f, "{name}(")?;
+                for (i, argument) in arguments.iter().enumerate() {
+                    write!(f, "{}{argument}", if i == 0 { "" } else { "," })?;
+                }
+                write!(f, ")")
+            }
+            Expr::Neg(a) => {
+                write!(f, "-")?;
+                a.bracketed(f, 7)
+            }
+            Expr::Binary(operator, a, b) => {
+                let (sign, tight) = operator.sign();
+                // Powers are taken from the right, comparisons once; all others from the left.
+                let (left, right) = match operator {
+                    Binary::Pow => (8, 6),
+                    _ if tight == 3 => (4, 4),
+                    _ => (tight, tight + 1),
+                };
+                a.bracketed(f, left)?;
+                write!(f, "{sign}")?;
+                b.bracketed(f, right)
+            }
+            Expr::If(parts) => {
+                let [test, yes, no] = &**parts;
+                yes.bracketed(f, 1)?;
+                write!(f, " if ")?;
+                test.bracketed(f, 1)?;
+                write!(f, " else {no}")
             }
         }
     }
@@ -245,11 +499,55 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_what_was_read() {
+        for text in [
+            "-a**2/2 + (b - c)*(-d)**-2",
+            "a - (b - c) - d",
+            "a/(b*c)/d",
+            "(a**b)**c**d",
+            "(x if a == 0 else y if b > 1 and c != 2 or d else z)*2",
+            "1.5e-17*complex(0,-1)",
+            "-(a + b)",
+            "a*-b",
+        ] {
+            let expr = parse(text).unwrap();
+            assert_eq!(parse(&expr.to_string()).unwrap(), expr, "{text}: {expr}");
+        }
+        assert_eq!(parse("-a**2/2.0").unwrap().to_string(), "-a**2/2");
+        assert_eq!(parse("2j").unwrap().to_string(), "complex(0,2)");
+        let real = parse("cmath.cos(z.real) + (a+b).conjugate().imag").unwrap();
+        assert_eq!(real.to_string(), "cos(re(z)) + im(complexconjugate(a + b))");
+    }
+
+    #[test]
     fn what_is_no_expression_is_refused() {
-        for text in ["", "a +", "(a", "f(a", "a b", "1.2.3", "a $ b", "f()", "é"] {
+        for text in [
+            "",
+            "a +",
+            "(a",
+            "f(a",
+            "a b",
+            "1.2.3",
+            "a $ b",
+            "f()",
+            "é",
+            "a if b",
+            "a < b < c",
+            "(a).b",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"(".repeat(5000)).is_err());
         assert!(parse(&"2**".repeat(5000)).is_err());
+        for repeated in ["1+", "2*", "a or ", "a and "] {
+            let text = format!("{}1", repeated.repeat(450));
+            let expr = parse(&text).unwrap();
+            assert_eq!(parse(&expr.to_string()).unwrap(), expr);
+            let error = parse(&format!("{}1", repeated.repeat(1_000_000))).unwrap_err();
+            assert!(
+                error.contains("too many operations") && error.len() < 400,
+                "{error}"
+            );
+        }
     }
 }

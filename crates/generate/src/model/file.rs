@@ -2,149 +2,317 @@
 
 use super::expression::{Expr, parse as expression};
 use super::lorentz::Structure;
-use super::{CardEntry, ColorTerm, Model, Particle, ParticleId, Vertex};
+use super::{CardEntry, ColorTerm, Lorentz, Model, Particle, ParticleId, Propagator, Vertex};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Display, Formatter};
 
 /// Version of the format.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 type Fallible<T> = Result<T, String>;
 
-#[derive(Deserialize)]
+/// A model as its file has it (docs/generate.md). Formulas are text.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    format: u32,
-    name: String,
-    alpha_s: Option<String>,
-    orders: BTreeMap<String, u32>,
+#[allow(missing_docs)]
+pub struct Document {
+    pub format: u32,
+    pub name: String,
+    pub alpha_s: Option<String>,
+    /// Weight of each coupling order in `WEIGHTED`.
+    pub orders: BTreeMap<String, u32>,
+    /// The most that MG5aMC lets a process have of an order.
     #[serde(default)]
-    labels: BTreeMap<String, String>,
+    pub expansion: BTreeMap<String, u32>,
+    /// Names of particles, with spaces between them.
     #[serde(default)]
-    charges: BTreeMap<String, String>,
-    particles: Vec<ParticleRow>,
+    pub labels: BTreeMap<String, String>,
+    /// What is conserved, in words.
     #[serde(default)]
-    card: Vec<CardRow>,
+    pub charges: BTreeMap<String, String>,
+    pub particles: Vec<ParticleRow>,
     #[serde(default)]
-    parameters: BTreeMap<String, String>,
-    couplings: BTreeMap<String, CouplingRow>,
-    lorentz: BTreeMap<String, String>,
-    vertices: Vec<VertexRow>,
+    pub card: Vec<CardEntry>,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    pub couplings: BTreeMap<String, CouplingRow>,
+    pub lorentz: BTreeMap<String, String>,
+    #[serde(default)]
+    pub propagators: BTreeMap<String, PropagatorRow>,
+    pub vertices: Vec<VertexRow>,
 }
 
-#[derive(Deserialize)]
+/// A particle with its antiparticle.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ParticleRow {
-    name: String,
-    antiname: Option<String>,
-    pdg: i32,
-    spin: u8,
-    color: i8,
-    mass: Option<String>,
-    width: Option<String>,
+#[allow(missing_docs)]
+pub struct ParticleRow {
+    pub name: String,
+    pub antiname: Option<String>,
+    pub pdg: i32,
+    pub spin: u8,
+    pub color: i8,
+    pub mass: Option<String>,
+    pub width: Option<String>,
     #[serde(default)]
-    charges: BTreeMap<String, i32>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CardRow {
-    name: String,
-    block: String,
+    pub charges: BTreeMap<String, i32>,
     #[serde(default)]
-    index: Vec<i32>,
-    value: f64,
+    pub goldstone: bool,
+    #[serde(default)]
+    pub ghost: bool,
+    /// Its own propagator.
+    pub propagator: Option<String>,
+    #[serde(default = "yes")]
+    pub propagating: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CouplingRow {
-    value: String,
-    orders: BTreeMap<String, u32>,
+fn yes() -> bool {
+    true
 }
 
-#[derive(Deserialize)]
+/// A coupling.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct VertexRow {
-    particles: String,
+#[allow(missing_docs)]
+pub struct CouplingRow {
+    pub value: String,
+    pub orders: BTreeMap<String, u32>,
+}
+
+/// A propagator.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct PropagatorRow {
+    pub numerator: String,
+    pub denominator: Option<String>,
+}
+
+/// A vertex.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct VertexRow {
+    pub particles: String,
     /// Colour structure, Lorentz structure, coupling.
-    terms: Vec<[String; 3]>,
+    pub terms: Vec<[String; 3]>,
 }
 
-/// Reads a model.
-pub fn parse(text: &str) -> Fallible<Model> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string().trim_end().to_owned())?;
-    if file.format != FORMAT {
-        return Err(format!(
-            "format = {}; this version of mebridge reads format {FORMAT}",
-            file.format
-        ));
-    }
-    let (particles, by_name) = particles(&file)?;
-    let formulas = |table: &BTreeMap<String, String>| -> Fallible<HashMap<String, Expr>> {
-        let read = |(name, text): (&String, &String)| Ok((name.clone(), formula(name, text)?));
-        table.iter().map(read).collect()
-    };
-    let couplings = file.couplings.iter();
-    let couplings = couplings.map(|(name, row)| Ok((name.clone(), formula(name, &row.value)?)));
-    let structure = |(name, text): (&String, &String)| -> Fallible<_> {
-        let structure = formula(name, text).and_then(|e| Structure::of(&e));
-        let structure = structure.map_err(|what| format!("Lorentz structure {name}: {what}"))?;
-        Ok((name.clone(), structure))
-    };
-    let lorentz: Vec<_> = file
-        .lorentz
-        .iter()
-        .map(structure)
-        .collect::<Fallible<_>>()?;
-    let list = |names: &String| -> Fallible<Vec<ParticleId>> {
-        names
-            .split_whitespace()
-            .map(|name| match by_name.get(name) {
-                Some(&particle) => Ok(particle),
-                None => Err(format!("there is no particle `{name}`")),
-            })
-            .collect()
-    };
-    let mut labels = BTreeMap::new();
-    for (label, names) in &file.labels {
-        if by_name.contains_key(label) {
-            return Err(format!("`{label}` is both a particle and a label"));
+impl Document {
+    /// Reads the text of a file.
+    pub fn parse(text: &str) -> Fallible<Document> {
+        let document: Document =
+            toml::from_str(text).map_err(|e| e.to_string().trim_end().to_owned())?;
+        if document.format != FORMAT {
+            return Err(format!(
+                "format = {}; this version of mebridge reads format {FORMAT}",
+                document.format
+            ));
         }
-        labels.insert(label.clone(), list(names)?);
+        Ok(document)
     }
-    let mut vertices = Vec::new();
-    for row in &file.vertices {
-        let within = |what: String| format!("vertex {}: {what}", row.particles);
-        let outgoing = list(&row.particles).map_err(within)?;
-        split(row, &outgoing, &file, &lorentz, &mut vertices).map_err(within)?;
+
+    /// The model that it describes.
+    pub(super) fn model(self) -> Fallible<Model> {
+        let (particles, by_name) = particles(&self)?;
+        let formulas = |table: &BTreeMap<String, String>| -> Fallible<HashMap<String, Expr>> {
+            let read = |(name, text): (&String, &String)| Ok((name.clone(), formula(name, text)?));
+            table.iter().map(read).collect()
+        };
+        let couplings = self.couplings.iter();
+        let couplings = couplings.map(|(name, row)| Ok((name.clone(), formula(name, &row.value)?)));
+        let couplings = couplings.collect::<Fallible<_>>()?;
+        let lorentz = self.lorentz.iter().map(|(name, text)| Lorentz {
+            name: name.clone(),
+            structure: expression(text).and_then(|e| Structure::of(&e)),
+        });
+        let lorentz: Vec<Lorentz> = lorentz.collect();
+        let propagators = self.propagators.iter().map(|(name, row)| {
+            let below = row.denominator.as_ref();
+            Ok(Propagator {
+                name: name.clone(),
+                numerator: formula(name, &row.numerator)?,
+                denominator: below.map(|text| formula(name, text)).transpose()?,
+            })
+        });
+        let propagators = propagators.collect::<Fallible<_>>()?;
+        let list = |names: &String| -> Fallible<Vec<ParticleId>> {
+            names
+                .split_whitespace()
+                .map(|name| match by_name.get(name) {
+                    Some(&particle) => Ok(particle),
+                    None => Err(format!("there is no particle `{name}`")),
+                })
+                .collect()
+        };
+        let mut labels = BTreeMap::new();
+        for (label, names) in &self.labels {
+            if by_name.contains_key(label) {
+                return Err(format!("`{label}` is both a particle and a label"));
+            }
+            labels.insert(label.clone(), list(names)?);
+        }
+        let (mut vertices, mut unphysical) = (Vec::new(), Vec::new());
+        for row in &self.vertices {
+            let within = |what: String| format!("vertex {}: {what}", row.particles);
+            let outgoing = list(&row.particles).map_err(within)?;
+            let of = |p: &ParticleId| &particles[usize::from(*p)];
+            let real = |p: &ParticleId| !of(p).goldstone && !of(p).ghost;
+            let vertices = match outgoing.iter().all(real) {
+                true => &mut vertices,
+                false => &mut unphysical,
+            };
+            split(row, &outgoing, &self, &lorentz, vertices).map_err(within)?;
+        }
+        let mut card = self.card;
+        for entry in &mut card {
+            entry.block.make_ascii_lowercase();
+        }
+        if let Some(name) = &self.alpha_s
+            && !card.iter().any(|entry| entry.name == *name)
+        {
+            return Err(format!("alpha_s = {name} is not in the card"));
+        }
+        let unknown = |order: &&String| !self.orders.contains_key(*order);
+        if let Some(order) = self.expansion.keys().find(unknown) {
+            return Err(format!("expansion: there is no order `{order}`"));
+        }
+        let expansion = self.orders.keys().map(|o| self.expansion.get(o).copied());
+        Ok(Model {
+            alpha_s: self.alpha_s,
+            card,
+            parameters: formulas(&self.parameters)?,
+            couplings,
+            expansion: expansion.collect(),
+            orders: self.orders.into_iter().collect(),
+            charges: self.charges.into_values().collect(),
+            name: self.name,
+            particles,
+            labels,
+            lorentz,
+            propagators,
+            vertices,
+            unphysical,
+            by_name,
+        })
     }
-    let card = file.card.iter().map(|row| CardEntry {
-        name: row.name.clone(),
-        block: row.block.to_ascii_lowercase(),
-        index: row.index.clone(),
-        value: row.value,
-    });
-    let card: Vec<CardEntry> = card.collect();
-    if let Some(name) = &file.alpha_s
-        && !card.iter().any(|entry| entry.name == *name)
-    {
-        return Err(format!("alpha_s = {name} is not in the card"));
+}
+
+/// The text of a file, which [`Document::parse`] reads.
+impl Display for Document {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "format = {}\nname = {}", self.format, Quoted(&self.name))?;
+        if let Some(name) = &self.alpha_s {
+            writeln!(f, "alpha_s = {}", Quoted(name))?;
+        }
+        table(f, "orders", &self.orders, |weight| weight.to_string())?;
+        table(f, "expansion", &self.expansion, |most| most.to_string())?;
+        table(f, "labels", &self.labels, |text| quoted(text))?;
+        table(f, "charges", &self.charges, |text| quoted(text))?;
+        for row in &self.particles {
+            writeln!(f, "\n[[particles]]\nname = {}", Quoted(&row.name))?;
+            if let Some(name) = &row.antiname {
+                writeln!(f, "antiname = {}", Quoted(name))?;
+            }
+            let (pdg, spin, color) = (row.pdg, row.spin, row.color);
+            writeln!(f, "pdg = {pdg}\nspin = {spin}\ncolor = {color}")?;
+            let names = [("mass", &row.mass), ("width", &row.width)];
+            let names = names.into_iter().chain([("propagator", &row.propagator)]);
+            for (key, name) in names {
+                if let Some(name) = name {
+                    writeln!(f, "{key} = {}", Quoted(name))?;
+                }
+            }
+            if !row.charges.is_empty() {
+                writeln!(f, "charges = {}", inline(&row.charges))?;
+            }
+            let flags = [("goldstone", row.goldstone), ("ghost", row.ghost)];
+            for (key, _) in flags.iter().filter(|(_, holds)| *holds) {
+                writeln!(f, "{key} = true")?;
+            }
+            if !row.propagating {
+                writeln!(f, "propagating = false")?;
+            }
+        }
+        for entry in &self.card {
+            let (name, block) = (Quoted(&entry.name), Quoted(&entry.block));
+            let (index, value) = (&entry.index, entry.value);
+            writeln!(
+                f,
+                "\n[[card]]\nname = {name}\nblock = {block}\nindex = {index:?}\nvalue = {value:?}"
+            )?;
+        }
+        table(f, "parameters", &self.parameters, |text| quoted(text))?;
+        table(f, "couplings", &self.couplings, |row| {
+            let (value, orders) = (Quoted(&row.value), inline(&row.orders));
+            format!("{{ value = {value}, orders = {orders} }}")
+        })?;
+        table(f, "lorentz", &self.lorentz, |text| quoted(text))?;
+        table(f, "propagators", &self.propagators, |row| {
+            let below = row.denominator.as_ref();
+            let below = below.map(|text| format!(", denominator = {}", Quoted(text)));
+            let below = below.unwrap_or_default();
+            format!("{{ numerator = {}{below} }}", Quoted(&row.numerator))
+        })?;
+        for row in &self.vertices {
+            writeln!(
+                f,
+                "\n[[vertices]]\nparticles = {}\nterms = [",
+                Quoted(&row.particles)
+            )?;
+            for [color, lorentz, coupling] in &row.terms {
+                let [color, lorentz, coupling] = [color, lorentz, coupling].map(|t| Quoted(t));
+                writeln!(f, "    [{color}, {lorentz}, {coupling}],")?;
+            }
+            writeln!(f, "]")?;
+        }
+        Ok(())
     }
-    Ok(Model {
-        alpha_s: file.alpha_s,
-        card,
-        parameters: formulas(&file.parameters)?,
-        couplings: couplings.collect::<Fallible<_>>()?,
-        orders: file.orders.iter().map(|(n, &w)| (n.clone(), w)).collect(),
-        charges: file.charges.values().cloned().collect(),
-        name: file.name,
-        particles,
-        labels,
-        lorentz,
-        vertices,
-        by_name,
-    })
+}
+
+fn quoted(text: &str) -> String {
+    Quoted(text).to_string()
+}
+
+/// A table, with a blank line above; none where it is empty, unless a file has to have it.
+fn table<T>(
+    f: &mut Formatter<'_>,
+    name: &str,
+    rows: &BTreeMap<String, T>,
+    value: impl Fn(&T) -> String,
+) -> fmt::Result {
+    if rows.is_empty() && !["orders", "couplings", "lorentz"].contains(&name) {
+        return Ok(());
+    }
+    writeln!(f, "\n[{name}]")?;
+    for (key, row) in rows {
+        writeln!(f, "{} = {}", Quoted(key), value(row))?;
+    }
+    Ok(())
+}
+
+fn inline<T: Display>(rows: &BTreeMap<String, T>) -> String {
+    let rows = rows.iter().map(|(key, x)| format!("{} = {x}", Quoted(key)));
+    let rows: Vec<String> = rows.collect();
+    format!("{{ {} }}", rows.join(", "))
+}
+
+/// A text as TOML has it between quotes.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "\"")?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c.is_control() => write!(f, "\\u{:04X}", u32::from(c))?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        write!(f, "\"")
+    }
 }
 
 fn formula(name: &str, text: &str) -> Fallible<Expr> {
@@ -152,7 +320,7 @@ fn formula(name: &str, text: &str) -> Fallible<Expr> {
 }
 
 /// Particles with their antiparticles.
-fn particles(file: &File) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId>)> {
+fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId>)> {
     let mut particles: Vec<Particle> = Vec::new();
     let mut by_name = HashMap::new();
     for row in &file.particles {
@@ -164,12 +332,22 @@ fn particles(file: &File) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId
         }
         let charges = file.charges.keys();
         let charges: Vec<i32> = charges.map(|c| *row.charges.get(c).unwrap_or(&0)).collect();
+        if particles.len() > usize::from(ParticleId::MAX) - 2 {
+            return Err(format!("more than {} particles", ParticleId::MAX));
+        }
         let number = particles.len() as ParticleId;
+        let propagator = row.propagator.as_ref().map(|name| {
+            let found = file.propagators.keys().position(|n| n == name);
+            let unknown = || format!("particle {}: there is no propagator `{name}`", row.name);
+            found.map(|n| n as u32).ok_or_else(unknown)
+        });
+        let propagator = propagator.transpose()?;
         let mut names = vec![&row.name];
         names.extend(&row.antiname);
-        if names.len() == 1 && (charges.iter().any(|&c| c != 0) || row.color == 3) {
+        let complex = matches!(row.color.unsigned_abs(), 3 | 6);
+        if names.len() == 1 && (charges.iter().any(|&c| c != 0) || complex) {
             return Err(format!(
-                "particle {} has a charge or is a triplet, and so needs an antiname",
+                "particle {} has a charge or is a triplet or sextet, and so needs an antiname",
                 row.name
             ));
         }
@@ -183,10 +361,10 @@ fn particles(file: &File) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId
             }
             particles.push(Particle {
                 name: (*name).clone(),
-                pdg: sign * row.pdg,
+                pdg: row.pdg.saturating_mul(sign),
                 spin: row.spin,
-                color: if row.color == 3 {
-                    3 * sign as i8
+                color: if complex {
+                    row.color * sign as i8
                 } else {
                     row.color
                 },
@@ -195,6 +373,10 @@ fn particles(file: &File) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId
                 anti: number + (names.len() - 1 - i) as ParticleId,
                 is_anti: i == 1,
                 charges: charges.iter().map(|c| sign * c).collect(),
+                goldstone: row.goldstone,
+                ghost: row.ghost,
+                propagator,
+                propagating: row.propagating,
             });
         }
     }
@@ -205,16 +387,17 @@ fn particles(file: &File) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId
 fn split(
     row: &VertexRow,
     particles: &[ParticleId],
-    file: &File,
-    lorentz: &[(String, Structure)],
+    file: &Document,
+    lorentz: &[Lorentz],
     vertices: &mut Vec<Vertex>,
 ) -> Fallible<()> {
     let first = vertices.len();
     let mut colors: Vec<Vec<&str>> = Vec::new();
     for [color, structure, coupling] in &row.terms {
-        let found = lorentz.iter().position(|(name, _)| name == structure);
+        let found = lorentz.iter().position(|l| l.name == *structure);
         let found = found.ok_or_else(|| format!("there is no Lorentz structure `{structure}`"))?;
-        let Some(row) = file.couplings.get(coupling) else {
+        let positive = coupling.strip_prefix('-').unwrap_or(coupling);
+        let Some(row) = file.couplings.get(positive) else {
             return Err(format!("there is no coupling `{coupling}`"));
         };
         if let Some(unknown) = row.orders.keys().find(|o| !file.orders.contains_key(*o)) {
@@ -230,6 +413,7 @@ fn split(
                 particles: particles.to_vec(),
                 terms: Vec::new(),
                 orders,
+                refused: None,
             });
             colors.push(Vec::new());
             colors.len() - 1

@@ -51,8 +51,27 @@ pub enum TensorKind {
     Metric,
     /// `Epsilon(mu, nu, rho, sigma)`, with `Epsilon(0, 1, 2, 3) = -1`.
     Epsilon,
-    /// `P(mu, leg)`.
+    /// `P(mu, leg)`; of a propagator leg 0 is its own, `id`.
     Momentum(u8),
+    /// `C(i, j)`: charge conjugation.
+    C,
+    /// `Mass(id)`, `Width(id)`.
+    Mass,
+    #[allow(missing_docs)]
+    Width,
+    /// `OverMass2(id)`: 1 over the square of the mass, 0 where there is none.
+    OverMass2,
+    /// `PVec(mu, id)`, `PT(mu, id)`: the momentum of a propagator without its energy, and across the z axis.
+    SpaceMomentum,
+    #[allow(missing_docs)]
+    TransverseMomentum,
+    /// `EPSL(mu, id)`, `EPST1(mu, id)`, `EPST2(mu, id)`: the directions of a vector's polarisations with this momentum,
+    /// not normalised.
+    Longitudinal,
+    #[allow(missing_docs)]
+    FirstTransverse,
+    #[allow(missing_docs)]
+    SecondTransverse,
 }
 
 impl TensorKind {
@@ -60,9 +79,17 @@ impl TensorKind {
     pub fn indices(self) -> (usize, usize) {
         match self {
             TensorKind::Gamma => (1, 2),
-            TensorKind::Gamma5 | TensorKind::ProjM | TensorKind::ProjP | TensorKind::Identity => {
-                (0, 2)
-            }
+            TensorKind::Gamma5
+            | TensorKind::ProjM
+            | TensorKind::ProjP
+            | TensorKind::Identity
+            | TensorKind::C => (0, 2),
+            TensorKind::Mass | TensorKind::Width | TensorKind::OverMass2 => (0, 0),
+            TensorKind::SpaceMomentum
+            | TensorKind::TransverseMomentum
+            | TensorKind::Longitudinal
+            | TensorKind::FirstTransverse
+            | TensorKind::SecondTransverse => (1, 0),
             TensorKind::Sigma => (2, 2),
             TensorKind::Metric => (2, 0),
             TensorKind::Epsilon => (4, 0),
@@ -74,15 +101,39 @@ impl TensorKind {
 /// Terms of one structure.
 const MOST_TERMS: usize = 1000;
 
+/// Of a leg of spin 2 with number n the indices are n + 1000 and n + 2000.
+pub const SPIN_2: i32 = 1000;
+
+/// The indices of a leg of this spin (2s + 1), and whether each is a Lorentz index.
+pub fn indices_of(leg: i32, spin: u8) -> Vec<(i32, bool)> {
+    match spin {
+        2 => vec![(leg, false)],
+        3 => vec![(leg, true)],
+        4 => vec![(leg, true), (leg, false)],
+        5 => vec![(leg + SPIN_2, true), (leg + 2 * SPIN_2, true)],
+        _ => Vec::new(),
+    }
+}
+
 impl Structure {
     /// Multiplies an expression out.
     pub fn of(expr: &Expr) -> Result<Structure, String> {
-        let terms = terms(expr)?;
+        let terms = terms(expr, false)?;
+        Ok(Structure { terms })
+    }
+
+    /// The same of a propagator, which has the names `id`, `Mass` and others.
+    pub fn of_propagator(expr: &Expr) -> Result<Structure, String> {
+        let terms = terms(expr, true)?;
         Ok(Structure { terms })
     }
 
     /// Whether the indices are those of legs of these spins (2s + 1).
     pub fn check(&self, spins: &[u8]) -> Result<(), String> {
+        let legs = (1..)
+            .zip(spins)
+            .flat_map(|(leg, &spin)| indices_of(leg, spin));
+        let legs: Vec<(i32, bool)> = legs.collect();
         for term in &self.terms {
             let mut seen: Vec<(i32, bool)> = Vec::new();
             for tensor in &term.tensors {
@@ -95,67 +146,75 @@ impl Structure {
                 let indices = tensor.indices.iter().enumerate();
                 seen.extend(indices.map(|(i, &index)| (index, i < lorentz)));
             }
-            for &(index, lorentz) in &seen {
-                let times = seen.iter().filter(|(i, _)| *i == index).count();
-                let same = seen.iter().all(|&(i, l)| i != index || l == lorentz);
-                let good = match index {
-                    ..0 => times == 2 && same,
-                    0 => false,
-                    _ => {
-                        let spin = spins.get(index as usize - 1);
-                        times == 1 && spin == Some(if lorentz { &3 } else { &2 })
-                    }
+            // Numbers of Lorentz indices and of those of spinors have nothing to do with each other.
+            for index in &seen {
+                let times = seen.iter().filter(|i| *i == index).count();
+                let good = match index.0 {
+                    ..0 => times == 2,
+                    _ => times == 1 && legs.contains(index),
                 };
                 if !good {
-                    return Err(format!("index {index} does not fit the particles"));
+                    return Err(format!("index {} does not fit the particles", index.0));
                 }
             }
-            for (leg, &spin) in (1..).zip(spins) {
-                if spin != 1 && !seen.iter().any(|(i, _)| *i == leg) {
-                    return Err(format!("there is no index of leg {leg}"));
-                }
+            if let Some((index, _)) = legs.iter().find(|index| !seen.contains(index)) {
+                return Err(format!("there is no index of leg {}", index % SPIN_2));
             }
         }
         Ok(())
     }
 }
 
-fn terms(expr: &Expr) -> Result<Vec<Term>, String> {
+/// `own` says that it is of a propagator.
+fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
     let number = |factor: Complex64| {
         vec![Term {
             factor,
             tensors: Vec::new(),
         }]
     };
+    let of = |expr: &Expr| terms(expr, own);
     Ok(match expr {
         Expr::Number(x) => number((*x).into()),
         Expr::Name(name) => return Err(format!("`{name}` has no meaning in a Lorentz structure")),
-        Expr::Neg(a) => scaled(terms(a)?, (-1.0).into()),
-        Expr::Binary(Binary::Add, a, b) => [terms(a)?, terms(b)?].concat(),
-        Expr::Binary(Binary::Sub, a, b) => [terms(a)?, scaled(terms(b)?, (-1.0).into())].concat(),
-        Expr::Binary(Binary::Mul, a, b) => {
-            let (a, b) = (terms(a)?, terms(b)?);
-            if a.len() * b.len() > MOST_TERMS {
-                return Err(format!("more than {MOST_TERMS} terms"));
-            }
-            let product = |x: &Term, y: &Term| Term {
-                factor: x.factor * y.factor,
-                tensors: [x.tensors.clone(), y.tensors.clone()].concat(),
-            };
-            let pairs = a.iter().flat_map(|x| b.iter().map(move |y| product(x, y)));
-            pairs.collect()
-        }
-        Expr::Binary(Binary::Div, a, b) => match terms(b)?.as_slice() {
+        Expr::Neg(a) => scaled(of(a)?, (-1.0).into()),
+        Expr::Binary(Binary::Add, a, b) => [of(a)?, of(b)?].concat(),
+        Expr::Binary(Binary::Sub, a, b) => [of(a)?, scaled(of(b)?, (-1.0).into())].concat(),
+        Expr::Binary(Binary::Mul, a, b) => product(&of(a)?, &of(b)?)?,
+        Expr::Binary(Binary::Div, a, b) => match of(b)?.as_slice() {
             [Term { factor, tensors }] if tensors.is_empty() && factor.norm() > 0.0 => {
-                scaled(terms(a)?, factor.inv())
+                scaled(of(a)?, factor.inv())
+            }
+            // `/ Mass(id)**2`.
+            [Term { factor, tensors }]
+                if factor.norm() > 0.0
+                    && tensors.len() == 2
+                    && tensors.iter().all(|t| t.kind == TensorKind::Mass) =>
+            {
+                let over = Term {
+                    factor: factor.inv(),
+                    tensors: vec![Tensor {
+                        kind: TensorKind::OverMass2,
+                        indices: Vec::new(),
+                    }],
+                };
+                product(&of(a)?, &[over])?
             }
             _ => return Err("a Lorentz structure can be divided by numbers only".into()),
         },
-        Expr::Binary(Binary::Pow, ..) => {
-            return Err("powers have no meaning in a Lorentz structure".into());
+        // An index that is summed over within a power is summed over between its factors: `P(-1,1)**2`.
+        Expr::Binary(Binary::Pow, a, b) => match b.integer() {
+            Some(n @ 1..=8) => {
+                let a = of(a)?;
+                (1..n).try_fold(a.clone(), |all, _| product(&all, &a))?
+            }
+            _ => return Err("powers in a Lorentz structure are whole and small".into()),
+        },
+        Expr::Binary(..) | Expr::If(_) => {
+            return Err("comparisons and choices have no meaning in a Lorentz structure".into());
         }
         Expr::Call(name, arguments) if name == "complex" => {
-            let part = |argument: &Expr| match terms(argument)?.as_slice() {
+            let part = |argument: &Expr| match of(argument)?.as_slice() {
                 [Term { factor, tensors }] if tensors.is_empty() => Ok(*factor),
                 _ => Err("complex takes two numbers".to_owned()),
             };
@@ -164,11 +223,45 @@ fn terms(expr: &Expr) -> Result<Vec<Term>, String> {
                 _ => return Err("complex takes two numbers".into()),
             }
         }
+        Expr::Call(name, arguments) if name == "PSlash" => {
+            let (first, second, leg) = match arguments.as_slice() {
+                [first, second, leg] => (first, second, leg),
+                _ => return Err("PSlash has two indices and a leg".into()),
+            };
+            let index = |expr: &Expr| expr.integer().ok_or("PSlash: an index is no number");
+            let (first, second) = (index(first)?, index(second)?);
+            // An index that nothing else has: spinor indices are those of one product each.
+            let summed = -100_000 - 1000 * first.rem_euclid(1000) - second.rem_euclid(1000);
+            let gamma = Tensor {
+                kind: TensorKind::Gamma,
+                indices: vec![summed, first, second],
+            };
+            let momentum = Tensor {
+                kind: momentum_of(leg, own)?,
+                indices: vec![summed],
+            };
+            vec![Term {
+                factor: 1.0.into(),
+                tensors: vec![gamma, momentum],
+            }]
+        }
         Expr::Call(name, arguments) => vec![Term {
             factor: 1.0.into(),
-            tensors: vec![tensor(name, arguments)?],
+            tensors: vec![tensor(name, arguments, own)?],
         }],
     })
+}
+
+fn product(a: &[Term], b: &[Term]) -> Result<Vec<Term>, String> {
+    if a.len() * b.len() > MOST_TERMS {
+        return Err(format!("more than {MOST_TERMS} terms"));
+    }
+    let product = |x: &Term, y: &Term| Term {
+        factor: x.factor * y.factor,
+        tensors: [x.tensors.clone(), y.tensors.clone()].concat(),
+    };
+    let pairs = a.iter().flat_map(|x| b.iter().map(move |y| product(x, y)));
+    Ok(pairs.collect())
 }
 
 fn scaled(terms: Vec<Term>, by: Complex64) -> Vec<Term> {
@@ -179,25 +272,54 @@ fn scaled(terms: Vec<Term>, by: Complex64) -> Vec<Term> {
     terms.into_iter().map(scale).collect()
 }
 
-fn tensor(name: &str, arguments: &[Expr]) -> Result<Tensor, String> {
-    let indices = arguments.iter().map(Expr::integer).collect();
-    let indices: Option<Vec<i32>> = indices;
-    let mut indices = indices.ok_or_else(|| format!("{name}: an index is no number"))?;
-    let kind = match name {
-        "Gamma" => TensorKind::Gamma,
-        "Gamma5" => TensorKind::Gamma5,
-        "ProjM" => TensorKind::ProjM,
-        "ProjP" => TensorKind::ProjP,
-        "Identity" => TensorKind::Identity,
-        "Sigma" => TensorKind::Sigma,
-        "Metric" => TensorKind::Metric,
-        "Epsilon" => TensorKind::Epsilon,
-        "P" => match indices.pop() {
-            Some(leg @ 1..=4) => TensorKind::Momentum(leg as u8),
-            _ => return Err("P(mu, leg): the leg is not one of 1 to 4".into()),
-        },
-        _ => return Err(format!("there is no tensor {name}")),
+/// The momentum of a leg, or of a propagator.
+fn momentum_of(leg: &Expr, own: bool) -> Result<TensorKind, String> {
+    match (leg, leg.integer()) {
+        (Expr::Name(name), _) if own && name == "id" => Ok(TensorKind::Momentum(0)),
+        (_, Some(leg @ 1..=9)) if !own => Ok(TensorKind::Momentum(leg as u8)),
+        _ => Err("P(mu, leg): the leg is not one of 1 to 9".into()),
+    }
+}
+
+fn tensor(name: &str, arguments: &[Expr], own: bool) -> Result<Tensor, String> {
+    let is_id = |e: &Expr| own && matches!(e, Expr::Name(name) if name == "id");
+    let (arguments, kind) = match (name, arguments.split_last()) {
+        ("P", Some((leg, rest))) => (rest, momentum_of(leg, own)?),
+        (
+            "Mass" | "Width" | "OverMass2" | "PVec" | "PT" | "EPSL" | "EPST1" | "EPST2",
+            Some((id, rest)),
+        ) if is_id(id) => {
+            let kind = match name {
+                "Mass" => TensorKind::Mass,
+                "Width" => TensorKind::Width,
+                "OverMass2" => TensorKind::OverMass2,
+                "PVec" => TensorKind::SpaceMomentum,
+                "PT" => TensorKind::TransverseMomentum,
+                "EPSL" => TensorKind::Longitudinal,
+                "EPST1" => TensorKind::FirstTransverse,
+                _ => TensorKind::SecondTransverse,
+            };
+            (rest, kind)
+        }
+        _ => {
+            let kind = match name {
+                "Gamma" => TensorKind::Gamma,
+                "Gamma5" => TensorKind::Gamma5,
+                "ProjM" => TensorKind::ProjM,
+                "ProjP" => TensorKind::ProjP,
+                "Identity" => TensorKind::Identity,
+                "Sigma" => TensorKind::Sigma,
+                "Metric" => TensorKind::Metric,
+                "Epsilon" => TensorKind::Epsilon,
+                "C" => TensorKind::C,
+                _ => return Err(format!("there is no tensor {name}")),
+            };
+            (arguments, kind)
+        }
     };
+    let indices = arguments.iter().map(Expr::integer);
+    let indices: Option<Vec<i32>> = indices.collect();
+    let indices = indices.ok_or_else(|| format!("{name}: an index is no number"))?;
     let (lorentz, spinor) = kind.indices();
     if indices.len() != lorentz + spinor {
         return Err(format!("{name} has {} indices", arguments.len()));

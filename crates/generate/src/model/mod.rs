@@ -6,26 +6,29 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | `file` | the file: TOML into tables |
+//! | `file` | the file: TOML into tables ([`file::Document`]) and back |
 //! | `expression` | the grammar of all formulas |
 //! | `parameters` | formulas of parameters and couplings as arithmetic |
 //! | `lorentz` | Lorentz structures as sums of products of tensors |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
 
 pub mod expression;
-mod file;
+pub mod file;
 pub mod lorentz;
 mod parameters;
 mod routine;
 mod tensor;
 
-pub use parameters::Parameters;
-pub use routine::derive;
+pub use parameters::{Parameters, program};
+pub use routine::{PropagatorPart, RoutineForm, derive};
 
+use crate::trees::LARGEST_VERTEX;
 use expression::Expr;
+use file::Document;
 use lorentz::Structure;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::regular;
+use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -46,6 +49,8 @@ pub struct Model {
     pub labels: BTreeMap<String, Vec<ParticleId>>,
     /// Coupling orders: name and weight in `WEIGHTED`.
     pub orders: Vec<(String, u32)>,
+    /// For each the most that MG5aMC lets a process have (`expansion_order` of UFO); none where it may have any.
+    pub expansion: Vec<Option<u32>>,
     /// What is conserved, in words.
     pub charges: Vec<String>,
     /// Parameters of the card.
@@ -56,10 +61,14 @@ pub struct Model {
     pub parameters: HashMap<String, Expr>,
     /// Formulas of couplings.
     pub couplings: HashMap<String, Expr>,
-    /// Lorentz structures by name.
-    pub lorentz: Vec<(String, Structure)>,
-    /// Vertices; terms of one vertex have the same coupling orders.
+    /// Lorentz structures.
+    pub lorentz: Vec<Lorentz>,
+    /// Propagators of the model's own.
+    pub propagators: Vec<Propagator>,
+    /// Vertices; terms of one vertex have the same coupling orders. None has a Goldstone boson or a ghost.
     pub vertices: Vec<Vertex>,
+    /// The vertices with Goldstone bosons or ghosts, which the unitary gauge does not have.
+    pub unphysical: Vec<Vertex>,
     by_name: HashMap<String, ParticleId>,
 }
 
@@ -72,7 +81,7 @@ pub struct Particle {
     pub pdg: i32,
     /// `2s + 1`.
     pub spin: u8,
-    /// Dimension of the colour representation; -3 for an antitriplet.
+    /// Dimension of the colour representation: 1, 3, 6 or 8; negative for an antitriplet or antisextet.
     pub color: i8,
     /// Parameter that is its mass.
     pub mass: Option<String>,
@@ -84,9 +93,22 @@ pub struct Particle {
     pub is_anti: bool,
     /// Its charges, in the order of [`Model::charges`].
     pub charges: Vec<i32>,
+    /// Whether it is a Goldstone boson, which the unitary gauge does not have.
+    pub goldstone: bool,
+    /// Whether it is a ghost.
+    pub ghost: bool,
+    /// Index into [`Model::propagators`] of its own one, if it has one.
+    pub propagator: Option<u32>,
+    /// Whether it has a propagator at all.
+    pub propagating: bool,
 }
 
 impl Particle {
+    /// Whether it is a fermion that is its own antiparticle; `number` is its own.
+    pub fn is_majorana(&self, number: ParticleId) -> bool {
+        self.is_fermion() && self.anti == number
+    }
+
     /// Whether it has half-integer spin.
     pub fn is_fermion(&self) -> bool {
         self.spin.is_multiple_of(2)
@@ -97,7 +119,11 @@ impl Particle {
         let mut helicities = match (self.spin, self.mass.is_some()) {
             (1, _) => vec![0],
             (2, _) | (3, false) => vec![-1, 1],
-            _ => vec![-1, 0, 1],
+            (3, true) => vec![-1, 0, 1],
+            (4, true) => vec![-3, -1, 1, 3],
+            (4, false) => vec![-3, 3],
+            (_, true) => vec![-2, -1, 0, 1, 2],
+            (_, false) => vec![-2, 2],
         };
         if self.is_anti {
             helicities.reverse();
@@ -107,27 +133,52 @@ impl Particle {
 }
 
 /// A parameter that the card holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CardEntry {
     /// Its name.
     pub name: String,
     /// Block of the card, `decay` for a width.
     pub block: String,
     /// Index within it.
+    #[serde(default)]
     pub index: Vec<i32>,
     /// Its value in the model's own card.
     pub value: f64,
 }
 
+/// A Lorentz structure.
+#[derive(Clone, Debug)]
+pub struct Lorentz {
+    /// Its name.
+    pub name: String,
+    /// Its terms, or why it cannot be read.
+    pub structure: std::result::Result<Structure, String>,
+}
+
+/// A propagator of the model's own, in the language of Lorentz structures: `id` is the leg, `Mass(id)` and `Width(id)`
+/// its mass and width, indices 1 and 2 (of spin 2 also 51 and 52) those of its two ends, negative ones are summed over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Propagator {
+    /// Its name.
+    pub name: String,
+    /// What stands above.
+    pub numerator: Expr,
+    /// What stands below; none where that is `p^2 - M^2 + i M W`.
+    pub denominator: Option<Expr>,
+}
+
 /// A vertex.
 #[derive(Clone, Debug)]
 pub struct Vertex {
-    /// The particles that go out of it.
+    /// The particles that go out of it, of any number.
     pub particles: Vec<ParticleId>,
     /// For each colour structure its Lorentz structures and couplings.
     pub terms: Vec<ColorTerm>,
     /// Coupling orders, in the order of [`Model::orders`].
     pub orders: Vec<u32>,
+    /// Why no process with this vertex can be generated, if none can.
+    pub refused: Option<String>,
 }
 
 /// What a vertex has for one colour structure.
@@ -135,7 +186,7 @@ pub struct Vertex {
 pub struct ColorTerm {
     /// The colour structure.
     pub color: Expr,
-    /// Indices into [`Model::lorentz`], and couplings.
+    /// Indices into [`Model::lorentz`], and couplings: names, with a `-` in front where it is the negative of one.
     pub lorentz: Vec<(u32, String)>,
 }
 
@@ -160,8 +211,20 @@ impl Model {
             path: path.to_path_buf(),
             what,
         };
-        let model = file::parse(text).map_err(fail)?;
-        model.check().map_err(fail)?;
+        Document::parse(text)
+            .and_then(Model::from_document)
+            .map_err(fail)
+    }
+
+    /// The model of a document.
+    pub fn from_document(document: Document) -> std::result::Result<Model, String> {
+        let mut model = document.model()?;
+        model.check()?;
+        let refused = |v: &Vertex| model.refusal(v).err();
+        let refused: Vec<Option<String>> = model.vertices.iter().map(refused).collect();
+        for (vertex, refused) in model.vertices.iter_mut().zip(refused) {
+            vertex.refused = refused;
+        }
         Ok(model)
     }
 
@@ -181,71 +244,99 @@ impl Model {
         &self.particles[usize::from(particle)]
     }
 
-    /// Entries that no model can have that is to be evaluated.
+    /// A vertex of a diagram, or why there can be none with it.
+    pub fn vertex(&self, number: u32) -> std::result::Result<&Vertex, String> {
+        let vertex = &self.vertices[number as usize];
+        match &vertex.refused {
+            None => Ok(vertex),
+            Some(what) => Err(format!("vertex {}: {what}", self.names(&vertex.particles))),
+        }
+    }
+
+    /// A Lorentz structure, or why there is none.
+    pub fn structure(&self, lorentz: u32) -> std::result::Result<&Structure, String> {
+        let Lorentz { name, structure } = &self.lorentz[lorentz as usize];
+        let structure = structure.as_ref();
+        structure.map_err(|what| format!("Lorentz structure {name}: {what}"))
+    }
+
+    /// What cannot be a model, whether or not processes of it are generated.
     fn check(&self) -> std::result::Result<(), String> {
-        let parameters = Parameters::new(self);
         for particle in &self.particles {
-            if !matches!(particle.spin, 1..=3) {
+            if !matches!(particle.spin, 1..=5) {
                 return Err(format!(
-                    "particle {}: spin = {} (2s + 1), only 1, 2 and 3 can be generated; import the process from an \
-                     MG5aMC output instead",
+                    "particle {}: spin = {}, which is 2s + 1 and so one of 1 to 5",
                     particle.name, particle.spin
                 ));
             }
-            if !matches!(particle.color, 1 | 3 | -3 | 8) {
+            if !matches!(particle.color, 1 | 3 | -3 | 6 | -6 | 8) {
                 return Err(format!(
-                    "particle {}: color = {}, only 1, 3 and 8 can be generated; import the process from an MG5aMC \
-                     output instead",
+                    "particle {}: color = {}, which has to be 1, 3, 6 or 8",
                     particle.name, particle.color
                 ));
             }
-            for name in particle.mass.iter().chain(&particle.width) {
-                parameters.check(&Expr::Name(name.clone()))?;
-            }
         }
-        for formula in self.parameters.values().chain(self.couplings.values()) {
-            parameters.check(formula)?;
-        }
-        self.vertices.iter().try_for_each(|v| {
-            self.check_vertex(v)
-                .map_err(|what| format!("vertex {}: {what}", self.names(&v.particles)))
-        })
+        let quantities = self.particles.iter();
+        let quantities = quantities.flat_map(|p| p.mass.iter().chain(&p.width));
+        let quantities: Vec<Expr> = quantities.map(|name| Expr::Name(name.clone())).collect();
+        let formulas = self.parameters.values().chain(self.couplings.values());
+        Parameters::new(self).check(formulas.chain(&quantities))?;
+        let mut vertices = self.vertices.iter().chain(&self.unphysical);
+        vertices.try_for_each(|vertex| self.conserves(vertex))
     }
 
-    fn check_vertex(&self, vertex: &Vertex) -> std::result::Result<(), String> {
-        if !matches!(vertex.particles.len(), 3 | 4) {
-            return Err("only vertices of three or four particles can be generated".into());
+    fn conserves(&self, vertex: &Vertex) -> std::result::Result<(), String> {
+        let particles = || vertex.particles.iter().map(|&p| self.of(p));
+        let broken = |charge: &usize| particles().map(|p| p.charges[*charge]).sum::<i32>() != 0;
+        match (0..self.charges.len()).find(broken) {
+            None => Ok(()),
+            Some(charge) => Err(format!(
+                "vertex {}: {} is not conserved",
+                self.names(&vertex.particles),
+                self.charges[charge]
+            )),
         }
-        for (i, charge) in self.charges.iter().enumerate() {
-            let sum: i32 = vertex
-                .particles
-                .iter()
-                .map(|&p| self.of(p).charges[i])
-                .sum();
-            if sum != 0 {
-                return Err(format!("{charge} is not conserved"));
+    }
+
+    /// What of a vertex the generator does not know.
+    fn refusal(&self, vertex: &Vertex) -> std::result::Result<(), String> {
+        for particle in vertex.particles.iter().map(|&p| self.of(p)) {
+            if !particle.propagating {
+                return Err(format!(
+                    "particle {}: only particles that propagate can be generated; import the process from an MG5aMC \
+                     output instead",
+                    particle.name
+                ));
             }
         }
-        let is_fermion = |p: &ParticleId| self.of(*p).is_fermion();
-        let fermions: Vec<bool> = vertex.particles.iter().map(is_fermion).collect();
-        match fermions.iter().filter(|&&f| f).count() {
-            0 => {}
-            2 if fermions[0] && fermions[1] => {
-                let anti = |i: usize| self.of(vertex.particles[i]).is_anti;
-                if !anti(0) || anti(1) {
-                    return Err("of two fermions the first has to be an antiparticle, the second a particle; fermions \
-                                that are their own antiparticles cannot be generated"
-                        .into());
-                }
+        if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
+            return Err(format!(
+                "only vertices of 3 to {LARGEST_VERTEX} particles can be generated"
+            ));
+        }
+        let is_fermion = |p: &&ParticleId| self.of(**p).is_fermion();
+        let fermions = vertex.particles.iter().filter(is_fermion).count();
+        if vertex.particles.iter().take_while(is_fermion).count() < fermions {
+            return Err("fermions have to come first".into());
+        }
+        if fermions % 2 == 1 {
+            return Err("the number of its fermions is odd".into());
+        }
+        for pair in vertex.particles[..fermions].chunks(2) {
+            let [first, second] =
+                [pair[0], pair[1]].map(|p| (self.of(p), self.of(p).is_majorana(p)));
+            if !first.1 && !second.1 && !first.0.is_anti && second.0.is_anti {
+                return Err(format!(
+                    "of {} and {} the first has to be the antiparticle",
+                    first.0.name, second.0.name
+                ));
             }
-            2 => return Err("fermions have to come first".into()),
-            n => return Err(format!("{n} fermions meet, only two can be generated")),
         }
         let spins: Vec<u8> = vertex.particles.iter().map(|&p| self.of(p).spin).collect();
         for term in &vertex.terms {
             for &(lorentz, _) in &term.lorentz {
-                let (name, structure) = &self.lorentz[lorentz as usize];
-                let fits = structure.check(&spins);
+                let fits = self.structure(lorentz)?.check(&spins);
+                let name = &self.lorentz[lorentz as usize].name;
                 fits.map_err(|what| format!("Lorentz structure {name}: {what}"))?;
             }
         }

@@ -2,9 +2,9 @@
 
 use super::Model;
 use super::expression::{Binary, Expr};
-use mebridge_process::arith::{Builder, Function, Op, ValueId};
+use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
 use mebridge_process::model::{CardParameter, Model as Formulas, Named};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The strong coupling of the event.
 const STRONG_COUPLING: &str = "G";
@@ -40,18 +40,20 @@ impl<'a> Parameters<'a> {
         number(&mut self.couplings, name)
     }
 
-    /// Whether every name in a formula has a meaning and every function is known.
-    pub fn check(&self, formula: &Expr) -> Result<(), String> {
-        let mut needed = BTreeSet::new();
-        self.needs(formula, &mut needed, 0)?;
-        let mut lowering = Lowering::new(self.model, &needed);
-        lowering.lower(formula).map(|_| ())
+    /// Whether every name in these formulas has a meaning and every function is known.
+    pub fn check<'b>(&self, formulas: impl IntoIterator<Item = &'b Expr>) -> Result<(), String> {
+        let formulas: Vec<&Expr> = formulas.into_iter().collect();
+        let Model {
+            card, parameters, ..
+        } = self.model;
+        let card: Vec<&str> = card.iter().map(|entry| entry.name.as_str()).collect();
+        program(&card, parameters, &formulas).map(|_| ())
     }
 
     /// Everything that was used, as a program with what it needs of the card. The model was checked, so that
     /// nothing can fail but for a name that it does not have.
     pub fn finish(self) -> Result<Formulas, String> {
-        let mut needed = BTreeSet::new();
+        let mut needed = Needed::default();
         let couplings = self.couplings.iter().map(|name| {
             let formula = self.model.couplings.get(name);
             formula.ok_or_else(|| format!("there is no coupling {name}"))
@@ -59,11 +61,18 @@ impl<'a> Parameters<'a> {
         let couplings: Vec<&Expr> = couplings.collect::<Result<_, _>>()?;
         let parameters = self.used.iter().map(|name| Expr::Name(name.clone()));
         let parameters: Vec<Expr> = parameters.collect();
+        let names = self.model.card.iter().map(|entry| entry.name.as_str());
+        let names: HashSet<&str> = names.collect();
         for formula in parameters.iter().chain(couplings.iter().copied()) {
-            self.needs(formula, &mut needed, 0)?;
+            needs(&names, &self.model.parameters, formula, &mut needed, 0)?;
         }
+        let before = needed.order.clone();
+        let mut needed = needed.names;
         needed.extend(self.model.alpha_s.clone());
-        let mut lowering = Lowering::new(self.model, &needed);
+        let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
+        let names: Vec<&str> = card.map(|e| e.name.as_str()).collect();
+        let mut lowering = Lowering::new(&names, &self.model.parameters);
+        lowering.all(&before)?;
         let mut named = |names: &[String], formulas: &[&Expr], prefix: &str| {
             let each = names.iter().zip(formulas).map(|(name, formula)| {
                 Ok(Named {
@@ -91,37 +100,70 @@ impl<'a> Parameters<'a> {
             widths_signed: false,
         })
     }
+}
 
-    /// Collects the names that a formula refers to, by way of others too.
-    fn needs(
-        &self,
-        formula: &Expr,
-        needed: &mut BTreeSet<String>,
-        depth: usize,
-    ) -> Result<(), String> {
-        if depth > DEEPEST {
-            return Err("a parameter is defined by itself".into());
+/// Names that formulas refer to.
+#[derive(Default)]
+struct Needed {
+    names: BTreeSet<String>,
+    /// Those of the model's parameters, each behind what it refers to.
+    order: Vec<String>,
+}
+
+/// Adds the names that a formula refers to, by way of others too.
+fn needs(
+    card: &HashSet<&str>,
+    parameters: &HashMap<String, Expr>,
+    formula: &Expr,
+    needed: &mut Needed,
+    depth: usize,
+) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!(
+            "a parameter is defined by itself, or by a chain of more than {DEEPEST}"
+        ));
+    }
+    let mut names = BTreeSet::new();
+    formula.for_each_name(&mut |name| {
+        names.insert(name.to_owned());
+    });
+    for name in names {
+        if name == STRONG_COUPLING || name == "pi" || needed.names.contains(&name) {
+            continue;
         }
-        let mut names = BTreeSet::new();
-        formula.for_each_name(&mut |name| {
-            names.insert(name.to_owned());
-        });
-        for name in names {
-            if name == STRONG_COUPLING || name == "pi" || needed.contains(&name) {
-                continue;
-            }
-            if self.model.card.iter().any(|entry| entry.name == name) {
-                needed.insert(name);
-                continue;
-            }
-            let Some(formula) = self.model.parameters.get(&name) else {
+        if !card.contains(&*name) {
+            let Some(formula) = parameters.get(&name) else {
                 return Err(format!("there is no parameter `{name}`"));
             };
-            self.needs(formula, needed, depth + 1)?;
-            needed.insert(name);
+            let inner = needs(card, parameters, formula, needed, depth + 1);
+            inner.map_err(|what| match what.contains("defined by itself") {
+                true if depth == 0 => format!("parameter {name}: {what}"),
+                _ => what,
+            })?;
+            needed.order.push(name.clone());
         }
-        Ok(())
+        needed.names.insert(name);
     }
+    Ok(())
+}
+
+/// The program of formulas over the parameters of a card and the strong coupling, which is its last input, and where
+/// it computes each.
+pub fn program(
+    card: &[&str],
+    parameters: &HashMap<String, Expr>,
+    formulas: &[&Expr],
+) -> Result<(Program, Vec<ValueId>), String> {
+    let mut needed = Needed::default();
+    let names: HashSet<&str> = card.iter().copied().collect();
+    for formula in formulas {
+        needs(&names, parameters, formula, &mut needed, 0)?;
+    }
+    let mut lowering = Lowering::new(card, parameters);
+    lowering.all(&needed.order)?;
+    let values = formulas.iter().map(|formula| lowering.lower(formula));
+    let values = values.collect::<Result<_, String>>()?;
+    Ok((lowering.builder.finish(), values))
 }
 
 fn number(names: &mut Vec<String>, name: &str) -> u32 {
@@ -134,25 +176,30 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
 
 /// Formulas on their way into a program.
 struct Lowering<'a> {
-    model: &'a Model,
+    parameters: &'a HashMap<String, Expr>,
     builder: Builder,
     values: HashMap<String, ValueId>,
 }
 
 impl<'a> Lowering<'a> {
-    /// A program whose inputs are the needed entries of the card, and G.
-    fn new(model: &'a Model, needed: &BTreeSet<String>) -> Self {
-        let card = model.card.iter().filter(|e| needed.contains(&e.name));
-        let names: Vec<&str> = card.map(|e| e.name.as_str()).collect();
-        let mut builder = Builder::new(names.len() as u32 + 1);
-        let names = names.into_iter().chain([STRONG_COUPLING]);
+    /// A program whose inputs are these entries of the card, and G.
+    fn new(card: &[&str], parameters: &'a HashMap<String, Expr>) -> Self {
+        let mut builder = Builder::new(card.len() as u32 + 1);
+        let names = card.iter().copied().chain([STRONG_COUPLING]);
         let inputs = (0..).zip(names);
         let values = inputs.map(|(n, name)| (name.to_owned(), builder.input(n)));
         Lowering {
             values: values.collect(),
-            model,
+            parameters,
             builder,
         }
+    }
+
+    /// Parameters, each behind what it refers to: so that formulas of formulas do not need a deep stack.
+    fn all(&mut self, names: &[String]) -> Result<(), String> {
+        names
+            .iter()
+            .try_for_each(|name| self.name(name).map(|_| ()))
     }
 
     fn lower(&mut self, formula: &Expr) -> Result<ValueId, String> {
@@ -175,41 +222,116 @@ impl<'a> Lowering<'a> {
             }
             Expr::Binary(operator, a, b) => {
                 let (a, b) = (self.lower(a)?, self.lower(b)?);
-                self.builder.push(match operator {
-                    Binary::Add => Op::Add(a, b),
-                    Binary::Sub => Op::Sub(a, b),
-                    Binary::Mul => Op::Mul(a, b),
-                    _ => Op::Div(a, b),
+                let test = match operator {
+                    Binary::Add => return Ok(self.builder.push(Op::Add(a, b))),
+                    Binary::Sub => return Ok(self.builder.push(Op::Sub(a, b))),
+                    Binary::Mul => return Ok(self.builder.push(Op::Mul(a, b))),
+                    Binary::Div => return Ok(self.builder.push(Op::Div(a, b))),
+                    Binary::Pow => return Ok(self.builder.push(Op::Pow(a, b))),
+                    // In Python the value of one of both.
+                    Binary::And => return Ok(self.truth(a, b, a)),
+                    Binary::Or => return Ok(self.truth(a, a, b)),
+                    Binary::Equal => Comparison::Eq,
+                    Binary::NotEqual => Comparison::Ne,
+                    Binary::Less => Comparison::Lt,
+                    Binary::LessOrEqual => Comparison::Le,
+                    Binary::Greater => Comparison::Gt,
+                    Binary::GreaterOrEqual => Comparison::Ge,
+                };
+                let (yes, no) = (self.builder.real(1.0), self.builder.real(0.0));
+                self.builder.push(Op::Select {
+                    test,
+                    lhs: a,
+                    rhs: b,
+                    yes,
+                    no,
                 })
+            }
+            Expr::If(parts) => {
+                let [test, yes, no] = &**parts;
+                let test = self.lower(test)?;
+                let (yes, no) = (self.lower(yes)?, self.lower(no)?);
+                self.truth(test, yes, no)
             }
             Expr::Call(name, arguments) => {
                 let values = arguments.iter().map(|a| self.lower(a));
                 let values: Vec<ValueId> = values.collect::<Result<_, _>>()?;
-                let function = match (name.as_str(), values.as_slice()) {
-                    ("complex", &[re, im]) => return Ok(self.builder.push(Op::Complex(re, im))),
-                    ("sqrt", [_]) => Function::Sqrt,
-                    ("exp", [_]) => Function::Exp,
-                    ("log", [_]) => Function::Log,
-                    ("sin", [_]) => Function::Sin,
-                    ("cos", [_]) => Function::Cos,
-                    ("tan", [_]) => Function::Tan,
-                    ("asin", [_]) => Function::Asin,
-                    ("acos", [_]) => Function::Acos,
-                    ("atan", [_]) => Function::Atan,
-                    ("abs", [_]) => Function::Abs,
-                    ("re", [_]) => Function::Re,
-                    ("im", [_]) => Function::Im,
-                    ("complexconjugate", [_]) => Function::Conj,
-                    _ => {
-                        return Err(format!(
-                            "there is no function {name} of {} arguments",
-                            arguments.len()
-                        ));
-                    }
-                };
-                self.builder.push(Op::Call(function, values[0]))
+                return self.call(name, &values);
             }
         })
+    }
+
+    /// One value where another is not zero, else a third.
+    fn truth(&mut self, value: ValueId, yes: ValueId, no: ValueId) -> ValueId {
+        let rhs = self.builder.real(0.0);
+        self.builder.push(Op::Select {
+            test: Comparison::Ne,
+            lhs: value,
+            rhs,
+            yes,
+            no,
+        })
+    }
+
+    fn call(&mut self, name: &str, values: &[ValueId]) -> Result<ValueId, String> {
+        let function = match (name, values) {
+            ("complex", &[re, im]) => return Ok(self.builder.push(Op::Complex(re, im))),
+            ("atan2", &[y, x]) => return Ok(self.builder.push(Op::Atan2(y, x))),
+            ("max", &[a, b]) => return Ok(self.builder.push(Op::Max(a, b))),
+            ("min", &[a, b]) => return Ok(self.builder.push(Op::Min(a, b))),
+            ("pow", &[a, b]) => return Ok(self.builder.push(Op::Pow(a, b))),
+            // As MG5aMC has it: the second where the first is zero.
+            ("cond", &[test, yes, no]) => return Ok(self.truth(test, no, yes)),
+            ("sec", &[z]) => return Ok(self.inverse(Function::Cos, z)),
+            ("csc", &[z]) => return Ok(self.inverse(Function::Sin, z)),
+            ("cot", &[z]) => return Ok(self.inverse(Function::Tan, z)),
+            ("asec" | "acsc" | "acot", &[z]) => {
+                let one = self.builder.real(1.0);
+                let inverse = self.builder.push(Op::Div(one, z));
+                let function = match name {
+                    "asec" => Function::Acos,
+                    "acsc" => Function::Asin,
+                    _ => Function::Atan,
+                };
+                return Ok(self.builder.push(Op::Call(function, inverse)));
+            }
+            ("reglog", &[z]) => {
+                let log = self.builder.push(Op::Call(Function::Log, z));
+                return Ok(self.truth(z, log, z));
+            }
+            ("phase" | "arg", &[z]) => {
+                let im = self.builder.push(Op::Call(Function::Im, z));
+                let re = self.builder.push(Op::Call(Function::Re, z));
+                return Ok(self.builder.push(Op::Atan2(im, re)));
+            }
+            ("sqrt", [_]) => Function::Sqrt,
+            ("exp", [_]) => Function::Exp,
+            ("log", [_]) => Function::Log,
+            ("sin", [_]) => Function::Sin,
+            ("cos", [_]) => Function::Cos,
+            ("tan", [_]) => Function::Tan,
+            ("asin", [_]) => Function::Asin,
+            ("acos", [_]) => Function::Acos,
+            ("atan", [_]) => Function::Atan,
+            ("sinh", [_]) => Function::Sinh,
+            ("cosh", [_]) => Function::Cosh,
+            ("tanh", [_]) => Function::Tanh,
+            ("abs", [_]) => Function::Abs,
+            ("re", [_]) => Function::Re,
+            ("im", [_]) => Function::Im,
+            ("complexconjugate", [_]) => Function::Conj,
+            _ => {
+                let count = values.len();
+                return Err(format!("there is no function {name} of {count} arguments"));
+            }
+        };
+        Ok(self.builder.push(Op::Call(function, values[0])))
+    }
+
+    fn inverse(&mut self, function: Function, z: ValueId) -> ValueId {
+        let (one, value) = (self.builder.real(1.0), Op::Call(function, z));
+        let value = self.builder.push(value);
+        self.builder.push(Op::Div(one, value))
     }
 
     fn name(&mut self, name: &str) -> Result<ValueId, String> {
@@ -219,8 +341,8 @@ impl<'a> Lowering<'a> {
         if name == "pi" {
             return Ok(self.builder.real(std::f64::consts::PI));
         }
-        let model = self.model;
-        let Some(formula) = model.parameters.get(name) else {
+        let parameters = self.parameters;
+        let Some(formula) = parameters.get(name) else {
             return Err(format!("there is no parameter `{name}`"));
         };
         let value = self.lower(formula)?;

@@ -5,25 +5,103 @@
 //! its propagator: `i/D` for a scalar, `i(pslash + M)/D` for a fermion, `i(-g + p p/M^2)/D` for a vector, without
 //! the second term where it has no mass; `D = p^2 - M(M - i W)`. Its momentum is the sum of those of the others.
 
-use super::lorentz::{Structure, TensorKind, Term};
-use super::tensor::{Algebra, METRIC, Tensor};
-use mebridge_process::arith::{Builder, Function, Op, ValueId};
+use super::expression::parse;
+use super::lorentz::{Structure, TensorKind, Term, indices_of};
+use super::tensor::{Algebra, Line, METRIC, Tensor};
+use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
-/// The routine of structures with one coupling each, for legs of these spins (2s + 1). `result` is the leg (from 0)
-/// that it gives, none for an amplitude; `massless` says that a vector that is the result has no mass.
+/// What is taken of a propagator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PropagatorPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Of a vector its longitudinal part.
+    Longitudinal,
+    /// Of a vector its transverse part.
+    Transverse,
+    /// Of a vector the part that vanishes on its mass shell.
+    Auxiliary,
+}
+
+/// Which of the routines that follow from a structure is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RoutineForm {
+    /// Spins of the legs (2s + 1).
+    pub spins: Vec<u8>,
+    /// The leg (from 0) that it gives, none for an amplitude.
+    pub result: Option<usize>,
+    /// Whether the result has no mass.
+    pub massless: bool,
+    /// The model's own propagator of the result, if it has one.
+    pub own: Option<u32>,
+    /// What is taken of the propagator of the result.
+    pub part: PropagatorPart,
+    /// For each leg whether the charge conjugate of its wavefunction stands there: one of a fermion that flows out where
+    /// the first of two stands, or in where the second does.
+    pub conjugated: Vec<bool>,
+}
+
+impl RoutineForm {
+    /// The form whose fermions flow as its vertex has them.
+    pub fn plain(
+        model: &super::Model,
+        particles: &[super::ParticleId],
+        result: Option<usize>,
+    ) -> RoutineForm {
+        let of = |leg: usize| model.of(particles[leg]);
+        RoutineForm {
+            spins: particles.iter().map(|&p| model.of(p).spin).collect(),
+            result,
+            massless: result.is_some_and(|leg| of(leg).mass.is_none()),
+            own: result.and_then(|leg| of(leg).propagator),
+            part: PropagatorPart::Whole,
+            conjugated: vec![false; particles.len()],
+        }
+    }
+
+    /// The same for forms whose routines are the same.
+    pub fn normal(mut self) -> RoutineForm {
+        self.massless &= self.result.is_some_and(|leg| self.spins[leg] > 2);
+        self
+    }
+
+    /// What the name of its routine ends in: as ALOHA's, where it has such a form.
+    pub fn suffix(&self) -> String {
+        let part = match self.part {
+            PropagatorPart::Whole if self.massless && self.own.is_none() => "P0",
+            PropagatorPart::Whole => "",
+            PropagatorPart::Longitudinal => "P1L",
+            PropagatorPart::Transverse => "P1T",
+            PropagatorPart::Auxiliary => "P1A",
+        };
+        let own = self.own.map_or(String::new(), |own| format!("P{own}O"));
+        let legs = (1..).zip(&self.conjugated).filter(|(_, c)| **c);
+        let conjugated: String = legs.map(|(leg, _)| format!("C{leg}")).collect();
+        let form = self.result.map_or(0, |leg| leg + 1);
+        format!("{own}{conjugated}{part}_{form}")
+    }
+}
+
+/// The routine of structures with one coupling each, in a form; `own` is the propagator that it names.
 pub fn derive(
     name: String,
     structures: &[&Structure],
-    spins: &[u8],
-    result: Option<usize>,
-    massless: bool,
-) -> Routine {
+    form: &RoutineForm,
+    own: Option<&super::Propagator>,
+) -> Result<Routine, String> {
+    let spins = &form.spins;
+    let result = form.result;
     let legs = 0..spins.len();
     let arguments: Vec<usize> = legs.filter(|&leg| Some(leg) != result).collect();
-    let components = |spin: u8| if spin == 1 { 3 } else { 6 };
+    let components = |spin: u8| match spin {
+        1 => 3,
+        2 | 3 => 6,
+        _ => 18,
+    };
     let mut routine = Routine {
         name,
         inputs: arguments
@@ -41,14 +119,15 @@ pub fn derive(
         },
         routine: &routine,
         arguments: &arguments,
-        spins,
+        form,
     };
+    let of_result = result.map_or(Vec::new(), |leg| indices_of(leg as i32 + 1, spins[leg]));
     let mut sum = BTreeMap::new();
     for (coupling, structure) in (0..).zip(structures) {
         let input = routine.coupling_input(coupling);
         let coupling = derivation.algebra.builder.input(input);
         for term in &structure.terms {
-            let value = derivation.term(term);
+            let value = derivation.term(term).ordered(&of_result);
             for (at, entry) in value.entries {
                 let entry = derivation.algebra.mul(entry, coupling);
                 derivation.algebra.add(&mut sum, at, entry);
@@ -57,13 +136,13 @@ pub fn derive(
     }
     let outputs = match result {
         None => vec![derivation.amplitude(&sum)],
-        Some(leg) => derivation.wavefunction(leg, &sum, massless),
+        Some(leg) => derivation.wavefunction(leg, sum, own)?,
     };
     let (program, ids) = derivation.algebra.builder.finish().pruned(&outputs);
     routine.program = program;
     // A root of the pruned program is in it.
     routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
-    routine
+    Ok(routine)
 }
 
 struct Derivation<'a> {
@@ -71,7 +150,7 @@ struct Derivation<'a> {
     routine: &'a Routine,
     /// The leg of each argument.
     arguments: &'a [usize],
-    spins: &'a [u8],
+    form: &'a RoutineForm,
 }
 
 /// Components of a momentum in a wavefunction: which of its numbers, and which part of it.
@@ -91,21 +170,19 @@ impl Derivation<'_> {
             entries: BTreeMap::from([(Vec::new(), factor)]),
         }];
         for (argument, &leg) in self.arguments.iter().enumerate() {
-            let size = if self.spins[leg] == 1 { 1 } else { 4 };
+            let indices = indices_of(leg as i32 + 1, self.form.spins[leg]);
+            let size = 4u32.pow(indices.len() as u32);
             let first = self.routine.wavefunction_input(argument, 2);
             let values = (0..size).map(|i| self.algebra.builder.input(first + i));
             let values: Vec<ValueId> = values.collect();
-            let vector = self.spins[leg] == 3;
-            tensors.push(match size {
-                1 => Tensor {
-                    indices: Vec::new(),
-                    entries: BTreeMap::from([(Vec::new(), values[0])]),
-                },
-                _ => Tensor {
-                    indices: vec![(leg as i32 + 1, vector)],
-                    entries: (0..).zip(values).map(|(i, v)| (vec![i], v)).collect(),
-                },
-            });
+            let tensor = Tensor {
+                entries: (0..)
+                    .zip(values)
+                    .map(|(i, v)| (digits(i, indices.len()), v))
+                    .collect(),
+                indices,
+            };
+            tensors.push(self.conjugated(leg, tensor));
         }
         let (routine, arguments) = (self.routine, self.arguments);
         let momentum = |algebra: &mut Algebra, leg: u8| {
@@ -117,8 +194,13 @@ impl Derivation<'_> {
             }
         };
         for named in &term.tensors {
-            tensors.push(self.algebra.tensor(named, &momentum));
+            tensors.push(self.algebra.tensor(named, &momentum, None));
         }
+        self.contracted(tensors)
+    }
+
+    /// The product of tensors, summed over the indices that two of them have.
+    fn contracted(&mut self, mut tensors: Vec<Tensor>) -> Tensor {
         // Two at a time, those first that leave the smallest product.
         while tensors.len() > 1 {
             let mut best = (usize::MAX, 0, 1);
@@ -142,6 +224,132 @@ impl Derivation<'_> {
         tensors.swap_remove(0)
     }
 
+    /// Of a leg's wavefunction the charge conjugate, where the form asks for it: `C` times one that flows out where one
+    /// flows in, and the same read from the other side.
+    fn conjugated(&mut self, leg: usize, wavefunction: Tensor) -> Tensor {
+        if !self.form.conjugated[leg] {
+            return wavefunction;
+        }
+        let own = (leg as i32 + 1, false);
+        // An index that no structure has.
+        let between = (i32::MAX, false);
+        let mut other = wavefunction;
+        for index in &mut other.indices {
+            if *index == own {
+                *index = between;
+            }
+        }
+        let indices = match leg.is_multiple_of(2) {
+            true => vec![own.0, between.0],
+            false => vec![between.0, own.0],
+        };
+        let matrix = super::lorentz::Tensor {
+            kind: TensorKind::C,
+            indices,
+        };
+        let no_momentum = |algebra: &mut Algebra, _: u8| [algebra.builder.real(0.0); 4];
+        let matrix = self.algebra.tensor(&matrix, &no_momentum, None);
+        let order = indices_of(own.0, self.form.spins[leg]);
+        self.algebra.contract(&matrix, &other).ordered(&order)
+    }
+
+    /// The wavefunction of a leg that is given by a propagator in the language of structures, with the sum at its other
+    /// end: its components, without what stands below.
+    fn propagated(
+        &mut self,
+        leg: usize,
+        sum: &BTreeMap<Vec<u8>, ValueId>,
+        numerator: &Structure,
+        p: [ValueId; 4],
+        line: Line,
+    ) -> Result<Vec<ValueId>, String> {
+        let spin = self.form.spins[leg];
+        // Of a fermion that flows out of the vertex the propagator's first index is the wavefunction's.
+        let swapped = spin.is_multiple_of(2) && leg % 2 == 1;
+        let (from, to) = if swapped { (2, 1) } else { (1, 2) };
+        // Of spin 2 the indices are 1 and 51 at one end, 2 and 52 at the other.
+        let ends = |end: i32| match spin {
+            1 => Vec::new(),
+            2 => vec![(end, false)],
+            3 => vec![(end, true)],
+            4 => vec![(end, true), (end, false)],
+            _ => vec![(end, true), (end + 50, true)],
+        };
+        let source = Tensor {
+            indices: ends(from),
+            entries: sum.clone(),
+        };
+        let mut total = BTreeMap::new();
+        for term in &numerator.terms {
+            let factor = self.algebra.number(term.factor);
+            let mut tensors = vec![
+                Tensor {
+                    indices: Vec::new(),
+                    entries: BTreeMap::from([(Vec::new(), factor)]),
+                },
+                source.clone(),
+            ];
+            // `P` goes out of the vertex. A fermion that flows into it has the opposite one.
+            let flipped = spin.is_multiple_of(2) && !swapped;
+            let momentum = |algebra: &mut Algebra, _: u8| match flipped {
+                true => p,
+                false => p.map(|x| algebra.builder.push(Op::Neg(x))),
+            };
+            for named in &term.tensors {
+                tensors.push(self.algebra.tensor(named, &momentum, Some(line)));
+            }
+            let value = self.contracted(tensors);
+            let mut order = ends(to);
+            if value.indices.len() != order.len()
+                || !order.iter().all(|i| value.indices.contains(i))
+            {
+                return Err(
+                    "the indices of a propagator do not fit the spin of its particle".into(),
+                );
+            }
+            let value = value.ordered(&std::mem::take(&mut order));
+            for (at, entry) in value.entries {
+                self.algebra.add(&mut total, at, entry);
+            }
+        }
+        let zero = self.algebra.builder.real(0.0);
+        let size = ends(to).len();
+        let count = 4u32.pow(size as u32);
+        Ok((0..count)
+            .map(|i| total.get(&digits(i, size)).copied().unwrap_or(zero))
+            .collect())
+    }
+
+    /// A number that a structure of momenta, mass and width gives.
+    fn scalar(
+        &mut self,
+        structure: &Structure,
+        p: [ValueId; 4],
+        line: Line,
+    ) -> Result<ValueId, String> {
+        let momentum = |algebra: &mut Algebra, _: u8| p.map(|x| algebra.builder.push(Op::Neg(x)));
+        let mut sum = BTreeMap::new();
+        for term in &structure.terms {
+            let factor = self.algebra.number(term.factor);
+            let mut tensors = vec![Tensor {
+                indices: Vec::new(),
+                entries: BTreeMap::from([(Vec::new(), factor)]),
+            }];
+            for named in &term.tensors {
+                tensors.push(self.algebra.tensor(named, &momentum, Some(line)));
+            }
+            let value = self.contracted(tensors);
+            if !value.indices.is_empty() {
+                return Err("what stands below in a propagator has indices".into());
+            }
+            for (at, entry) in value.entries {
+                self.algebra.add(&mut sum, at, entry);
+            }
+        }
+        let zero = self.algebra.builder.real(0.0);
+        Ok(sum.get(&Vec::new()).copied().unwrap_or(zero))
+    }
+
     /// `-i` times the sum.
     fn amplitude(&mut self, sum: &BTreeMap<Vec<u8>, ValueId>) -> ValueId {
         let factor = self.algebra.builder.complex(0.0, -1.0);
@@ -155,9 +363,56 @@ impl Derivation<'_> {
     fn wavefunction(
         &mut self,
         leg: usize,
-        sum: &BTreeMap<Vec<u8>, ValueId>,
-        massless: bool,
-    ) -> Vec<ValueId> {
+        sum: BTreeMap<Vec<u8>, ValueId>,
+        own: Option<&super::Propagator>,
+    ) -> Result<Vec<ValueId>, String> {
+        let form = self.form;
+        let spin = form.spins[leg];
+        let massless = form.massless;
+        let text = match form.part {
+            PropagatorPart::Whole if own.is_some() => None,
+            PropagatorPart::Whole => match (spin, massless) {
+                (1..=3, _) => None,
+                (4, false) => Some([RARITA, ""]),
+                (4, true) => Some([
+                    if leg.is_multiple_of(2) {
+                        RARITA_MASSLESS_OUT
+                    } else {
+                        RARITA_MASSLESS_IN
+                    },
+                    "",
+                ]),
+                (_, true) => Some([TENSOR_MASSLESS, ""]),
+                _ => Some([TENSOR, ""]),
+            },
+            PropagatorPart::Longitudinal => Some(LONGITUDINAL),
+            PropagatorPart::Transverse => Some(TRANSVERSE),
+            PropagatorPart::Auxiliary => Some(AUXILIARY),
+        };
+        let structure = |text: &str| parse(text).and_then(|expr| Structure::of_propagator(&expr));
+        let (numerator, denominator) = match (text, own) {
+            (Some([numerator, denominator]), _) => {
+                let denominator = Some(denominator).filter(|d| !d.is_empty());
+                (
+                    Some(structure(numerator)?),
+                    denominator.map(structure).transpose()?,
+                )
+            }
+            (None, Some(own)) => {
+                let within = |what: String| format!("propagator {}: {what}", own.name);
+                if spin == 4 {
+                    return Err(within("particles of spin 3/2 have that of ALOHA".into()));
+                }
+                let numerator = Structure::of_propagator(&own.numerator).map_err(within)?;
+                let denominator = own.denominator.as_ref();
+                let denominator = denominator
+                    .map(Structure::of_propagator)
+                    .transpose()
+                    .map_err(within)?;
+                (Some(numerator), denominator)
+            }
+            (None, None) => (None, None),
+        };
         let routine = self.routine;
         let algebra = &mut self.algebra;
         let mut outputs: Vec<ValueId> = [0, 1]
@@ -168,7 +423,7 @@ impl Derivation<'_> {
                 added(algebra, &inputs)
             })
             .to_vec();
-        let p = total(algebra, routine);
+        let mut p = total(algebra, routine);
         let mass = algebra.builder.input(routine.mass_input());
         let width = algebra.builder.input(routine.mass_input() + 1);
         let squares: Vec<ValueId> = p
@@ -181,7 +436,30 @@ impl Derivation<'_> {
             })
             .collect();
         let square = added(algebra, &squares);
+        if matches!(
+            form.part,
+            PropagatorPart::Longitudinal | PropagatorPart::Transverse
+        ) {
+            p = off_the_axis(algebra, p);
+        }
         let i = algebra.builder.complex(0.0, 1.0);
+        if let Some(numerator) = numerator {
+            let line = Line { mass, width };
+            let below = match &denominator {
+                Some(denominator) => self.scalar(denominator, p, line)?,
+                None => {
+                    let pole = self.algebra.builder.push(Op::Mul(i, width));
+                    let pole = self.algebra.builder.push(Op::Sub(mass, pole));
+                    let pole = self.algebra.builder.push(Op::Mul(mass, pole));
+                    self.algebra.builder.push(Op::Sub(square, pole))
+                }
+            };
+            let factor = self.algebra.builder.push(Op::Div(i, below));
+            let values = self.propagated(leg, &sum, &numerator, p, line)?;
+            outputs.extend(values.into_iter().map(|x| self.algebra.mul(factor, x)));
+            return Ok(self.conjugated_outputs(leg, outputs));
+        }
+        let algebra = &mut self.algebra;
         let pole = algebra.builder.push(Op::Mul(i, width));
         let pole = algebra.builder.push(Op::Sub(mass, pole));
         let pole = algebra.builder.push(Op::Mul(mass, pole));
@@ -189,7 +467,7 @@ impl Derivation<'_> {
         let factor = algebra.builder.push(Op::Div(i, below));
         let zero = algebra.builder.real(0.0);
         let entry = |at: u8| sum.get(&vec![at]).copied().unwrap_or(zero);
-        let numerators: Vec<ValueId> = match self.spins[leg] {
+        let numerators: Vec<ValueId> = match spin {
             1 => vec![sum.get(&Vec::new()).copied().unwrap_or(zero)],
             2 => {
                 // pslash with p along the flow of the fermion, which is out of the vertex where the leg is the
@@ -200,7 +478,7 @@ impl Derivation<'_> {
                     kind: TensorKind::Gamma,
                     indices: vec![-1, -2, -3],
                 };
-                let gamma = algebra.tensor(&gamma, &|_, _| p);
+                let gamma = algebra.tensor(&gamma, &|_, _| p, None);
                 for (at, &x) in &gamma.entries {
                     let mu = usize::from(at[0]);
                     let sign = METRIC[mu] * if first { 1.0 } else { -1.0 };
@@ -253,8 +531,95 @@ impl Derivation<'_> {
             }
         };
         outputs.extend(numerators.into_iter().map(|x| algebra.mul(factor, x)));
+        Ok(self.conjugated_outputs(leg, outputs))
+    }
+
+    /// The wavefunction of the result, or its charge conjugate where the form asks for it.
+    fn conjugated_outputs(&mut self, leg: usize, mut outputs: Vec<ValueId>) -> Vec<ValueId> {
+        if !self.form.conjugated[leg] {
+            return outputs;
+        }
+        let indices = indices_of(leg as i32 + 1, self.form.spins[leg]);
+        let size = indices.len();
+        let components = outputs.split_off(2);
+        let wavefunction = Tensor {
+            entries: (0..)
+                .zip(components)
+                .map(|(i, v)| (digits(i, size), v))
+                .collect(),
+            indices,
+        };
+        let conjugate = self.conjugated(leg, wavefunction);
+        let zero = self.algebra.builder.real(0.0);
+        let count = 4u32.pow(size as u32);
+        outputs.extend((0..count).map(|i| {
+            conjugate
+                .entries
+                .get(&digits(i, size))
+                .copied()
+                .unwrap_or(zero)
+        }));
         outputs
     }
+}
+
+/// The values of `count` indices of a component.
+fn digits(component: u32, count: usize) -> Vec<u8> {
+    let digit = |place: usize| (component >> (2 * (count - 1 - place)) & 3) as u8;
+    (0..count).map(digit).collect()
+}
+
+/// Spin 3/2. A fermion that flows out of the vertex has the first indices, one that flows in the second ones.
+const RARITA: &str = "-1/3*(Gamma(1,1,-12) + Identity(1,-12)*P(1,id)*Mass(id)*OverMass2(id))\
+    *(PSlash(-12,-13,id) - Identity(-12,-13)*Mass(id))\
+    *(Gamma(2,-13,2) + Mass(id)*OverMass2(id)*Identity(-13,2)*P(2,id))\
+    - (PSlash(1,2,id) + Mass(id)*Identity(1,2))*(Metric(1,2) - OverMass2(id)*P(1,id)*P(2,id))";
+const RARITA_MASSLESS_IN: &str = "-1*Gamma(1,1,-11)*PSlash(-11,-12,id)*Gamma(2,-12,2)";
+const RARITA_MASSLESS_OUT: &str = "-1*Gamma(2,1,-11)*PSlash(-11,-12,id)*Gamma(1,-12,2)";
+
+/// Spin 2.
+const TENSOR_MASSLESS: &str =
+    "1/2*(Metric(1,2)*Metric(51,52) + Metric(1,52)*Metric(51,2) - Metric(1,51)*Metric(2,52))";
+const TENSOR: &str = "1/2*(Metric(1,2)*Metric(51,52) + Metric(1,52)*Metric(51,2) - Metric(1,51)*Metric(2,52))\
+    - 1/2*OverMass2(id)*(Metric(1,2)*P(51,id)*P(52,id) + Metric(51,52)*P(1,id)*P(2,id)\
+    + Metric(1,52)*P(51,id)*P(2,id) + Metric(51,2)*P(1,id)*P(52,id))\
+    + 1/6*(Metric(1,51) + 2*OverMass2(id)*P(1,id)*P(51,id))*(Metric(2,52) + 2*OverMass2(id)*P(2,id)*P(52,id))";
+
+/// Parts of a vector's propagator, and what they are divided by.
+const LONGITUDINAL: [&str; 2] = [
+    "EPSL(1,id)*EPSL(2,id)",
+    "-1*PVec(-2,id)*PVec(-2,id)*P(-3,id)*P(-3,id)*(P(-1,id)**2 - Mass(id)*Mass(id) + complex(0,1)*Mass(id)*Width(id))",
+];
+const TRANSVERSE: [&str; 2] = [
+    "-1*PVec(-2,id)*PVec(-2,id)*EPST2(1,id)*EPST2(2,id) + EPST1(1,id)*EPST1(2,id)",
+    "PVec(-2,id)*PVec(-2,id)*PT(-3,id)*PT(-3,id)*(P(-1,id)**2 - Mass(id)*Mass(id) + complex(0,1)*Mass(id)*Width(id))",
+];
+const AUXILIARY: [&str; 2] = [
+    "(P(-2,id)**2 - Mass(id)**2)*P(1,id)*P(2,id)",
+    "P(-2,id)**2*Mass(id)**2*(P(-1,id)**2 - Mass(id)*Mass(id) + complex(0,1)*Mass(id)*Width(id))",
+];
+
+/// A momentum for directions of polarisation: one without components across the z axis, or at rest, is next to it, as in
+/// ALOHA.
+fn off_the_axis(algebra: &mut Algebra, p: [ValueId; 4]) -> [ValueId; 4] {
+    let size = algebra.builder.push(Op::Call(Function::Abs, p[0]));
+    let small = algebra.builder.real(1e-10);
+    let size = algebra.builder.push(Op::Mul(size, small));
+    // The momentum that is looked at goes the other way.
+    let least = [-1e-30, -0.0, -1e-15];
+    let mut moved = p;
+    for (component, least) in moved[1..].iter_mut().zip(least) {
+        let own = algebra.builder.push(Op::Call(Function::Abs, *component));
+        let least = algebra.builder.real(least);
+        *component = algebra.builder.push(Op::Select {
+            test: Comparison::Gt,
+            lhs: size,
+            rhs: own,
+            yes: least,
+            no: *component,
+        });
+    }
+    moved
 }
 
 fn added(algebra: &mut Algebra, values: &[ValueId]) -> ValueId {

@@ -1,7 +1,7 @@
 //! Sparse tensors whose entries are values of a program.
 
 use super::lorentz::{Tensor as Named, TensorKind};
-use mebridge_process::arith::{Builder, Op, ValueId};
+use mebridge_process::arith::{Builder, Comparison, Op, ValueId};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,26 @@ pub struct Tensor {
     pub indices: Vec<Index>,
     /// Entries by the values of the indices.
     pub entries: BTreeMap<Vec<u8>, ValueId>,
+}
+
+impl Tensor {
+    /// The same with its indices in this order, where they are these.
+    pub fn ordered(self, order: &[Index]) -> Tensor {
+        if self.indices == order {
+            return self;
+        }
+        let places: Vec<usize> = order
+            .iter()
+            .filter_map(|index| self.indices.iter().position(|i| i == index))
+            .collect();
+        let entries = self.entries.into_iter();
+        Tensor {
+            indices: order.to_vec(),
+            entries: entries
+                .map(|(at, x)| (places.iter().map(|&i| at[i]).collect(), x))
+                .collect(),
+        }
+    }
 }
 
 const I: Complex64 = Complex64::new(0.0, 1.0);
@@ -86,8 +106,33 @@ fn constant(kind: TensorKind) -> Vec<(Vec<u8>, Complex64)> {
             let signs = permutations().into_iter();
             signs.map(|(p, sign)| (p, (-sign).into())).collect()
         }
-        TensorKind::Momentum(_) => Vec::new(),
+        TensorKind::C => {
+            let entries = [(0, 1, -1.0), (1, 0, 1.0), (2, 3, 1.0), (3, 2, -1.0)];
+            let entries = entries
+                .iter()
+                .map(|&(i, j, x)| (vec![i, j], Complex64::new(x, 0.0)));
+            entries.collect()
+        }
+        // Made of the arguments of a routine.
+        TensorKind::Momentum(_)
+        | TensorKind::Mass
+        | TensorKind::Width
+        | TensorKind::OverMass2
+        | TensorKind::SpaceMomentum
+        | TensorKind::TransverseMomentum
+        | TensorKind::Longitudinal
+        | TensorKind::FirstTransverse
+        | TensorKind::SecondTransverse => Vec::new(),
     }
+}
+
+/// Mass and width of a propagator.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Its mass.
+    pub mass: ValueId,
+    /// Its width.
+    pub width: ValueId,
 }
 
 /// The arithmetic of tensors.
@@ -114,19 +159,51 @@ impl Algebra {
         self.builder.complex(x.re, x.im)
     }
 
-    /// A tensor of a Lorentz structure; `momentum` gives what goes out along a leg.
+    /// A tensor of a Lorentz structure; `momentum` gives what goes out along a leg, and `line` is that of a propagator.
     pub fn tensor(
         &mut self,
         named: &Named,
         momentum: &dyn Fn(&mut Self, u8) -> [ValueId; 4],
+        line: Option<Line>,
     ) -> Tensor {
         let lorentz = named.kind.indices().0;
         let indices = named.indices.iter().enumerate();
         let indices = indices.map(|(i, &index)| (index, i < lorentz)).collect();
+        let of = |components: [ValueId; 4]| -> BTreeMap<Vec<u8>, ValueId> {
+            let components = (0..4).zip(components);
+            components.map(|(i, value)| (vec![i], value)).collect()
+        };
         let entries = match named.kind {
-            TensorKind::Momentum(leg) => {
-                let components = (0..4).zip(momentum(self, leg));
-                components.map(|(i, value)| (vec![i], value)).collect()
+            TensorKind::Momentum(leg) => of(momentum(self, leg)),
+            kind @ (TensorKind::SpaceMomentum
+            | TensorKind::TransverseMomentum
+            | TensorKind::Longitudinal
+            | TensorKind::FirstTransverse
+            | TensorKind::SecondTransverse) => {
+                let p = momentum(self, 0);
+                let components = self.direction(kind, p);
+                of(components)
+            }
+            kind @ (TensorKind::Mass | TensorKind::Width | TensorKind::OverMass2) => {
+                let value = match line {
+                    Some(line) if kind == TensorKind::Mass => line.mass,
+                    Some(line) if kind == TensorKind::Width => line.width,
+                    Some(line) => {
+                        let zero = self.builder.real(0.0);
+                        let one = self.builder.real(1.0);
+                        let square = self.builder.push(Op::Mul(line.mass, line.mass));
+                        let over = self.builder.push(Op::Div(one, square));
+                        self.builder.push(Op::Select {
+                            test: Comparison::Ne,
+                            lhs: line.mass,
+                            rhs: zero,
+                            yes: over,
+                            no: zero,
+                        })
+                    }
+                    None => self.builder.real(0.0),
+                };
+                BTreeMap::from([(Vec::new(), value)])
             }
             kind => {
                 let entries = constant(kind).into_iter();
@@ -134,6 +211,32 @@ impl Algebra {
             }
         };
         Tensor { indices, entries }
+    }
+
+    /// A part of a momentum, or a direction of polarisation with it.
+    fn direction(&mut self, kind: TensorKind, p: [ValueId; 4]) -> [ValueId; 4] {
+        let zero = self.builder.real(0.0);
+        let [energy, x, y, z] = p;
+        let square = |algebra: &mut Self, x| algebra.builder.push(Op::Mul(x, x));
+        let across = {
+            let (x, y) = (square(self, x), square(self, y));
+            self.builder.push(Op::Add(x, y))
+        };
+        match kind {
+            TensorKind::SpaceMomentum => [zero, x, y, z],
+            TensorKind::TransverseMomentum => [zero, x, y, zero],
+            TensorKind::Longitudinal => {
+                let along = square(self, z);
+                let all = self.builder.push(Op::Add(across, along));
+                let [x, y, z] = [x, y, z].map(|x| self.builder.push(Op::Mul(x, energy)));
+                [all, x, y, z]
+            }
+            TensorKind::FirstTransverse => {
+                let [x, y] = [x, y].map(|x| self.builder.push(Op::Mul(x, z)));
+                [zero, x, y, self.builder.push(Op::Neg(across))]
+            }
+            _ => [zero, self.builder.push(Op::Neg(y)), x, zero],
+        }
     }
 
     /// The product of two tensors, summed over the indices that both have.

@@ -78,7 +78,9 @@ impl Names {
             .and_then(|n| n.parse::<usize>().ok());
         let result = result.unwrap_or(0);
         let legs: Vec<usize> = (1..=spins.len()).filter(|&leg| leg != result).collect();
-        let told = legs.len() == routine.inputs.len() && routine.is_amplitude() == (result == 0);
+        let told = legs.len() == routine.inputs.len()
+            && result <= spins.len()
+            && routine.is_amplitude() == (result == 0);
         let wavefunctions = match told {
             true => legs
                 .iter()

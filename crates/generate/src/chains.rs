@@ -1,0 +1,488 @@
+//! Processes whose particles decay: diagrams of the process with the trees of decays in the place of legs.
+//!
+//! Which decay belongs to which particle, what is the same and how often it counts are MG5aMC's rules
+//! (`combine_decay_chain_processes`, `identical_decay_chain_factor` in helas_objects.py): as many decays as particles
+//! that decay, in their order, are those of each; otherwise every decay of a particle is that of each such particle.
+
+use super::subprocess::Subprocess;
+use super::trees::{Diagram, Diagrams, MOST_DIAGRAMS, Node, Tree, TreeId};
+use crate::model::{Model, ParticleId, PropagatorPart};
+use crate::request::AUXILIARY;
+
+/// Legs of a process with all decays.
+pub const MOST_LEGS_DECAYED: usize = 20;
+
+/// A line that stands for a particle on its mass shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnShell {
+    /// The legs that it decays into.
+    pub legs: Vec<u8>,
+    /// The particle.
+    pub particle: ParticleId,
+}
+
+/// A process, or a decay, with what decays in it.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// Its legs; of a decay the first is the particle that decays.
+    pub subprocess: Subprocess,
+    /// Trees, each naming only earlier ones.
+    pub trees: Vec<Tree>,
+    /// What they end in.
+    pub ends: Ends,
+    /// Particles that decayed.
+    pub on_shell: Vec<OnShell>,
+    /// What it is called.
+    pub name: String,
+    /// What two equal decays have in common, whatever the order of what they decay into.
+    key: String,
+}
+
+/// What the trees of a [`Chain`] end in.
+#[derive(Clone, Debug)]
+pub enum Ends {
+    /// The diagrams of a process.
+    Diagrams(Vec<Diagram>),
+    /// The trees of a decay.
+    Trees(Vec<TreeId>),
+}
+
+impl Ends {
+    fn len(&self) -> usize {
+        match self {
+            Ends::Diagrams(diagrams) => diagrams.len(),
+            Ends::Trees(trees) => trees.len(),
+        }
+    }
+}
+
+impl Chain {
+    /// One in which nothing decays yet.
+    pub fn new(
+        subprocess: Subprocess,
+        trees: Vec<Tree>,
+        ends: Ends,
+        name: String,
+        model: &Model,
+    ) -> Chain {
+        let legs = &subprocess.particles[subprocess.incoming..];
+        let mut names: Vec<&str> = legs.iter().map(|&p| model.of(p).name.as_str()).collect();
+        names.sort_unstable();
+        let first = &model.of(subprocess.particles[0]).name;
+        let key = format!("({first} {} {})", ends.len(), names.join(" "));
+        Chain {
+            subprocess,
+            trees,
+            ends,
+            on_shell: Vec::new(),
+            name,
+            key,
+        }
+    }
+
+    /// The particle that decays.
+    fn mother(&self) -> ParticleId {
+        self.subprocess.particles[0]
+    }
+
+    /// Its diagrams, with their signs.
+    pub fn into_diagrams(self, model: &Model) -> (Subprocess, Diagrams, Vec<OnShell>) {
+        let Ends::Diagrams(diagrams) = self.ends else {
+            return (self.subprocess, Diagrams::default(), self.on_shell);
+        };
+        let mut diagrams = Diagrams {
+            trees: self.trees,
+            diagrams,
+        };
+        diagrams.set_properties(model, &self.subprocess.outgoing);
+        (self.subprocess, diagrams, self.on_shell)
+    }
+
+    /// All combinations of a process with its decays: a list for each decay that is asked for.
+    pub fn combine(self, decays: &[Vec<Chain>], model: &Model) -> Result<Vec<Chain>, String> {
+        let first = self.subprocess.incoming;
+        let outgoing = &self.subprocess.particles[first..];
+        let decays_of =
+            |decay: &[Chain], p: ParticleId| decay.iter().any(|chain| chain.mother() == p);
+        // The legs that decay.
+        let legs: Vec<usize> = (first..self.subprocess.particles.len())
+            .filter(|&leg| {
+                decays
+                    .iter()
+                    .any(|d| decays_of(d, self.subprocess.particles[leg]))
+            })
+            .collect();
+        let particle = |leg: usize| self.subprocess.particles[leg];
+        let same_number = legs.len() == decays.len();
+        let in_order = same_number
+            && legs
+                .iter()
+                .zip(decays)
+                .all(|(&leg, d)| decays_of(d, particle(leg)));
+        let unordered = same_number && {
+            let mut mothers: Vec<ParticleId> = Vec::new();
+            for decay in decays {
+                let mut of: Vec<ParticleId> = decay.iter().map(Chain::mother).collect();
+                of.dedup();
+                mothers.extend(of);
+            }
+            let mut asked: Vec<ParticleId> = legs.iter().map(|&leg| particle(leg)).collect();
+            mothers.sort_unstable();
+            asked.sort_unstable();
+            mothers == asked
+        };
+        let mut kinds: Vec<ParticleId> = Vec::new();
+        for &leg in &legs {
+            if !kinds.contains(&particle(leg)) {
+                kinds.push(particle(leg));
+            }
+        }
+        // For each kind of particle the ways in which all of that kind decay.
+        let mut ways: Vec<Vec<Vec<(usize, &Chain)>>> = Vec::new();
+        let mut ordered = Vec::new();
+        for &kind in &kinds {
+            let own: Vec<usize> = legs
+                .iter()
+                .copied()
+                .filter(|&leg| particle(leg) == kind)
+                .collect();
+            let of = |decay: &'_ [Chain]| -> Vec<usize> {
+                (0..decay.len())
+                    .filter(|&i| decay[i].mother() == kind)
+                    .collect()
+            };
+            let mut chains: Vec<Vec<&Chain>> = Vec::new();
+            if in_order {
+                for (at, _) in legs
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, leg)| particle(**leg) == kind)
+                {
+                    chains.push(
+                        of(&decays[at])
+                            .into_iter()
+                            .map(|i| &decays[at][i])
+                            .collect(),
+                    );
+                }
+            } else if unordered {
+                for decay in decays.iter().filter(|decay| decays_of(decay, kind)) {
+                    chains.push(of(decay).into_iter().map(|i| &decay[i]).collect());
+                }
+            }
+            let is_ordered = chains.first().is_some_and(|first| !first.is_empty());
+            if !is_ordered {
+                let all: Vec<&Chain> = decays
+                    .iter()
+                    .flatten()
+                    .filter(|chain| chain.mother() == kind)
+                    .collect();
+                chains = vec![all; own.len()];
+            }
+            ordered.push(is_ordered);
+            // Those that differ by the order of equal particles are one.
+            let mut seen: Vec<Vec<(&str, &[i8])>> = Vec::new();
+            let mut found = Vec::new();
+            for chosen in products(&chains) {
+                let polarization = |leg: usize| self.subprocess.polarizations[leg].as_slice();
+                let names = own
+                    .iter()
+                    .zip(&chosen)
+                    .map(|(&leg, c)| (c.name.as_str(), polarization(leg)));
+                let mut names: Vec<_> = names.collect();
+                names.sort_unstable();
+                if !seen.contains(&names) {
+                    seen.push(names);
+                    found.push(own.iter().copied().zip(chosen).collect());
+                }
+            }
+            ways.push(found);
+        }
+        debug_assert!(outgoing.len() + first == self.subprocess.particles.len());
+        let mut combined = Vec::new();
+        for choice in products(&ways) {
+            let mut of_legs: Vec<(usize, &Chain)> = choice.into_iter().flatten().collect();
+            of_legs.sort_by_key(|(leg, _)| *leg);
+            let identical = self.identical(&of_legs, &kinds, &ordered);
+            combined.push(self.decayed(&of_legs, identical, model)?);
+        }
+        Ok(combined)
+    }
+
+    /// The factor for equal particles, and for equal decays.
+    fn identical(&self, decays: &[(usize, &Chain)], kinds: &[ParticleId], ordered: &[bool]) -> u32 {
+        let first = self.subprocess.incoming;
+        let outgoing = &self.subprocess.particles[first..];
+        let stable: Vec<ParticleId> = outgoing
+            .iter()
+            .copied()
+            .filter(|p| !kinds.contains(p))
+            .collect();
+        let mut factor = (0..stable.len())
+            .map(|i| stable[..=i].iter().filter(|p| **p == stable[i]).count() as u32);
+        let mut factor: u32 = factor.by_ref().product();
+        let mut left: Vec<&Chain> = decays.iter().map(|(_, chain)| *chain).collect();
+        while let Some(chain) = left.first().copied() {
+            let before = left.len();
+            left.retain(|other| other.key != chain.key);
+            let copies = before - left.len();
+            let mother = chain.mother();
+            let legs = first..self.subprocess.particles.len();
+            let polarizations: Vec<&Vec<i8>> = legs
+                .filter(|&leg| self.subprocess.particles[leg] == mother)
+                .map(|leg| &self.subprocess.polarizations[leg])
+                .collect();
+            let is_ordered = kinds
+                .iter()
+                .zip(ordered)
+                .any(|(p, ordered)| *p == mother && *ordered);
+            let distinct = polarizations.iter().any(|p| *p != polarizations[0]);
+            // Of equal decays of particles whose polarisations differ only those with the same are equal.
+            factor *= match distinct && copies == polarizations.len() && !is_ordered {
+                true => (0..polarizations.len())
+                    .map(|i| {
+                        polarizations[..=i]
+                            .iter()
+                            .filter(|p| **p == polarizations[i])
+                            .count() as u32
+                    })
+                    .product(),
+                false => (1..=copies as u32).product::<u32>(),
+            };
+        }
+        decays
+            .iter()
+            .map(|(_, chain)| chain.subprocess.identical)
+            .product::<u32>()
+            * factor
+    }
+
+    /// The process with decays of these legs, which are in ascending order.
+    fn decayed(
+        &self,
+        decays: &[(usize, &Chain)],
+        identical: u32,
+        model: &Model,
+    ) -> Result<Chain, String> {
+        let own = &self.subprocess;
+        let decay_of = |leg: usize| decays.iter().position(|(decayed, _)| *decayed == leg);
+        // Where each leg's successors begin.
+        let mut starts = Vec::new();
+        let mut legs = Subprocess {
+            incoming: own.incoming,
+            particles: Vec::new(),
+            outgoing: Vec::new(),
+            polarizations: Vec::new(),
+            identical,
+        };
+        for leg in 0..own.particles.len() {
+            starts.push(legs.particles.len() as u8);
+            let (from, range) = match decay_of(leg) {
+                Some(at) => (
+                    &decays[at].1.subprocess,
+                    1..decays[at].1.subprocess.particles.len(),
+                ),
+                None => (own, leg..leg + 1),
+            };
+            legs.particles.extend(&from.particles[range.clone()]);
+            legs.outgoing.extend(&from.outgoing[range.clone()]);
+            legs.polarizations
+                .extend_from_slice(&from.polarizations[range]);
+        }
+        if legs.particles.len() > MOST_LEGS_DECAYED {
+            return Err(format!(
+                "{} particles with all decays; at most {MOST_LEGS_DECAYED} can be generated",
+                legs.particles.len()
+            ));
+        }
+        let mut trees: Vec<Tree> = (0..legs.particles.len() as u8).map(Tree::Leg).collect();
+        let mut on_shell = Vec::new();
+        // The trees of each decay.
+        let mut roots: Vec<Vec<TreeId>> = Vec::new();
+        for (leg, decay) in decays {
+            let start = starts[*leg];
+            let leg_of = |leg: u8| start + leg - 1;
+            let propagator = propagator(&own.polarizations[*leg]).ok_or_else(|| {
+                format!(
+                    "{} decays with a polarisation other than 0, T or A",
+                    model.of(decay.mother()).name
+                )
+            })?;
+            if propagator != PropagatorPart::Whole && model.of(decay.mother()).spin != 3 {
+                return Err(format!(
+                    "{} is no vector, and decays with a polarisation",
+                    model.of(decay.mother()).name
+                ));
+            }
+            let Ends::Trees(ends) = &decay.ends else {
+                return Err("a decay is of one particle".into());
+            };
+            let mut ids: Vec<TreeId> = Vec::with_capacity(decay.trees.len());
+            for (at, tree) in decay.trees.iter().enumerate() {
+                ids.push(match tree {
+                    // The particle that decays is at no vertex.
+                    Tree::Leg(0) => TreeId::MAX,
+                    Tree::Leg(leg) => leg_of(*leg).into(),
+                    Tree::Vertex(node) => {
+                        let mut node = with_children(node, |child| ids[child as usize]);
+                        if ends.contains(&(at as TreeId)) {
+                            node.propagator = propagator;
+                        }
+                        push(&mut trees, node)?
+                    }
+                });
+            }
+            roots.push(ends.iter().map(|&end| ids[end as usize]).collect());
+            let count = decay.subprocess.particles.len() as u8 - 1;
+            on_shell.push(OnShell {
+                legs: (start..start + count).collect(),
+                particle: decay.mother(),
+            });
+            on_shell.extend(decay.on_shell.iter().map(|line| OnShell {
+                legs: line.legs.iter().map(|&leg| leg_of(leg)).collect(),
+                particle: line.particle,
+            }));
+        }
+        // Of each tree its decays, and a tree for each choice of what they are, the last varying fastest.
+        let mut variants: Vec<(Vec<usize>, Vec<TreeId>)> = Vec::with_capacity(self.trees.len());
+        for tree in &self.trees {
+            let variant = match tree {
+                Tree::Leg(leg) => match decay_of(usize::from(*leg)) {
+                    Some(at) => (vec![at], roots[at].clone()),
+                    None => (Vec::new(), vec![starts[usize::from(*leg)].into()]),
+                },
+                Tree::Vertex(node) => {
+                    let (below, nodes) = choices(node, &variants, &roots);
+                    let nodes = nodes.into_iter().map(|node| push(&mut trees, node));
+                    (below, nodes.collect::<Result<_, String>>()?)
+                }
+            };
+            variants.push(variant);
+        }
+        let ends = match &self.ends {
+            Ends::Diagrams(diagrams) => {
+                let mut all = Vec::new();
+                for diagram in diagrams {
+                    let (_, nodes) = choices(&diagram.node, &variants, &roots);
+                    all.extend(nodes.into_iter().map(|node| Diagram {
+                        node,
+                        ..diagram.clone()
+                    }));
+                    if all.len() > MOST_DIAGRAMS {
+                        return Err(format!(
+                            "more than {MOST_DIAGRAMS} diagrams; ask for lower coupling orders"
+                        ));
+                    }
+                }
+                Ends::Diagrams(all)
+            }
+            Ends::Trees(trees) => {
+                let all = trees
+                    .iter()
+                    .flat_map(|&tree| variants[tree as usize].1.clone());
+                Ends::Trees(all.collect())
+            }
+        };
+        let names: Vec<String> = decays
+            .iter()
+            .map(|(_, decay)| bracketed(&decay.name))
+            .collect();
+        let mut keys: Vec<&str> = decays.iter().map(|(_, decay)| decay.key.as_str()).collect();
+        keys.sort_unstable();
+        Ok(Chain {
+            name: [&[self.name.clone()][..], &names].concat().join(", "),
+            key: format!("{}{}", self.key, keys.concat()),
+            subprocess: legs,
+            trees,
+            ends,
+            on_shell,
+        })
+    }
+}
+
+/// In parentheses if it has decays of its own.
+fn bracketed(name: &str) -> String {
+    match name.contains(',') {
+        true => format!("({name})"),
+        false => name.into(),
+    }
+}
+
+/// The part of a propagator that a polarisation leaves.
+fn propagator(polarization: &[i8]) -> Option<PropagatorPart> {
+    match polarization {
+        [] => Some(PropagatorPart::Whole),
+        [0] => Some(PropagatorPart::Longitudinal),
+        [1, -1] => Some(PropagatorPart::Transverse),
+        [AUXILIARY] => Some(PropagatorPart::Auxiliary),
+        _ => None,
+    }
+}
+
+fn push(trees: &mut Vec<Tree>, node: Node) -> Result<TreeId, String> {
+    if trees.len() >= MOST_DIAGRAMS {
+        return Err(format!(
+            "more than {MOST_DIAGRAMS} trees; ask for lower coupling orders"
+        ));
+    }
+    trees.push(Tree::Vertex(node));
+    Ok(trees.len() as TreeId - 1)
+}
+
+fn with_children(node: &Node, mut f: impl FnMut(TreeId) -> TreeId) -> Node {
+    Node {
+        vertex: node.vertex,
+        children: node
+            .children
+            .iter()
+            .map(|child| child.map(&mut f))
+            .collect(),
+        propagator: node.propagator,
+    }
+}
+
+/// The decays below a vertex, and the vertex for each choice of theirs.
+fn choices(
+    node: &Node,
+    variants: &[(Vec<usize>, Vec<TreeId>)],
+    roots: &[Vec<TreeId>],
+) -> (Vec<usize>, Vec<Node>) {
+    let children = || node.children.iter().flatten();
+    let mut below: Vec<usize> = children()
+        .flat_map(|&child| variants[child as usize].0.iter().copied())
+        .collect();
+    below.sort_unstable();
+    let counts: Vec<usize> = below.iter().map(|&decay| roots[decay].len()).collect();
+    let mut nodes = Vec::new();
+    for choice in 0..counts.iter().product::<usize>() {
+        // What is chosen of each decay.
+        let mut rest = choice;
+        let mut chosen = vec![0; counts.len()];
+        for (at, count) in chosen.iter_mut().zip(&counts).rev() {
+            (*at, rest) = (rest % count, rest / count);
+        }
+        nodes.push(with_children(node, |child| {
+            let (decays, ids) = &variants[child as usize];
+            let place = decays.iter().fold(0, |place, decay| {
+                let at = below.iter().position(|b| b == decay).unwrap_or(0);
+                place * counts[at] + chosen[at]
+            });
+            ids[place]
+        }));
+    }
+    (below, nodes)
+}
+
+/// All choices of one of each list, the last varying fastest.
+fn products<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
+    lists.iter().fold(vec![Vec::new()], |all, list| {
+        let longer = all.iter().flat_map(|start: &Vec<T>| {
+            list.iter().map(move |one| {
+                let mut longer = start.clone();
+                longer.push(one.clone());
+                longer
+            })
+        });
+        longer.collect()
+    })
+}

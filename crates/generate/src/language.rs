@@ -1,0 +1,278 @@
+//! Texts of several lines, and decays: what is around single processes in MG5aMC's language.
+//!
+//! A line defines a label (`define l = e- mu-`) or asks for a process; `generate` and `add process` in front of it say
+//! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
+//! with commas in front; a decay with decays of its own stands in parentheses.
+
+use super::request::{Labels, Request, arrow_apart, particles};
+use crate::model::Model;
+
+/// Decays within decays.
+const MOST_NESTED: usize = 16;
+
+/// All processes that a text asks for.
+pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
+    let mut labels = model.labels.clone();
+    let mut requests = Vec::new();
+    let mut zero_width = false;
+    for line in text.split(['\n', ';']) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(definition) = without(line, "define") {
+            define(definition, model, &mut labels)?;
+            continue;
+        }
+        if let Some(setting) = without(line, "set") {
+            zero_width = set(setting)?;
+            continue;
+        }
+        let process = without(line, "generate").or_else(|| {
+            let line = without(line, "add")?;
+            without(line, "process")
+        });
+        let mut request = request(process.unwrap_or(line), model, &labels)?;
+        request.zero_width = zero_width;
+        requests.push(request);
+    }
+    match requests.is_empty() {
+        true => Err("there is no process in it, as `g g > t t~` is one".into()),
+        false => Ok(requests),
+    }
+}
+
+/// The one setting of MG5aMC that changes a process here.
+fn set(text: &str) -> Result<bool, String> {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        ["zerowidth_tchannel", "True"] => Ok(true),
+        ["zerowidth_tchannel", "False"] => Ok(false),
+        _ => Err(format!(
+            "`set {text}`: there is `set zerowidth_tchannel True`, or False"
+        )),
+    }
+}
+
+/// What stands behind a word at the beginning of a line.
+fn without<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(word)?;
+    rest.starts_with(char::is_whitespace)
+        .then(|| rest.trim_start())
+}
+
+/// `define NAME = PARTICLES / THOSE THAT ARE NOT MEANT`
+fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> {
+    let text = text.replace(['=', '/'], " \0 ");
+    let sign = |at: usize| text.match_indices('\0').nth(at).is_some();
+    let mut parts = text.split('\0');
+    let name = parts.next().unwrap_or_default().split_whitespace();
+    let name: Vec<&str> = name.collect();
+    let list = |words: &str| -> Result<Vec<u16>, String> {
+        let mut found = Vec::new();
+        for word in words.split_whitespace() {
+            for particle in particles(word, model, labels)? {
+                if !found.contains(&particle) {
+                    found.push(particle);
+                }
+            }
+        }
+        Ok(found)
+    };
+    // `define l e- mu-` is the same.
+    let (name, first) = match (name.as_slice(), sign(0)) {
+        ([name], true) => (*name, parts.next().unwrap_or_default().to_owned()),
+        ([name, rest @ ..], false) => (*name, rest.join(" ")),
+        _ => return Err("a label is defined as in `define l = e- mu-`".into()),
+    };
+    let mut found = list(&first)?;
+    let removed = list(parts.next().unwrap_or_default())?;
+    found.retain(|particle| !removed.contains(particle));
+    if found.is_empty() || parts.next().is_some() {
+        return Err(format!(
+            "the label {name} is defined as in `define {name} = e- mu-`, and holds a particle"
+        ));
+    }
+    if model.particle(name).is_some() {
+        return Err(format!(
+            "`{name}` is a particle, and no label can have its name"
+        ));
+    }
+    labels.insert(name.to_lowercase(), found);
+    Ok(())
+}
+
+/// A process with its decays.
+fn request(text: &str, model: &Model, labels: &Labels) -> Result<Request, String> {
+    if !text.contains(',') {
+        if text.contains(['(', ')']) {
+            return Err("parentheses stand around a decay that has decays, behind a comma".into());
+        }
+        return Request::parse_one(text, model, labels);
+    }
+    // A number and what holds for the process with its decays stand last.
+    let (text, tail) = match text.rsplit_once('@') {
+        Some((text, tail)) if !tail.contains([',', ')', '>']) => (text, tail),
+        _ => (text, ""),
+    };
+    let tail = tail.trim();
+    let digits = tail.len() - tail.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, orders) = tail.split_at(digits);
+    if number.is_empty() && !orders.is_empty() {
+        return Err("a number follows `@`".into());
+    }
+    let mut rest = text;
+    let mut request = chain(&mut rest, model, labels, 0)?;
+    if !rest.trim().is_empty() {
+        return Err(format!("`{}`: there is no `(` for the `)`", rest.trim()));
+    }
+    if !orders.trim().is_empty() {
+        // Read as those of a process that has nothing else.
+        let (first, second) = (&model.particles[0].name, &model.particles[0].name);
+        let bounds = Request::parse_one(
+            &format!("{first} {second} > {first} {second} {orders}"),
+            model,
+            labels,
+        )?;
+        let others =
+            bounds.outgoing.len() > 2 || !bounds.squared.is_empty() || !bounds.excluded.is_empty();
+        if others
+            || bounds.orders.iter().any(|range| *range.start() > 0)
+            || bounds.s_channels != Default::default()
+        {
+            return Err(format!(
+                "`@{tail}`: coupling orders as in QCD<=2 can follow, for the process with its decays"
+            ));
+        }
+        request.bound_all(&bounds.orders);
+        request.overall = bounds.orders;
+    }
+    if !number.is_empty() {
+        request.number = format!(" @{number}{}", orders.trim_end());
+    }
+    Ok(request)
+}
+
+/// A process and its decays up to a `)` that closes it, or the end.
+fn chain(
+    rest: &mut &str,
+    model: &Model,
+    labels: &Labels,
+    nested: usize,
+) -> Result<Request, String> {
+    if nested > MOST_NESTED {
+        return Err("decays are nested too deeply".into());
+    }
+    let end = rest.find([',', ')', '(']).unwrap_or(rest.len());
+    let (own, behind) = rest.split_at(end);
+    let mut request = Request::parse_one(&arrow_apart(own), model, labels)?;
+    *rest = behind;
+    while let Some(behind) = rest.strip_prefix(',') {
+        let behind = behind.trim_start();
+        let decay = match behind.strip_prefix('(') {
+            Some(inner) => {
+                *rest = inner;
+                let decay = chain(rest, model, labels, nested + 1)?;
+                let Some(behind) = rest.strip_prefix(')') else {
+                    return Err("a `)` is missing behind a decay".into());
+                };
+                *rest = behind.trim_start();
+                decay
+            }
+            None if behind.is_empty() => return Err("a decay is missing behind a comma".into()),
+            None => {
+                let end = behind.find([',', ')', '(']).unwrap_or(behind.len());
+                let (own, behind) = behind.split_at(end);
+                *rest = behind;
+                Request::parse_one(own, model, labels)?
+            }
+        };
+        if decay.incoming.len() != 1 {
+            return Err("a decay is of one particle, as in `t > b w+`".into());
+        }
+        if !decay.incoming[0].polarization.is_empty() {
+            return Err("a particle that decays is polarised where it goes out of the process, not in its decay".into());
+        }
+        request.decays.push(decay);
+    }
+    if !rest.is_empty() && !rest.starts_with(')') {
+        return Err(format!("`{}`: a comma is missing in front", rest.trim()));
+    }
+    for one in std::iter::once(&request).chain(&request.decays) {
+        if !one.squared.is_empty() || one.orders.iter().any(|range| *range.start() > 0) {
+            return Err(
+                "with decays coupling orders can only have upper bounds, as in QCD<=2".into(),
+            );
+        }
+    }
+    for decay in &mut request.decays {
+        // As in MG5aMC, a decay of a chain has the lowest orders that it can have.
+        decay.lowest = decay.orders.iter().all(|range| *range.end() == u32::MAX);
+    }
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Vec<Request>, String> {
+        requests(text, &Model::standard().unwrap())
+    }
+
+    #[test]
+    fn decays_are_nested() {
+        let model = Model::standard().unwrap();
+        let text = "p p > t t~ QCD=2, (t > w+ b, w+ > l+ vl), t~ > w- b~ @2 QED<=3";
+        let request = parse(text).unwrap().remove(0);
+        let mothers = |request: &Request| -> Vec<String> {
+            let decays = request.decays.iter();
+            decays
+                .map(|d| model.names(&d.incoming[0].particles))
+                .collect()
+        };
+        assert_eq!(mothers(&request), ["t", "t~"]);
+        assert_eq!(mothers(&request.decays[0]), ["w+"]);
+        assert!(!request.decays[0].lowest && !request.lowest);
+        assert_eq!(request.overall[1], 0..=3);
+        assert_eq!(request.decays[0].decays[0].orders[1], 0..=3);
+        assert_eq!(request.number, " @2 QED<=3");
+        // Parentheses around one decay mean nothing.
+        let request = parse("g g > t t~, (t > w+ b)").unwrap().remove(0);
+        assert!(request.lowest && request.decays[0].lowest);
+    }
+
+    #[test]
+    fn several_lines() {
+        let all = parse(
+            "define q = u d / d; define v w+ z\ngenerate q u~ > v g # one\nadd process g q > v q",
+        )
+        .unwrap();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[0].incoming[0].particles.len(), 1);
+        assert_eq!(all[1].outgoing[0].particles.len(), 2);
+    }
+
+    #[test]
+    fn bad_input_is_told() {
+        for (text, says) in [
+            ("", "no process"),
+            ("set gauge Feynman", "zerowidth_tchannel"),
+            ("define u = d", "is a particle"),
+            ("define = d", "as in"),
+            ("define x = ", "holds a particle"),
+            ("g g > t t~, t > w+ b, ", "decay is missing"),
+            ("g g > t t~, (t > w+ b, w+ > l+ vl", "`)` is missing"),
+            ("g g > t t~, t > w+ b)", "no `(`"),
+            ("g g > (t t~)", "parentheses"),
+            ("g g > t t~, (t > w+ b) w+ > l+ vl", "comma is missing"),
+            ("g g > t t~, g g > t t~", "of one particle"),
+            ("g g > t t~, t{L} > w+ b", "not in its decay"),
+            ("g g > t t~ QCD^2==4, t > w+ b", "upper bounds"),
+            ("g g > t t~, t > w+ b QED==1", "upper bounds"),
+            ("g g > t t~, t > w+ b @1 / z", "can follow"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Vertices that the Standard Model does not have, in small models: each by what it has to satisfy.
+
+use super::*;
+use mebridge_process::evaluate::Evaluation;
+use mebridge_process::phase_space::PhaseSpace;
+use mebridge_support::random::SplitMix64;
+use std::path::Path;
+
+fn model(text: &str) -> Model {
+    Model::parse(
+        &format!("format = 1\nname = \"small\"\n{text}"),
+        Path::new("small.toml"),
+    )
+    .unwrap()
+}
+
+fn evaluated(process: &Process, energy: f64) -> Evaluation {
+    let card = process.model.default_card();
+    let values = process.model.evaluate(&card, 1.1);
+    let mass = |leg: &mebridge_process::Leg| {
+        leg.mass.0.map_or(0.0, |n| {
+            values[process.model.parameters[n as usize].value as usize].re
+        })
+    };
+    let masses = |incoming: bool| -> Vec<f64> {
+        process
+            .legs
+            .iter()
+            .filter(|leg| leg.incoming == incoming)
+            .map(mass)
+            .collect()
+    };
+    let space = PhaseSpace::new(energy, &masses(true), &masses(false)).unwrap();
+    let mut random = SplitMix64::new(5);
+    let random: Vec<f64> = (0..space.randoms())
+        .map(|_| random.between(0.0, 1.0))
+        .collect();
+    let mut momenta = vec![0.0; space.components()];
+    space.event(&random, &mut momenta);
+    let momenta: Vec<[f64; 4]> = momenta
+        .chunks(4)
+        .map(|p| [p[0], p[1], p[2], p[3]])
+        .collect();
+    process.evaluate(&momenta, 1.1, &card)
+}
+
+fn squared(text: &str, model: &Model) -> f64 {
+    let processes = generate_with(text, model).unwrap();
+    processes
+        .iter()
+        .map(|process| evaluated(process, 700.0).total())
+        .sum()
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a / b - 1.0).abs() < 1e-11 && a != 0.0, "{a} {b}");
+}
+
+/// A fermion that is its own antiparticle, with a scalar and an electron.
+const MAJORANA: &str = r#"
+orders = { NP = 1 }
+[[particles]]
+name = "n"
+pdg = 1000022
+spin = 2
+color = 1
+mass = "MN"
+[[particles]]
+name = "e-"
+antiname = "e+"
+pdg = 11
+spin = 2
+color = 1
+[[particles]]
+name = "s-"
+antiname = "s+"
+pdg = 1000011
+spin = 1
+color = 1
+mass = "MS"
+[[particles]]
+name = "z"
+pdg = 23
+spin = 3
+color = 1
+mass = "MZ"
+[[card]]
+name = "MN"
+block = "mass"
+index = [1000022]
+value = 97.0
+[[card]]
+name = "MS"
+block = "mass"
+index = [1000011]
+value = 250.0
+[[card]]
+name = "MZ"
+block = "mass"
+index = [23]
+value = 91.0
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+GC_2 = { value = "complex(0,1)*0.3", orders = { NP = 1 } }
+[lorentz]
+FFSL = "ProjM(2,1)"
+FFSR = "ProjP(2,1)"
+FFVA = "Gamma(3,2,-1)*Gamma5(-1,1)"
+[[vertices]]
+particles = "e+ n s-"
+terms = [["1", "FFSL", "GC_1"], ["1", "FFSR", "GC_2"]]
+[[vertices]]
+particles = "n e- s+"
+terms = [["1", "FFSR", "GC_1"], ["1", "FFSL", "GC_2"]]
+[[vertices]]
+particles = "n n z"
+terms = [["1", "FFVA", "GC_1"]]
+"#;
+
+/// |M|^2 does not depend on which leg of a vertex is its first, where the structure is the same backwards.
+#[test]
+fn fermions_that_are_their_own_antiparticles() {
+    let model = model(MAJORANA);
+    for text in ["e- e+ > n n", "e- e- > s- s-"] {
+        let process = generate_with(text, &model).unwrap().remove(0);
+        assert_eq!((process.diagrams, process.iden), (2, 8));
+    }
+    for text in [
+        "e- e- > s- s-",
+        "n n > z z",
+        "n n > e- e+ z",
+        "n z > n z z",
+        "e- e- > s- s- z",
+    ] {
+        let one = squared(text, &model);
+        // The same with the second half of the vertices written the other way round.
+        let other = MAJORANA
+            .replace("particles = \"n e- s+\"\nterms = [[\"1\", \"FFSR\", \"GC_1\"], [\"1\", \"FFSL\", \"GC_2\"]]", "\
+                      particles = \"e- n s+\"\nterms = [[\"1\", \"FFSR\", \"GC_1\"], [\"1\", \"FFSL\", \"GC_2\"]]");
+        assert_ne!(other, MAJORANA);
+        close(squared(text, &self::model(&other)), one);
+    }
+}
+
+/// Scalars with vertices of five and six legs.
+#[test]
+fn vertices_of_any_number_of_legs() {
+    let scalars = r#"
+orders = { NP = 1 }
+[[particles]]
+name = "phi"
+pdg = 25
+spin = 1
+color = 1
+mass = "MPHI"
+[[card]]
+name = "MPHI"
+block = "mass"
+index = [25]
+value = 20.0
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[lorentz]
+L = "1"
+[[vertices]]
+particles = "phi phi phi phi phi phi"
+terms = [["1", "L", "GC_1"]]
+[[vertices]]
+particles = "phi phi phi phi phi"
+terms = [["1", "L", "GC_1"]]
+"#;
+    let model = model(scalars);
+    let contact = generate_with("phi phi > phi phi phi phi", &model)
+        .unwrap()
+        .remove(0);
+    assert_eq!((contact.diagrams, contact.iden), (1, 24));
+    close(evaluated(&contact, 700.0).total(), 0.49 / 24.0);
+    // Two vertices of five: 8 legs in 4 and 4.
+    let pair = generate_with("phi phi > phi phi phi phi phi phi", &model)
+        .unwrap()
+        .remove(0);
+    assert_eq!(pair.diagrams, 35);
+}
+
+/// Three quarks that meet in an epsilon, and two in a sextet: as many colours as there are.
+#[test]
+fn epsilons_and_sextets() {
+    let colored = r#"
+orders = { NP = 1 }
+[[particles]]
+name = "u"
+antiname = "u~"
+pdg = 2
+spin = 2
+color = 3
+[[particles]]
+name = "d"
+antiname = "d~"
+pdg = 1
+spin = 2
+color = 3
+[[particles]]
+name = "t3"
+antiname = "t3~"
+pdg = 9000001
+spin = 1
+color = 3
+mass = "MT3"
+[[particles]]
+name = "six"
+antiname = "six~"
+pdg = 9000002
+spin = 1
+color = 6
+mass = "MT3"
+[[card]]
+name = "MT3"
+block = "mass"
+index = [9000001]
+value = 900.0
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[lorentz]
+FFS = "Identity(2,1)"
+[[vertices]]
+particles = "u d t3"
+terms = [["Epsilon(1,2,3)", "FFS", "GC_1"]]
+[[vertices]]
+particles = "u~ d~ t3~"
+terms = [["EpsilonBar(1,2,3)", "FFS", "GC_1"]]
+[[vertices]]
+particles = "u~ d~ six"
+terms = [["K6(3,1,2)", "FFS", "GC_1"]]
+[[vertices]]
+particles = "u d six~"
+terms = [["K6Bar(3,1,2)", "FFS", "GC_1"]]
+"#;
+    let model = model(colored);
+    // Six colours of either, and 2 s for the spinors.
+    for text in ["u d > t3~", "u d > six"] {
+        let process = generate_with(text, &model).unwrap().remove(0);
+        let momenta = [
+            [450.0, 0.0, 0.0, 450.0],
+            [450.0, 0.0, 0.0, -450.0],
+            [900.0, 0.0, 0.0, 0.0],
+        ];
+        let own = process
+            .evaluate(&momenta, 1.1, &process.model.default_card())
+            .total();
+        close(own, 0.49 * 2.0 * 900.0 * 900.0 * 6.0 / 36.0);
+    }
+    // Of u d > u d the two add up in squares: antisymmetric and symmetric.
+    let of = |without: &str| squared(&format!("u d > u d / {without}"), &model);
+    close(of("six") + of("t3"), squared("u d > u d", &model));
+    // Epsilons squared are 12, projections on sextets 6.
+    close(of("t3") / of("six"), 6.0 / 12.0);
+}

@@ -1,0 +1,346 @@
+//! The file of a model of what was imported.
+
+use crate::imported::{Imported, Pair};
+use crate::source::{Parameter, ParameterValue};
+use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate};
+use mebridge_generate::model::CardEntry;
+use mebridge_generate::model::expression::{Expr, parse};
+use mebridge_generate::model::file::{
+    CouplingRow, Document, FORMAT, ParticleRow, PropagatorRow, VertexRow,
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::f64::consts::PI;
+
+type Fallible<T> = Result<T, String>;
+
+/// Coupling orders that have no limit.
+const NO_LIMIT: i32 = 99;
+/// The largest denominator of a charge.
+const MOST_PARTS: i32 = 360;
+
+/// Labels as MG5aMC defines them, for the particles that a model has.
+const LABELS: [(&str, &str); 6] = [
+    ("p", "g u c d s u~ c~ d~ s~"),
+    ("j", "g u c d s u~ c~ d~ s~"),
+    ("l+", "e+ mu+"),
+    ("l-", "e- mu-"),
+    ("vl", "ve vm vt"),
+    ("vl~", "ve~ vm~ vt~"),
+];
+
+/// The document of a model with this name.
+pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
+    if model.interactions.is_empty() {
+        return Err("no vertex is left: particles of this model have no interactions".into());
+    }
+    let names = names(&model.parameters);
+    let alpha_s = strong_coupling(model)?;
+    let formula = |expr: &Expr| {
+        let by = |name: &str| match name {
+            ALPHA_S if alpha_s => Some(alpha_s_of_g()),
+            STRONG_COUPLING => None,
+            _ => names.get(name).map(|new| Expr::Name(new.clone())),
+        };
+        crate::formula::replaced(expr, &by)
+    };
+    let renamed = |name: &String| names.get(name).unwrap_or(name).clone();
+    let mut document = Document {
+        format: FORMAT,
+        name: name.to_owned(),
+        alpha_s: alpha_s.then(|| ALPHA_S.to_owned()),
+        ..Document::default()
+    };
+    let complex = model.parameters.iter().filter(|p| !p.real);
+    let complex: Vec<String> = complex.map(|p| renamed(&p.name)).collect();
+    let complex: HashSet<&str> = complex.iter().map(String::as_str).collect();
+    for parameter in &model.parameters {
+        match &parameter.value {
+            ParameterValue::External(block, index, value) => document.card.push(CardEntry {
+                name: renamed(&parameter.name),
+                block: block.to_ascii_lowercase(),
+                index: index.clone(),
+                value: *value,
+            }),
+            ParameterValue::Formula(_) if parameter.name == STRONG_COUPLING && alpha_s => {}
+            ParameterValue::Formula(expr) => {
+                let mut expr = formula(expr);
+                if parameter.real && !is_real(&expr, &complex) {
+                    expr = Expr::Call("re".into(), vec![expr]);
+                }
+                document
+                    .parameters
+                    .insert(renamed(&parameter.name), expr.to_string());
+            }
+        }
+    }
+    let used: BTreeSet<usize> = model
+        .interactions
+        .iter()
+        .flat_map(|i| i.terms.iter().map(|t| t.coupling))
+        .collect();
+    for coupling in used.iter().map(|&n| &model.couplings[n]) {
+        let row = CouplingRow {
+            value: formula(&coupling.formula).to_string(),
+            orders: coupling.orders.clone(),
+        };
+        document.couplings.insert(coupling.name.clone(), row);
+    }
+    orders(model, &mut document)?;
+    charges(model, &mut document)?;
+    for (row, pair) in document.particles.iter_mut().zip(&model.particles) {
+        row.mass = pair.mass.as_ref().map(renamed);
+        row.width = pair.width.as_ref().map(renamed);
+        // A Majorana fermion whose mass is negative has a negative width in MG5aMC (`SIGN` in its param_read.inc).
+        if let (Some(mass), Some(width), None) = (&row.mass, &row.width, &row.antiname)
+            && row.spin % 2 == 0
+        {
+            let signed = format!("{width}__signed");
+            let formula = format!("abs({width}) if {mass} >= 0 else -abs({width})");
+            document.parameters.insert(signed.clone(), formula);
+            row.width = Some(signed);
+        }
+    }
+    labels(&mut document);
+    for interaction in &model.interactions {
+        let particles = interaction.particles.iter().map(|&pdg| model.name(pdg));
+        let terms = interaction.terms.iter().map(|term| {
+            let sign = if term.negative { "-" } else { "" };
+            let coupling = format!("{sign}{}", model.couplings[term.coupling].name);
+            let structure = &model.lorentz[&term.lorentz];
+            document
+                .lorentz
+                .insert(term.lorentz.clone(), structure.clone());
+            let color = summed_indices(&interaction.colors[term.color]).replace(' ', "");
+            [color, term.lorentz.clone(), coupling]
+        });
+        document.vertices.push(VertexRow {
+            particles: particles.collect::<Vec<_>>().join(" "),
+            terms: terms.collect(),
+        });
+    }
+    let propagators: BTreeSet<&String> = model
+        .particles
+        .iter()
+        .filter_map(|p| p.propagator.as_ref())
+        .collect();
+    for propagator in model
+        .propagators
+        .iter()
+        .filter(|p| propagators.contains(&p.name))
+    {
+        let indices = |text: &String| {
+            let read = summed_indices(text);
+            parse(&read)
+                .map_err(|what| format!("{}: {}: {what}", propagator.place, propagator.name))?;
+            Ok::<String, String>(read)
+        };
+        let row = PropagatorRow {
+            numerator: indices(&propagator.numerator)?,
+            denominator: propagator.denominator.as_ref().map(indices).transpose()?,
+        };
+        document.propagators.insert(propagator.name.clone(), row);
+    }
+    Ok(document)
+}
+
+/// Whether the model's strong coupling is that of the event.
+fn strong_coupling(model: &Imported) -> Fallible<bool> {
+    let find = |name: &str| model.parameters.iter().position(|p| p.name == name);
+    let alpha_s = find(ALPHA_S).map(|at| &model.parameters[at].value);
+    let external = match alpha_s {
+        Some(ParameterValue::External(_, _, value)) => Some(*value),
+        _ => None,
+    };
+    let Some(at) = find(STRONG_COUPLING) else {
+        return Ok(external.is_some());
+    };
+    let place = &model.parameters[at].place;
+    let Some(alpha_s) = external else {
+        return Err(format!(
+            "{place}: the strong coupling {STRONG_COUPLING} does not follow from a parameter {ALPHA_S} of the card"
+        ));
+    };
+    let g = evaluate(model)?.parameters[at];
+    if (g - 2.0 * (alpha_s * PI).sqrt()).norm() > 1e-9 {
+        return Err(format!(
+            "{place}: {STRONG_COUPLING} = {g} is not the strong coupling, 2 sqrt(pi {ALPHA_S})"
+        ));
+    }
+    Ok(true)
+}
+
+/// `G**2/(4*pi)`: the alpha_s of the event.
+fn alpha_s_of_g() -> Expr {
+    // A constant text that is an expression.
+    parse("G**2/(4*pi)").unwrap_or(Expr::Number(0.0))
+}
+
+/// New names where two parameters differ in upper and lower case alone, which Fortran does not tell apart: as MG5aMC
+/// (`change_parameter_name_with_prefix`) names them.
+fn names(parameters: &[Parameter]) -> HashMap<String, String> {
+    let mut by_lower: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for parameter in parameters {
+        let lower = parameter.name.to_lowercase();
+        by_lower.entry(lower).or_default().push(&parameter.name);
+    }
+    let mut new = HashMap::new();
+    for (lower, names) in by_lower.into_iter().filter(|(_, names)| names.len() > 1) {
+        let kept = |name: &&str| [ALPHA_S, STRONG_COUPLING].contains(name);
+        for (n, name) in names.iter().filter(|name| !kept(name)).enumerate() {
+            let first = n == 0 && !names.iter().any(kept);
+            let suffix = if first {
+                String::new()
+            } else {
+                format!("__{}", n + 1)
+            };
+            new.insert((*name).to_owned(), format!("{lower}{suffix}"));
+        }
+    }
+    new
+}
+
+/// Whether a formula is real wherever it is defined.
+fn is_real(expr: &Expr, complex: &HashSet<&str>) -> bool {
+    match expr {
+        Expr::Number(_) => true,
+        Expr::Name(name) => !complex.contains(name.as_str()),
+        Expr::Call(name, _) if matches!(name.as_str(), "re" | "im" | "abs") => true,
+        Expr::Call(name, arguments) => {
+            name != "complex" && arguments.iter().all(|a| is_real(a, complex))
+        }
+        Expr::Neg(a) => is_real(a, complex),
+        Expr::Binary(_, a, b) => is_real(a, complex) && is_real(b, complex),
+        Expr::If(parts) => parts.iter().all(|part| is_real(part, complex)),
+    }
+}
+
+fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
+    let used: BTreeSet<String> = document
+        .couplings
+        .values()
+        .flat_map(|row| row.orders.keys().cloned())
+        .collect();
+    let known = |name: &str| model.orders.iter().find(|order| order.name == name);
+    let two = used.iter().map(String::as_str).eq(["QCD", "QED"]);
+    for name in &used {
+        let weight = match known(name) {
+            Some(order) => order.hierarchy,
+            None if model.orders.is_empty() => {
+                if two && name == "QED" {
+                    2
+                } else {
+                    1
+                }
+            }
+            None => return Err(format!("coupling_orders.py: there is no order {name}")),
+        };
+        document.orders.insert(name.clone(), weight);
+        if let Some(most) = known(name).map(|order| order.expansion)
+            && (1..NO_LIMIT).contains(&most)
+        {
+            document.expansion.insert(name.clone(), most as u32);
+        }
+    }
+    Ok(())
+}
+
+/// Charges as whole numbers, and the particles with them.
+fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
+    let names: BTreeSet<&String> = model
+        .particles
+        .iter()
+        .flat_map(|p| p.charges.keys())
+        .collect();
+    let mut rows: Vec<ParticleRow> = model.particles.iter().map(row).collect();
+    for name in names {
+        let of = |pair: &Pair| *pair.charges.get(name).unwrap_or(&0.0);
+        if model.particles.iter().all(|pair| of(pair) == 0.0) {
+            continue;
+        }
+        let whole = |x: f64| (x - x.round()).abs() < 1e-6 && x.abs() < 1e6;
+        let parts = (1..=MOST_PARTS).find(|&parts| {
+            model
+                .particles
+                .iter()
+                .all(|pair| whole(of(pair) * f64::from(parts)))
+        });
+        let Some(parts) = parts else {
+            // Numbers that are no fractions help nobody to exclude a process.
+            continue;
+        };
+        let key = match name.as_str() {
+            "charge" => "electric charge".to_owned(),
+            _ => name.clone(),
+        };
+        document.charges.insert(name.clone(), key);
+        for (row, pair) in rows.iter_mut().zip(&model.particles) {
+            let charge = (of(pair) * f64::from(parts)).round() as i32;
+            if charge != 0 {
+                row.charges.insert(name.clone(), charge);
+            }
+        }
+    }
+    document.particles = rows;
+    Ok(())
+}
+
+fn row(pair: &Pair) -> ParticleRow {
+    ParticleRow {
+        name: pair.name.clone(),
+        antiname: pair.antiname.clone(),
+        pdg: pair.pdg,
+        spin: pair.spin,
+        color: pair.color,
+        mass: pair.mass.clone(),
+        width: pair.width.clone(),
+        charges: BTreeMap::new(),
+        goldstone: pair.goldstone,
+        ghost: pair.ghost,
+        propagator: pair.propagator.clone(),
+        propagating: pair.propagating,
+    }
+}
+
+/// MG5aMC's labels; where the b quark has no mass, protons and jets have it.
+fn labels(document: &mut Document) {
+    let names: HashSet<&str> = document
+        .particles
+        .iter()
+        .flat_map(|row| [Some(&row.name), row.antiname.as_ref()])
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    let massless = |row: &ParticleRow| row.pdg == 5 && row.mass.is_none();
+    let five = document.particles.iter().any(massless);
+    let mut labels = BTreeMap::new();
+    for (label, particles) in LABELS {
+        let more = if five && ["p", "j"].contains(&label) {
+            " b b~"
+        } else {
+            ""
+        };
+        let all = format!("{particles}{more}");
+        if !names.contains(label) && all.split(' ').all(|name| names.contains(name)) {
+            labels.insert(label.to_owned(), all);
+        }
+    }
+    document.labels = labels;
+}
+
+/// A formula with numbers in the place of the names of indices that are summed over (`'mu'`).
+fn summed_indices(text: &str) -> String {
+    let mut pieces = text.split('\'');
+    let mut read = pieces.next().unwrap_or_default().to_owned();
+    let mut known: Vec<&str> = Vec::new();
+    while let (Some(name), Some(behind)) = (pieces.next(), pieces.next()) {
+        let at = known.iter().position(|k| *k == name);
+        let at = at.unwrap_or_else(|| {
+            known.push(name);
+            known.len() - 1
+        });
+        // Below those that such formulas have as numbers.
+        read += &format!("{}", -100 - at as i32);
+        read += behind;
+    }
+    read
+}

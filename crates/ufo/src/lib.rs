@@ -1,0 +1,112 @@
+//! UFO models (arXiv:1108.2040, arXiv:2304.09883) -> the file of a model.
+//!
+//! A UFO model is a Python package. It is read here as the data that it is: assignments, calls of UFO's classes and
+//! formulas in texts. No code of it is run, and what would need that is refused, with file, line and what stands there.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `python` | the Python that such files are written in: words, statements, names and objects |
+//! | `formula` | formulas, with the functions of the model put in |
+//! | `source` | what a folder says, in types |
+//! | `imported` | a model as MG5aMC imports it |
+//! | `values` | numbers of all parameters and couplings |
+//! | `restrict` | restrictions by a card, as MG5aMC applies them |
+//! | `document` | the file of a model that comes of it |
+
+mod document;
+mod formula;
+mod imported;
+mod python;
+mod restrict;
+mod source;
+mod values;
+
+use imported::Imported;
+use mebridge_generate::model::Model;
+use mebridge_generate::model::file::Document;
+use mebridge_support::error::{Error, Result};
+use source::Source;
+use std::path::{Path, PathBuf};
+
+/// How a model is restricted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Restriction {
+    /// By `restrict_default.dat`, if the folder has it; MG5aMC's `import model X`.
+    #[default]
+    Default,
+    /// Not at all; MG5aMC's `import model X-full`.
+    None,
+    /// By a card: a file, or X for `restrict_X.dat` of the folder; MG5aMC's `import model M-X`.
+    By(String),
+}
+
+/// Whether a folder is a UFO model.
+pub fn is_ufo(folder: &Path) -> bool {
+    folder.is_dir()
+        && ["particles.py", "vertices.py"]
+            .iter()
+            .all(|file| folder.join(file).is_file())
+}
+
+/// Reads a UFO folder.
+pub fn read(folder: &Path, restriction: &Restriction) -> Result<Document> {
+    let fail = |what: String| Error::Model {
+        path: folder.to_path_buf(),
+        what,
+    };
+    // Without a link and without dots, so that the last part is a name.
+    let folder_itself = folder.canonicalize().map_err(Error::io(folder))?;
+    let name = folder_itself
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("ufo");
+    let (card, tail) = card(&folder_itself, restriction).map_err(fail)?;
+    let source = Source::read(&folder_itself).map_err(fail)?;
+    let mut model = Imported::of(source).map_err(fail)?;
+    match &card {
+        Some(card) => model
+            .restrict(card, &format!("{name}{tail}"))
+            .map_err(fail)?,
+        None => {
+            values::evaluate(&model).map_err(fail)?;
+        }
+    }
+    let document = document::document(&model, &format!("{name}{tail}")).map_err(fail)?;
+    Model::from_document(document.clone()).map_err(fail)?;
+    Ok(document)
+}
+
+/// The card of a restriction, and what it adds to the name of the model.
+fn card(
+    folder: &Path,
+    restriction: &Restriction,
+) -> std::result::Result<(Option<PathBuf>, String), String> {
+    Ok(match restriction {
+        Restriction::None => (None, "-full".into()),
+        Restriction::Default => {
+            let card = folder.join("restrict_default.dat");
+            (card.is_file().then_some(card), String::new())
+        }
+        Restriction::By(name) => {
+            let within = folder.join(format!("restrict_{name}.dat"));
+            let file = Path::new(name);
+            let of_folder = folder.join(file);
+            let stem = file
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .unwrap_or(name);
+            let tail = format!("-{}", stem.strip_prefix("restrict_").unwrap_or(stem));
+            let found = [within, file.to_path_buf(), of_folder]
+                .into_iter()
+                .find(|f| f.is_file());
+            match found {
+                Some(card) => (Some(card), tail),
+                None => {
+                    return Err(format!(
+                        "there is no restriction {name}: no such file, and no restrict_{name}.dat"
+                    ));
+                }
+            }
+        }
+    })
+}

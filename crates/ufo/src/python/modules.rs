@@ -1,0 +1,622 @@
+//! Modules of a UFO folder: names and the objects that they stand for.
+//!
+//! Names are looked up, objects are made, numbers, strings and lists are put together. Nothing else happens: functions
+//! of a model are formulas, kept as text, classes are those of UFO, and what counterterms or other programs need
+//! (`CT_*`, `write_param_card`) is not read.
+
+use super::syntax::{Kind, Node, Statement, StatementKind, parse};
+use mebridge_support::files::regular;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The largest file; those of MG5aMC's models have less than half a megabyte.
+const MOST_BYTES: u64 = 64 << 20;
+/// Text and lists that are put together.
+const MOST_PARTS: usize = 1 << 20;
+/// Objects of a model.
+const MOST_OBJECTS: usize = 1_000_000;
+/// Modules that import each other.
+const DEEPEST: usize = 20;
+
+/// Classes of UFO (arXiv:1108.2040, arXiv:2304.09883), each with the names of its arguments without a name.
+const CLASSES: [(&str, &[&str]); 11] = [
+    (
+        "Particle",
+        &[
+            "pdg_code",
+            "name",
+            "antiname",
+            "spin",
+            "color",
+            "mass",
+            "width",
+            "texname",
+            "antitexname",
+            "charge",
+            "line",
+            "propagating",
+            "goldstoneboson",
+        ],
+    ),
+    (
+        "Parameter",
+        &[
+            "name", "nature", "type", "value", "texname", "lhablock", "lhacode",
+        ],
+    ),
+    (
+        "Vertex",
+        &["name", "particles", "color", "lorentz", "couplings"],
+    ),
+    ("Coupling", &["name", "value", "order"]),
+    ("Lorentz", &["name", "spins", "structure"]),
+    ("Function", &["name", "arguments", "expression"]),
+    (
+        "CouplingOrder",
+        &[
+            "name",
+            "expansion_order",
+            "hierarchy",
+            "perturbative_expansion",
+        ],
+    ),
+    ("Decay", &["particle", "partial_widths"]),
+    ("FormFactor", &["name", "type", "value"]),
+    ("Propagator", &["name", "numerator", "denominator"]),
+    ("Running", &["name", "run_objects", "value"]),
+];
+
+/// A value.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Value {
+    None,
+    Bool(bool),
+    /// A number; whether it is a whole one.
+    Number(f64, bool),
+    Text(Rc<str>),
+    /// A list or a tuple, and how many are within each other.
+    List(Rc<Vec<Value>>, u32),
+    /// The same of a dictionary.
+    Dict(Rc<Vec<(Value, Value)>>, u32),
+    /// Index into [`Modules::objects`].
+    Object(usize),
+    Module(String),
+    /// Index into the classes.
+    Class(usize),
+    /// Something that is not read, by what it is called.
+    Unread(Rc<str>),
+}
+
+/// An object.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The name of its class.
+    pub class: &'static str,
+    /// Its attributes.
+    pub attributes: BTreeMap<String, Value>,
+    /// File and line, for messages.
+    pub place: String,
+}
+
+/// The modules of a folder.
+pub struct Modules {
+    folder: PathBuf,
+    names: HashMap<String, HashMap<String, Value>>,
+    /// Modules that are being read.
+    open: Vec<String>,
+    /// All objects, in the order in which they are made.
+    pub objects: Vec<Object>,
+    /// Functions of the model: name, arguments, formula.
+    pub functions: Vec<(String, Vec<String>, String)>,
+}
+
+type Fallible<T> = Result<T, String>;
+
+/// What a statement is carried out in.
+struct Scope {
+    module: String,
+    names: HashMap<String, Value>,
+}
+
+impl Scope {
+    fn place(&self, line: usize) -> String {
+        format!("{}.py, line {line}", self.module)
+    }
+}
+
+/// Whether a module of the folder is not read: counterterms, and what serves other programs.
+fn is_left_out(module: &str) -> bool {
+    module.starts_with("CT_")
+        || matches!(
+            module,
+            "write_param_card" | "build_restrict" | "object_library" | "decays" | "running"
+        )
+}
+
+impl Modules {
+    /// Those of a folder, of which none is read yet.
+    pub fn new(folder: &Path) -> Modules {
+        Modules {
+            folder: folder.to_owned(),
+            names: HashMap::new(),
+            open: Vec::new(),
+            objects: Vec::new(),
+            functions: Vec::new(),
+        }
+    }
+
+    /// The text of a file, if there is one. Links, pipes and large files are refused.
+    fn text(&self, file: &str) -> Fallible<Option<String>> {
+        let path = self.folder.join(file);
+        let seen = match fs::symlink_metadata(&path) {
+            Ok(seen) => seen,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(format!("{file}: {e}")),
+        };
+        if seen.file_type().is_symlink() {
+            return Err(format!("{file}: this is a link; put the file itself there"));
+        }
+        let text = regular::read(&path, MOST_BYTES).map_err(|e| format!("{file}: {e}"))?;
+        // Comments of older models are in other encodings.
+        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// Reads a module; whether there is one.
+    pub fn read(&mut self, module: &str) -> Fallible<bool> {
+        if self.names.contains_key(module) {
+            return Ok(true);
+        }
+        let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        if is_left_out(module) || !module.chars().all(plain) {
+            return Ok(false);
+        }
+        let Some(text) = self.text(&format!("{module}.py"))? else {
+            return Ok(false);
+        };
+        if self.open.iter().any(|open| open == module) {
+            return Err(format!(
+                "{module}.py: modules import each other in a circle"
+            ));
+        }
+        if self.open.len() == DEEPEST {
+            return Err(format!(
+                "{module}.py: more than {DEEPEST} modules import each other"
+            ));
+        }
+        self.open.push(module.to_owned());
+        let statements = parse(&text);
+        let statements =
+            statements.map_err(|(line, what)| format!("{module}.py, line {line}: {what}"))?;
+        let mut scope = Scope {
+            module: module.to_owned(),
+            names: HashMap::new(),
+        };
+        self.all(&statements, &mut scope)?;
+        self.open.pop();
+        self.names.insert(module.to_owned(), scope.names);
+        Ok(true)
+    }
+
+    /// The numbers in a list that `__init__.py` assigns to a name, if it does. The rest of that file is not looked at.
+    pub fn numbers_of_init(&self, name: &str) -> Fallible<Option<Vec<f64>>> {
+        let Some(text) = self.text("__init__.py")? else {
+            return Ok(None);
+        };
+        let assigned = text.lines().rev().find_map(|line| {
+            let (target, value) = line.split_once('=')?;
+            (target.trim_end() == name).then_some(value)
+        });
+        let Some(value) = assigned else {
+            return Ok(None);
+        };
+        let value = value.split('#').next().unwrap_or_default().trim();
+        let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
+        let numbers = inner.map(|list| {
+            let words = list.split(',').map(str::trim).filter(|w| !w.is_empty());
+            words.map(str::parse).collect::<Result<Vec<f64>, _>>()
+        });
+        match numbers {
+            Some(Ok(numbers)) => Ok(Some(numbers)),
+            _ => Err(format!(
+                "__init__.py: {name} = {value} is no list of numbers"
+            )),
+        }
+    }
+
+    fn all(&mut self, statements: &[Statement], scope: &mut Scope) -> Fallible<bool> {
+        for statement in statements {
+            if !self.statement(statement, scope)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Carries a statement out; whether what it imports is there.
+    fn statement(&mut self, statement: &Statement, scope: &mut Scope) -> Fallible<bool> {
+        let fail = |scope: &Scope, what: String| format!("{}: {what}", scope.place(statement.at));
+        match &statement.kind {
+            StatementKind::Pass => {}
+            StatementKind::Assign(name, value) => {
+                let value = self.value(value, scope)?;
+                scope.names.insert(name.clone(), value);
+            }
+            StatementKind::AssignAll(names, values) => match self.value(values, scope)? {
+                Value::List(values, _) if values.len() == names.len() => {
+                    scope
+                        .names
+                        .extend(names.iter().cloned().zip(values.iter().cloned()));
+                }
+                _ => return Err(fail(scope, "there are not as many values as names".into())),
+            },
+            StatementKind::AssignAttribute(object, name, value) => {
+                let (object, value) = (self.value(object, scope)?, self.value(value, scope)?);
+                match object {
+                    Value::Object(object) => {
+                        let attributes = &mut self.objects[object].attributes;
+                        attributes.insert(name.clone(), value);
+                    }
+                    Value::Unread(_) => {}
+                    _ => return Err(fail(scope, format!("`{name}` is assigned to no object"))),
+                }
+            }
+            StatementKind::Expression(node) => {
+                // Of a call that prints something nothing is needed.
+                let prints = matches!(&node.kind, Kind::Call(callee, ..)
+                    if matches!(&callee.kind, Kind::Name(name) if name == "print"));
+                if !prints {
+                    self.value(node, scope)?;
+                }
+            }
+            StatementKind::Import(module, name, alias) => {
+                let found = self.module(module)?;
+                let there = found.is_some();
+                let module = found.unwrap_or_else(|| Value::Unread(module.as_str().into()));
+                let value = match name {
+                    None => module,
+                    Some(name) => {
+                        let value = self.attribute(module, name);
+                        value.map_err(|what| fail(scope, what))?
+                    }
+                };
+                scope.names.insert(alias.clone(), value);
+                return Ok(there);
+            }
+            StatementKind::ImportAll(module) => match self.module(module)? {
+                Some(Value::Module(module)) => {
+                    let names = self.names[&module].clone();
+                    scope.names.extend(names);
+                }
+                Some(Value::Unread(name)) if &*name == "object_library" => {
+                    let classes = CLASSES.iter().enumerate();
+                    let classes =
+                        classes.map(|(n, (name, _))| ((*name).to_owned(), Value::Class(n)));
+                    scope.names.extend(classes);
+                }
+                Some(_) => {}
+                None => return Ok(false),
+            },
+            StatementKind::If(test, yes, no) => {
+                let holds = self.holds(test, scope)?;
+                self.all(if holds { yes } else { no }, scope)?;
+            }
+            StatementKind::Try(tried, failed) => {
+                if !self.all(tried, scope)? {
+                    self.all(failed, scope)?;
+                }
+            }
+            StatementKind::Function(name, arguments, formula) => {
+                let (name, formula) = (name.clone(), formula.clone());
+                let called = Value::Unread(name.as_str().into());
+                scope.names.insert(name.clone(), called);
+                self.functions.push((name, arguments.clone(), formula));
+            }
+        }
+        Ok(true)
+    }
+
+    /// A module by its path; none where it is not there.
+    fn module(&mut self, path: &str) -> Fallible<Option<Value>> {
+        let name = path.rsplit('.').next().unwrap_or(path);
+        let library = ["__future__", "cmath", "math", "os", "sys", "six"].contains(&path);
+        if library || is_left_out(name) {
+            return Ok(Some(Value::Unread(name.into())));
+        }
+        Ok(self.read(name)?.then(|| Value::Module(name.to_owned())))
+    }
+
+    fn attribute(&mut self, value: Value, name: &str) -> Fallible<Value> {
+        match value {
+            Value::Module(module) => match self.names[&module].get(name) {
+                Some(value) => Ok(value.clone()),
+                None if name.starts_with("all_") => Ok(Value::Unread(name.into())),
+                None => Err(format!("{module} has no `{name}`")),
+            },
+            Value::Object(object) => match self.objects[object].attributes.get(name) {
+                Some(value) => Ok(value.clone()),
+                None => {
+                    let class = self.objects[object].class;
+                    Err(format!("this {class} has no `{name}`"))
+                }
+            },
+            Value::Unread(module) if &*module == "object_library" => {
+                let class = CLASSES.iter().position(|(class, _)| *class == name);
+                Ok(class.map_or_else(|| Value::Unread(name.into()), Value::Class))
+            }
+            Value::Unread(module) => Ok(Value::Unread(format!("{module}.{name}").into())),
+            _ => Err(format!("a value has no `{name}`")),
+        }
+    }
+
+    /// Whether a test holds.
+    fn holds(&mut self, test: &Node, scope: &Scope) -> Fallible<bool> {
+        match self.value(test, scope)? {
+            Value::Bool(holds) => Ok(holds),
+            Value::Number(x, _) => Ok(x != 0.0),
+            Value::None => Ok(false),
+            _ => {
+                let place = scope.place(test.at);
+                Err(format!("{place}: `if` of no truth or number is not read"))
+            }
+        }
+    }
+
+    fn value(&mut self, node: &Node, scope: &Scope) -> Fallible<Value> {
+        let fail = |what: String| format!("{}: {what}", scope.place(node.at));
+        Ok(match &node.kind {
+            Kind::Number(x, whole) => Value::Number(*x, *whole),
+            Kind::Text(text) => Value::Text(text.as_str().into()),
+            Kind::List(nodes) | Kind::Tuple(nodes) => {
+                let values = nodes.iter().map(|node| self.value(node, scope));
+                let values: Vec<Value> = values.collect::<Fallible<_>>()?;
+                let depth = depth(&values).map_err(fail)?;
+                Value::List(Rc::new(values), depth)
+            }
+            Kind::Dict(entries) => {
+                let mut all = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    all.push((self.value(key, scope)?, self.value(value, scope)?));
+                }
+                let depth = depth(all.iter().flat_map(|(key, value)| [key, value]));
+                Value::Dict(Rc::new(all), depth.map_err(fail)?)
+            }
+            Kind::Name(name) => match (scope.names.get(name), name.as_str()) {
+                (Some(value), _) => value.clone(),
+                (None, "True") => Value::Bool(true),
+                (None, "False") => Value::Bool(false),
+                (None, "None") => Value::None,
+                _ => return Err(fail(format!("there is no `{name}`"))),
+            },
+            Kind::Attribute(object, name) => {
+                let object = self.value(object, scope)?;
+                self.attribute(object, name).map_err(fail)?
+            }
+            Kind::Negative(inner) => match self.value(inner, scope)? {
+                Value::Number(x, whole) => Value::Number(-x, whole),
+                Value::Unread(name) => Value::Unread(name),
+                _ => return Err(fail("`-` in front of no number".into())),
+            },
+            Kind::Not(inner) => match self.value(inner, scope)? {
+                Value::Bool(holds) => Value::Bool(!holds),
+                _ => return Err(fail("`not` in front of no truth".into())),
+            },
+            Kind::Choice(parts) => {
+                let [test, yes, no] = &**parts;
+                let chosen = if self.holds(test, scope)? { yes } else { no };
+                self.value(chosen, scope)?
+            }
+            Kind::Arithmetic(sign, a, b) => {
+                let (a, b) = (self.value(a, scope)?, self.value(b, scope)?);
+                arithmetic(sign, a, b).map_err(fail)?
+            }
+            Kind::Call(callee, positional, named) => {
+                if let Kind::Attribute(object, method) = &callee.kind
+                    && method == "anti"
+                    && positional.is_empty()
+                    && named.is_empty()
+                    && let Value::Object(object) = self.value(object, scope)?
+                {
+                    return self.anti(object, scope.place(node.at)).map_err(fail);
+                }
+                let class = match self.value(callee, scope)? {
+                    Value::Class(class) => class,
+                    // A counterterm, say.
+                    Value::Unread(name) if name.starts_with("CT") => {
+                        return Ok(Value::Unread(name));
+                    }
+                    Value::Unread(name) => {
+                        return Err(fail(format!(
+                            "`{name}(...)` is not read: no code of a model is run"
+                        )));
+                    }
+                    _ => return Err(fail("this is nothing that can be called".into())),
+                };
+                let (class, names) = CLASSES[class];
+                let mut attributes = BTreeMap::new();
+                if positional.len() > names.len() {
+                    return Err(fail(format!("{class} has too many arguments")));
+                }
+                for (name, node) in names.iter().zip(positional) {
+                    attributes.insert((*name).to_owned(), self.value(node, scope)?);
+                }
+                for (name, node) in named {
+                    let value = self.value(node, scope)?;
+                    if attributes.insert(name.clone(), value).is_some() {
+                        return Err(fail(format!("{class} has `{name}` twice")));
+                    }
+                }
+                self.object(class, attributes, scope.place(node.at))
+                    .map_err(fail)?
+            }
+        })
+    }
+
+    fn object(
+        &mut self,
+        class: &'static str,
+        attributes: BTreeMap<String, Value>,
+        place: String,
+    ) -> Fallible<Value> {
+        if self.objects.len() == MOST_OBJECTS {
+            return Err(format!("more than {MOST_OBJECTS} objects"));
+        }
+        self.objects.push(Object {
+            class,
+            attributes,
+            place,
+        });
+        Ok(Value::Object(self.objects.len() - 1))
+    }
+
+    /// `particle.anti()`: names exchanged, numbers reversed.
+    fn anti(&mut self, object: usize, place: String) -> Fallible<Value> {
+        let particle = &self.objects[object];
+        if particle.class != "Particle" {
+            return Err("`anti()` is of a particle".into());
+        }
+        let mut attributes = particle.attributes.clone();
+        for (one, other) in [("name", "antiname"), ("texname", "antitexname")] {
+            let values = [one, other].map(|name| attributes.remove(name));
+            for (name, value) in [other, one].into_iter().zip(values) {
+                attributes.extend(value.map(|value| (name.to_owned(), value)));
+            }
+        }
+        for (name, value) in &mut attributes {
+            let fixed = matches!(
+                name.as_str(),
+                "spin" | "line" | "propagating" | "goldstoneboson"
+            );
+            let octet =
+                name == "color" && matches!(value, Value::Number(x, _) if *x == 1.0 || *x == 8.0);
+            if let (false, Value::Number(x, _)) = (fixed || octet, value) {
+                *x = -*x;
+            }
+        }
+        self.object("Particle", attributes, place)
+    }
+}
+
+/// How deep a list of these is.
+fn depth<'a>(values: impl IntoIterator<Item = &'a Value>) -> Fallible<u32> {
+    let depths = values.into_iter().map(|value| match value {
+        Value::List(_, depth) | Value::Dict(_, depth) => *depth,
+        _ => 0,
+    });
+    match depths.max().unwrap_or(0) + 1 {
+        depth if depth as usize <= DEEPEST => Ok(depth),
+        _ => Err("too many lists within each other".into()),
+    }
+}
+
+fn arithmetic(sign: &str, a: Value, b: Value) -> Fallible<Value> {
+    Ok(match (sign, a, b) {
+        (_, Value::Unread(name), _) | (_, _, Value::Unread(name)) => Value::Unread(name),
+        ("+", Value::Text(a), Value::Text(b)) => {
+            if a.len() + b.len() > MOST_PARTS {
+                return Err(format!("a text of more than {MOST_PARTS} characters"));
+            }
+            Value::Text([&*a, &*b].concat().into())
+        }
+        ("+", Value::List(a, x), Value::List(b, y)) => {
+            if a.len() + b.len() > MOST_PARTS {
+                return Err(format!("a list of more than {MOST_PARTS} entries"));
+            }
+            Value::List(Rc::new([&**a, &**b].concat()), x.max(y))
+        }
+        (_, Value::Number(a, x), Value::Number(b, y)) => match sign {
+            "+" => Value::Number(a + b, x && y),
+            "-" => Value::Number(a - b, x && y),
+            "*" => Value::Number(a * b, x && y),
+            "**" => Value::Number(a.powf(b), x && y && b >= 0.0),
+            _ if b == 0.0 => return Err("a division by zero".into()),
+            _ => Value::Number(a / b, false),
+        },
+        _ => return Err(format!("`{sign}` between such values is not read")),
+    })
+}
+
+impl Object {
+    /// An error about it.
+    pub fn fail(&self, what: impl std::fmt::Display) -> String {
+        let name = match self.attributes.get("name") {
+            Some(Value::Text(name)) => format!(" {name}"),
+            _ => String::new(),
+        };
+        format!("{}: {}{name}: {what}", self.place, self.class)
+    }
+
+    /// An attribute that is there and not None.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.attributes
+            .get(name)
+            .filter(|v| !matches!(v, Value::None))
+    }
+
+    fn needed(&self, name: &str) -> Fallible<&Value> {
+        self.get(name)
+            .ok_or_else(|| self.fail(format!("there is no `{name}`")))
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Fallible<Rc<str>> {
+        match self.needed(name)? {
+            Value::Text(text) => Ok(text.clone()),
+            _ => Err(self.fail(format!("`{name}` is no text"))),
+        }
+    }
+
+    /// A number, which may be written as a text.
+    pub fn number(&self, name: &str) -> Fallible<f64> {
+        let value = self.needed(name)?;
+        let number = value.number().filter(|x| x.is_finite());
+        number.ok_or_else(|| self.fail(format!("`{name}` is no finite number")))
+    }
+
+    /// A whole number.
+    pub fn integer(&self, name: &str) -> Fallible<i32> {
+        let number = self.number(name)?;
+        match number.fract() == 0.0 && number.abs() < f64::from(i32::MAX) {
+            true => Ok(number as i32),
+            false => Err(self.fail(format!("`{name}` is no whole number"))),
+        }
+    }
+
+    /// A list.
+    pub fn list(&self, name: &str) -> Fallible<Rc<Vec<Value>>> {
+        match self.needed(name)? {
+            Value::List(list, _) => Ok(list.clone()),
+            _ => Err(self.fail(format!("`{name}` is no list"))),
+        }
+    }
+
+    /// The entries of a dictionary.
+    pub fn dict(&self, name: &str) -> Fallible<Rc<Vec<(Value, Value)>>> {
+        match self.needed(name)? {
+            Value::Dict(dict, _) => Ok(dict.clone()),
+            _ => Err(self.fail(format!("`{name}` is no dictionary"))),
+        }
+    }
+
+    /// Whether an attribute is there and true.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Some(Value::Bool(holds)) => *holds,
+            Some(Value::Number(x, _)) => *x != 0.0,
+            _ => false,
+        }
+    }
+}
+
+impl Value {
+    /// The number that it is, or that a text says.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Number(x, _) => Some(*x),
+            Value::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,669 @@
+//! Statements and expressions of a Python file, as far as UFO models have them.
+
+use super::lexer::{LogicalLine, Token, lines};
+
+/// An expression, with the line that it begins in.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Which.
+    pub kind: Kind,
+    /// Line in the file, from 1.
+    pub at: usize,
+}
+
+/// Kinds of expressions.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Kind {
+    /// A number; whether it is a whole one.
+    Number(f64, bool),
+    Text(String),
+    Name(String),
+    Attribute(Box<Node>, String),
+    /// Callee, arguments, arguments with names.
+    Call(Box<Node>, Vec<Node>, Vec<(String, Node)>),
+    List(Vec<Node>),
+    Tuple(Vec<Node>),
+    Dict(Vec<(Node, Node)>),
+    Negative(Box<Node>),
+    Not(Box<Node>),
+    /// Test, value if it holds, value if not.
+    Choice(Box<[Node; 3]>),
+    /// One of `+ - * / **`.
+    Arithmetic(&'static str, Box<Node>, Box<Node>),
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Which.
+    pub kind: StatementKind,
+    /// Line in the file, from 1.
+    pub at: usize,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum StatementKind {
+    /// Name and value.
+    Assign(String, Node),
+    /// Names, each with one of as many values.
+    AssignAll(Vec<String>, Node),
+    /// `object.attribute = value`.
+    AssignAttribute(Node, String, Node),
+    Expression(Node),
+    /// `import a.b as c`, `from a import b as c`: module, name within it, name here.
+    Import(String, Option<String>, String),
+    /// `from a import *`.
+    ImportAll(String),
+    /// Test, what is done if it holds, what is done if not.
+    If(Node, Vec<Statement>, Vec<Statement>),
+    /// What is tried, and what is done where that fails.
+    Try(Vec<Statement>, Vec<Statement>),
+    /// `def name(arguments): return "formula"`, the formula as text.
+    Function(String, Vec<String>, String),
+    Pass,
+}
+
+/// Brackets, operators and blocks within each other that are read; models have a handful.
+const DEEPEST: usize = 60;
+
+/// Operators of one statement; the longest are texts that are put together.
+const MOST_OPERATORS: usize = 500;
+
+type Fallible<T> = Result<T, (usize, String)>;
+
+/// Reads a file; an error names the line.
+pub fn parse(text: &str) -> Fallible<Vec<Statement>> {
+    let lines = lines(text)?;
+    let mut at = 0;
+    let statements = block(&lines, &mut at, 0, 0)?;
+    match lines.get(at) {
+        None => Ok(statements),
+        Some(line) => Err((line.tokens[0].1, "the indentation is not expected".into())),
+    }
+}
+
+/// The statements from a line on that have this indentation.
+fn block(
+    lines: &[LogicalLine],
+    at: &mut usize,
+    indent: usize,
+    depth: usize,
+) -> Fallible<Vec<Statement>> {
+    let mut statements = Vec::new();
+    while let Some(line) = lines.get(*at) {
+        if line.indent < indent {
+            break;
+        }
+        let number = line.tokens[0].1;
+        if line.indent > indent {
+            return Err((number, "the indentation is not expected".into()));
+        }
+        if depth > DEEPEST {
+            return Err((number, "too many blocks within each other".into()));
+        }
+        let keyword = match &line.tokens[0].0 {
+            Token::Name(name) => name.as_str(),
+            _ => "",
+        };
+        *at += 1;
+        let kind = match keyword {
+            "if" => conditional(line, lines, at, depth)?,
+            "try" => attempt(line, lines, at, depth)?,
+            "def" => function(line, lines, at)?,
+            "class" | "for" | "while" | "with" | "lambda" | "return" | "raise" | "global"
+            | "del" | "exec" | "assert" | "yield" | "async" | "nonlocal" | "elif" | "else"
+            | "except" | "finally" => {
+                return Err((
+                    number,
+                    format!("`{keyword}` is not read: no code of a model is run"),
+                ));
+            }
+            _ => {
+                simple(line, &mut statements)?;
+                continue;
+            }
+        };
+        statements.push(Statement { kind, at: number });
+    }
+    Ok(statements)
+}
+
+/// The indented block behind a colon, or what stands in the same line.
+fn suite(
+    parser: &Parser,
+    lines: &[LogicalLine],
+    at: &mut usize,
+    outer: usize,
+    depth: usize,
+) -> Fallible<Vec<Statement>> {
+    let rest = &parser.tokens[parser.at..];
+    if !rest.is_empty() {
+        let mut statements = Vec::new();
+        let line = LogicalLine {
+            indent: 0,
+            tokens: rest.to_vec(),
+        };
+        simple(&line, &mut statements)?;
+        return Ok(statements);
+    }
+    match lines.get(*at) {
+        Some(line) if line.indent > outer => block(lines, at, line.indent, depth + 1),
+        _ => Err((parser.number(), "an indented block has to follow".into())),
+    }
+}
+
+fn conditional(
+    line: &LogicalLine,
+    lines: &[LogicalLine],
+    at: &mut usize,
+    depth: usize,
+) -> Fallible<StatementKind> {
+    let mut parser = Parser::new(line, 1);
+    let test = parser.expression()?;
+    parser.expect(":")?;
+    let yes = suite(&parser, lines, at, line.indent, depth)?;
+    let no = otherwise(line, lines, at, depth, "else")?;
+    if let Some(next) = follows(line, lines, *at, "elif") {
+        return Err((next, "`elif` is not read".into()));
+    }
+    Ok(StatementKind::If(test, yes, no))
+}
+
+/// The line in the file where a keyword continues a block.
+fn follows(line: &LogicalLine, lines: &[LogicalLine], at: usize, keyword: &str) -> Option<usize> {
+    let next = lines.get(at).filter(|next| next.indent == line.indent)?;
+    (next.tokens[0].0 == Token::Name(keyword.into())).then_some(next.tokens[0].1)
+}
+
+/// What a keyword at the same indentation brings, if it is there.
+fn otherwise(
+    line: &LogicalLine,
+    lines: &[LogicalLine],
+    at: &mut usize,
+    depth: usize,
+    keyword: &str,
+) -> Fallible<Vec<Statement>> {
+    if follows(line, lines, *at, keyword).is_none() {
+        return Ok(Vec::new());
+    }
+    let next = &lines[*at];
+    *at += 1;
+    let colon = |token: &(Token, usize)| token.0 == Token::Sign(":");
+    let colon = next.tokens.iter().position(colon);
+    let colon = colon.ok_or((next.tokens[0].1, "`:` was expected".to_owned()))?;
+    suite(&Parser::new(next, colon + 1), lines, at, line.indent, depth)
+}
+
+fn attempt(
+    line: &LogicalLine,
+    lines: &[LogicalLine],
+    at: &mut usize,
+    depth: usize,
+) -> Fallible<StatementKind> {
+    let mut parser = Parser::new(line, 1);
+    parser.expect(":")?;
+    let mut tried = suite(&parser, lines, at, line.indent, depth)?;
+    let failed = otherwise(line, lines, at, depth, "except")?;
+    tried.extend(otherwise(line, lines, at, depth, "else")?);
+    Ok(StatementKind::Try(tried, failed))
+}
+
+/// `def f(a, b): return formula`. Of the formula its text is kept.
+fn function(line: &LogicalLine, lines: &[LogicalLine], at: &mut usize) -> Fallible<StatementKind> {
+    let mut parser = Parser::new(line, 1);
+    let number = parser.number();
+    let name = parser.name()?;
+    parser.expect("(")?;
+    let mut arguments = Vec::new();
+    while !parser.take(")") {
+        arguments.push(parser.name()?);
+        if !parser.take(",") {
+            parser.expect(")")?;
+            break;
+        }
+    }
+    parser.expect(":")?;
+    let mut body: Vec<&[(Token, usize)]> = Vec::new();
+    if parser.at < parser.tokens.len() {
+        body.push(&parser.tokens[parser.at..]);
+    }
+    while let Some(inner) = lines.get(*at).filter(|l| l.indent > line.indent) {
+        // A string that stands alone says what the function is for.
+        if !matches!(inner.tokens.as_slice(), [(Token::Text(_), _)]) {
+            body.push(&inner.tokens);
+        }
+        *at += 1;
+    }
+    match body.as_slice() {
+        [[(Token::Name(keyword), _), formula @ ..]] if keyword == "return" => {
+            let words = formula.iter().map(|(token, _)| match token {
+                Token::Name(name) => name.clone(),
+                Token::Number(x, _) => format!("{x:?}"),
+                Token::Text(text) => format!("{text:?}"),
+                Token::Sign(sign) => (*sign).to_owned(),
+            });
+            // A point belongs to the names around it.
+            let formula = words.collect::<Vec<_>>().join(" ").replace(" . ", ".");
+            Ok(StatementKind::Function(name, arguments, formula))
+        }
+        _ => Err((
+            number,
+            format!("`def {name}` is more than one formula: no code of a model is run"),
+        )),
+    }
+}
+
+/// A statement of one line.
+fn simple(line: &LogicalLine, statements: &mut Vec<Statement>) -> Fallible<()> {
+    let mut parser = Parser::new(line, 0);
+    let at = parser.number();
+    if parser.take_name("pass") {
+        statements.push(Statement {
+            kind: StatementKind::Pass,
+            at,
+        });
+        return parser.end();
+    }
+    if parser.take_name("import") {
+        loop {
+            let module = parser.dotted()?;
+            let alias = match parser.take_name("as") {
+                true => parser.name()?,
+                false => module.split('.').next().unwrap_or_default().to_owned(),
+            };
+            let kind = StatementKind::Import(module, None, alias);
+            statements.push(Statement { kind, at });
+            if !parser.take(",") {
+                return parser.end();
+            }
+        }
+    }
+    if parser.take_name("from") {
+        while parser.take(".") {}
+        let module = match parser.is_name("import") {
+            true => String::new(),
+            false => parser.dotted()?,
+        };
+        if !parser.take_name("import") {
+            return Err((at, "`import` was expected".into()));
+        }
+        if parser.take("*") {
+            let kind = StatementKind::ImportAll(module);
+            statements.push(Statement { kind, at });
+            return parser.end();
+        }
+        let bracket = parser.take("(");
+        loop {
+            let name = parser.name()?;
+            let alias = match parser.take_name("as") {
+                true => parser.name()?,
+                false => name.clone(),
+            };
+            let kind = match module.is_empty() {
+                true => StatementKind::Import(name, None, alias),
+                false => StatementKind::Import(module.clone(), Some(name), alias),
+            };
+            statements.push(Statement { kind, at });
+            let more = parser.take(",");
+            if !more || (bracket && parser.take(")")) {
+                if bracket && !more {
+                    parser.expect(")")?;
+                }
+                return parser.end();
+            }
+        }
+    }
+    let mut targets = Vec::new();
+    let mut value = parser.values()?;
+    while parser.take("=") {
+        targets.push(std::mem::replace(&mut value, parser.values()?));
+    }
+    parser.end()?;
+    if targets.is_empty() {
+        let kind = StatementKind::Expression(value);
+        statements.push(Statement { kind, at });
+        return Ok(());
+    }
+    for target in targets {
+        let value = value.clone();
+        let kind = match target.kind {
+            Kind::Name(name) => StatementKind::Assign(name, value),
+            Kind::Attribute(object, name) => StatementKind::AssignAttribute(*object, name, value),
+            Kind::Tuple(targets) => {
+                let names = targets.into_iter().map(|target| match target.kind {
+                    Kind::Name(name) => Ok(name),
+                    _ => Err((at, "only names are assigned to together".to_owned())),
+                });
+                StatementKind::AssignAll(names.collect::<Fallible<_>>()?, value)
+            }
+            _ => return Err((at, "only names and attributes are assigned to".into())),
+        };
+        statements.push(Statement { kind, at });
+    }
+    Ok(())
+}
+
+struct Parser<'a> {
+    tokens: &'a [(Token, usize)],
+    at: usize,
+    depth: usize,
+    operators: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(line: &'a LogicalLine, at: usize) -> Self {
+        Parser {
+            tokens: &line.tokens,
+            at,
+            depth: 0,
+            operators: 0,
+        }
+    }
+
+    fn peek(&self) -> Option<&'a Token> {
+        self.tokens.get(self.at).map(|(token, _)| token)
+    }
+
+    fn number(&self) -> usize {
+        let here = self.tokens.get(self.at).or(self.tokens.last());
+        here.map_or(0, |(_, number)| *number)
+    }
+
+    fn fail<T>(&self, what: &str) -> Fallible<T> {
+        Err((self.number(), what.to_owned()))
+    }
+
+    fn is_name(&self, expected: &str) -> bool {
+        matches!(self.peek(), Some(Token::Name(name)) if name == expected)
+    }
+
+    fn take_name(&mut self, expected: &str) -> bool {
+        let found = self.is_name(expected);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn is(&self, expected: &str) -> bool {
+        matches!(self.peek(), Some(Token::Sign(sign)) if *sign == expected)
+    }
+
+    fn take(&mut self, expected: &str) -> bool {
+        let found = self.is(expected);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, expected: &str) -> Fallible<()> {
+        match self.take(expected) {
+            true => Ok(()),
+            false => self.fail(&format!("`{expected}` was expected")),
+        }
+    }
+
+    fn name(&mut self) -> Fallible<String> {
+        match self.peek() {
+            Some(Token::Name(name)) => {
+                self.at += 1;
+                Ok(name.clone())
+            }
+            _ => self.fail("a name was expected"),
+        }
+    }
+
+    fn dotted(&mut self) -> Fallible<String> {
+        let mut name = self.name()?;
+        while self.take(".") {
+            name = format!("{name}.{}", self.name()?);
+        }
+        Ok(name)
+    }
+
+    fn end(&self) -> Fallible<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(Token::Name(name)) => self.fail(&format!("`{name}` was not expected")),
+            Some(Token::Sign(sign)) => self.fail(&format!("`{sign}` was not expected")),
+            Some(_) => self.fail("a value was not expected"),
+        }
+    }
+
+    /// An expression, or several with commas between them, which are a tuple.
+    fn values(&mut self) -> Fallible<Node> {
+        let at = self.number();
+        let first = self.expression()?;
+        if !self.is(",") {
+            return Ok(first);
+        }
+        let mut all = vec![first];
+        while self.take(",") {
+            if self.peek().is_none() || self.is("=") {
+                break;
+            }
+            all.push(self.expression()?);
+        }
+        let kind = Kind::Tuple(all);
+        Ok(Node { kind, at })
+    }
+
+    fn expression(&mut self) -> Fallible<Node> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return self.fail("too many brackets within each other");
+        }
+        let at = self.number();
+        let mut node = if self.take_name("not") {
+            let kind = Kind::Not(self.expression()?.into());
+            Node { kind, at }
+        } else {
+            self.sum()?
+        };
+        if self.take_name("if") {
+            let test_at = self.number();
+            let test = match self.take_name("not") {
+                true => Node {
+                    kind: Kind::Not(self.sum()?.into()),
+                    at: test_at,
+                },
+                false => self.sum()?,
+            };
+            if !self.take_name("else") {
+                return self.fail("`else` was expected");
+            }
+            let kind = Kind::Choice(Box::new([test, node, self.expression()?]));
+            node = Node { kind, at };
+        }
+        for keyword in ["if", "and", "or", "in", "is", "for", "lambda"] {
+            if self.is_name(keyword) {
+                return self.fail(&format!(
+                    "`{keyword}` is not read: no code of a model is run"
+                ));
+            }
+        }
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    /// Takes an operator between two values; its line.
+    fn operator(&mut self) -> Fallible<usize> {
+        self.operators += 1;
+        if self.operators > MOST_OPERATORS {
+            return self.fail("too many operators in one statement");
+        }
+        self.at += 1;
+        Ok(self.tokens[self.at - 1].1)
+    }
+
+    fn sum(&mut self) -> Fallible<Node> {
+        let mut node = self.product()?;
+        loop {
+            let sign = match self.peek() {
+                Some(Token::Sign(sign @ ("+" | "-"))) => *sign,
+                _ => return Ok(node),
+            };
+            let at = self.operator()?;
+            let kind = Kind::Arithmetic(sign, node.into(), self.product()?.into());
+            node = Node { kind, at };
+        }
+    }
+
+    fn product(&mut self) -> Fallible<Node> {
+        let mut node = self.signed()?;
+        loop {
+            let sign = match self.peek() {
+                Some(Token::Sign(sign @ ("*" | "/"))) => *sign,
+                _ => return Ok(node),
+            };
+            let at = self.operator()?;
+            let kind = Kind::Arithmetic(sign, node.into(), self.signed()?.into());
+            node = Node { kind, at };
+        }
+    }
+
+    fn signed(&mut self) -> Fallible<Node> {
+        let at = self.number();
+        let mut negative = false;
+        loop {
+            if self.take("-") {
+                negative = !negative;
+            } else if !self.take("+") {
+                break;
+            }
+        }
+        let mut node = self.postfix()?;
+        if self.take("**") {
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                return self.fail("too many powers of powers");
+            }
+            let kind = Kind::Arithmetic("**", node.into(), self.signed()?.into());
+            self.depth -= 1;
+            node = Node { kind, at };
+        }
+        Ok(match negative {
+            true => Node {
+                kind: Kind::Negative(node.into()),
+                at,
+            },
+            false => node,
+        })
+    }
+
+    fn postfix(&mut self) -> Fallible<Node> {
+        let mut node = self.atom()?;
+        // A chain of attributes and calls is a depth as well.
+        for _ in 0..DEEPEST {
+            let at = self.number();
+            if self.take(".") {
+                let kind = Kind::Attribute(node.into(), self.name()?);
+                node = Node { kind, at };
+            } else if self.take("(") {
+                let (positional, named) = self.arguments()?;
+                let kind = Kind::Call(node.into(), positional, named);
+                node = Node { kind, at };
+            } else if self.is("[") {
+                return self.fail("`[` behind a value is not read");
+            } else {
+                return Ok(node);
+            }
+        }
+        self.fail("too many attributes of attributes")
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn arguments(&mut self) -> Fallible<(Vec<Node>, Vec<(String, Node)>)> {
+        let (mut positional, mut named) = (Vec::new(), Vec::new());
+        while !self.take(")") {
+            let keyword = match (self.peek(), self.tokens.get(self.at + 1)) {
+                (Some(Token::Name(name)), Some((Token::Sign("="), _))) => Some(name.clone()),
+                _ => None,
+            };
+            match keyword {
+                Some(name) => {
+                    self.at += 2;
+                    named.push((name, self.expression()?));
+                }
+                None if self.is("*") || self.is("**") => {
+                    return self.fail("`*` in front of an argument is not read");
+                }
+                None => positional.push(self.expression()?),
+            }
+            if !self.take(",") {
+                self.expect(")")?;
+                break;
+            }
+        }
+        Ok((positional, named))
+    }
+
+    /// Expressions up to a closing bracket; whether a comma ended or parted them.
+    fn list(&mut self, close: &str) -> Fallible<(Vec<Node>, bool)> {
+        let (mut all, mut comma) = (Vec::new(), false);
+        while !self.take(close) {
+            all.push(self.expression()?);
+            if self.take(",") {
+                comma = true;
+            } else {
+                self.expect(close)?;
+                break;
+            }
+        }
+        Ok((all, comma))
+    }
+
+    fn atom(&mut self) -> Fallible<Node> {
+        let at = self.number();
+        let Some(token) = self.peek() else {
+            return self.fail("a value was expected");
+        };
+        self.at += 1;
+        let kind = match token {
+            Token::Number(x, whole) => Kind::Number(*x, *whole),
+            Token::Name(name) if matches!(name.as_str(), "lambda" | "yield" | "await") => {
+                self.at -= 1;
+                return self.fail(&format!("`{name}` is not read: no code of a model is run"));
+            }
+            Token::Name(name) => Kind::Name(name.clone()),
+            Token::Text(text) => {
+                // Strings behind each other are one.
+                let mut text = text.clone();
+                while let Some(Token::Text(more)) = self.peek() {
+                    text.push_str(more);
+                    self.at += 1;
+                }
+                Kind::Text(text)
+            }
+            Token::Sign("(") => {
+                let (mut all, comma) = self.list(")")?;
+                match all.pop() {
+                    Some(one) if all.is_empty() && !comma => return Ok(one),
+                    last => {
+                        all.extend(last);
+                        Kind::Tuple(all)
+                    }
+                }
+            }
+            Token::Sign("[") => Kind::List(self.list("]")?.0),
+            Token::Sign("{") => {
+                let mut entries = Vec::new();
+                while !self.take("}") {
+                    let key = self.expression()?;
+                    self.expect(":")?;
+                    entries.push((key, self.expression()?));
+                    if !self.take(",") {
+                        self.expect("}")?;
+                        break;
+                    }
+                }
+                Kind::Dict(entries)
+            }
+            Token::Sign(sign) => {
+                self.at -= 1;
+                return self.fail(&format!("`{sign}` was not expected"));
+            }
+        };
+        Ok(Node { kind, at })
+    }
+}

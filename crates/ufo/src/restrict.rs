@@ -1,0 +1,295 @@
+//! Restrictions as MG5aMC applies them (`RestrictModel` of its import_ufo.py): a card with zeros, ones and equal values
+//! says which parameters and vertices a model does not have.
+
+use crate::imported::Imported;
+use crate::source::{Coupling, Parameter, ParameterValue};
+use crate::values::{Values, evaluate};
+use mebridge_generate::model::expression::Expr;
+use mebridge_process::card::Card;
+use mebridge_support::message;
+use num_complex::Complex64;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+/// A coupling below is zero.
+const ZERO: f64 = 1e-13;
+/// A coupling between both says that the model has small ones, and only zero is zero.
+const SMALL: f64 = 1e-10;
+/// Blocks that a card need not have; their parameters are the mass of the Z boson.
+const SCALES: &str = "loop";
+/// Blocks by which MG5aMC knows supersymmetric models, whose card stays whole.
+const SUPERSYMMETRY: [&str; 8] = [
+    "USQMIX", "SL2", "MSOFT", "YE", "NMIX", "TU", "MSE2", "UPMNS",
+];
+/// Values that stand for 0 and 1 without being them.
+const NEITHER_ZERO_NOR_ONE: [f64; 2] = [0.000001e-99, 9.999999e-1];
+
+type Fallible<T> = Result<T, String>;
+
+impl Imported {
+    /// Puts the values of a card in.
+    pub fn set_card(&mut self, path: &Path) -> Fallible<()> {
+        let card = Card::read(path).map_err(|e| e.to_string())?;
+        for parameter in &mut self.parameters {
+            let ParameterValue::External(block, index, value) = &mut parameter.value else {
+                continue;
+            };
+            let block = block.to_ascii_lowercase();
+            *value = match card.number(&block, index) {
+                Some(x) if x.is_finite() => x,
+                None if block == SCALES && card.number("mass", &[23]).is_some() => {
+                    card.number("mass", &[23]).unwrap_or_default()
+                }
+                // A width that MG5aMC computes: what the model says stays, unless that is a special value.
+                None if block == "decay" && *value != 0.0 && *value != 1.0 => {
+                    message::say(format!(
+                        "{}: DECAY {} is no number; {} stays {value}, the model's own value",
+                        path.display(),
+                        index.first().unwrap_or(&0),
+                        parameter.name
+                    ));
+                    *value
+                }
+                _ => {
+                    let index: Vec<String> = index.iter().map(i32::to_string).collect();
+                    return Err(format!(
+                        "{}: there is no number for {} of block {block} ({})",
+                        path.display(),
+                        index.join(" "),
+                        parameter.name
+                    ));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Restricts the model by a card. `name` is the model's.
+    pub fn restrict(&mut self, card: &Path, name: &str) -> Fallible<()> {
+        let blocks: BTreeSet<&str> = self
+            .parameters
+            .iter()
+            .filter_map(Parameter::block)
+            .collect();
+        let keeps_card = name == "MSSM_SLHA2" || SUPERSYMMETRY.iter().all(|b| blocks.contains(b));
+        self.set_card(card)?;
+        let values = evaluate(self)?;
+        let (zero, same) = self.special_couplings(&values.couplings);
+        for interaction in &mut self.interactions {
+            interaction
+                .terms
+                .retain(|term| !zero.contains(&term.coupling));
+            for term in &mut interaction.terms {
+                if let (true, Some(&(main, negative))) =
+                    (interaction.physical, same.get(&term.coupling))
+                {
+                    term.coupling = main;
+                    term.negative ^= negative;
+                }
+            }
+        }
+        self.interactions
+            .retain(|interaction| !interaction.terms.is_empty());
+        for at in 0..self.interactions.len() {
+            self.merge_lorentz(at, true);
+        }
+        self.drop_unused_couplings();
+        let values = self.of_parameters(&values);
+        self.fix_parameters(&values, keeps_card);
+        self.merge_parameters();
+        let file = card
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let values = card.with_file_name(file.replace("restrict", "param"));
+        if file.contains("restrict") && values.is_file() {
+            self.set_card(&values)?;
+        }
+        Ok(())
+    }
+
+    fn of_parameters(&self, values: &Values) -> HashMap<String, Complex64> {
+        let names = self.parameters.iter().map(|p| p.name.clone());
+        names.zip(values.parameters.iter().copied()).collect()
+    }
+
+    /// Couplings that vanish, and for those that are equal to another one, or its negative, which.
+    #[allow(clippy::type_complexity)]
+    fn special_couplings(
+        &self,
+        values: &[Complex64],
+    ) -> (HashSet<usize>, HashMap<usize, (usize, bool)>) {
+        let small = |x: &Complex64| (ZERO..SMALL).contains(&x.norm());
+        let exact = values.iter().any(small);
+        let mut zero = HashSet::new();
+        let mut sorted: Vec<usize> = (0..values.len()).collect();
+        sorted.sort_by(|&a, &b| self.couplings[a].name.cmp(&self.couplings[b].name));
+        let mut equal: HashMap<(u64, u64), Vec<(usize, bool)>> = HashMap::new();
+        for n in sorted {
+            let value = values[n];
+            if value == Complex64::new(0.0, 0.0) || (!exact && value.norm() < ZERO) {
+                zero.insert(n);
+                continue;
+            }
+            let value = Complex64::new(rounded(value.re), rounded(value.im));
+            // Without the sign of zero.
+            let key = |x: Complex64| ((x.re + 0.0).to_bits(), (x.im + 0.0).to_bits());
+            if let Some(known) = equal.get_mut(&key(-value)) {
+                known.push((n, true));
+            } else {
+                equal.entry(key(value)).or_default().push((n, false));
+            }
+        }
+        // Only couplings of the same orders; those of no physical vertex are apart.
+        let mut orders: HashMap<usize, &BTreeMap<String, u32>> = HashMap::new();
+        for interaction in self.interactions.iter().filter(|i| i.physical) {
+            // MG5aMC does not find those of a coupling that is there with a minus alone.
+            for term in interaction.terms.iter().filter(|term| !term.negative) {
+                orders.insert(term.coupling, &self.couplings[term.coupling].orders);
+            }
+        }
+        let mut same = HashMap::new();
+        for group in equal.values() {
+            let mut first: HashMap<Option<&BTreeMap<String, u32>>, (usize, bool)> = HashMap::new();
+            for &(n, negative) in group {
+                match first.get(&orders.get(&n).copied()) {
+                    Some(&(main, sign)) => {
+                        same.insert(n, (main, negative != sign));
+                    }
+                    None => {
+                        first.insert(orders.get(&n).copied(), (n, negative));
+                    }
+                }
+            }
+        }
+        (zero, same)
+    }
+
+    fn drop_unused_couplings(&mut self) {
+        let used = self.interactions.iter().flat_map(|i| &i.terms);
+        let used: BTreeSet<usize> = used.map(|term| term.coupling).collect();
+        let new: HashMap<usize, usize> =
+            used.iter().enumerate().map(|(n, &old)| (old, n)).collect();
+        let couplings = std::mem::take(&mut self.couplings);
+        let couplings = couplings.into_iter().enumerate();
+        let kept = couplings.filter(|(n, _)| used.contains(n));
+        self.couplings = kept.map(|(_, coupling)| coupling).collect();
+        for interaction in &mut self.interactions {
+            for term in &mut interaction.terms {
+                term.coupling = new[&term.coupling];
+            }
+        }
+    }
+
+    /// Parameters that are 0 or 1 leave the card. What still names them finds the number.
+    fn fix_parameters(&mut self, values: &HashMap<String, Complex64>, keeps_card: bool) {
+        let number = |name: &str| values.get(name).filter(|x| x.im == 0.0).map(|x| x.re);
+        let mut fixed: HashMap<String, f64> = HashMap::new();
+        for name in values.keys() {
+            if let Some(x @ (0.0 | 1.0)) = number(name) {
+                fixed.insert(name.clone(), x);
+            }
+        }
+        for pair in &mut self.particles {
+            for quantity in [&mut pair.mass, &mut pair.width] {
+                match quantity.as_ref().and_then(|name| fixed.get(name)) {
+                    Some(0.0) => *quantity = None,
+                    // A mass of 1 GeV is a mass.
+                    Some(_) => {
+                        fixed.remove(quantity.as_deref().unwrap_or_default());
+                    }
+                    None => {}
+                }
+            }
+        }
+        let mut used: HashSet<String> = HashSet::new();
+        let mut note = |expr: &Expr| {
+            expr.for_each_name(&mut |name| {
+                used.insert(name.to_owned());
+            });
+        };
+        self.couplings
+            .iter()
+            .for_each(|c: &Coupling| note(&c.formula));
+        for parameter in &self.parameters {
+            if let (ParameterValue::Formula(formula), false) =
+                (&parameter.value, fixed.contains_key(&parameter.name))
+            {
+                note(formula);
+            }
+        }
+        self.parameters.retain_mut(|parameter| {
+            let Some(&x) = fixed.get(&parameter.name) else {
+                return true;
+            };
+            match used.contains(&parameter.name) {
+                true => parameter.value = ParameterValue::Formula(Expr::Number(x)),
+                false => return keeps_card && parameter.block().is_some(),
+            }
+            true
+        });
+    }
+
+    /// Of parameters of one block with one value, or opposite ones, the first stays in the card.
+    fn merge_parameters(&mut self) {
+        let mut first: HashMap<(String, u64), usize> = HashMap::new();
+        let mut renamed: Vec<(String, String)> = Vec::new();
+        for at in 0..self.parameters.len() {
+            let ParameterValue::External(block, _, value) = &self.parameters[at].value else {
+                continue;
+            };
+            let special = [0.0, 1.0].contains(value) || NEITHER_ZERO_NOR_ONE.contains(value);
+            if special || block.eq_ignore_ascii_case("decay") {
+                continue;
+            }
+            let key = (block.clone(), value.to_bits());
+            let opposite = (block.clone(), (-value).to_bits());
+            let (main, sign) = match (first.get(&key), first.get(&opposite)) {
+                (Some(&main), _) => (main, 1.0),
+                (None, Some(&main)) => (main, -1.0),
+                _ => {
+                    first.insert(key, at);
+                    continue;
+                }
+            };
+            let mass = block == "MASS";
+            let main = self.parameters[main].name.clone();
+            let parameter = &mut self.parameters[at];
+            if mass && sign > 0.0 {
+                renamed.push((parameter.name.clone(), main.clone()));
+            }
+            parameter.value = ParameterValue::Formula(match sign > 0.0 {
+                true => Expr::Name(main),
+                false => Expr::Neg(Expr::Name(main).into()),
+            });
+        }
+        for pair in &mut self.particles {
+            let new = renamed
+                .iter()
+                .find(|(old, _)| Some(old) == pair.mass.as_ref());
+            if let Some((_, new)) = new {
+                pair.mass = Some(new.clone());
+            }
+        }
+    }
+}
+
+impl Parameter {
+    /// Its block in the card.
+    pub fn block(&self) -> Option<&str> {
+        match &self.value {
+            ParameterValue::External(block, ..) => Some(block),
+            ParameterValue::Formula(_) => None,
+        }
+    }
+}
+
+/// A number to as many decimal places as MG5aMC compares couplings by.
+fn rounded(x: f64) -> f64 {
+    if x == 0.0 {
+        return x;
+    }
+    let places = (x.abs().log10().round_ties_even() + 0.0).abs() as usize + 10;
+    let places = places.min(400);
+    format!("{x:.places$}").parse().unwrap_or(x)
+}

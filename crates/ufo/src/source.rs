@@ -1,0 +1,488 @@
+//! What a UFO folder says, in types: no choice is made here.
+
+use crate::formula::Functions;
+use crate::python::modules::{Modules, Object, Value};
+use mebridge_generate::model::expression::Expr;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+/// A particle or an antiparticle.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Particle {
+    pub pdg: i32,
+    pub name: String,
+    pub antiname: String,
+    /// `2s + 1`, negative for a ghost.
+    pub spin: i32,
+    pub color: i32,
+    /// Names of parameters.
+    pub mass: String,
+    pub width: String,
+    pub goldstone: bool,
+    pub propagating: bool,
+    /// Index into [`Source::propagators`].
+    pub propagator: Option<usize>,
+    /// `charge` and whatever else has a number.
+    pub charges: BTreeMap<String, f64>,
+    /// File and line.
+    pub place: String,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Parameter {
+    pub name: String,
+    pub value: ParameterValue,
+    /// Whether it is said to be real.
+    pub real: bool,
+    pub place: String,
+}
+
+/// What a parameter is.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum ParameterValue {
+    /// Of the card: block, index, value.
+    External(String, Vec<i32>, f64),
+    Formula(Expr),
+}
+
+/// A coupling.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Coupling {
+    pub name: String,
+    /// As it is written, by which MG5aMC tells equal ones.
+    pub text: String,
+    pub formula: Expr,
+    pub orders: BTreeMap<String, u32>,
+    pub place: String,
+}
+
+/// A Lorentz structure.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Lorentz {
+    pub name: String,
+    pub structure: String,
+}
+
+/// A propagator.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Propagator {
+    pub name: String,
+    pub numerator: String,
+    pub denominator: Option<String>,
+    pub place: String,
+}
+
+/// A vertex.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Vertex {
+    pub name: String,
+    /// Indices into [`Source::particles`].
+    pub particles: Vec<usize>,
+    pub colors: Vec<String>,
+    /// Index into [`Vertex::colors`], and into [`Source::lorentz`] and [`Source::couplings`].
+    pub terms: Vec<(usize, usize, usize)>,
+    pub place: String,
+}
+
+/// A coupling order.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct CouplingOrder {
+    pub name: String,
+    pub expansion: i32,
+    pub hierarchy: u32,
+    /// Whether the model has counterterms for it.
+    pub perturbative: bool,
+}
+
+/// A UFO folder.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Source {
+    pub particles: Vec<Particle>,
+    pub parameters: Vec<Parameter>,
+    pub couplings: Vec<Coupling>,
+    pub lorentz: Vec<Lorentz>,
+    pub propagators: Vec<Propagator>,
+    pub vertices: Vec<Vertex>,
+    pub orders: Vec<CouplingOrder>,
+    /// Gauges that it has: 0 unitary, 1 Feynman.
+    pub gauges: Vec<f64>,
+}
+
+type Fallible<T> = Result<T, String>;
+
+/// Attributes of particles that are no charges.
+const NO_CHARGES: [&str; 17] = [
+    "pdg_code",
+    "spin",
+    "color",
+    "line",
+    "propagating",
+    "goldstone",
+    "goldstoneboson",
+    "GoldstoneBoson",
+    "GhostNumber",
+    "ghostnumber",
+    "selfconjugate",
+    "ghost",
+    "counterterm",
+    "loop_particles",
+    "propagator",
+    "mass",
+    "width",
+];
+
+/// Terms of one vertex.
+const MOST_TERMS: usize = 10_000;
+
+/// The files of a model, those first that others import.
+const FILES: [(&str, bool); 9] = [
+    ("function_library", false),
+    ("parameters", true),
+    ("propagators", false),
+    ("particles", true),
+    ("coupling_orders", false),
+    ("form_factors", false),
+    ("lorentz", true),
+    ("couplings", true),
+    ("vertices", true),
+];
+
+impl Source {
+    /// Reads a folder.
+    pub fn read(folder: &Path) -> Fallible<Source> {
+        let mut modules = Modules::new(folder);
+        for (file, needed) in FILES {
+            if !modules.read(file)? && needed {
+                return Err(format!("there is no {file}.py: this is no UFO model"));
+            }
+        }
+        let gauges = modules.numbers_of_init("gauge")?;
+        let mut source = Source {
+            gauges: gauges.unwrap_or_else(|| vec![0.0]),
+            ..Source::default()
+        };
+        source.collect(&modules)?;
+        Ok(source)
+    }
+
+    fn collect(&mut self, modules: &Modules) -> Fallible<()> {
+        let of = |class: &'static str| {
+            let objects = modules.objects.iter().enumerate();
+            objects.filter(move |(_, object)| object.class == class)
+        };
+        let mut functions = Functions::default();
+        for (name, arguments, formula) in &modules.functions {
+            let added = functions.add(name, arguments.clone(), formula);
+            added.map_err(|what| format!("function_library.py: {name}: {what}"))?;
+        }
+        for (_, object) in of("Function") {
+            let name = object.text("name")?;
+            let arguments = match object.get("arguments") {
+                // `('z')` is no tuple, but means one.
+                Some(Value::Text(one)) => vec![one.to_string()],
+                _ => texts(object, "arguments")?,
+            };
+            let formula = object.text("expression")?;
+            let added = functions.add(&name, arguments, &formula);
+            added.map_err(|what| object.fail(what))?;
+        }
+        let mut places = HashMap::new();
+        let mut names = HashSet::new();
+        for (_, object) in of("Parameter") {
+            let parameter = Parameter::of(object, &functions)?;
+            if !names.insert(parameter.name.clone()) {
+                return Err(object.fail("two parameters have this name"));
+            }
+            self.parameters.push(parameter);
+        }
+        for (number, object) in of("Propagator") {
+            let denominator = object.get("denominator").is_some();
+            let denominator = denominator.then(|| object.text("denominator"));
+            places.insert(number, self.propagators.len());
+            self.propagators.push(Propagator {
+                name: object.text("name")?.to_string(),
+                numerator: object.text("numerator")?.to_string(),
+                denominator: denominator.transpose()?.map(|text| text.to_string()),
+                place: object.place.clone(),
+            });
+        }
+        for (number, object) in of("Particle") {
+            let particle = self.particle(object, modules, &places)?;
+            places.insert(number, self.particles.len());
+            self.particles.push(particle);
+        }
+        for (_, object) in of("CouplingOrder") {
+            let name = object.text("name")?.to_string();
+            if self.orders.iter().any(|order| order.name == name) {
+                return Err(object.fail("two coupling orders have this name"));
+            }
+            let hierarchy = object.integer("hierarchy")?;
+            let perturbative = match object.get("perturbative_expansion") {
+                None => false,
+                Some(_) => object.integer("perturbative_expansion")? > 0,
+            };
+            let hierarchy = u32::try_from(hierarchy);
+            self.orders.push(CouplingOrder {
+                name,
+                expansion: object.integer("expansion_order")?,
+                perturbative,
+                hierarchy: hierarchy.map_err(|_| object.fail("`hierarchy` is negative"))?,
+            });
+        }
+        names.clear();
+        for (number, object) in of("Lorentz") {
+            let name = object.text("name")?.to_string();
+            if !names.insert(name.clone()) {
+                return Err(object.fail("two Lorentz structures have this name"));
+            }
+            let structure = match object.get("structure") {
+                None => "external".into(),
+                Some(_) => object.text("structure")?,
+            };
+            places.insert(number, self.lorentz.len());
+            self.lorentz.push(Lorentz {
+                name,
+                structure: structure.to_string(),
+            });
+        }
+        names.clear();
+        for (number, object) in of("Coupling") {
+            // Poles of a counterterm.
+            if matches!(
+                object.get("value"),
+                Some(Value::Dict(..) | Value::Unread(_))
+            ) {
+                continue;
+            }
+            let coupling = Coupling::of(object, &functions)?;
+            if !names.insert(coupling.name.clone()) {
+                return Err(object.fail("two couplings have this name"));
+            }
+            places.insert(number, self.couplings.len());
+            self.couplings.push(coupling);
+        }
+        for (_, object) in of("Vertex") {
+            self.vertices.push(vertex(object, modules, &places)?);
+        }
+        Ok(())
+    }
+
+    fn particle(
+        &self,
+        object: &Object,
+        modules: &Modules,
+        places: &HashMap<usize, usize>,
+    ) -> Fallible<Particle> {
+        let parameter = |name: &str| match object.get(name) {
+            Some(Value::Object(at)) if modules.objects[*at].class == "Parameter" => {
+                Ok(modules.objects[*at].text("name")?.to_string())
+            }
+            Some(Value::Text(_)) => word(object, name),
+            _ => Err(object.fail(format!("`{name}` is no parameter"))),
+        };
+        let propagator = match object.get("propagator") {
+            None | Some(Value::Bool(false) | Value::Number(..) | Value::Unread(_)) => None,
+            Some(Value::Object(at)) => Some(*at),
+            // Of several the one for the unitary gauge.
+            Some(Value::List(list, _)) => list.first().and_then(Value::object),
+            Some(Value::Dict(dict, _)) => {
+                let unitary = dict.iter().find(|(key, _)| key.number() == Some(0.0));
+                unitary.and_then(|(_, value)| value.object())
+            }
+            Some(_) => return Err(object.fail("`propagator` is none")),
+        };
+        let propagator = propagator.map(|at| places.get(&at).copied());
+        if propagator == Some(None) {
+            return Err(object.fail("`propagator` is none"));
+        }
+        let mut charges = BTreeMap::new();
+        for (name, value) in &object.attributes {
+            if let Some(charge) = value
+                .number()
+                .filter(|_| !NO_CHARGES.contains(&name.as_str()))
+                && !matches!(value, Value::Text(_))
+            {
+                if !charge.is_finite() {
+                    return Err(object.fail(format!("`{name}` is no finite number")));
+                }
+                charges.insert(name.clone(), charge);
+            }
+        }
+        let goldstone = ["goldstone", "goldstoneboson", "GoldstoneBoson"];
+        Ok(Particle {
+            pdg: object.integer("pdg_code")?,
+            name: word(object, "name")?,
+            antiname: word(object, "antiname")?,
+            spin: object.integer("spin")?,
+            color: object.integer("color")?,
+            mass: parameter("mass")?,
+            width: parameter("width")?,
+            goldstone: goldstone.iter().any(|name| object.flag(name)),
+            propagating: object.get("propagating").is_none() || object.flag("propagating"),
+            propagator: propagator.flatten(),
+            charges,
+            place: object.place.clone(),
+        })
+    }
+}
+
+impl Value {
+    fn object(&self) -> Option<usize> {
+        match self {
+            Value::Object(at) => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+/// A text without blanks.
+fn word(object: &Object, name: &str) -> Fallible<String> {
+    let text = object.text(name)?;
+    match text.is_empty() || text.contains(char::is_whitespace) {
+        true => Err(object.fail(format!("`{name}` is `{text}`, which is no word"))),
+        false => Ok(text.to_string()),
+    }
+}
+
+fn texts(object: &Object, name: &str) -> Fallible<Vec<String>> {
+    let list = object.list(name)?;
+    let texts = list.iter().map(|value| match value {
+        Value::Text(text) => Ok(text.to_string()),
+        _ => Err(object.fail(format!("`{name}` is no list of texts"))),
+    });
+    texts.collect()
+}
+
+impl Parameter {
+    fn of(object: &Object, functions: &Functions) -> Fallible<Parameter> {
+        let name = word(object, "name")?;
+        let value = match &*object.text("nature")? {
+            "external" => {
+                let block = word(object, "lhablock")?;
+                let index = match object.get("lhacode") {
+                    Some(Value::Number(..)) => vec![object.integer("lhacode")?],
+                    _ => {
+                        let list = object.list("lhacode")?;
+                        let whole = |v: &Value| v.number().filter(|x| x.fract() == 0.0);
+                        let whole = |v: &Value| whole(v).filter(|x| x.abs() < 2e9);
+                        let index = list.iter().map(|v| whole(v).map(|x| x as i32));
+                        let index: Option<Vec<i32>> = index.collect();
+                        let wrong = || object.fail("`lhacode` is no list of whole numbers");
+                        index.ok_or_else(wrong)?
+                    }
+                };
+                ParameterValue::External(block, index, object.number("value")?)
+            }
+            "internal" => {
+                let text = match object.get("value") {
+                    Some(Value::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+                    _ => object.text("value")?.to_string(),
+                };
+                let formula = functions.read(&text);
+                ParameterValue::Formula(formula.map_err(|what| object.fail(what))?)
+            }
+            other => return Err(object.fail(format!("`nature` is `{other}`"))),
+        };
+        Ok(Parameter {
+            name,
+            value,
+            real: &*object.text("type")? == "real",
+            place: object.place.clone(),
+        })
+    }
+}
+
+impl Coupling {
+    fn of(object: &Object, functions: &Functions) -> Fallible<Coupling> {
+        let text = match object.get("value") {
+            Some(Value::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+            _ => object.text("value")?.to_string(),
+        };
+        let formula = functions.read(&text).map_err(|what| object.fail(what))?;
+        let mut orders = BTreeMap::new();
+        for (order, power) in object.dict("order")?.iter() {
+            let (Value::Text(order), Some(power)) = (order, power.number()) else {
+                return Err(object.fail("`order` has no names and numbers"));
+            };
+            if power.fract() != 0.0 || !(0.0..1000.0).contains(&power) {
+                return Err(object.fail(format!(
+                    "order {order} = {power}, which is not read: powers are whole numbers from 0"
+                )));
+            }
+            if power > 0.0 {
+                orders.insert(order.to_string(), power as u32);
+            }
+        }
+        Ok(Coupling {
+            name: word(object, "name")?,
+            text,
+            formula,
+            orders,
+            place: object.place.clone(),
+        })
+    }
+}
+
+fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) -> Fallible<Vertex> {
+    let object_of = |value: &Value, class: &str| {
+        let at = value
+            .object()
+            .filter(|at| modules.objects[*at].class == class);
+        let place = at.and_then(|at| places.get(&at).copied());
+        place.ok_or_else(|| {
+            object.fail(format!("there is something else in the place of a {class}"))
+        })
+    };
+    let all = |name: &str, class: &str| -> Fallible<Vec<usize>> {
+        let list = object.list(name)?;
+        list.iter().map(|value| object_of(value, class)).collect()
+    };
+    let particles = all("particles", "Particle")?;
+    let lorentz = all("lorentz", "Lorentz")?;
+    let colors = texts(object, "color")?;
+    if particles.len() < 3 {
+        return Err(object.fail("there are fewer than three particles"));
+    }
+    let mut terms = Vec::new();
+    for (key, value) in object.dict("couplings")?.iter() {
+        let place = match key {
+            Value::List(pair, _) => match pair.as_slice() {
+                [color, lorentz] => color.number().zip(lorentz.number()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let place = place.map(|(color, lorentz)| (color as usize, lorentz as usize));
+        let place = place.filter(|&(color, l)| color < colors.len() && l < lorentz.len());
+        let Some((color, l)) = place else {
+            return Err(object.fail("a key of `couplings` is no (colour, Lorentz structure) of it"));
+        };
+        if terms.len() > MOST_TERMS {
+            return Err(object.fail(format!("more than {MOST_TERMS} couplings")));
+        }
+        let couplings = match value {
+            Value::List(list, _) => list.iter().collect(),
+            one => vec![one],
+        };
+        for coupling in couplings {
+            terms.push((color, lorentz[l], object_of(coupling, "Coupling")?));
+        }
+    }
+    Ok(Vertex {
+        name: object.text("name")?.to_string(),
+        particles,
+        colors,
+        terms,
+        place: object.place.clone(),
+    })
+}

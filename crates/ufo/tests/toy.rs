@@ -1,0 +1,638 @@
+//! A toy model, and folders that somebody made to do harm.
+
+use mebridge_generate::generate_with;
+use mebridge_generate::model::Model;
+use mebridge_generate::model::file::Document;
+use mebridge_support::random::SplitMix64;
+use mebridge_ufo::{Restriction, is_ufo, read};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn toy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/toy")
+}
+
+fn model(restriction: &str) -> Document {
+    let restriction = match restriction {
+        "" => Restriction::Default,
+        name => Restriction::By(name.into()),
+    };
+    read(&toy(), &restriction).unwrap()
+}
+
+fn terms(document: &Document, particles: &str) -> Vec<String> {
+    let row = document
+        .vertices
+        .iter()
+        .find(|row| row.particles == particles);
+    let row = row.unwrap_or_else(|| panic!("no vertex {particles}"));
+    row.terms.iter().map(|term| term.join(" ")).collect()
+}
+
+#[test]
+fn a_folder_becomes_a_model() {
+    assert!(is_ufo(&toy()) && !is_ufo(toy().parent().unwrap()));
+    let document = model("");
+    assert_eq!(document.name, "toy");
+    assert_eq!(document.alpha_s.as_deref(), Some("aS"));
+    // Names in lower case, as none differs in that alone; charges in units that make them whole.
+    let names: Vec<&str> = document.particles.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["g", "q", "x", "s", "zp", "g0"]);
+    let quark = &document.particles[1];
+    assert_eq!(
+        (quark.antiname.as_deref(), quark.charges["charge"]),
+        (Some("q~"), 2)
+    );
+    // A number that vertices do not conserve is no charge.
+    assert_eq!(document.charges.keys().collect::<Vec<_>>(), ["charge"]);
+    assert!(document.particles[5].goldstone && document.particles[2].antiname.is_none());
+    assert_eq!(document.particles[4].propagator.as_deref(), Some("V"));
+    let propagator = &document.propagators["V"];
+    assert_eq!(
+        propagator.denominator.as_deref(),
+        Some(
+            "P(-100, id) * P(-100, id) - Mass(id) * Mass(id) + complex(0,1) * Mass(id) * Width(id)"
+        )
+    );
+    // The width of a Majorana fermion has the sign of its mass.
+    let majorana = &document.particles[2];
+    assert_eq!(majorana.width.as_deref(), Some("WX__signed"));
+    assert_eq!(
+        document.parameters["WX__signed"],
+        "abs(WX) if MX >= 0 else -abs(WX)"
+    );
+    // The strong coupling is that of the event; so is what follows from aS.
+    assert!(!document.parameters.contains_key("G"));
+    assert_eq!(
+        document.couplings["GC_7"].value,
+        "complex(0,1)*mix__2*(G**2/(4*pi))"
+    );
+    // Functions are put in; Mix and mix are one name to Fortran.
+    assert_eq!(
+        document.parameters["size"],
+        "re(turn*complexconjugate(turn)*(1/cos(re(phase))) + (1 if mix == 0 else 2/2))"
+    );
+    assert_eq!(document.parameters["mix__2"], "mix**2");
+    let entry = document
+        .card
+        .iter()
+        .find(|entry| entry.name == "phase")
+        .unwrap();
+    assert_eq!(
+        (entry.block.as_str(), &*entry.index, entry.value),
+        ("xsector", &[3, 1][..], 0.5)
+    );
+    assert_eq!(document.expansion.get("NP"), Some(&2));
+    // Two structures with one coupling are one.
+    assert_eq!(terms(&document, "q~ q g"), ["T(3,2,1) FFV3 GC_2"]);
+    assert_eq!(
+        document.lorentz["FFV3"],
+        "(Gamma(3,2,-1)*ProjM(-1,1)) + (Gamma(3,2,-1)*ProjP(-1,1))"
+    );
+    // The order of fermions along the lines is in the sign.
+    assert_eq!(
+        terms(&document, "q~ q q~ q"),
+        [
+            "Identity(1,4)*Identity(2,3) FFFF2 -GC_9",
+            "Identity(1,2)*Identity(3,4) FFFF4 GC_9"
+        ]
+    );
+    // Couplings with one text are one.
+    assert_eq!(terms(&document, "x x g0"), ["1 FFS1 GC_7", "1 FFS2 GC_3"]);
+    // The text says all of it.
+    assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
+    let model = Model::from_document(document).unwrap();
+    assert_eq!((model.vertices.len(), model.unphysical.len()), (6, 1));
+}
+
+/// Its quark with gluons is the top quark of the Standard Model with another mass.
+#[test]
+fn a_quark_is_a_quark() {
+    let (toy, sm) = (
+        Model::from_document(model("")).unwrap(),
+        Model::standard().unwrap(),
+    );
+    let squared = |text: &str, model: &Model, card: &[f64]| {
+        let process = generate_with(text, model).unwrap().remove(0);
+        let p = (250_000.0f64 - 10_000.0).sqrt();
+        let (x, z) = (p * 0.6, p * 0.8);
+        let momenta = [
+            [500.0, 0.0, 0.0, 500.0],
+            [500.0, 0.0, 0.0, -500.0],
+            [500.0, x, 0.0, z],
+            [500.0, -x, 0.0, -z],
+        ];
+        process.evaluate(&momenta, 1.2, card).total()
+    };
+    // alpha_s is in every card.
+    let own = squared("g g > q q~", &toy, &[0.118, 100.0]);
+    let top = squared("g g > t t~", &sm, &[0.118, 100.0, 0.0]);
+    assert!((own - top).abs() < 1e-14 * top && top > 0.1, "{own} {top}");
+    let other = squared("g g > q q~", &toy, &[0.118, 90.0]);
+    assert!((own - other).abs() > 1e-3 * own);
+}
+
+#[test]
+fn a_card_restricts_it() {
+    let document = model("equal");
+    assert_eq!(document.name, "toy-equal");
+    let card: Vec<&str> = document
+        .card
+        .iter()
+        .map(|entry| entry.name.as_str())
+        .collect();
+    // gy and Mix follow gx, MX follows MQ; the phase is zero, MZp is 1 and stays a mass.
+    assert_eq!(card, ["aS", "gx", "MQ", "MZp", "WX"]);
+    assert_eq!(document.parameters["gy"], "gx");
+    assert_eq!(document.parameters["mix"], "-gx");
+    let quantities = |name: &str| {
+        let row = document
+            .particles
+            .iter()
+            .find(|row| row.name == name)
+            .unwrap();
+        (row.mass.clone(), row.width.clone())
+    };
+    assert_eq!(
+        quantities("x"),
+        (Some("MQ".into()), Some("WX__signed".into()))
+    );
+    assert_eq!(quantities("s"), (None, None));
+    assert_eq!(quantities("zp"), (Some("MZp".into()), None));
+    // GC_3 = -GC_4, so the structures are one, the second with a minus.
+    assert_eq!(terms(&document, "q~ q zp"), ["Identity(1,2) FFV4 GC_3"]);
+    assert_eq!(
+        document.lorentz["FFV4"],
+        " - (Gamma(3,2,-1)*ProjP(-1,1)) + (Gamma(3,2,-1)*ProjM(-1,1))"
+    );
+    assert_eq!(terms(&document, "q~ x s"), ["Identity(1,3) FFS1 GC_3"]);
+    // `size` is made of the phase.
+    assert_eq!(document.parameters["phase"], "0");
+    let path = toy().join("restrict_equal.dat");
+    let same = read(&toy(), &Restriction::By(path.display().to_string())).unwrap();
+    assert_eq!(same, document);
+    let error = read(&toy(), &Restriction::By("nothing".into()))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("no restrict_nothing.dat"), "{error}");
+}
+
+/// A width that MG5aMC would compute, entries that are missing, and values of another card for what is left.
+#[test]
+fn cards_are_what_mg5amc_takes() {
+    let (_folder, path) = copy();
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    let restricted = |name: &str, from: &str, to: &str| {
+        assert!(card.contains(from), "{from}");
+        let text = card.replacen(from, to, 1);
+        fs::write(path.join(format!("restrict_{name}.dat")), text).unwrap();
+        read(&path, &Restriction::By(name.into())).map_err(|error| error.to_string())
+    };
+    let value = |document: &Document, name: &str| {
+        let entry = document.card.iter().find(|entry| entry.name == name);
+        entry.map(|entry| entry.value)
+    };
+    let document = restricted("auto", "DECAY 9000004 0.0", "DECAY 9000004 Auto").unwrap();
+    assert_eq!(value(&document, "WZp"), Some(20.0));
+    let error = restricted("less", "  2 0.25 # gy\n", "").unwrap_err();
+    assert!(
+        error.contains("restrict_less.dat: there is no number for 2 of block xsector (gy)"),
+        "{error}"
+    );
+    fs::write(path.join("param_other.dat"), card.replace("0.25", "0.5")).unwrap();
+    let document = restricted("other", "# aS", "# alpha_s").unwrap();
+    assert_eq!(
+        (value(&document, "gx"), value(&document, "gy")),
+        (Some(0.5), None)
+    );
+    assert_eq!(document.name, "toy-other");
+}
+
+/// A copy of the toy model.
+fn copy() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("toy");
+    fs::create_dir(&path).unwrap();
+    for entry in fs::read_dir(toy()).unwrap().flatten() {
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), path.join(entry.file_name())).unwrap();
+        }
+    }
+    (folder, path)
+}
+
+fn changed(file: &str, from: &str, to: &str) -> String {
+    let (_folder, path) = copy();
+    let file = path.join(file);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{from}");
+    fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    match read(&path, &Restriction::Default) {
+        Ok(_) => panic!("{to:?} is read"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Each error says which file and line, and what stands there.
+#[test]
+fn what_is_no_model_is_refused_with_its_place() {
+    let (end, start) = (
+        "couplings = {(0,0):C.GC_1})\n",
+        "from .object_library import all_vertices, Vertex\n",
+    );
+    for (file, from, to, says) in [
+        (
+            "vertices.py",
+            start,
+            "import os\nos.system('true')\n",
+            "vertices.py, line 2: `os.system(...)` is not read: no code",
+        ),
+        (
+            "vertices.py",
+            start,
+            "while True: pass\n",
+            "vertices.py, line 1: `while` is not read",
+        ),
+        (
+            "vertices.py",
+            start,
+            "V = [1 for x in y]\n",
+            "`for` is not read",
+        ),
+        (
+            "vertices.py",
+            start,
+            "class Vertex: pass\n",
+            "`class` is not read",
+        ),
+        (
+            "vertices.py",
+            start,
+            "x = lambda y: y\n",
+            "`lambda` is not read",
+        ),
+        (
+            "vertices.py",
+            start,
+            "x = open('f').read()\n",
+            "there is no `open`",
+        ),
+        (
+            "vertices.py",
+            end,
+            "couplings = {(0,0):C.GC_1}\n",
+            "`(` is not closed",
+        ),
+        (
+            "vertices.py",
+            end,
+            "couplings = {(0,0):C.GC_99})\n",
+            "vertices.py, line 7: couplings has no `GC_99`",
+        ),
+        (
+            "vertices.py",
+            end,
+            "couplings = {(0,1):C.GC_1})\n",
+            "no (colour, Lorentz structure) of it",
+        ),
+        (
+            "vertices.py",
+            end,
+            "couplings = {(0,0):L.VVV1})\n",
+            "in the place of a Coupling",
+        ),
+        (
+            "vertices.py",
+            "[ P.q__tilde__, P.q, P.zp ]",
+            "[ P.q__tilde__, P.s, P.zp ]",
+            "odd number of fermions",
+        ),
+        (
+            "vertices.py",
+            "[ P.q__tilde__, P.x, P.s ]",
+            "[ P.q__tilde__, P.x, P.s__tilde__ ]",
+            "vertices.py, line 12: V_4: the vertex q~ x s~ does not conserve electric charge",
+        ),
+        (
+            "vertices.py",
+            "[ P.q__tilde__, P.q, P.zp ]",
+            "[ P.q, P.q__tilde__, P.zp ]",
+            "the vertex V_3 has Q in the place",
+        ),
+        (
+            "vertices.py",
+            "particles = [ P.g, P.g, P.g ]",
+            "particles = [ P.g, P.g ]",
+            "fewer than three particles",
+        ),
+        (
+            "couplings.py",
+            "name = 'GC_2'",
+            "name = 'GC_1'",
+            "Coupling GC_1: two couplings have this name",
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'-g5'",
+            "couplings.py, line 5: GC_1: there is no parameter `g5`",
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'-erf(G)'",
+            "GC_1: there is no function erf of 1 arguments",
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'-__import__(1)'",
+            "GC_1: there is no function __import__",
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'-(G'",
+            "Coupling GC_1: `-(G`, character 4",
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'G/(mix - mix)'",
+            "GC_1 = inf+0i, which is no finite number",
+        ),
+        (
+            "couplings.py",
+            "{'NP':1}",
+            "{'NP':-1}",
+            "powers are whole numbers from 0",
+        ),
+        (
+            "couplings.py",
+            "{'NP':1}",
+            "{'NQ':1}",
+            "there is no order NQ",
+        ),
+        (
+            "parameters.py",
+            "'Mix**2'",
+            "'mix + 1'",
+            "parameters.py, line 35: mix: a parameter is defined by itself",
+        ),
+        (
+            "parameters.py",
+            "name = 'MX'",
+            "name = 'MQ'",
+            "Parameter MQ: two parameters have this name",
+        ),
+        (
+            "parameters.py",
+            "lhacode = [ 3 ]",
+            "lhacode = [ 3.5 ]",
+            "no list of whole numbers",
+        ),
+        (
+            "parameters.py",
+            "value = 100.",
+            "value = 1e999",
+            "`value` is no finite number",
+        ),
+        (
+            "parameters.py",
+            "value = 100.",
+            "value = 1/0",
+            "line 16: a division by zero",
+        ),
+        (
+            "parameters.py",
+            "'2*cmath.sqrt(aS)*cmath.sqrt(cmath.pi)'",
+            "'2*cmath.sqrt(aS)'",
+            "is not the strong coupling",
+        ),
+        (
+            "particles.py",
+            "pdg_code = 9000003",
+            "pdg_code = 9000001",
+            "two particles have the PDG code 9000001",
+        ),
+        (
+            "particles.py",
+            "name = 'zp', antiname = 'zp'",
+            "name = 'x', antiname = 'x'",
+            "its name is x",
+        ),
+        (
+            "particles.py",
+            "spin = 3, color = 8",
+            "spin = 9, color = 8",
+            "spin = 9",
+        ),
+        (
+            "particles.py",
+            "mass = Param.MQ",
+            "mass = Param",
+            "Particle Q: `mass` is no parameter",
+        ),
+        (
+            "particles.py",
+            "name = 'g'",
+            "name = 'a b'",
+            "which is no word",
+        ),
+        (
+            "lorentz.py",
+            "'ProjP(4,1)*Identity(2,3)'",
+            "'Identity(4,1)*Identity(2,3) + ProjP(2,1)*ProjP(4,3)'",
+            "V_7: Lorentz structure FFFF2: it joins fermions in several ways",
+        ),
+        (
+            "lorentz.py",
+            "name = 'FFS2'",
+            "name = 'FFS1'",
+            "two Lorentz structures have this name",
+        ),
+        (
+            "function_library.py",
+            "return x/2.",
+            "x = 1\n    return x",
+            "`def half` is more than one formula",
+        ),
+        (
+            "__init__.py",
+            "gauge = [0, 1]",
+            "gauge = [1]",
+            "Feynman gauge alone",
+        ),
+    ] {
+        let error = changed(file, from, to);
+        assert!(error.contains(says), "{to}\n  says {error}\n  not  {says}");
+    }
+}
+
+/// What would take all memory, or never end.
+#[test]
+fn nothing_grows_without_bound() {
+    let start = "from .object_library import all_vertices, Vertex\n";
+    let doubled = |first: &str| {
+        let lines = (0..60).map(|n| format!("x{} = x{n} + x{n}\n", n + 1));
+        format!("x0 = {first}\n{}", lines.collect::<String>())
+    };
+    let nested =
+        |open: &str, close: &str| format!("x = {}1{}\n", open.repeat(5000), close.repeat(5000));
+    let deep: String = (0..100_000)
+        .map(|n| format!("x{} = [x{n}]\n", n + 1))
+        .collect();
+    for (text, says) in [
+        (doubled("'abc'"), "a text of more than"),
+        (doubled("[1, 2]"), "a list of more than"),
+        (nested("[", "]"), "too many brackets"),
+        (nested("(", ")"), "too many brackets"),
+        (format!("x = {}1\n", "2**".repeat(5000)), "too many powers"),
+        (
+            format!("x = y{}\n", ".a".repeat(5000)),
+            "too many attributes",
+        ),
+        (
+            format!("x0 = 1\n{deep}"),
+            "too many lists within each other",
+        ),
+        ("import vertices\n".into(), "import each other in a circle"),
+    ] {
+        let error = changed("vertices.py", start, &text);
+        assert!(error.contains(says), "{error}");
+    }
+    let sum = "1 + ".repeat(1_000_000);
+    let error = changed("vertices.py", start, &format!("x = {sum}1\n{start}"));
+    assert!(error.contains("too many operators"), "{error}");
+    for (file, from) in [
+        ("couplings.py", "'-G'"),
+        ("parameters.py", "'Mix**2'"),
+        ("function_library.py", "'z.conjugate()'"),
+    ] {
+        let error = changed(file, from, &format!("'{sum}1'"));
+        assert!(
+            error.contains("too many operations within each other"),
+            "{error}"
+        );
+    }
+    // A chain of long formulas is no deep stack.
+    let long = "1 + ".repeat(450);
+    let chain: String = (0..90)
+        .map(|n| {
+            format!(
+                "p{n} = Parameter('p{n}', 'internal', 'real', '{long}p{}', 'p')\n",
+                n + 1
+            )
+        })
+        .collect();
+    let (_folder, path) = copy();
+    let file = path.join("parameters.py");
+    let text = fs::read_to_string(&file).unwrap();
+    let last = "p90 = Parameter('p90', 'internal', 'real', '1', 'p')\n";
+    fs::write(&file, format!("{text}{chain}{last}")).unwrap();
+    read(&path, &Restriction::By("equal".into())).unwrap();
+    let chain: String = (0..200)
+        .map(|n| {
+            format!(
+                "p{n} = Parameter('p{n}', 'internal', 'real', 'p{} + 1', 'p')\n",
+                n + 1
+            )
+        })
+        .collect();
+    let error = changed("parameters.py", "turn =", &format!("{chain}turn ="));
+    assert!(
+        error.contains("p0") || error.contains("defined by itself"),
+        "{error}"
+    );
+}
+
+/// Files in which something was put, taken away or exchanged at random are models or errors.
+#[test]
+fn damaged_files_are_models_or_errors() {
+    let (_folder, path) = copy();
+    let mut random = SplitMix64::new(17);
+    let mut below = |n: usize| (random.between(0.0, 1.0) * n as f64) as usize;
+    let pieces = [
+        "(", ")", "[", "]", "{", "}", ",", "'", "\"", "\\", "\n", "=", "-", "**", "*", "/", "0",
+        "1", "9", ".", ":", "if ", " else ", "P.q", "C.GC_1", "None", "é", "#", "\t", "  ",
+        "lambda", "G", "aS", "1e400", "-1", "id", "anti()",
+    ];
+    let (mut models, mut errors) = (0, 0);
+    for _ in 0..1500 {
+        let names = [
+            "particles",
+            "parameters",
+            "couplings",
+            "lorentz",
+            "vertices",
+            "function_library",
+            "propagators",
+        ];
+        let file = path.join(format!("{}.py", names[below(names.len())]));
+        let whole = fs::read_to_string(&file).unwrap();
+        let mut text: Vec<char> = whole.chars().collect();
+        for _ in 0..1 + below(2) {
+            let at = below(text.len());
+            let end = (at + below(12)).min(text.len());
+            let piece = pieces[below(pieces.len())].chars();
+            match below(3) {
+                0 => drop(text.drain(at..end)),
+                1 => drop(text.splice(at..at, piece)),
+                _ => drop(text.splice(at..end, piece)),
+            }
+        }
+        fs::write(&file, text.iter().collect::<String>()).unwrap();
+        let card = if below(2) == 0 {
+            Restriction::Default
+        } else {
+            Restriction::By("equal".into())
+        };
+        match read(&path, &card) {
+            Ok(document) => {
+                assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
+                models += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("toy: "), "{error}");
+                errors += 1;
+            }
+        }
+        fs::write(&file, whole).unwrap();
+    }
+    assert!(
+        models > 100 && errors > 100,
+        "{models} models, {errors} errors"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_pipes_and_huge_files_are_refused() {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+    let refused = |put: &dyn Fn(&Path)| {
+        let (_folder, path) = copy();
+        let file = path.join("vertices.py");
+        fs::remove_file(&file).unwrap();
+        put(&file);
+        read(&path, &Restriction::Default).unwrap_err().to_string()
+    };
+    let error = refused(&|file| std::os::unix::fs::symlink("/dev/zero", file).unwrap());
+    assert!(error.contains("vertices.py: this is a link"), "{error}");
+    let error = refused(&|file| {
+        let name = CString::new(file.as_os_str().as_bytes()).unwrap();
+        // SAFETY: a name that ends with a zero byte.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    });
+    assert!(error.contains("this is no regular file"), "{error}");
+    let error = refused(&|file| fs::File::create(file).unwrap().set_len(1 << 40).unwrap());
+    assert!(error.contains("more than this file can need"), "{error}");
+    let error = refused(&|file| fs::create_dir(file).unwrap());
+    assert!(error.contains("this is a folder"), "{error}");
+    let error = refused(&|_| {});
+    assert!(
+        error.contains("no vertices.py: this is no UFO model"),
+        "{error}"
+    );
+}
