@@ -92,8 +92,11 @@ impl<'a> Candidates<'a> {
             (request.lowest, lowest, orders.len().checked_sub(1))
         {
             let mut weighted = lowest;
-            if !request.s_channels.required.is_empty() {
-                // The lowest for which there are diagrams with these s-channels.
+            if !request.s_channels.required.is_empty()
+                || model.expansion.iter().any(Option::is_some)
+            {
+                // The lowest for which there are diagrams with these s-channels, or with as few vertices of each
+                // coupling order as the model allows.
                 let most = lowest + MOST_WEIGHTED;
                 loop {
                     orders[at] = 0..=weighted;
