@@ -9,7 +9,8 @@ Usage: mebridge <COMMAND>
 
 Commands:
   import    Read a directory that MG5aMC wrote and write the process to a file
-  generate  Generate a process of the Standard Model and write it to a file
+  generate  Generate a process of the Standard Model or of another one, and write it to a file
+  model     Read a UFO model and write it as one file
   info      Show what a process holds: legs, diagrams, colour flows, helicities, couplings,
             operations
   check     Evaluate processes on random events: throughput, and mean and spread of the matrix
@@ -23,6 +24,9 @@ Commands:
   doctor    Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
   link      Let MadEvent take its matrix elements from the library
   unlink    Give MadEvent its own matrix elements back
+  pack      Pack a directory that MG5aMC wrote, or a run of it, as one file that makes events by
+            itself
+  plugin    Put a plugin into MG5aMC: `output mebridge DIR` writes MadEvent's directory and links it
   umami     Make a library that carries a process, for MadSpace, MadGraph7 and whatever speaks UMAMI
   help      Print this message or the help of the given subcommand(s)
 
