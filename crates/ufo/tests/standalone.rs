@@ -18,9 +18,11 @@ const POINTS: usize = 10;
 
 #[test]
 fn outputs_are_what_is_generated() {
-    let need = "MEBRIDGE_MG5_STANDALONE";
-    let Some(outputs) = std::env::var_os(need) else {
-        return require::skipped(need, "it is not set");
+    let Some(outputs) = std::env::var_os("MEBRIDGE_MG5_STANDALONE") else {
+        return require::skipped(
+            "models",
+            "set MEBRIDGE_MG5_STANDALONE to the folder of standalone outputs",
+        );
     };
     let Some(models) = mg5_models() else { return };
     let entries = std::fs::read_dir(outputs).unwrap().flatten();
