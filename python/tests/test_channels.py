@@ -19,7 +19,7 @@ def element(process):
     with tempfile.TemporaryDirectory() as folder:
         mebridge.Process(process).library(pathlib.Path(folder) / "process.so")
         found = _integrands.read(pathlib.Path(folder) / "process.so")[0]
-    return found.channels, _integrands._labels(found, densities=False)
+    return found.channels, _integrands._labels(found, densities=False, of=_integrands._Beams(0, 0))
 
 
 def propagators(channel, legs):
