@@ -287,6 +287,11 @@ def wider(windows: Sequence[Window], boost: float) -> list[Window]:
     ]
 
 
+def rapidity(energies: tuple[float, float]) -> float:
+    """Of the frame in which two beams have the same energy, in the one where they have these."""
+    return 0.5 * math.log(energies[0] / energies[1])
+
+
 def boosted(momenta: NDArray[np.float64], boost: float) -> NDArray[np.float64]:
     """Momenta (events, legs, 4) in a frame in which theirs has this rapidity."""
     if boost == 0.0:

@@ -16,7 +16,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
+from . import _cuts, _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
@@ -306,7 +306,8 @@ class Generator:
         self._tried = False
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights and scales beside.
+        """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights and scales
+        beside.
 
         Returns:
             The cross section in pb, how many events there are, what :func:`mebridge._lhe.weights` says of them, and of
@@ -327,7 +328,7 @@ class Generator:
         if any(self._anti):
             _records.conjugate(output, events, self._anti)
         if self._energies[0] != self._energies[1]:
-            _records.boost(output, events, _refine.rapidity(self._energies))
+            _records.boost(output, events, _cuts.rapidity(self._energies))
         _records.couple(output, events, self._alpha_qed)
         weights = dataclasses.astuple(_lhe.weights(output, events))
         if self._systematics is not None:

@@ -8,7 +8,6 @@ import fnmatch
 import importlib.util
 import os
 import pathlib
-import py_compile
 import re
 import shutil
 import subprocess
@@ -128,6 +127,8 @@ def _shared(binaries: list[pathlib.Path], into: pathlib.Path, homes: list[pathli
 
 def _compile(into: pathlib.Path) -> None:
     """Bytecode, without times: the folder may be unpacked anywhere, and is not written to."""
+    import py_compile
+
     unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
     for path in into.rglob("*.py"):
         name = str(path.relative_to(into))

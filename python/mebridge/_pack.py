@@ -12,10 +12,9 @@ import platform
 import shutil
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -28,6 +27,9 @@ from ._process import Path, Process
 from ._remote import put
 from ._rounds import Rounds
 from ._start import RECIPE, RUN_SCRIPT, SUMS
+
+if TYPE_CHECKING:
+    import tarfile
 
 # Events of all jobs together, to which a survey is adapted.
 EVENTS = 1_000_000
@@ -231,14 +233,11 @@ def _stage(
     script = staged / RUN_SCRIPT
     script.write_text(_SCRIPT)
     script.chmod(0o755)
-    lines = [f"{_digest(path)}  {path.relative_to(staged)}\n" for path in sorted(staged.rglob("*")) if path.is_file()]
+    packed = [path for path in sorted(staged.rglob("*")) if path.is_file()]
+    lines = [f"{_state.digest(path)}  {path.relative_to(staged)}\n" for path in packed]
     text = "".join(lines)
     # A comment for sha256sum.
     (root / SUMS).write_text(f"{text}# {hashlib.sha256(text.encode()).hexdigest()}\n")
-
-
-def _digest(path: pathlib.Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class _Files:
@@ -321,6 +320,8 @@ def _try(staged: pathlib.Path, scratch: pathlib.Path) -> None:
 
 
 def _archive(staged: pathlib.Path, part: pathlib.Path, mode: Any) -> None:
+    import tarfile
+
     now = int(time.time())
 
     def owned(entry: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -341,7 +342,7 @@ def main(arguments: Sequence[str]) -> int:
     """``mebridge pack``."""
     import argparse
 
-    from ._runs import Run, pairs, spread, whole
+    from ._runs import Run, add_cards, by_cards, spread, whole
 
     parser = argparse.ArgumentParser(
         prog="mebridge pack",
@@ -361,27 +362,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sampler", choices=sorted(_events.SAMPLERS), help="grids (auto, vegas) or networks (madnis)")
     said = f"SIMD level of all jobs ({SIMD}); auto: the best of each machine, and so other last digits"
     parser.add_argument("--simd", default=SIMD, help=said)
-    parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
-    parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
-    parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
-    said = "go on where Fortran of cuts or scales was changed"
-    parser.add_argument("--changed-files", action="store_true", help=said)
-    parser.add_argument("--quiet", action="store_true", help="no lines about progress")
+    add_cards(parser)
     asked = parser.parse_args(arguments)
     of_survey = ("nevents", "measured", "seed", "threads", "workers", "sampler", "run_card", "param_card")
     given = {name: value for name in of_survey if (value := getattr(asked, name)) is not None}
     progress = _show if not asked.quiet else False
     try:
         if (pathlib.Path(asked.output) / "SubProcesses").is_dir():
-            changed = pairs(asked.set)
-            if asked.run_card is not None and changed:
-                parser.error("--set is for the run card of the output; change the file of --run-card")
-            run = Run(
-                asked.output,
-                run_card=asked.run_card or changed or None,
-                param_card=asked.param_card,
-                changed_files=asked.changed_files,
-            )
+            run = by_cards(parser, asked)
             named = ("nevents", "measured", "seed", "threads")
             numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
             made = run.pack(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -20,7 +19,7 @@ from ._library import Error
 from ._remote import put
 from ._rounds import Rounds, sizes
 from ._start import RECIPE, SUMS
-from ._state import State
+from ._state import State, digest
 from ._tasks import Alone
 from ._worker import Worker
 
@@ -78,16 +77,12 @@ def run(root: pathlib.Path, events: int, seed: int, output: pathlib.Path, thread
                 parts = [kept.rounds[number] for number in sorted(kept.rounds)]
                 made = [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in parts]
                 processes = [(name, *of) for name, of in zip(recipe["names"], found)]
-                asked = {**recipe["asked"], "events": events, "seed": seed, "pack": _digest(root / SUMS)}
+                asked = {**recipe["asked"], "events": events, "seed": seed, "pack": digest(root / SUMS)}
                 _head(home, recipe).write(output, made, processes, cross_section, seed, asked, threads)
                 kept.close()
             finally:
                 tasks.close()
     return f"{events} events, {cross_section:.6g} +- {error:.2g} pb"
-
-
-def _digest(path: pathlib.Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _head(home: pathlib.Path, recipe: dict[str, Any]) -> Head:
@@ -101,6 +96,8 @@ def _head(home: pathlib.Path, recipe: dict[str, Any]) -> Head:
 
 def main(root: pathlib.Path, arguments: Sequence[str]) -> int:
     """``run.sh`` of a pack."""
+    import argparse
+
     recipe = json.loads((root / RECIPE).read_text())
     parser = argparse.ArgumentParser(
         prog="run.sh",

@@ -48,11 +48,6 @@ class Asked:
     """The process, which may be elsewhere than in the directory."""
 
 
-def rapidity(energies: tuple[float, float]) -> float:
-    """Of the frame in which two beams have the same energy, in the one where they have these."""
-    return 0.5 * math.log(energies[0] / energies[1])
-
-
 class Refiner:
     """Weights of events by the run card.
 
@@ -83,7 +78,7 @@ class Refiner:
     ) -> None:
         self._scale = Scale.asked(scale, factor)
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
-        boost = rapidity(energies)
+        boost = _cuts.rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
         self._elements = [
             _Element(element, Asked(**of), clustering, scaled, card, energy, boost) for element, of in zip(elements, asked)

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import (
     _arguments,
@@ -29,7 +29,6 @@ from . import (
     _output,
     _pack,
     _pdfdata,
-    _refine,
     _run_card,
     _scratch,
     _state,
@@ -43,13 +42,13 @@ from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
 from ._slha import Card
-from ._systematics import Systematics
+from ._systematics import DYNAMICAL, Systematics
 
-# Scales by dynamical_scale_choice.
-_SCALES = {1: "et", 2: "ht", 3: "ht/2", 4: "shat"}
+if TYPE_CHECKING:
+    import argparse
+
 _EVENTS = "unweighted_events.lhe.gz"
 _STATE = "state"
-_PROTON = 2212
 
 
 @dataclass(frozen=True)
@@ -345,7 +344,7 @@ class Run:
         factorisation = [card["dsqrt_q2fact1"], card["dsqrt_q2fact2"]] if all(fixed) else None
         renormalisation = card["scale"] if card["fixed_ren_scale"] else None
         return {
-            "dynamical": _SCALES.get(card["dynamical_scale_choice"], "ht/2"),
+            "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht/2"),
             "renormalisation": renormalisation,
             "factorisation": factorisation,
         }
@@ -384,7 +383,7 @@ class Run:
             windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
             resting = self.run_card["lpp1"] == 0
-            boost = _refine.rapidity(self._energies)
+            boost = _cuts.rapidity(self._energies)
             exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
             some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
             rest = [window for window, takes in zip(windows, exact) if not takes]
@@ -507,7 +506,7 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
     if lpp == (0, 0):
         beams = None
     elif abs(lpp[0]) == abs(lpp[1]) == 1:
-        beams = (lpp[0] * _PROTON, lpp[1] * _PROTON)
+        beams = (lpp[0] * _lhe.PROTON, lpp[1] * _lhe.PROTON)
     else:
         raise Error(
             f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), or 1 "
@@ -527,7 +526,7 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
             raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {known}")
         if fixed[1] != fixed[2]:
             raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
-    if choice not in (-1, *_SCALES) and not (fixed[0] and (beams is None or fixed[1])):
+    if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (beams is None or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams
 
@@ -634,23 +633,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", default="1", help="threads (1)")
     parser.add_argument("--workers", default="1", help="processes that make parts of the run (1)")
     parser.add_argument("--name", help="of the run (run_NN with the next number); one that was interrupted goes on")
-    parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
-    parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
-    parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
-    said = "go on where Fortran of cuts or scales was changed"
-    parser.add_argument("--changed-files", action="store_true", help=said)
-    parser.add_argument("--quiet", action="store_true", help="no lines about progress")
+    add_cards(parser)
     asked = parser.parse_args(arguments)
     try:
-        changed = pairs(asked.set)
-        if asked.run_card is not None and changed:
-            parser.error("--set is for the run card of the output; change the file of --run-card")
-        run = Run(
-            asked.output,
-            run_card=asked.run_card or changed or None,
-            param_card=asked.param_card,
-            changed_files=asked.changed_files,
-        )
+        run = by_cards(parser, asked)
         events = run.generate(
             None if asked.nevents is None else whole("--nevents", asked.nevents),
             None if asked.seed is None else whole("--seed", asked.seed),
@@ -671,6 +657,29 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def add_cards(parser: argparse.ArgumentParser) -> None:
+    """The options that :func:`by_cards` reads, and ``--quiet``."""
+    parser.add_argument("--run-card", help="another one than Cards/run_card.dat")
+    parser.add_argument("--param-card", help="another one than Cards/param_card.dat")
+    parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
+    said = "go on where Fortran of cuts or scales was changed"
+    parser.add_argument("--changed-files", action="store_true", help=said)
+    parser.add_argument("--quiet", action="store_true", help="no lines about progress")
+
+
+def by_cards(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Run:
+    """What makes events of an output with the cards that a command names."""
+    changed = _pairs(asked.set)
+    if asked.run_card is not None and changed:
+        parser.error("--set is for the run card of the output; change the file of --run-card")
+    return Run(
+        asked.output,
+        run_card=asked.run_card or changed or None,
+        param_card=asked.param_card,
+        changed_files=asked.changed_files,
+    )
+
+
 def spread(workers: str) -> Callable[[], Executor] | None:
     """What makes so many processes; none where one is enough."""
     import functools
@@ -682,7 +691,7 @@ def spread(workers: str) -> Callable[[], Executor] | None:
     return None if count == 1 else functools.partial(ProcessPoolExecutor, count, mp_context=spawn)
 
 
-def pairs(given: Sequence[str]) -> dict[str, str]:
+def _pairs(given: Sequence[str]) -> dict[str, str]:
     found = {}
     for pair in given:
         name, equals, value = pair.partition("=")
