@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import importlib.util
-import json
 import math
 import os
 import pathlib
@@ -159,30 +158,11 @@ def generate_events(
     Raises:
         Error: where MadSpace is missing, or there is no such process, or a file is not what it should be.
     """
+    # All arguments, before there are other names.
+    given = dict(locals())
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
-    order, target = ordered(
-        process,
-        energy=energy,
-        pdf=pdf,
-        alpha_s=alpha_s,
-        scale=scale,
-        scale_factor=scale_factor,
-        events=events,
-        output=output,
-        cuts=cuts,
-        seed=seed,
-        threads=threads,
-        precision=precision,
-        overweight=overweight,
-        sampler=sampler,
-        device=device,
-        card=card,
-        model=model,
-        state=state,
-        executor=executor,
-        systematics=systematics,
-    )
+    order, target = ordered(**{name: value for name, value in given.items() if name != "progress"})
     found: list[EventArrays] = []
 
     def write(made: Made) -> None:
@@ -202,28 +182,33 @@ def generate_events(
     )
 
 
+# Of :func:`ordered`.
+DEFAULTS = dict(generate_events.__kwdefaults__ or {})
+del DEFAULTS["progress"]
+
+
 def ordered(
     process: Process | Path,
     *,
     energy: float,
-    pdf: Path | None = None,
-    alpha_s: float | None = None,
-    scale: float | str | None = None,
-    scale_factor: float = 1.0,
-    events: SupportsIndex | float = 10_000,
-    output: Path | None = None,
-    cuts: Mapping[str, float] | None = None,
-    seed: SupportsIndex | float = 1,
-    threads: SupportsIndex | float = 1,
-    precision: float | None = None,
-    overweight: float = 0.01,
-    sampler: str = "auto",
-    device: str | Sequence[str] = "cpu",
-    card: Path | None = None,
-    model: Path | None = None,
-    state: Path | None = None,
-    executor: Executor | Callable[[], Executor] | None = None,
-    systematics: bool | Sequence[Path] = False,
+    pdf: Path | None,
+    alpha_s: float | None,
+    scale: float | str | None,
+    scale_factor: float,
+    events: SupportsIndex | float,
+    output: Path | None,
+    cuts: Mapping[str, float] | None,
+    seed: SupportsIndex | float,
+    threads: SupportsIndex | float,
+    precision: float | None,
+    overweight: float,
+    sampler: str,
+    device: str | Sequence[str],
+    card: Path | None,
+    model: Path | None,
+    state: Path | None,
+    executor: Executor | Callable[[], Executor] | None,
+    systematics: bool | Sequence[Path],
 ) -> tuple[Order, pathlib.Path | None]:
     """A run of these arguments of :func:`generate_events`, and the event file."""
     if importlib.util.find_spec("madspace") is None:

@@ -103,7 +103,7 @@ def pack_events(
     if state is not None:
         before = _state.surveyed(pathlib.Path(_arguments.text("state", state))).asked
         asked = {"events": before["events"], "seed": before["seed"], **asked}
-    order, _ = _events.ordered(process, **{"events": EVENTS, **asked})
+    order, _ = _events.ordered(process, **{**_events.DEFAULTS, "events": EVENTS, **asked})
     write(order, output, simd, measured, progress, None if state is None else pathlib.Path(state))
 
 
