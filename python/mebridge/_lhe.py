@@ -287,22 +287,19 @@ def _scaled(text: bytes, records: Records, scales: Records, beams: Beams, powers
     """Events with MadEvent's block of what weights for other scales and densities need, before further weights."""
     incoming = _records.nested(np.ascontiguousarray(records))["particles"][:, :2]
     x = incoming["energy"] / np.array(beams.energies)
-    codes = incoming["pdg_id"].tolist()
     power = np.array(powers)[records["process_id"] - 1]
-    factors = records["alpha_qcd"] ** power * scales[:, 3]
-    rows = zip(power.tolist(), scales[:, :3].tolist(), codes, x.tolist(), factors.tolist())
-    with_densities = [beam for beam in (0, 1) if abs(beams.codes[beam]) == PROTON]
-    lines = [
-        b"<pdfrwt beam=\"%d\">  1%%9d%%15.8E%%15.8E</pdfrwt>\n" % (beam + 1)
-        if beam in with_densities
-        else b"<pdfrwt beam=\"%d\">0</pdfrwt>\n" % (beam + 1)
-        for beam in (0, 1)
-    ]
-    begin = b"<mgrwt>\n<rscale>%3d%15.8E</rscale>\n<asrwt>0</asrwt>\n"
-    block = begin + lines[0] + lines[1] + b"<totfact>%15.8E</totfact>\n</mgrwt>\n"
-    found = []
-    for event, (count, of, pair, share, factor) in zip(text.split(_END), rows):
-        values = [value for beam in with_densities for value in (pair[beam], share[beam], of[1 + beam])]
+    columns = [power, scales[:, 0]]
+    block = b"<mgrwt>\n<rscale>%3d%15.8E</rscale>\n<asrwt>0</asrwt>\n"
+    for beam in (0, 1):
+        if abs(beams.codes[beam]) == PROTON:
+            columns += [incoming["pdg_id"][:, beam], x[:, beam], scales[:, 1 + beam]]
+            block += b"<pdfrwt beam=\"%d\">  1%%9d%%15.8E%%15.8E</pdfrwt>\n" % (beam + 1)
+        else:
+            block += b"<pdfrwt beam=\"%d\">0</pdfrwt>\n" % (beam + 1)
+    block += b"<totfact>%15.8E</totfact>\n</mgrwt>\n"
+    columns.append(records["alpha_qcd"] ** power * scales[:, 3])
+    found: list[bytes] = []
+    for event, row in zip(text.split(_END), zip(*(column.tolist() for column in columns))):
         head, rwgt, rest = event.partition(b"<rwgt>")
-        found.append(head + block % (count, of[0], *values, factor) + rwgt + rest + _END)
+        found += (head, block % row, rwgt, rest, _END)
     return b"".join(found)
