@@ -60,7 +60,7 @@ class Generator:
         scales: bool = False,
         energies: Sequence[float] | None = None,
         anti: Sequence[bool] = (False, False),
-        bwcutoff: float = 15.0,
+        bwcutoff: float = _integrands.BW_CUTOFF,
         forced: Sequence[int] = (),
         **asked: Any,
     ) -> list[list[int]]:
@@ -331,14 +331,14 @@ class Generator:
             _records.boost(output, events, _cuts.rapidity(self._energies))
         _records.couple(output, events, self._alpha_qed)
         weights = dataclasses.astuple(_lhe.weights(output, events))
-        if self._systematics is not None:
+        if wanted:
             records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
-            np.save(_records.ratios(output), self._systematics.ratios(records, scales))
-        if self._keep_scales:
-            records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
-            factors = _systematics.densities(self._built.density, records, scales, self._energies, self._shifts)
-            np.save(_records.scales(output), np.column_stack([scales, factors]))
-        else:
+            if self._systematics is not None:
+                np.save(_records.ratios(output), self._systematics.ratios(records, scales))
+            if self._keep_scales:
+                factors = _systematics.densities(self._built.density, records, scales, self._energies, self._shifts)
+                np.save(_records.scales(output), np.column_stack([scales, factors]))
+        if not self._keep_scales:
             _records.scales(output).unlink(missing_ok=True)
         return {**made, "events": events, "weights": weights}
 

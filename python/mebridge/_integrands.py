@@ -38,7 +38,7 @@ _POWER = 1.0
 # Of a grid, in each direction.
 _BINS = 64
 # Widths about the mass of a particle of a decay chain: bwcutoff of MG5aMC's run card.
-_BW_CUTOFF = 15.0
+BW_CUTOFF = 15.0
 # Names of scales, as MadSpace has them.
 SCALES = {
     "et": "transverse_energy",
@@ -259,7 +259,7 @@ def _on_shell(element: Element) -> list[_cuts.Window]:
         for propagator in channel["on_shell_propagators"]:
             legs = legs_of(channel["vertices"], f"p{propagator}")
             mass, width = channel["masses"][propagator]
-            found[legs] = _cuts.resonance(sorted(legs), mass, _BW_CUTOFF * width)
+            found[legs] = _cuts.resonance(sorted(legs), mass, BW_CUTOFF * width)
     return list(found.values())
 
 
