@@ -56,3 +56,7 @@ class Rows(unittest.TestCase):
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--list", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

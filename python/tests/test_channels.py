@@ -96,3 +96,7 @@ class Groups(unittest.TestCase):
         ]
         for found, permutation in zip(momenta, group.permutations):
             np.testing.assert_array_equal(found, momenta[0][:, list(permutation)])
+
+
+if __name__ == "__main__":
+    unittest.main()
