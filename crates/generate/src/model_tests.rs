@@ -255,3 +255,45 @@ terms = [["K6Bar(3,1,2)", "FFS", "GC_1"]]
     // Epsilons squared are 12, projections on sextets 6.
     close(of("t3") / of("six"), 6.0 / 12.0);
 }
+
+/// That quarks keep their generation is said of models alone whose vertices do so.
+#[test]
+fn generations_of_quarks_are_those_of_the_model() {
+    let mut quarks = r#"
+orders = { NP = 1 }
+[[particles]]
+name = "phi"
+pdg = 25
+spin = 1
+color = 1
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[lorentz]
+FFS = "Identity(2,1)"
+"#
+    .to_owned();
+    for (name, pdg) in [("d", 1), ("s", 3), ("b", 5)] {
+        quarks += &format!(
+            "[[particles]]\nname = \"{name}\"\nantiname = \"{name}~\"\npdg = {pdg}\nspin = 2\ncolor = 3\n"
+        );
+    }
+    let vertex = |particles: &str| {
+        format!(
+            "[[vertices]]\nparticles = \"{particles}\"\nterms = [[\"Identity(1,2)\", \"FFS\", \"GC_1\"]]\n"
+        )
+    };
+    quarks += &vertex("d~ d phi");
+    let why = |text: &str| {
+        let refused = generate_with("d b~ > phi phi", &model(text)).unwrap_err();
+        refused.to_string()
+    };
+    assert!(why(&quarks).contains("keep their generation"));
+    // d and s mix, and d and b still have no diagram: generations are not what forbids it.
+    let mixed = quarks + &vertex("d~ s phi") + &vertex("s~ d phi");
+    assert!(generate_with("d s~ > phi phi", &model(&mixed)).is_ok());
+    let why = why(&mixed);
+    assert!(
+        !why.contains("generation") && why.contains("nothing that is conserved"),
+        "{why}"
+    );
+}

@@ -112,17 +112,15 @@ impl Subprocess {
     }
 }
 
-impl Subprocess {
-    /// Whether a generation of quarks does not have as many that go in as come out. The CKM matrix is 1.
-    fn changes_generations(&self, model: &Model) -> bool {
-        let quarks = |generation: i32| -> i32 {
-            let codes = self.outgoing.iter().map(|&p| model.of(p).pdg);
-            let of = codes
-                .filter(|code| matches!(code.abs(), 1..=6) && (code.abs() + 1) / 2 == generation);
-            of.map(i32::signum).sum()
-        };
-        (1..=3).any(|generation| quarks(generation) != 0)
-    }
+/// Whether a generation of quarks does not have as many of these particles that go in as come out.
+fn changes_generations(particles: &[ParticleId], model: &Model) -> bool {
+    let quarks = |generation: i32| -> i32 {
+        let codes = particles.iter().map(|&p| model.of(p).pdg);
+        let of =
+            codes.filter(|code| matches!(code.abs(), 1..=6) && (code.abs() + 1) / 2 == generation);
+        of.map(i32::signum).sum()
+    };
+    (1..=3).any(|generation| quarks(generation) != 0)
 }
 
 /// All choices of one particle of each leg, the last varying fastest.
@@ -203,10 +201,12 @@ pub fn why_none(
     match request.excluded.is_empty() {
         true => {
             let mut allowed = all.iter().filter(|one| one.violates(model).is_none());
-            let why = match allowed.all(|one| one.changes_generations(model)) {
+            let mut vertices = model.vertices.iter();
+            let kept = vertices.all(|vertex| !changes_generations(&vertex.particles, model));
+            let why = match kept && allowed.all(|one| changes_generations(&one.outgoing, model)) {
                 true => {
-                    "its quarks keep their generation (the CKM matrix is 1), and the labels p and j hold no b; name the \
-                     quarks that are meant"
+                    "its quarks keep their generation (no vertex changes it, the CKM matrix is 1), and the labels p and j \
+                     hold no b; name the quarks that are meant"
                 }
                 false => {
                     "nothing that is conserved forbids it, so loops may make it, which are not evaluated"
