@@ -26,9 +26,6 @@ impl Subprocess {
     /// with both beams exchanged, where both exchanged particles are asked for.
     pub fn all(request: &Request, model: &Model) -> Vec<Subprocess> {
         type Legs = Vec<(ParticleId, Vec<i8>)>;
-        let mut seen: HashSet<(Legs, Legs)> = HashSet::default();
-        let mut all = Vec::new();
-        let final_states = ascending(&request.outgoing);
         // A massless particle is not longitudinal; a leg that could be nothing else is none.
         let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
             let leg = |(&p, asked): (&ParticleId, &RequestedLeg)| {
@@ -41,33 +38,36 @@ impl Subprocess {
             };
             particles.iter().zip(asked).map(leg).collect()
         };
+        let mut seen: HashSet<Legs> = HashSet::default();
+        let mut final_states: Vec<Legs> = Vec::new();
+        for outgoing in ascending(&request.outgoing) {
+            let Some(after) = legs(&outgoing, &request.outgoing) else {
+                continue;
+            };
+            let mut sorted = after.clone();
+            sorted.sort_unstable();
+            if seen.insert(sorted) {
+                final_states.push(after);
+            }
+        }
+        let mut seen: HashSet<Legs> = HashSet::default();
+        let mut all = Vec::new();
         for incoming in product(&request.incoming) {
             let Some(before) = legs(&incoming, &request.incoming) else {
                 continue;
             };
-            for outgoing in &final_states {
-                let Some(after) = legs(outgoing, &request.outgoing) else {
-                    continue;
-                };
-                let mut final_state = after.clone();
-                final_state.sort_unstable();
-                let mut exchanged = before.clone();
-                exchanged.reverse();
-                if seen.contains(&(exchanged, final_state.clone()))
-                    || !seen.insert((before.clone(), final_state))
-                {
-                    continue;
-                }
+            let exchanged: Legs = before.iter().rev().cloned().collect();
+            if seen.contains(&exchanged) || !seen.insert(before.clone()) {
+                continue;
+            }
+            for after in &final_states {
+                let outgoing = || after.iter().map(|&(p, _)| p);
                 let anti = incoming.iter().map(|&p| model.anti(p));
                 all.push(Subprocess {
                     incoming: incoming.len(),
-                    particles: incoming.iter().chain(outgoing).copied().collect(),
-                    outgoing: anti.chain(outgoing.iter().copied()).collect(),
-                    polarizations: before
-                        .iter()
-                        .chain(&after)
-                        .map(|(_, p)| p.clone())
-                        .collect(),
+                    particles: incoming.iter().copied().chain(outgoing()).collect(),
+                    outgoing: anti.chain(outgoing()).collect(),
+                    polarizations: before.iter().chain(after).map(|(_, p)| p.clone()).collect(),
                     identical: (0..after.len())
                         .map(|i| after[..=i].iter().filter(|leg| **leg == after[i]).count() as u32)
                         .product(),
