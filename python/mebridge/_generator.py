@@ -162,7 +162,6 @@ class Generator:
         events: int,
         overweight: float,
         seed: int,
-        precision: float | None = None,
     ) -> list[list[float]]:
         """Adapts the mappings of some channels; they are written into a folder.
 
@@ -171,7 +170,6 @@ class Generator:
             parts: of each of them, what makes :class:`mebridge._survey.Parts`.
             fresh: whether their grids begin anew, as a trial, and not with what is loaded.
             events: of the whole run.
-            precision: relative error of a channel's cross section above which it has a part more.
 
         Returns:
             Of each channel the points of all its parts, and what :meth:`round` gives, of the last part.
@@ -182,7 +180,7 @@ class Generator:
         self._adapted |= set(channels)
         of = {number: _survey.Parts(*one) for number, one in zip(channels, parts)}
         with self._working(events, folder):
-            found = self._adapt(of, _config(events, overweight), seed, None if fresh else folder, precision)
+            found = self._adapt(of, _config(events, overweight), seed, None if fresh else folder)
             self._save(channels, folder)
         _check(folder)
         return [[found[number].points, *found[number].row] for number in channels]
@@ -222,7 +220,8 @@ class Generator:
         A channel keeps its grid where its network is worse: a training may have diverged.
         """
         folder, channels = pathlib.Path(part), self._built.channels
-        of_grids = json.loads((self._survey / POINTS).read_text())["channels"]
+        surveyed = json.loads((self._survey / POINTS).read_text())
+        of_grids = surveyed["channels"]
         config = _config(events, overweight)
         with self._working(events, folder):
             trained = _madnis.train(madspace, self._contexts[0], channels, seed, self._threads, events)
@@ -238,7 +237,8 @@ class Generator:
             for i in worse:
                 found[i] = _Found(found[i].points, of_grids[i])
                 shutil.copyfile(self._survey / f"channel{i}.json", folder / f"channel{i}.json")
-            written = self._write(folder, found, grids=len(worse))
+            # What is taken is what has the smaller deviation, and therefore does not count.
+            written = self._write(folder, found, trial=surveyed["trial"], measured=surveyed["measured"], grids=len(worse))
         _check(folder)
         return written
 
@@ -248,7 +248,6 @@ class Generator:
         config: Any,
         seed: int,
         folder: pathlib.Path | None,
-        precision: float | None = None,
         flows: Sequence[Any] | None = None,
     ) -> dict[int, _Found]:
         """Surveys channels with their grids, which follow, or with networks, which stay as they are.
@@ -256,14 +255,11 @@ class Generator:
         Args:
             parts: of each channel, by its number.
             folder: for what rounds begin with.
-            precision: relative error of a channel's cross section above which it has a part more.
         """
         found: dict[int, _Found] = {}
         for count in sorted({of.count for of in parts.values()}):
             numbers = [i for i, of in parts.items() if of.count == count]
             config.survey_min_iters = config.survey_max_iters = count
-            if precision is not None:
-                config.survey_max_iters, config.survey_target_precision = count + 1, precision
             for first in range(0, len(numbers), _AT_A_TIME):
                 some = numbers[first : first + _AT_A_TIME]
                 generators = []
@@ -310,9 +306,10 @@ class Generator:
         beside.
 
         Returns:
-            The cross section in pb, how many events there are, what :func:`mebridge._lhe.weights` says of them, and of
-            each channel the points, their mean and its error, how many of them passed the cuts, and how many became
-            events; ``refined``: what :meth:`mebridge._refine.Refiner.refine` gives.
+            How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points,
+            their mean in pb and its error, how many of them passed the cuts, and how many became events;
+            ``measured``: the first three of the points whose number was known before; ``refined``: what
+            :meth:`mebridge._refine.Refiner.refine` gives.
         """
         output = pathlib.Path(part) / "events.npy"
         if self._refiner is None:
@@ -367,11 +364,16 @@ class Generator:
         channels = []
         for i, need in enumerate(_survey.needed(surveyed, events)):
             config = _config(events, overweight, **_survey.calls(need))
+            config.start_batch_size = config.max_batch_size = _survey.planned(need, self._on_cpu)
             name = str(self._survey / f"channel{i}.json")
             channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
-        config = _config(events, overweight)
+        config = _config(events, overweight, survey_min_iters=1, survey_max_iters=1)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
         with self._working(events, output.parent):
+            # A channel that was loaded has no grid that would follow: a part of a survey is so many points of it, whose
+            # events stay, and what comes then are more of them until there are enough.
+            generator.survey()
+            measured = [row[:3] for row in _rows(generator)]
             generator.generate()
             status = generator.status()
             if not status.count_unweighted >= events or not 0.0 < abs(status.mean) < math.inf:
@@ -380,7 +382,7 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe_npy(str(output), self._completer)
-        return {"cross_section": status.mean, "channels": _rows(generator)}
+        return {"measured": measured, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""

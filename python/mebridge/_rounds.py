@@ -58,7 +58,8 @@ class Rounds:
         self._tasks, self._state, self.elements = tasks, state, elements
         self._events, self._seed, self._overweight = events, seed, overweight
         self._backend, self._folder, self._survey = backend, folder, pathlib.Path()
-        self._surveyed = np.zeros((len(elements), 5))
+        # Of each channel: what the trial found, and what counts of the survey.
+        self._trial, self._surveyed = np.zeros((len(elements), 5)), np.zeros((len(elements), 3))
         # Of other runs from the same survey on.
         self._before: list[dict[str, Any]] = []
         # A run that goes on with more events keeps the rounds that it has.
@@ -81,10 +82,11 @@ class Rounds:
         firsts = [first for _, first in self.elements]
         seed = self._random("survey")
         trials = self._surveys("survey", [_survey.trial(first) for first in firsts], seed, [None] * len(firsts))
-        needs = _survey.needed([row for _, row, _ in trials], self._events)
-        parts = [_survey.further(first, need) for first, need in zip(firsts, needs)]
+        rows = [row for _, row, _ in trials]
+        needs = _survey.needed(rows, self._events)
+        parts = [_survey.further(*one, precision) for one in zip(firsts, rows, needs)]
         before = [folder for *_, folder in trials]
-        found = self._surveys("rest of the survey", parts, seed + 1, before, precision=precision)
+        found = self._surveys("rest of the survey", parts, seed + 1, before)
         (part / GLOBALS).mkdir()
         for folder in dict.fromkeys(folder for *_, folder in found):
             for path in folder.rglob("*"):
@@ -92,7 +94,9 @@ class Rounds:
                     # The state may lie on another disk than what is temporary.
                     shutil.move(path, part / path.relative_to(folder))
         points = sum(count for count, *_ in trials) + sum(count for count, *_ in found)
-        (part / POINTS).write_text(json.dumps({"points": points, "channels": [row for _, row, _ in found]}))
+        last = [row for _, row, _ in found]
+        written = {"points": points, "trial": rows, "measured": [row[:3] for row in last], "channels": last}
+        (part / POINTS).write_text(json.dumps(written))
 
     def _surveys(
         self,
@@ -100,7 +104,6 @@ class Rounds:
         parts: Sequence[_survey.Parts],
         seed: int,
         before: Sequence[pathlib.Path | None],
-        **more: Any,
     ) -> list[tuple[float, list[float], pathlib.Path]]:
         """Of each channel its points, what the last part of them found, and the folder of its mappings."""
         tasks = []
@@ -114,7 +117,6 @@ class Rounds:
                 "events": self._events,
                 "overweight": self._overweight,
                 "seed": seed,
-                **more,
             }
             name = f"{said} of channels {channels[0]} to {channels[-1]}"
             tasks.append(Task("survey", arguments, self._temporary, name, before[first]))
@@ -155,16 +157,16 @@ class Rounds:
         """Begins rounds where the survey, or the training, of this folder ended."""
         self._survey = folder
         found: dict[str, Any] = json.loads((folder / POINTS).read_text())
-        self._surveyed = np.array(found["channels"], dtype=float)
+        self._trial, self._surveyed = (np.array(found[name], dtype=float) for name in ("trial", "measured"))
         return found
 
     def count(self, rounds: Sequence[Mapping[str, Any]]) -> None:
         """Takes points of other rounds from the same survey on, with other random numbers, for the cross section."""
-        self._before = [{**one, "channels": np.array(one["channels"], dtype=float)} for one in rounds]
+        self._before = [{**one, "measured": np.array(one["measured"], dtype=float)} for one in rounds]
 
     def counted(self) -> list[dict[str, Any]]:
         """What :meth:`count` takes of the rounds of this run, as JSON."""
-        kept = ("channels", "refined")
+        kept = ("events", "measured", "refined")
         rounds = [self._state.rounds[number] for number in sorted(self._state.rounds)]
         return [{name: _plain(one[name]) for name in kept if name in one} for one in rounds]
 
@@ -190,9 +192,8 @@ class Rounds:
         return Task("round", asked, lambda: self._state.part("round"), f"round {number}", self._survey)
 
     def cross_section(self, element: int | None = None) -> tuple[float, float]:
-        """In pb, with its error; of one matrix element or all. It is that of all points of the rounds, and of the last
-        part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
-        survey has as many as were asked for.
+        """In pb, with its error; of one matrix element or all. It is that of the survey's last part and of those points
+        of the rounds that were planned before they were drawn.
         """
         if not self._counting():
             return math.nan, math.nan
@@ -208,14 +209,21 @@ class Rounds:
 
     def _of_channels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The cross section of MadSpace's points, and its variance."""
-        points, sums, squares = np.zeros((3, len(self.elements)))
-        for channels in [self._surveyed, *(one["channels"] for one in self._counting())]:
-            count, mean, error = channels[:, :3].T
-            points += count
-            sums += count * mean
-            squares += (count * error) ** 2
-        points = np.maximum(points, 1.0)
-        return sums / points, squares / points**2
+        counted = [(self._surveyed[:, 0], self._surveyed)]
+        # A round counts by the points that it would have by the trial. Those that it has follow from the last part of the
+        # survey: one that came out low would have fewer beside it, and count for more.
+        counted += [(self._weights(one["events"]), one["measured"]) for one in self._counting()]
+        weights, sums, squares = np.zeros((3, len(self.elements)))
+        for weight, measured in counted:
+            _, mean, error = measured.T
+            weights += weight
+            sums += weight * mean
+            squares += (weight * error) ** 2
+        return sums / weights, squares / weights**2
+
+    def _weights(self, events: int) -> np.ndarray[Any, Any]:
+        needs = _survey.needed(self._trial.tolist(), events)
+        return np.array([_survey.planned(need, self._backend == "cpu") for need in needs], dtype=float)
 
     def _refined(self, number: int) -> tuple[float, float]:
         """By what the run card changes the cross section of a matrix element, and the variance of that."""

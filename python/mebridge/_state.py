@@ -22,7 +22,7 @@ from ._library import Error
 
 _RUN = "run.json"
 # What the files of a folder hold; another number is another version's.
-_FORMAT = 3
+_FORMAT = 4
 
 
 def _open_lock(path: pathlib.Path) -> IO[bytes]:
@@ -158,7 +158,8 @@ class State:
 
     def _note(self, number: int, done: dict[str, Any]) -> None:
         # There may be thousands of rounds with as many channels.
-        self.rounds[number] = {**done, "channels": np.array(done["channels"], dtype=float)}
+        tables = {name: np.array(done[name], dtype=float) for name in ("channels", "measured")}
+        self.rounds[number] = {**done, **tables}
 
     def close(self) -> None:
         self._lock.close()

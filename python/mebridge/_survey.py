@@ -1,8 +1,12 @@
 """How MadSpace surveys and unweights: its settings, by how many events are wanted.
 
 A survey has parts, each with twice as many points of a channel as the one before, and after each the grids follow what
-it found. The last part counts for the cross section. So what decides how many parts a channel has is what the first
-ones found, which do not count: a channel that ended for what its last part gave would have that too small.
+it found. A round has as many points of a channel as it needs by the survey, and then more until it has its events.
+
+What counts for the cross section are the last part of a survey and the first points of a round, whose numbers are known
+before they are drawn. Points that are drawn until there are enough events do not count: there are fewer of them where
+weights come out low, and their mean is too small. For the same reason nothing that counts decides by how much it
+counts, nor whether there is more of it: the first parts of a survey do, the trial, which do not count.
 """
 
 from __future__ import annotations
@@ -63,20 +67,33 @@ def trial(first: int) -> Parts:
     return Parts(first, max(_MOST, first // 4), _TRIAL)
 
 
-def further(first: int, need: float) -> Parts:
-    """Those after the trial, at least one, by how many points of the channel the run needs."""
+def further(first: int, row: Sequence[float], need: float, precision: float | None = None) -> Parts:
+    """Those after the trial, at least one.
+
+    Args:
+        row: what the last part of the trial found.
+        need: how many points of the channel the run needs.
+        precision: relative error above which the channel has a part more; what the trial found says it.
+    """
     before = trial(first)
     points = min(first << _TRIAL, before.most)
     if not math.isfinite(need):
         # No point became an event; nothing says that more of them are worth their time.
         need = 0.0
     if need < _ENOUGH * points:
-        return Parts(max(min(FIRST, points), math.floor(need / _ENOUGH)), points, 1)
-    largest = min(_LARGEST, need / _WORTH)
-    count = 1
-    while points << count <= largest:
-        count += 1
-    return Parts(points, max(points, _LARGEST), count)
+        found = Parts(max(min(FIRST, points), math.floor(need / _ENOUGH)), points, 1)
+    else:
+        largest = min(_LARGEST, need / _WORTH)
+        more = 1
+        while points << more <= largest:
+            more += 1
+        found = Parts(points, max(points, _LARGEST), more)
+    if precision is None:
+        return found
+    count, mean, error = row[:3]
+    reached = min(found.points << (found.count - 1), found.most)
+    enough = error * math.sqrt(count / reached) <= precision * abs(mean)
+    return found if enough else Parts(found.points, found.points << found.count, found.count + 1)
 
 
 def last(first: int) -> Parts:
@@ -88,6 +105,12 @@ def last(first: int) -> Parts:
 def calls(need: float) -> dict[str, int]:
     """Of MadSpace's GeneratorConfig: points of a call where so many are needed of the channel in a round."""
     return {"cpu_batch_size": _call(need, *_CPU_CALL), "gpu_batch_size": _call(need, *_GPU_CALL)}
+
+
+def planned(need: float, on_cpu: bool) -> int:
+    """Points of a channel that a round draws before it looks how many events they are, where so many are needed."""
+    least, most = _CPU_CALL if on_cpu else _GPU_CALL
+    return max(least, math.ceil(need)) if math.isfinite(need) else min(most, FIRST)
 
 
 def _call(need: float, least: int, most: int) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
+from mebridge import _survey
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -201,6 +202,30 @@ class Densities(Folder):
         self.assertGreater(weights.count(min(weights)), 4000)
         # Of ten rounds.
         self.assertEqual(min(weights), weights[0])
+
+    def test_points_that_count_were_planned(self):
+        """A round draws as many points of a channel as the survey says, and then more until it has its events; those
+        count for the cross section whose number was known."""
+        state = self.folder / "state"
+        run = generate("p p > t t~ j", energy=13_000, pdf=self.pdf, cuts={"pt": 20}, events=4000, state=state)
+        survey = json.loads((state / "survey" / "points.json").read_text())
+        made = json.loads((state / "round0000.json").read_text())
+        points = []
+        for need in _survey.needed(survey["channels"], 4000):
+            planned = _survey.planned(need, True)
+            calls = math.ceil(planned / _survey.calls(need)["cpu_batch_size"])
+            # All calls have as many points.
+            points.append(calls * math.ceil(planned / calls))
+        self.assertEqual([row[0] for row in made["measured"]], points)
+        more = [every[0] - row[0] for every, row in zip(made["channels"], made["measured"])]
+        self.assertEqual(min(more), 0)
+        self.assertGreater(sum(more), 0)
+        self.assertLess(sum(more), 0.5 * sum(points))
+        self.assertEqual([row[:3] for row in survey["channels"]], survey["measured"])
+        value = 0.0
+        for need, *rows in zip(_survey.needed(survey["trial"], 4000), survey["measured"], made["measured"]):
+            value += np.average([row[1] for row in rows], weights=[rows[0][0], _survey.planned(need, True)])
+        self.assertAlmostEqual(run.cross_section / value, 1, places=9)
 
     def test_larger_weights_are_those_that_were_allowed(self):
         """The file says in its header what is above the weight of the others, and it is so."""
