@@ -53,6 +53,10 @@ class Head:
     """Of further weights."""
     powers: tuple[int, ...] = ()
     """Of alpha_s by process, where events have MadEvent's ``<mgrwt>``."""
+    matched: bool = False
+    """Whether events have the scales that jets were clustered at."""
+    clustering: bool = False
+    """Whether they have all steps of the clustering as well."""
 
     def banner(self, events: int, seed: int, cross_section: float) -> str:
         """The blocks of the header, MG5aMC's first."""
@@ -80,4 +84,5 @@ class Head:
         said = json.dumps({**asked, "overweights": larger}, indent=1)
         header = self.banner(events, seed, cross_section)
         banner = _lhe.Banner(header, self.generator, -3 if self.norm == "sum" else -4)
-        _lhe.write(output, rounds, mean, self.beams, processes, said, threads, banner, self.names, self.powers)
+        beside = _lhe.Beside(self.beams, self.powers, self.matched, self.clustering)
+        _lhe.write(output, rounds, mean, self.beams, processes, said, threads, banner, self.names, beside)

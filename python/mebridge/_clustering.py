@@ -20,20 +20,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _matching
 from ._library import Error
+from ._matching import Clustered, Given, Matching, Weighing
 from ._output import Config, Directory, Line
+from ._traces import Mixed, Trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-_GLUON, _PHOTON, _DUMMY = 21, 22, 7
 # Initial-state clusterings against the direction of the beam come after those along it.
 _AGAINST = 1.0 + 1e-6
-# GeV^2: of a system that is boosted to its rest frame; of scales of factorisation; of the mass of the last pair.
-_BOOSTED, _LEAST, _PAIR = 100.0, 4.0, 4.0
-_FAR = 1e37
+# GeV^2: of a system that is boosted to its rest frame; of scales of factorisation; of what is left of the partons.
+_BOOSTED, _LEAST, _LEFT = 100.0, 4.0, 1.0
+# What cannot be, as pyjb has it: a momentum transfer that is timelike, and nothing left of the partons.
+_TIMELIKE, _NOTHING = 1e30, 1e20
+_CUTS = Matching(False, 0.0, 0.0, 1.0, 5, False)
 
 
 def colors(directory: pathlib.Path) -> dict[int, int]:
@@ -59,6 +63,10 @@ class Settings:
     """The entry d."""
     denominators: bool = False
     """Whether channels have their shares by propagators (``sde_strategy = 2``), not by squared diagrams."""
+    scheme: int = 1
+    """``ktscheme``: 1, transverse momenta, or 2, those of Pythia's shower."""
+    alone: bool = False
+    """``chcluster``: whether events are clustered along the diagram of their channel alone."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,8 @@ class Scales:
 
     renormalisation: Array
     factorisation: tuple[Array, Array]
+    matched: NDArray[Any] | None = None
+    """Where events are weighted by matching, :func:`mebridge._matching.layout`."""
 
 
 @dataclass
@@ -92,7 +102,12 @@ class _Events:
     """Product of transverse masses of the last pair."""
     boost: tuple[Array, Array] | None = None
     """Boost and rotation of the last clustering with a beam."""
-    system: Array | None = None
+    fractions: list[Array] = field(default_factory=list)
+    """What of a beam's momentum is left, of each step."""
+    labels: list[int] = field(default_factory=list)
+    """Of what is left, the leg that it began with, from 1."""
+    numbers: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of each step, the labels of first and second, and of the other beam; 0 for none."""
 
     def chosen(self, mask: NDArray[Any]) -> _Events:
         def cut(array: Array | None) -> Array | None:
@@ -109,8 +124,23 @@ class _Events:
             [t[mask] for t in self.transverse],
             cut(self.last),
             None if self.boost is None else (self.boost[0][mask], self.boost[1][mask]),
-            cut(self.system),
+            [z[mask] for z in self.fractions],
+            list(self.labels),
+            list(self.numbers),
         )
+
+    @property
+    def clustered(self) -> Clustered:
+        return Clustered(self.distances, self.transverse, self.last, self.fractions, self.numbers)
+
+
+@dataclass
+class _Filled:
+    """What is found of events, in their places."""
+
+    renormalisation: Array
+    factorisation: Array
+    matched: NDArray[Any] | None
 
 
 class Clustering:
@@ -119,6 +149,7 @@ class Clustering:
     Args:
         element: its number in the directory, from 0.
         masses: gives mass and width of a propagator.
+        matching: what events are cut and weighted by besides.
     """
 
     def __init__(
@@ -127,8 +158,9 @@ class Clustering:
         element: int,
         masses: Callable[[Line], tuple[float, float]],
         settings: Settings,
+        matching: Matching = _CUTS,
     ) -> None:
-        self._settings, self._element = settings, element
+        self._settings, self._element, self._matching = settings, element, matching
         self._legs = directory.legs[element]
         self._colors = colors(directory.path)
         self._everything = (1 << len(self._legs)) - 1
@@ -184,14 +216,29 @@ class Clustering:
                 found *= (value**2 - (mass * width) ** 2) / both**2
         return found
 
-    def scales(self, momenta: Array, channels: NDArray[np.integer[Any]]) -> Scales:
+    def scales(
+        self,
+        momenta: Array,
+        channels: NDArray[np.integer[Any]],
+        given: Given | None = None,
+        weighing: Weighing | None = None,
+        codes: NDArray[np.int64] | None = None,
+    ) -> Scales:
         """Scales of events in the rest frame of their partons.
 
         Args:
             momenta: shape (events, legs, 4).
             channels: of each event.
+            given: scales that they have before.
+            weighing: what weights of matching are made with, where they are wanted.
+            codes: PDG codes of all legs, (events, legs), which the weights depend on; not those of antiprotons.
         """
-        found = np.zeros((3, len(momenta)))
+        count = len(momenta)
+        given = given or Given.nothing(count)
+        wanted = weighing is not None and self._matching.reweighted
+        matched = np.zeros(count, _matching.layout(len(self._legs))) if wanted else None
+        found = _Filled(np.zeros(count), np.zeros((2, count)), matched)
+        asked = _Asked(momenta, given, weighing, codes if wanted else None)
         for channel in np.unique(channels):
             config = self._configs[int(channel)]
             every = np.flatnonzero(channels == channel)
@@ -203,8 +250,8 @@ class Clustering:
             for key in np.unique(keys):
                 places = kept[keys == key]
                 resonances = {legs for i, legs in enumerate(names) if int(key) >> i & 1}
-                self._cluster(config, momenta, places, resonances, found)
-        return Scales(found[0], (found[1], found[2]))
+                self._cluster(config, asked, places, resonances, found)
+        return Scales(found.renormalisation, (found.factorisation[0], found.factorisation[1]), matched)
 
     def excluded(self, momenta: Array, channels: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
         """Events that MadEvent drops in their channels: a resonance of a decay chain is off its mass shell, or one
@@ -277,23 +324,23 @@ class Clustering:
     # Clustering.
 
     def _cluster(
-        self, config: Config, momenta: Array, places: NDArray[np.intp], resonances: set[int], found: Array
+        self, config: Config, asked: _Asked, places: NDArray[np.intp], resonances: set[int], found: _Filled
     ) -> None:
-        jets = self._stored.get(config.number)
+        jets, momenta = self._stored.get(config.number), asked.momenta
         if jets is None:
             counts = [0] * (len(self._legs) + 1)
             for group in self._paths(config, momenta, places, resonances, alone=True):
-                for some, traced in self._traced(group, momenta):
+                for some, traced in self._traced(group, momenta, None):
                     counts[traced.jets] += len(some.places)
             jets = self._stored[config.number] = int(np.argmax(counts))
-        for group in self._paths(config, momenta, places, resonances, alone=False):
-            for some, traced in self._traced(group, momenta):
+        for group in self._paths(config, momenta, places, resonances, alone=self._settings.alone):
+            for some, traced in self._traced(group, momenta, asked.codes):
                 if traced.jets == jets:
-                    self._fill(some, traced, found)
+                    self._fill(some, traced, asked, found)
                     continue
                 for again in self._paths(config, momenta, some.places, resonances, alone=True):
-                    for one, retraced in self._traced(again, momenta):
-                        self._fill(one, retraced, found)
+                    for one, retraced in self._traced(again, momenta, asked.codes):
+                        self._fill(one, retraced, asked, found)
 
     def _allowed(self, config: Config, resonances: set[int], alone: bool) -> Callable[[int], list[int]]:
         """Diagrams that a first clustering may be of."""
@@ -322,6 +369,7 @@ class Clustering:
             {1 << leg: _square(p[:, leg]) for leg in range(count)},
             [1 << leg for leg in range(count)],
             [],
+            labels=list(range(1, count + 1)),
         )
         allowed = self._allowed(config, resonances, alone)
         groups, done = [start], []
@@ -368,9 +416,27 @@ class Clustering:
         if j >= 2:
             if one + other in resonances:
                 return _square(p + q)
+            if self._settings.scheme == 2:
+                return np.asarray(p[:, 0] * q[:, 0] / (p[:, 0] + q[:, 0]) ** 2 * _square(p + q))
             return self._between(p, group.masses[one], q, group.masses[other])
         against = np.sign(_signed(p[:, 3])) != np.sign(_signed(q[:, 3]))
-        return np.asarray(self._beam(p) * np.where(against, _AGAINST, 1.0))
+        distance = self._beam(p) if self._settings.scheme != 2 else self._evolution(group, j, i)
+        return np.asarray(distance * np.where(against, _AGAINST, 1.0))
+
+    def _evolution(self, group: _Events, j: int, i: int) -> Array:
+        """Of an emission from a beam, by Pythia's shower."""
+        beam, out = group.order[j], group.order[i]
+        left = group.momenta[beam] - group.momenta[out]
+        transfer = -_square(left) + np.maximum(np.maximum(group.masses[beam], group.masses[out]), 0.0)
+        part, fraction = self._fraction(group, j, i)
+        found = np.where(part < _LEFT, _NOTHING, (1.0 - fraction) * transfer)
+        return np.where(transfer < 0.0, _TIMELIKE, found)
+
+    def _fraction(self, group: _Events, j: int, i: int) -> tuple[Array, Array]:
+        """What is left of the partons' squared energy if a beam emits, GeV^2, and what share of it that is."""
+        beam, out, other = (group.momenta[group.order[place]] for place in (j, i, 1 - j))
+        before, after = _square(beam + other), _square(beam - out + other)
+        return after, np.where(after < _LEFT, 0.0, after / np.where(after < _LEFT, 1.0, before))
 
     def _beam(self, p: Array) -> Array:
         """Of an emission from a beam."""
@@ -406,6 +472,11 @@ class Clustering:
         group.distances.append(distance)
         p, q = group.momenta[one], group.momenta[other]
         heavier = np.maximum(group.masses[one], group.masses[other])
+        unknown = self._settings.scheme == 2 and not group.fractions
+        still = j >= 2 or unknown
+        group.fractions.append(np.zeros(len(distance)) if still else self._fraction(group, j, i)[1])
+        group.numbers.append((group.labels[j], group.labels[i], group.labels[1 - j] if j < 2 else 0))
+        del group.labels[i]
         if j < 2:
             group.transverse.append(self._beam(q))
             group.momenta[mother] = p - q
@@ -426,7 +497,6 @@ class Clustering:
     def _rest(self, group: _Events, mother: int, partner: int, boosted: bool) -> None:
         """Takes what is left to its rest frame, with the new parton along z."""
         system = group.momenta[mother] + group.momenta[partner]
-        group.system = system
         if not boosted:
             group.boost = None
             return
@@ -455,312 +525,64 @@ class Clustering:
         group.steps.append((first, second, last))
         group.distances.append(self._beam(group.momenta[last]))
         group.transverse.append(np.zeros(len(group.places)))
+        group.fractions.append(np.full(len(group.places), 0.0 if len(self._legs) == 3 else 1.0))
+        # As MadEvent writes it.
+        group.numbers.append((1, 3, 2))
         if config.number in group.graphs:
             group.graphs = [config.number]
 
     # Scales.
 
-    def _traced(self, group: _Events, momenta: Array) -> list[tuple[_Events, _Trace]]:
-        """Which steps the scales come from; events are split where it depends on which particle is harder."""
-        groups, done = [group], []
+    def _traced(
+        self, group: _Events, momenta: Array, codes: NDArray[np.int64] | None
+    ) -> list[tuple[_Events, Trace]]:
+        """Which steps the scales come from; events are split where it depends on which particle is harder, and by their
+        flavours."""
+        groups, done = [(group, dict[int, int]())], []
+        if codes is not None:
+            groups = []
+            for row in np.unique(codes[group.places], axis=0):
+                some = (codes[group.places] == row).all(axis=1)
+                groups.append((group.chosen(some), {1 << leg: int(code) for leg, code in enumerate(row)}))
         while groups:
-            some = groups.pop()
+            some, legs = groups.pop()
             squares = momenta[some.places][:, :, 1] ** 2 + momenta[some.places][:, :, 2] ** 2
+            code = self._code(some.graphs[0], legs)
             try:
-                done.append((some, _Trace(some, self._code(some.graphs[0]), self._colors, self._settings, squares)))
-            except _Mixed as mixed:
-                groups += [some.chosen(mixed.mask), some.chosen(~mixed.mask)]
+                traced = Trace(some.steps, code, self._colors, self._settings.maxjetflavor, squares)
+                done.append((some, traced))
+            except Mixed as mixed:
+                groups += [(some.chosen(mixed.mask), legs), (some.chosen(~mixed.mask), legs)]
         return done
 
-    def _code(self, graph: int) -> Callable[[int], int]:
-        return lambda legs: self._codes.get((graph, legs), 0)
+    def _code(self, graph: int, own: Mapping[int, int]) -> Callable[[int], int]:
+        """PDG codes of lines; those of legs may be others than the diagram's."""
+        return lambda legs: own.get(legs, self._codes.get((graph, legs), 0))
 
-    def _fill(self, group: _Events, traced: _Trace, found: Array) -> None:
-        """Scales of the events of a group: geometric means of those of the first and of the central vertices."""
-        squares = [d.copy() for d in group.distances]
-        transverse = [t.copy() for t in group.transverse]
-        count = len(squares)
-        first, last, central = traced.first, traced.last, traced.central
-        if traced.paired and group.last is not None:
-            for step in (count - 1, count - 2):
-                transverse[step] = np.where(group.last > _PAIR, group.last, transverse[step])
-        for step in dict.fromkeys(central):
-            if step:
-                squares[step - 1] = np.where(transverse[step - 1] > 0.0, transverse[step - 1], squares[step - 1])
+    def _fill(self, group: _Events, traced: Trace, asked: _Asked, found: _Filled) -> None:
+        """Scales of the events of a group."""
+        matching = self._matching
+        group = group.chosen(_matching.passed(_matching.vertices(group.clustered, traced), traced, matching))
+        events, given = group.clustered, asked.given.chosen(group.places)
+        scales = _matching.scales(_matching.vertices(events, traced), traced, given, matching)
+        found.renormalisation[group.places] = scales.renormalisation
         for beam in (0, 1):
-            if last[beam]:
-                squares[last[beam] - 1] = np.maximum(squares[last[beam] - 1], squares[first[beam] - 1])
-
-        def of(step: int) -> Array:
-            return np.asarray(squares[step - 1])
-
-        factorisation = [np.zeros(len(group.places)) for _ in (0, 1)]
-        for beam in (0, 1):
-            if last[beam]:
-                factorisation[beam] = np.sqrt(of(last[beam]) * of(central[beam]))
-        if central[0] and central[0] == central[1]:
-            factorisation = [np.maximum(*factorisation)] * 2
-        if last[0] and last[1]:
-            renormalisation = (of(last[0]) * of(central[0]) * of(last[1]) * of(central[1])) ** 0.125
-        elif last[0] or last[1]:
-            beam = 0 if last[0] else 1
-            renormalisation = (of(last[beam]) * of(central[beam])) ** 0.25
-        elif central[0] and central[1]:
-            renormalisation = (of(central[0]) * of(central[1])) ** 0.25
-        else:
-            renormalisation = np.sqrt(of(central[0] or central[1] or count))
-        if not central[0] and not central[1]:
-            factorisation = [of(count)] * 2
-        elif not central[0] or not central[1]:
-            beam = 0 if not central[0] else 1
-            factorisation[beam] = of(first[beam])
-        found[0, group.places] = renormalisation
-        for beam in (0, 1):
-            found[1 + beam, group.places] = np.sqrt(factorisation[beam])
+            found.factorisation[beam, group.places] = np.sqrt(scales.factorisation[beam])
+        if found.matched is not None and asked.weighing is not None:
+            by = asked.weighing.chosen(group.places)
+            legs = len(self._legs)
+            found.matched[group.places] = _matching.weigh(events, traced, scales, given, matching, by, legs)
 
 
-class _Mixed(Exception):
-    """Some events of a group go one way, others another."""
+@dataclass(frozen=True)
+class _Asked:
+    """Events of a matrix element."""
 
-    def __init__(self, mask: NDArray[np.bool_]) -> None:
-        self.mask = mask
-
-
-class _Trace:
-    """Lines of partons through a clustering. Steps count from 1; 0 is none."""
-
-    def __init__(
-        self,
-        group: _Events,
-        code: Callable[[int], int],
-        colors: Mapping[int, int],
-        settings: Settings,
-        squares: Array,
-    ) -> None:
-        self._steps, self._colors, self._squares = group.steps, colors, squares
-        self._most = settings.maxjetflavor
-        self._code = code
-        self._changed: dict[int, int] = {}
-        count = squares.shape[1]
-        self._count = count
-        # The particle, or beam, that a line leads to, and a second one where a gluon became two quarks.
-        self._ends = {1 << leg: (leg + 1, 0) for leg in range(count)}
-        for step in group.steps[:-1]:
-            self._follow(*step)
-        self._jets = [0] * (count + 1)
-        self._good: dict[int, bool] = {}
-        self.first, self.last, self.central = [0, 0], [0, 0], [0, 0]
-        self._scan()
-        self.jets = sum(found > 0 for found in self._jets)
-        for beam in (0, 1):
-            if self.first[beam] <= 0:
-                self.first[beam] = self.last[beam]
-        self.paired = self._paired()
-
-    def _pdg(self, line: int) -> int:
-        return self._changed.get(line, self._code(line))
-
-    def _color(self, line: int) -> int:
-        return self._colors.get(self._pdg(line), 0)
-
-    def _strong(self, line: int) -> bool:
-        return abs(self._color(line)) > 1
-
-    def _octet(self, line: int) -> bool:
-        return abs(self._color(line)) == 8
-
-    def _light(self, code: int) -> bool:
-        return abs(code) <= self._most or abs(code) == _GLUON
-
-    def _jet(self, line: int) -> bool:
-        return self._light(self._pdg(line))
-
-    def _final(self, line: int) -> int:
-        """The particle that goes out, where the line is one itself."""
-        end = self._ends[line][0]
-        return end if end > 2 and line == 1 << (end - 1) else 0
-
-    def _beam_line(self, line: int) -> bool:
-        return 1 <= self._ends[line][0] <= 2
-
-    def _harder(self, one: int, other: int) -> bool:
-        """Whether the particle that the first line leads to has the larger transverse momentum."""
-        mask = self._squares[:, self._ends[one][0] - 1] > self._squares[:, self._ends[other][0] - 1]
-        if mask.all() or not mask.any():
-            return bool(mask.all())
-        raise _Mixed(mask)
-
-    def _emitting(self, one: int, other: int) -> bool:
-        """Whether the first is a quark and the second a gluon or photon."""
-        code = self._pdg(one)
-        return code < _GLUON and self._light(code) and self._pdg(other) in (_GLUON, _PHOTON)
-
-    def _follow(self, one: int, other: int, mother: int) -> None:
-        """What a combined line leads to."""
-        if self._beam_line(one) or self._beam_line(other):
-            if self._beam_line(one) and self._beam_line(other):
-                return
-            beam, emitted = (other, one) if self._beam_line(other) else (one, other)
-            self._ends[mother] = (self._ends[beam][0], 0)
-            if self._jet(mother):
-                if self._emitting(emitted, beam):
-                    self._changed[mother] = -self._pdg(emitted)
-                if self._emitting(beam, emitted):
-                    self._changed[mother] = self._pdg(beam)
-            return
-        if self._jet(mother):
-            if self._emitting(one, other):
-                self._changed[mother] = self._pdg(one)
-            if self._emitting(other, one):
-                self._changed[mother] = self._pdg(other)
-        self._ends[mother] = self._outgoing(one, other, mother)
-
-    def _outgoing(self, one: int, other: int, mother: int) -> tuple[int, int]:
-        code, first, second = self._pdg(mother), self._pdg(one), self._pdg(other)
-        colors = tuple(abs(self._color(line)) for line in (mother, one, other))
-
-        def harder() -> tuple[int, int]:
-            return self._ends[one] if self._harder(one, other) else self._ends[other]
-
-        def both() -> tuple[int, int]:
-            ends = self._ends[one][0], self._ends[other][0]
-            return ends if self._harder(one, other) else ends[::-1]
-
-        if code == _GLUON and first == second == _GLUON:
-            return harder()
-        if code == _GLUON and abs(first) <= 6 and abs(second) <= 6:
-            return both()
-        if self._color(mother) == 8 and colors[1:] == (3, 3):
-            return both()
-        if code == _GLUON and _GLUON in (first, second):
-            gluon, rest = (one, other) if first == _GLUON else (other, one)
-            return harder() if self._strong(rest) else self._ends[gluon]
-        if code == _GLUON:
-            return harder()
-        if code in (first, first + _sign(second)):
-            return self._ends[one][0], 0
-        if code in (second, second + _sign(first)):
-            return self._ends[other][0], 0
-        if colors[:2] == (3, 3) and self._color(other) == 1:
-            return self._ends[one][0], 0
-        if (colors[0], colors[2]) == (3, 3) and self._color(one) == 1:
-            return self._ends[other][0], 0
-        if colors == (3, 3, 8):
-            return self._ends[other][0], 0
-        if (colors[0], colors[2]) == (3, 3) and self._color(one) == 8:
-            return self._ends[one][0], 0
-        if self._color(mother) in (1, 2) or 2 in (self._color(one), self._color(other)):
-            return self._ends[one][0], self._ends[other][0]
-        if colors == (3, 3, 3):
-            return self._ends[one][0], 0
-        if colors == (6, 3, 3):
-            return both()
-        if colors == (8, 1, 8):
-            return self._ends[other]
-        if colors == (8, 8, 1):
-            return self._ends[one]
-        raise Error(
-            f"an event cannot be clustered: {code} becomes {first} and {second} (PDG codes); set "
-            "dynamical_scale_choice to 3"
-        )
-
-    def _scan(self) -> None:
-        """Which steps are the first, the last one of a parton and the last one of a colour along each beam; and which
-        particles are jets."""
-        count = self._count
-        beams = [1, 2]
-        colored = [self._strong(beam) for beam in beams]
-        partons = list(colored)
-        for beam in (0, 1):
-            self._good[beams[beam]] = partons[beam]
-        for leg in range(2, count):
-            self._good[1 << leg] = self._jet(1 << leg)
-        code, increase = 1, False
-        for number, (one, other, mother) in enumerate(self._steps, 1):
-            final = number == count - 2
-            for child in (0, 1):
-                for beam in (0, 1):
-                    line = (one, other)[child]
-                    if line != beams[beam]:
-                        continue
-                    beams[beam] = mother
-                    rest = (other, one)[child]
-                    emitted, parent = (mother, rest) if final else (rest, mother)
-                    if partons[beam]:
-                        self.first[beam] = self.first[beam] or number
-                        self.last[beam] = number
-                        partons[beam] = self._is_good(emitted) and self._jet(parent)
-                    else:
-                        self.first[beam] = self.first[beam] or number
-                        self._good[parent] = False
-                    if not self._is_good(emitted) or not self._jet(line) or not self._jet(parent):
-                        code, increase = code + 1, True
-                    elif increase:
-                        code, increase = code + 1, False
-                    if self._is_good(emitted):
-                        sure = partons[beam] or self._pdg(emitted) == _GLUON
-                        self._jets[self._ends[emitted][0]] = 1 if sure else code
-                    if colored[beam]:
-                        self.central[beam] = number
-                        colored[beam] = self._strong(parent)
-            if mother not in beams:
-                self._outer(number, one, other, mother)
-        if not all(partons):
-            code -= any(partons)
-            for leg in range(3, count + 1):
-                if 1 < self._jets[leg] <= code:
-                    self._jets[leg] = 0
-
-    def _is_good(self, line: int) -> bool:
-        return self._good.get(line, False)
-
-    def _jet_vertex(self, one: int, other: int, mother: int, final: bool) -> bool:
-        if final or not all(self._strong(line) for line in (mother, one, other)):
-            return False
-        code, first, second = self._pdg(mother), self._pdg(one), self._pdg(other)
-        return (self._jet(one) and (self._jet(mother) or code == second)) or (
-            self._jet(other) and (self._jet(mother) or code == first)
-        )
-
-    def _outer(self, number: int, one: int, other: int, mother: int) -> None:
-        """A step between two that go out."""
-        strong = [self._strong(line) for line in (mother, one, other)]
-        if not self._jet_vertex(one, other, mother, number == self._count - 2):
-            first, second = self._ends[mother]
-            if first > 2 and any(strong) and not all(strong):
-                if self._octet(1 << (first - 1)):
-                    lost = self._octet(mother)
-                else:
-                    lost = second == 0 or (self._jets[first] > 0 and self._jets[second] > 0)
-                if lost:
-                    self._jets[first] = 0
-            if second > 2 and not self._octet(1 << (second - 1)) and not self._octet(mother):
-                self._jets[second] = 0
-            self._good[mother] = False
-            return
-        for line in (one, other):
-            leg = self._final(line)
-            if leg and self._jet(line):
-                self._jets[leg] = 1
-        self._good[mother] = self._jet(mother) and self._is_good(one) and self._is_good(other)
-        if all(self._octet(line) for line in (mother, one, other)):
-            hard, soft = (one, other) if self._ends[mother][0] == self._ends[one][0] else (other, one)
-            if not self._is_good(hard) and self._is_good(soft):
-                before = self._ends[mother]
-                for line, ends in self._ends.items():
-                    if ends == before and line >= number:
-                        self._ends[line] = self._ends[soft]
-
-    def _paired(self) -> bool:
-        """Whether the last step but one is a strong decay into two along a colour line through the event."""
-        count = self._count
-        if count <= 3 or self.last != [count - 2, count - 2]:
-            return False
-        return all(self._strong(line) for line in self._steps[count - 4])
-
-
-def _sign(code: int) -> int:
-    return 1 if code >= 0 else -1
+    momenta: Array
+    given: Given
+    weighing: Weighing | None
+    codes: NDArray[np.int64] | None
+    """PDG codes of their legs, where it depends on them."""
 
 
 def _signed(values: Array) -> Array:
@@ -808,10 +630,10 @@ def _rotation(axis: Array) -> Array:
     return found
 
 
-def drops(scales: Scales, hadrons: bool, factor: float) -> NDArray[np.bool_]:
-    """Events that MadEvent drops: not clustered, or with a scale of factorisation below 2 GeV."""
+def drops(scales: Scales, densities: bool) -> NDArray[np.bool_]:
+    """Events that MadEvent drops: not clustered or cut, or with a scale of densities below 2 GeV."""
     found = scales.renormalisation <= 0.0
-    if hadrons:
+    if densities:
         for scale in scales.factorisation:
-            found |= (factor * scale) ** 2 < _LEAST
+            found |= scale**2 < _LEAST
     return found

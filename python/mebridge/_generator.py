@@ -116,6 +116,7 @@ class Generator:
                 asked["scale"],
                 asked["scale_factor"],
                 refine["clustering"],
+                refine.get("matching"),
                 refine["scaled"],
                 refine["card"],
                 self._energies,
@@ -333,7 +334,13 @@ class Generator:
             if self._systematics is not None:
                 np.save(_records.ratios(output), self._systematics.ratios(records, scales))
             if self._keep_scales:
-                factors = _systematics.densities(self._built.density, records, scales, self._energies, self._shifts)
+                of, weight = scales, 1.0
+                if _records.matched(output).exists():
+                    matched = np.load(_records.matched(output))
+                    of, weight = np.column_stack([scales[:, 0], matched["q"][:, :, 0]]), matched["weight"]
+                factors = weight * _systematics.densities(
+                    self._built.density, records, of, self._energies, self._shifts
+                )
                 np.save(_records.scales(output), np.column_stack([scales, factors]))
         if not self._keep_scales:
             _records.scales(output).unlink(missing_ok=True)

@@ -130,6 +130,20 @@ def nominal_weight(rounds: Sequence[Weights], mean: float, events: int) -> float
     return absolute / math.fsum(weights.absolute / weights.nominal for weights in rounds)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What stands in an event behind its particles, besides further weights."""
+
+    beams: Beams
+    powers: Sequence[int] = ()
+    """Of alpha_s by process, where events have MadEvent's block ``<mgrwt>``, from which MG5aMC's ``systematics`` makes
+    weights."""
+    matched: bool = False
+    """Whether they have the scales that jets were clustered at, which Pythia's JetMatching reads."""
+    clustering: bool = False
+    """Whether they have all steps of the clustering."""
+
+
 def write(
     output: pathlib.Path,
     rounds: Sequence[tuple[pathlib.Path, int, Weights]],
@@ -140,24 +154,26 @@ def write(
     threads: int,
     banner: Banner | None = None,
     names: Sequence[str] = (),
-    powers: Sequence[int] = (),
+    beside: Beside | None = None,
 ) -> None:
     """Writes one file of all events of these rounds: their records, how many they are, and their weights. It is
     compressed where its name ends with .gz.
 
     The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
     knew, or negative (IDWTUP -4): see :func:`nominal_weight`. The file is the same for any number of threads. Names are
-    those of further weights. Where powers of alpha_s by process are given, events have MadEvent's block ``<mgrwt>``,
-    from which MG5aMC's ``systematics`` makes weights.
+    those of further weights.
     """
+    beside = beside or Beside(beams)
     events = sum(count for _, count, _ in rounds)
     nominal = nominal_weight([weights for *_, weights in rounds], mean, events)
     packed = _compressed if output.suffix == ".gz" else bytes
 
-    def block(some: Records, factor: float, more: Records | None, scales: Records | None) -> bytes:
+    def block(
+        some: Records, factor: float, more: Records | None, scales: Records | None, matched: Records | None
+    ) -> bytes:
         text = _events(some, factor, names, more)
-        if scales is not None:
-            text = _scaled(text, some, scales, beams, powers)
+        if scales is not None or matched is not None:
+            text = _with_blocks(text, _blocks(some, scales, matched, beside))
         return packed(text)
 
     def texts() -> Iterator[Callable[[], bytes]]:
@@ -165,11 +181,12 @@ def write(
         for path, count, weights in rounds:
             records = _records.read(path, count)
             ratios = np.load(_records.ratios(path), mmap_mode="r") if names else None
-            scales = np.load(_records.scales(path), mmap_mode="r") if powers else None
+            scales = np.load(_records.scales(path), mmap_mode="r") if beside.powers else None
+            matched = np.load(_records.matched(path), mmap_mode="r") if beside.matched else None
             for first in range(0, count, _EVENTS_AT_A_TIME):
                 some = slice(first, first + _EVENTS_AT_A_TIME)
-                more, of = (None if array is None else array[some] for array in (ratios, scales))
-                yield functools.partial(block, records[some], nominal / weights.nominal, more, of)
+                more = (None if array is None else array[some] for array in (ratios, scales, matched))
+                yield functools.partial(block, records[some], nominal / weights.nominal, *more)
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     with replaced(output) as part, open(part, "xb") as file:
@@ -283,11 +300,36 @@ def _reweighted(text: bytes, names: Sequence[str], weights: np.ndarray[Any, Any]
     return b"".join(part for event, row in zip(events, weights.tolist()) for part in (event, block % tuple(row)))
 
 
-def _scaled(text: bytes, records: Records, scales: Records, beams: Beams, powers: Sequence[int]) -> bytes:
-    """Events with MadEvent's block of what weights for other scales and densities need, before further weights."""
-    incoming = _records.nested(np.ascontiguousarray(records))["particles"][:, :2]
+def _with_blocks(text: bytes, blocks: Iterable[bytes]) -> bytes:
+    """Events with a block each, before further weights."""
+    found: list[bytes] = []
+    for event, block in zip(text.split(_END), blocks):
+        head, rwgt, rest = event.partition(b"<rwgt>")
+        found += (head, block, rwgt, rest, _END)
+    return b"".join(found)
+
+
+def _blocks(records: Records, scales: Records | None, matched: Records | None, beside: Beside) -> Iterable[bytes]:
+    """What MadEvent writes behind particles: scales of jets, what weights for other scales and densities need, and the
+    steps of the clustering."""
+    records = np.ascontiguousarray(records)
+    if matched is None:
+        assert scales is not None
+        return _scaled(records, scales, beside)
+    numbers = _numbers(records)
+    parts: list[Iterable[bytes]] = [_jets(numbers, matched)]
+    if scales is not None:
+        parts.append(_weighted(records, scales, matched, beside))
+    if beside.clustering:
+        parts.append(_steps(numbers, matched))
+    return (b"".join(of) for of in zip(*parts))
+
+
+def _scaled(records: Records, scales: Records, beside: Beside) -> Iterable[bytes]:
+    """MadEvent's block of what weights for other scales and densities need."""
+    beams, incoming = beside.beams, _records.nested(records)["particles"][:, :2]
     x = incoming["energy"] / np.array(beams.energies)
-    power = np.array(powers)[records["process_id"] - 1]
+    power = np.array(beside.powers)[records["process_id"] - 1]
     columns = [power, scales[:, 0]]
     block = b"<mgrwt>\n<rscale>%3d%15.8E</rscale>\n<asrwt>0</asrwt>\n"
     for beam in (0, 1):
@@ -298,8 +340,52 @@ def _scaled(text: bytes, records: Records, scales: Records, beams: Beams, powers
             block += b"<pdfrwt beam=\"%d\">0</pdfrwt>\n" % (beam + 1)
     block += b"<totfact>%15.8E</totfact>\n</mgrwt>\n"
     columns.append(records["alpha_qcd"] ** power * scales[:, 3])
-    found: list[bytes] = []
-    for event, row in zip(text.split(_END), zip(*(column.tolist() for column in columns))):
-        head, rwgt, rest = event.partition(b"<rwgt>")
-        found += (head, block % row, rwgt, rest, _END)
-    return b"".join(found)
+    return (block % row for row in zip(*(column.tolist() for column in columns)))
+
+
+def _weighted(records: Records, scales: Records, matched: Records, beside: Beside) -> Iterable[bytes]:
+    """The same where further alpha_s and densities weigh the event."""
+    powers = np.array(beside.powers)[records["process_id"] - 1]
+    factors = records["alpha_qcd"] ** powers * scales[:, 3]
+    columns = (powers, scales[:, 0], matched["emissions"], matched["pdg"], matched["x"], matched["q"], factors)
+    for power, scale, emissions, pdg, x, q, factor in zip(*(column.tolist() for column in columns)):
+        further = [one for one in emissions if one > 0.0]
+        lines = ["<mgrwt>", f"<rscale>{power - len(further):3}{scale:15.8E}</rscale>"]
+        lines.append(f"<asrwt>{len(further):3}{_real(further)}</asrwt>" if further else "<asrwt>0</asrwt>")
+        for beam in (0, 1):
+            count = sum(code != 0 for code in pdg[beam])
+            codes = "".join(f"{code:9}" for code in pdg[beam][:count])
+            numbers = _real(x[beam][:count] + q[beam][:count])
+            lines.append(f'<pdfrwt beam="{beam + 1}">{count:3}{codes}{numbers}</pdfrwt>')
+        lines += [f"<totfact>{factor:15.8E}</totfact>", "</mgrwt>", ""]
+        yield "\n".join(lines).encode()
+
+
+def _real(values: Sequence[float]) -> str:
+    return "".join(f"{value:15.8E}" for value in values)
+
+
+def _numbers(records: Records) -> list[list[int]]:
+    """The numbers of the particles of each event, from 1, by those of its legs, which are nearer to each other."""
+    status = _records.nested(records)["particles"]["status_code"]
+    outgoing = status == 1
+    order = np.argsort(~outgoing, axis=1, kind="stable") + 1
+    counts = outgoing.sum(axis=1)
+    return [[0, 1, 2, *row[:count]] for row, count in zip(order.tolist(), counts.tolist())]
+
+
+def _jets(numbers: Iterable[Sequence[int]], matched: Records) -> Iterable[bytes]:
+    """The scales that jets were clustered at, GeV; of other particles the energy of the beams."""
+    for of, scales in zip(numbers, matched["pt"].tolist()):
+        said = " ".join(f'pt_clust_{number}="{scale:.5f}"' for number, scale in zip(of[3:], scales))
+        yield f"<scales {said}></scales>\n".encode()
+
+
+def _steps(numbers: Iterable[Sequence[int]], matched: Records) -> Iterable[bytes]:
+    """The steps of the clustering: scale, the two that are combined, the other beam, and -1."""
+    for of, scales, legs in zip(numbers, matched["steps"].tolist(), matched["legs"].tolist()):
+        lines = ["<clustering>"]
+        for scale, (one, other, beam) in zip(scales, legs):
+            if one:
+                lines.append(f'<clus scale="{scale:9.3f}">{of[one]:3}{of[other]:3}{of[beam] or -1:3} -1</clus>')
+        yield "\n".join([*lines, "</clustering>", ""]).encode()

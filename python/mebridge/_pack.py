@@ -306,6 +306,8 @@ def _described(head: Head) -> dict[str, Any]:
         "header": head.header,
         "names": list(head.names),
         "powers": list(head.powers),
+        "matched": head.matched,
+        "clustering": head.clustering,
         "mg5amc": None if head.cards is None else head.cards.version,
     }
 

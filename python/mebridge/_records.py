@@ -45,6 +45,12 @@ def scales(path: pathlib.Path) -> pathlib.Path:
     return path.with_suffix(".scales.npy")
 
 
+def matched(path: pathlib.Path) -> pathlib.Path:
+    """The file with what matching found of the records in a file, where there is some: :func:`mebridge._matching.layout`,
+    legs in the order of the process, beams as they are in the records."""
+    return path.with_suffix(".matched.npy")
+
+
 def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory, with an array of particles in each record."""
     return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])
@@ -74,9 +80,22 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     if (kept := scales(path)).exists():
         of_beams = np.load(kept, mmap_mode="r+")
         of_beams[exchanged, 1:3] = of_beams[exchanged, 2:0:-1]
+    _exchange_matched(path, exchanged)
     turned = behind & ~exchanged
     for name in ("py", "pz"):
         of[name][turned] *= -1.0
+
+
+def _exchange_matched(path: pathlib.Path, events: np.ndarray[Any, Any]) -> None:
+    """Exchanges the beams of these events in what matching found."""
+    if not (kept := matched(path)).exists():
+        return
+    of = np.load(kept, mmap_mode="r+")
+    for name in ("pdg", "x", "q"):
+        of[name][events] = of[name][events][:, ::-1]
+    legs = of["legs"]
+    beams = (legs == 1) | (legs == 2)
+    legs[...] = np.where(beams & events[:, None, None], 3 - legs, legs)
 
 
 def single_out(path: pathlib.Path, events: int, poles: Mapping[int, float], forced: Collection[int]) -> None:
@@ -143,6 +162,7 @@ def conjugate(path: pathlib.Path, events: int, anti: tuple[bool, bool]) -> None:
     if (kept := scales(path)).exists():
         of_beams = np.load(kept, mmap_mode="r+")
         of_beams[turned, 1:3] = of_beams[turned, 2:0:-1]
+    _exchange_matched(path, turned)
 
 
 def boost(path: pathlib.Path, events: int, rapidity: float) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _clustering, _cuts, _lines, _output, _records
+from . import _clustering, _cuts, _lines, _matching, _output, _records
+from ._densities import ANTI
 from ._integrands import Element
 from ._library import Error
 from ._process import Process
@@ -55,7 +56,8 @@ class Refiner:
         elements: the matrix elements.
         asked: of each of them.
         scale: how MadSpace has the scales.
-        clustering: what channels need, where scales are by clustering or resonances are excluded.
+        clustering: what channels need, where events are clustered or resonances are excluded.
+        matching: what :class:`mebridge._matching.Matching` takes, where events are clustered.
         scaled: by what scales are that MadSpace has not: ``clustering``, or ``et`` in the rest frame of the partons.
         card: the parameter card.
         energies: of the beams in the frame of the detector; MadSpace's events have beams of the same energy.
@@ -70,6 +72,7 @@ class Refiner:
         scale: Mapping[str, Any],
         factor: float,
         clustering: Mapping[str, Any] | None,
+        matching: Mapping[str, Any] | None,
         scaled: str,
         card: str,
         energies: tuple[float, float],
@@ -80,15 +83,17 @@ class Refiner:
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
         boost = _cuts.rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
-        self._elements = [
-            _Element(element, Asked(**of), clustering, scaled, card, energy, boost) for element, of in zip(elements, asked)
-        ]
+        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s)
+        self._elements = [_Element(element, Asked(**of), frame) for element, of in zip(elements, asked)]
+        self._matched = None
+        if matching is not None and matching["reweighted"]:
+            self._matched = _matching.layout(max(element.legs for element in self._elements))
         self.ceiling, self.share = 1.0, 1.0
 
     def try_(self, file: pathlib.Path, seed: int, overweight: float) -> None:
         """Tells by events how large weights are, and what share of events is kept."""
         events = _Events.read(file, TRIAL)
-        ratios, _ = self._ratios(events, np.random.default_rng(seed))
+        ratios, *_ = self._ratios(events, np.random.default_rng(seed))
         if not ratios.sum() > 0.0:
             raise Error(f"none of {len(ratios)} events passes the cuts of the run card")
         self.ceiling = _ceiling(ratios, overweight)
@@ -107,7 +112,7 @@ class Refiner:
         """
         events = _Events.read(file, made)
         random = np.random.default_rng(seed)
-        ratios, scales = self._ratios(events, random)
+        ratios, scales, matched = self._ratios(events, random)
         kept = np.flatnonzero(random.random(len(ratios)) * self.ceiling < ratios)
         if len(kept) < wanted:
             return None
@@ -120,6 +125,8 @@ class Refiner:
             found[str(number)] = [float(value) for value in sums]
         spins = self._helicities(events, kept, scales[4], random)
         events.write(file, kept, np.maximum(ratios / self.ceiling, 1.0), scales, spins)
+        if matched is not None:
+            np.save(_records.matched(file), matched[kept])
         return found
 
     def _helicities(
@@ -136,19 +143,23 @@ class Refiner:
                 found |= dict(zip(places.tolist(), rows.tolist()))
         return found
 
-    def _ratios(self, events: _Events, random: np.random.Generator) -> tuple[Array, Array]:
+    def _ratios(
+        self, events: _Events, random: np.random.Generator
+    ) -> tuple[Array, Array, NDArray[Any] | None]:
         """New weights over old ones; and, of each event, the scales of renormalisation and of factorisation for both
-        beams, the one that is shown, and alpha_s."""
-        ratios, found = np.zeros(len(events.weights)), np.zeros((5, len(events.weights)))
+        beams, the one that is shown, and alpha_s; and what matching found, where there is some."""
+        count = len(events.weights)
+        ratios, found = np.zeros(count), np.zeros((5, count))
+        matched = None if self._matched is None else np.zeros(count, self._matched)
         for number, element in enumerate(self._elements):
             places = np.flatnonzero(events.elements == number)
             if not len(places):
                 continue
-            momenta, codes = events.momenta[places, : element.legs], events.codes[places]
+            momenta, codes = events.momenta[places, : element.legs], events.codes[places, : element.legs]
             drawn = random.random(len(places))
             before = self._scale.of(momenta)
             old = self._alpha_s(before[0])
-            after, good = element.scales(momenta, old, drawn, before, self._scale)
+            after, good, weighted = element.scales(momenta, codes, old, drawn, before, self._scale)
             new = self._alpha_s(np.where(good, after[0], before[0]))
             ratio = element.coupling(momenta, old, new) * good
             if self._densities is not None:
@@ -156,89 +167,130 @@ class Refiner:
                     x = 2.0 * momenta[:, beam, 0] / self._energy
                     ratio *= self._densities(codes[:, beam], x, np.where(good, after[1 + beam], before[1 + beam]))
                     ratio /= self._densities(codes[:, beam], x, before[1 + beam])
-            ratios[places] = np.where(np.isfinite(ratio), np.maximum(ratio, 0.0), 0.0)
             shown = np.maximum(after[1], after[2]) if self._densities is not None else after[0]
+            if weighted is not None and matched is not None:
+                ratio *= weighted["weight"]
+                shown = np.sqrt(weighted["start"])
+                _matching.put(matched, places, weighted)
+            ratios[places] = np.where(np.isfinite(ratio), np.maximum(ratio, 0.0), 0.0)
             found[:, places] = (*after, shown, new)
-        return ratios, found
+        return ratios, found, matched
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What all matrix elements have in common."""
+
+    clustering: Mapping[str, Any] | None
+    matching: Mapping[str, Any] | None
+    scaled: str
+    card: str
+    energy: float
+    """Of both beams."""
+    boost: float
+    """The rapidity of the frame of MadSpace's events in the one of the detector."""
+    densities: Any
+    alpha_s: Any
 
 
 class _Element:
     """One matrix element."""
 
-    def __init__(
-        self,
-        element: Element,
-        asked: Asked,
-        clustering: Mapping[str, Any] | None,
-        scaled: str,
-        card: str,
-        energy: float,
-        boost: float,
-    ) -> None:
-        self._boost = boost
+    def __init__(self, element: Element, asked: Asked, frame: _Frame) -> None:
+        self._frame = frame
         path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
         rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
         self._rules = [_cuts.Rule(*rule) for rule in rules]
         self._power = element.qcd_power
         self.legs = len(element.flavor["options"][0])
-        self._source, self._card = asked.source, card
-        self.redrawn, self._scaled, self._energy = asked.helicities, scaled, energy
+        self._source = asked.source
+        self.redrawn = asked.helicities
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
-        if clustering is not None:
+        if frame.clustering is not None:
             directory = _output.Directory.read(path)
             masses = _lines.line_masses(element, asked.number)
-            settings = self._settings = _clustering.Settings(**clustering)
-            self.clustering = _clustering.Clustering(directory, asked.number, masses, settings)
+            settings = self._settings = _clustering.Settings(**frame.clustering)
+            matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
+            self.clustering = _clustering.Clustering(directory, asked.number, masses, settings, **matching)
             self._channels = self.clustering.diagrams()
             self._hadrons = settings.hadrons
 
     @property
     def _process(self) -> Process:
         if self._made is None:
-            self._made = Process(self._source, card=self._card)
+            self._made = Process(self._source, card=self._frame.card)
         return self._made
 
     def scales(
-        self, momenta: Array, alpha_s: Array, drawn: Array, before: tuple[Array, Array, Array], scale: Scale
-    ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
-        """Scales of the run card, and which events it keeps."""
-        seen = _cuts.boosted(momenta, self._boost)
+        self,
+        momenta: Array,
+        codes: NDArray[np.int64],
+        alpha_s: Array,
+        drawn: Array,
+        before: tuple[Array, Array, Array],
+        scale: Scale,
+    ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_], NDArray[Any] | None]:
+        """Scales of the run card, which events it keeps, and what matching found of them."""
+        seen = _cuts.boosted(momenta, self._frame.boost)
         good = _cuts.passed(self._windows, seen) & _cuts.obeyed(self._rules, seen)
-        resting = _resting(momenta)
-        if self._scaled == "et":
+        resting, scaled = _resting(momenta), self._frame.scaled
+        if scaled == "et":
             before = scale.of(resting)
         if self.clustering is None:
-            return before, good
-        if len(self._channels) == 1:
-            channels = np.full(len(momenta), next(iter(self._channels.values())))
-        elif self._settings.denominators:
-            channels = self.clustering.drawn(resting, drawn, self._energy)
-        else:
-            evaluated = self._process.evaluate(resting, alpha_s=alpha_s, diagrams=drawn).diagram
-            assert evaluated is not None
-            table = np.zeros(int(evaluated.max()) + 2, dtype=np.int64)
-            for diagram, channel in self._channels.items():
-                if diagram < len(table):
-                    table[diagram] = channel
-            channels = table[evaluated + 1]
+            return before, good, None
+        channels = self._drawn(resting, alpha_s, drawn)
         good &= channels > 0
         some = np.flatnonzero(good)
-        if self._scaled != "clustering":
+        if self._frame.matching is None and scaled != "clustering":
             good[some] = ~self.clustering.excluded(resting[some], channels[some])
-            return before, good
+            return before, good, None
+        given = self._given(resting[some], scaled, scale)
+        weighing = self._weighing(momenta[some], codes[some])
+        plain = np.where(codes[some] > ANTI // 2, codes[some] - ANTI, codes[some])
+        of = self.clustering.scales(resting[some], channels[some], given, weighing, plain)
+        good[some[_clustering.drops(of, self._hadrons and not given.fixed)]] = False
         found = np.zeros((3, len(momenta)))
-        of = self.clustering.scales(resting[some], channels[some])
-        dropped = _clustering.drops(of, self._hadrons and scale.factorisation is None, scale.factor)
-        good[some[dropped]] = False
-        found[0, some] = of.renormalisation * scale.factor
-        found[1, some], found[2, some] = (one * scale.factor for one in of.factorisation)
-        fixed = (scale.renormalisation, *(scale.factorisation or (None, None)))
-        for row, value in enumerate(fixed):
-            if value is not None:
-                found[row] = value
-        return (found[0], found[1], found[2]), good
+        found[0, some] = of.renormalisation
+        found[1, some], found[2, some] = of.factorisation
+        matched = None
+        if of.matched is not None:
+            matched = np.zeros(len(momenta), of.matched.dtype)
+            matched[some] = of.matched
+        return (found[0], found[1], found[2]), good, matched
+
+    def _drawn(self, resting: Array, alpha_s: Array, drawn: Array) -> NDArray[np.int64]:
+        """Channels of events, 0 for none."""
+        assert self.clustering is not None
+        if len(self._channels) == 1:
+            return np.full(len(resting), next(iter(self._channels.values())))
+        if self._settings.denominators:
+            return self.clustering.drawn(resting, drawn, self._frame.energy)
+        evaluated = self._process.evaluate(resting, alpha_s=alpha_s, diagrams=drawn).diagram
+        assert evaluated is not None
+        table = np.zeros(int(evaluated.max()) + 2, dtype=np.int64)
+        for diagram, channel in self._channels.items():
+            if diagram < len(table):
+                table[diagram] = channel
+        return np.asarray(table[evaluated + 1])
+
+    @staticmethod
+    def _given(resting: Array, scaled: str, scale: Scale) -> _matching.Given:
+        """Scales before events are clustered."""
+        fixed = scale.factorisation is not None
+        if scaled != "clustering":
+            first, second, third = scale.of(resting)
+            return _matching.Given(first, (second, third), fixed, scale.factor)
+        numbers = (scale.renormalisation, *(scale.factorisation or (None, None)))
+        first, second, third = (np.full(len(resting), number or 0.0) for number in numbers)
+        return _matching.Given(first, (second, third), fixed, scale.factor)
+
+    def _weighing(self, momenta: Array, codes: NDArray[np.int64]) -> _matching.Weighing:
+        """What matching weighs events with; momenta are those of beams with the same energy."""
+        frame = self._frame
+        x = 2.0 * momenta[:, :2, 0] / frame.energy
+        return _matching.Weighing(frame.alpha_s, frame.densities, codes[:, :2], x, frame.energy)
 
     def helicities(self, momenta: Array, alpha_s: Array, drawn: Array) -> NDArray[np.int8]:
         """Of the legs, by their shares."""
@@ -262,7 +314,7 @@ class _Events:
     elements: NDArray[np.int64]
     """Numbers of the matrix elements, from 0."""
     codes: NDArray[np.int64]
-    """PDG codes of what comes in, in the order of the process."""
+    """PDG codes of the legs, in the order of the process; zeros behind the last."""
     momenta: Array
     """(E, px, py, pz) of the legs, the first that comes in along +z; zeros behind the last."""
     legs: NDArray[np.int64]
@@ -280,7 +332,8 @@ class _Events:
         momenta[~legs] = 0.0
         momenta = np.take_along_axis(momenta, order[..., None], axis=1)
         momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0
-        codes = particles["pdg_id"][:, :2].astype(np.int64)
+        codes = np.where(legs, particles["pdg_id"], 0).astype(np.int64)
+        codes = np.take_along_axis(codes, order, axis=1)
         return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order)
 
     @property

@@ -7,6 +7,7 @@ table by a test.
 from __future__ import annotations
 
 import ast
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -109,6 +110,17 @@ isoem = True                                   | whether photons are isolated fr
 pt_min_pdg pt_max_pdg eta_min_pdg eta_max_pdg e_min_pdg e_max_pdg = {} | the same cuts by PDG code
 mxx_min_pdg = {}                               | least mass of two particles of this code
 mxx_only_part_antipart = {'default': False}    | ... of particle and antiparticle alone
+ickkw = 0                                      | 1: MLM matching, for beams of hadrons; 0: none
+xqcut = 0.0                                    | least transverse momentum at which a jet is clustered, GeV
+auto_ptj_mjj = True                            | whether xqcut is the least pt and pair mass of jets as well
+alpsfact = 1.0                                 | multiplies scales of alpha_s at clustered vertices; 1 with use_syst
+asrwgtflavor = 5                               | quarks up to it, or up to maxjetflavor, are partons to these weights
+pdfwgt = True                                  | whether densities are weighted along the clustered vertices
+chcluster = False                              | whether events are clustered by the diagram of their channel alone
+ktscheme = 1                                   | 1: longitudinally invariant kT, 2: kT of Pythia's shower
+d = 1.0                                        | the radius of kT
+xmtcentral = 0.0                               | least transverse mass of the central process, where events are clustered
+clusinfo = True                                | events have their clustering (<clustering>)
 """
 
 _REFUSED = """
@@ -119,12 +131,11 @@ mass_ion1 mass_ion2 = -1.0                     | -1; no ions
 bias_module = 'None'                           | None; no bias
 boost_event = 'False'                          | False; boost events afterwards
 me_frame = [1, 2]                              | 1, 2; matrix elements are those of the rest frame of the partons
-ickkw = 0                                      | 0; no MLM or CKKW matching
-xqcut = 0.0                                    | 0; no MLM matching
+highestmult = 1                                | 1; it belongs to ickkw = 2
+issgridfile = ''                               | empty; Sudakov factors belong to ickkw = 2
 ktdurham ptlund = -1.0                         | -1; no merging in Pythia
 custom_fcts = []                               | empty; functions of one's own are Fortran
 fixed_couplings = True                         | True; couplings that depend on momenta are Fortran
-xmtcentral = 0.0                               | 0; it belongs to matching
 fixed_extra_scale = False                      | False; one scale runs
 mue_over_ref = 1.0                             | 1; one scale runs
 ievo_eva = 0                                   | 0; no densities of weak bosons
@@ -136,15 +147,8 @@ time_of_flight = -1.0                          | lifetimes are 0
 python_seed = -2                               | one seed gives all random numbers
 mue_ref_fixed = 91.188                         | one scale runs
 bias_parameters = {'__type__': 1.0}            | there is no bias
-highestmult ktscheme = 1                       | of matching
-alpsfact = 1.0                                 | of matching
-chcluster = False                              | of matching
-pdfwgt clusinfo auto_ptj_mjj = True            | of matching
-asrwgtflavor = 5                               | of matching
 dparameter = 0.4                               | of ktdurham
 pdgs_for_merging_cut = [21, 1, 2, 3, 4, 5, 6]  | of ktdurham and ptlund
-issgridfile = ''                               | of matching
-d = 1.0                                        | of matching
 ptonium = 1.0                                  | MadEvent reads it no longer
 etaonium = 0.6                                 | MadEvent reads it no longer
 eva_xcut = 1.0                                 | of densities of weak bosons
@@ -248,12 +252,22 @@ class RunCard(Mapping[str, Any]):
                 values[name] = values["fixed_fac_scale"]
         if values["ptgmin"] > 0.0:
             values["pta"] = values["draj"] = 0.0
+        if values["xqcut"] > 0.0:
+            values["drjj"] = values["drjl"] = 0.0
+            for name, together in (("ptj", values["ktscheme"] == 1), ("mmjj", True)):
+                if values["auto_ptj_mjj"] and together and values[name] >= 0.0:
+                    values[name] = values["xqcut"]
+                elif values[name] > values["xqcut"]:
+                    values[name] = 0.0
+        if values["ickkw"] > 0 and values["use_syst"]:
+            values["alpsfact"] = 1.0
         for beam in "12":
             if f"pdlabel{beam}" not in self.given:
                 values[f"pdlabel{beam}"] = values["pdlabel"]
 
     def check(self) -> None:
         """Refuses what a run would have to leave out."""
+        self._check_matching()
         for entry in ENTRIES.values():
             if entry.kind == REFUSED and not _same(self[entry.name], entry.default):
                 harmless, _, cure = entry.said.partition("; ")
@@ -261,6 +275,23 @@ class RunCard(Mapping[str, Any]):
                     f"{self.source}: {entry.name} = {self[entry.name]} cannot be honoured ({cure}); set it to "
                     f"{harmless}, or run MadEvent (mebridge link)"
                 )
+
+    def _check_matching(self) -> None:
+        where = self.source
+        for name, known in (("ickkw", (0, 1)), ("ktscheme", (1, 2))):
+            if self[name] not in known:
+                listed = " and ".join(map(str, known))
+                raise Error(f"{where}: {name} = {self[name]} cannot be honoured; there are {listed}")
+        for name in ("xqcut", "xmtcentral"):
+            if not 0.0 <= self[name] < math.inf:
+                raise Error(f"{where}: {name} = {self[name]:g}; it must be 0 or an energy in GeV")
+        for name in ("alpsfact", "d"):
+            if not 0.0 < self[name] < math.inf:
+                raise Error(f"{where}: {name} = {self[name]:g}; it must be a positive number")
+        if self["ickkw"] == 1 and self["maxjetflavor"] > 5:
+            raise Error(f"{where}: maxjetflavor = {self['maxjetflavor']} is too large for ickkw = 1; set it to 5 or less")
+        if self["ickkw"] == 1 and (self["lpp1"] == 0 or self["lpp2"] == 0):
+            raise Error(f"{where}: ickkw = 1 is for beams of hadrons; set ickkw to 0")
 
 
 def of_both(changed: Mapping[str, Any]) -> dict[str, Any]:

@@ -410,11 +410,18 @@ class Run:
         chained = sorted({abs(code) for line in lines if line.forced == 1 for code in line.codes})
         shown = {"bwcutoff": self.run_card["bwcutoff"], "forced": chained}
         excluded = any(line.forced == 2 for line in lines)
-        clustering = self._clustering() if scaled == "clustering" or excluded else None
+        matching = self._matching(elements, scaled)
+        clustering = self._clustering() if scaled == "clustering" or excluded or matching is not None else None
         more = any(of["windows"] or of["rules"] or of["helicities"] for of in left)
         if not scaled and clustering is None and not more:
             return {"windows": found, **shown}
-        refine = {"elements": left, "clustering": clustering, "scaled": scaled, "card": str(self.param_card)}
+        refine = {
+            "elements": left,
+            "clustering": clustering,
+            "matching": matching,
+            "scaled": scaled,
+            "card": str(self.param_card),
+        }
         return {"windows": found, "refine": refine, **shown}
 
     def _scaled(self, massive: bool) -> str:
@@ -435,6 +442,30 @@ class Run:
             "small_width": card["small_width_treatment"],
             "distance": card["d"],
             "denominators": card["sde_strategy"] == 2,
+            "scheme": card["ktscheme"],
+            "alone": card["chcluster"],
+        }
+
+    def _matching(self, elements: Sequence[_integrands.Element], scaled: str) -> Mapping[str, Any] | None:
+        """What :class:`mebridge._matching.Matching` takes; none where nothing is asked of clustered events.
+
+        Args:
+            scaled: what :meth:`_scaled` gives.
+        """
+        card = self.run_card
+        # Events are clustered for xmtcentral no more than MadEvent does.
+        central = card["xmtcentral"] if scaled == "clustering" else 0.0
+        if card["ickkw"] == 0 and card["xqcut"] == 0.0 and central == 0.0:
+            return None
+        for element in elements if card["ickkw"] == 1 else ():
+            _alike(element.flavor["options"], card)
+        return {
+            "reweighted": card["ickkw"] == 1,
+            "xqcut": card["xqcut"],
+            "xmtcentral": card["xmtcentral"],
+            "alpsfact": card["alpsfact"],
+            "asrwgtflavor": card["asrwgtflavor"],
+            "pdfwgt": card["ickkw"] == 1 and card["pdfwgt"],
         }
 
     def _write(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int, threads: int) -> None:
@@ -459,7 +490,9 @@ class Run:
         powers = tuple(self._powers(elements))
         # What MG5aMC's systematics reads before it looks for <mgrwt>.
         cards = self._cards({} if powers else {"use_syst": False})
-        return Head(beams, self.run_card["event_norm"].lower(), generator, header, cards, varied.names, powers)
+        matched = self.run_card["ickkw"] == 1
+        norm, steps = self.run_card["event_norm"].lower(), matched and self.run_card["clusinfo"]
+        return Head(beams, norm, generator, header, cards, varied.names, powers, matched, steps)
 
     def _varied(
         self, asked: Sequence[Path] | bool | None, densities: Densities | None, backend: str
@@ -468,6 +501,11 @@ class Run:
         card = self.run_card
         if asked is not None:
             found = Systematics.choose(asked, densities, True)
+            if found.groups and card["ickkw"] == 1:
+                raise Error(
+                    "weights for systematics of matched events (ickkw = 1) are not made here; leave systematics out, and "
+                    "run MG5aMC's systematics on the file"
+                )
             if found.groups and backend != "cpu":
                 raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
             return found
@@ -477,6 +515,12 @@ class Run:
         if program not in ("systematics", "auto") or not card["systematics_arguments"]:
             said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
             _command.say(f"mebridge: {said} of the run card is not followed: events have no weights for systematics\n")
+            return Systematics((), ())
+        if card["ickkw"] == 1:
+            _command.say(
+                "mebridge: events have no weights for systematics, which are not made of matched ones (ickkw = 1); run "
+                "MG5aMC's systematics on the file\n"
+            )
             return Systematics((), ())
         if backend != "cpu":
             _command.say("mebridge: events have no weights for systematics, which are made on a CPU\n")
@@ -569,6 +613,19 @@ def _resonances(
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
+
+
+def _alike(processes: Sequence[Sequence[int]], card: RunCard) -> None:
+    """That jets of one process of a matrix element are jets of all of them."""
+    for leg, codes in enumerate(zip(*processes)):
+        quarks = {abs(code) for code in codes if abs(code) <= 6}
+        if len({code <= card["maxjetflavor"] for code in quarks}) > 1:
+            names = " ".join(map(str, processes[0]))
+            raise Error(
+                f"{card.source}: maxjetflavor = {card['maxjetflavor']} divides the flavours of leg {leg + 1} of {names} (PDG "
+                f"codes), {', '.join(map(str, sorted(quarks)))}, into jets and others; matching (ickkw = 1) needs all of "
+                f"them as jets: set maxjetflavor to {max(quarks)}"
+            )
 
 
 def _masses(element: _integrands.Element) -> tuple[float, ...]:

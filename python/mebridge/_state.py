@@ -145,7 +145,7 @@ class State:
             found, name, rows = part / "events.npy", f"round{number:04}.npy", _rows(number)
             (part / rows).write_text(json.dumps(done))
             files = [(found, name), (part / rows, rows)]
-            for beside in (_records.ratios, _records.scales):
+            for beside in (_records.ratios, _records.scales, _records.matched):
                 if beside(found).exists():
                     files.append((beside(found), beside(pathlib.Path(name)).name))
             for before, after in files:

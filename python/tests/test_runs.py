@@ -583,8 +583,8 @@ class Scales(Folder):
     def test_scales_too_low_are_dropped(self):
         low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])
         found = _clustering.Scales(np.array([3.0, 3.0, 0.0]), (low, high))
-        self.assertEqual(_clustering.drops(found, True, 1.0).tolist(), [True, False, True])
-        self.assertEqual(_clustering.drops(found, False, 1.0).tolist(), [False, False, True])
+        self.assertEqual(_clustering.drops(found, True).tolist(), [True, False, True])
+        self.assertEqual(_clustering.drops(found, False).tolist(), [False, False, True])
 
     def test_matrix_elements_follow_alpha_s(self):
         momenta = np.array([[[50.0, 0, 0, 50], [50, 0, 0, -50], [50, 30, 0, 40], [50, -30, 0, -40]]])
@@ -594,7 +594,8 @@ class Scales(Folder):
             (element,) = _integrands.elements([source], None, {}, "cpu", {}, str(self.folder))
             self.assertEqual(element.qcd_power, power)
             asked = _refine.Asked("", 0, [], [], False, source)
-            found = _refine._Element(element, asked, None, "", None, 100.0, 0.0).coupling(momenta, before, after)
+            frame = _refine._Frame(None, None, "", "", 100.0, 0.0, None, None)
+            found = _refine._Element(element, asked, frame).coupling(momenta, before, after)
             process = mebridge.Process(source)
             wanted = process.evaluate(momenta, alpha_s=after) / process.evaluate(momenta, alpha_s=before)
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
