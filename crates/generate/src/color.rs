@@ -46,6 +46,11 @@ fn slot(leg: usize) -> Label {
     SLOTS + leg as Label
 }
 
+/// Whether an index is summed over within a vertex.
+fn is_summed(label: Label) -> bool {
+    (SUMMED..SUMMED + MOST_SUMMED).contains(&label)
+}
+
 /// The message where a product of strings is too long.
 fn too_long(_: TooLong) -> String {
     "there are too many coloured particles".into()
@@ -58,15 +63,13 @@ impl VertexColor {
         let labels = |sum: &StringSum| -> Vec<Label> {
             let pieces = sum.iter().flat_map(|(s, _)| s.pieces());
             let labels = pieces.flat_map(|p| p.labels.to_vec());
-            labels
-                .filter(|&l| (SUMMED..SUMMED + MOST_SUMMED).contains(&l))
-                .collect()
+            labels.filter(|&l| is_summed(l)).collect()
         };
         sum = reduced(sum).map_err(too_long)?;
         while let Some(&label) = labels(&sum).first() {
             let sextet = sum.iter().any(|(s, _)| s.has(second(label)));
             sum = match sextet {
-                true => return Err("an index of a sextet is summed over within a vertex".into()),
+                true => collected(both_joined(sum, label)?),
                 false => summed(sum, label, false)?,
             };
         }
@@ -109,25 +112,15 @@ impl VertexColor {
                     let mut products = Vec::with_capacity(2 * sum.len() * straight.len());
                     for (a, x) in &sum {
                         for (b, y) in &straight {
-                            let crossed = b.relabelled(|l| match l {
-                                l if l == label => second(label),
-                                l if l == second(label) => label,
-                                l => l,
-                            });
-                            for b in [*b, crossed] {
+                            for b in [*b, crossed(b, label)] {
                                 let number = x.times(*y).times(half);
                                 products.push((a.times(&b).map_err(too_long)?, number));
                             }
                         }
                     }
                     let products = reduced(products).map_err(too_long)?;
-                    let both = products.into_iter().map(|(s, n)| {
-                        let first = s.joined(label)?.ok_or(TooLong)?;
-                        Ok((first.joined(second(label))?.ok_or(TooLong)?, n))
-                    });
                     // Before one of them is gone, nothing is put in order.
-                    let both: StringSum = both.collect::<Result<_, TooLong>>().map_err(too_long)?;
-                    collected(both)
+                    collected(both_joined(products, label)?)
                 }
                 Child::Tree(tree) => {
                     let below = relabelled(&tree.sum, OPEN, label);
@@ -201,6 +194,24 @@ fn summed(sum: StringSum, label: Label, traceless: bool) -> Result<StringSum, St
         }
     }
     Ok(collected(next))
+}
+
+/// With the two triplet indices of a sextet exchanged.
+fn crossed(strings: &Strings, label: Label) -> Strings {
+    strings.relabelled(|l| match l {
+        l if l == label => second(label),
+        l if l == second(label) => label,
+        l => l,
+    })
+}
+
+/// Sums over both triplet indices of a sextet, in which one factor of every product is symmetric.
+fn both_joined(sum: StringSum, label: Label) -> Result<StringSum, String> {
+    let both = sum.into_iter().map(|(s, n)| {
+        let first = s.joined(label)?.ok_or(TooLong)?;
+        Ok((first.joined(second(label))?.ok_or(TooLong)?, n))
+    });
+    both.collect::<Result<_, TooLong>>().map_err(too_long)
 }
 
 /// An expression as a sum of products of strings.
@@ -281,8 +292,8 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
             (Some(3), _) | (None, Some(-3)) => Ok(vec![(of(false, &[a, b])?, Number::ONE)]),
             (Some(-3), _) | (None, Some(3)) => Ok(vec![(of(false, &[b, a])?, Number::ONE)]),
             (Some(8), _) | (None, Some(8)) => Ok(vec![(of(true, &[a, b])?, Number::ratio(2, 1))]),
-            (Some(6), Some(-6)) => sextets(a, b, None, Number::ONE),
-            (Some(-6), Some(6)) => sextets(b, a, None, Number::ONE),
+            (Some(6), None | Some(-6)) | (None, Some(-6)) => sextets(a, b, None, Number::ONE),
+            (Some(-6), None | Some(6)) | (None, Some(6)) => sextets(b, a, None, Number::ONE),
             _ => Err("Identity is of two coloured legs".into()),
         },
         ("Epsilon" | "EpsilonBar", &[a, b, c]) => {
@@ -305,7 +316,7 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
             let strings = of(false, &one)?
                 .times(&of(false, &other)?)
                 .map_err(too_long)?;
-            Ok(vec![(strings, Number::ONE)])
+            Ok(symmetric(vec![(strings, Number::ONE)], m))
         }
         ("T6", &[a, i, j]) => {
             expect(a, 8)?;
@@ -335,7 +346,21 @@ fn sextets(
     let first: Vec<Label> = [i].into_iter().chain(generator).chain([j]).collect();
     let first = Strings::of(false, &first).map_err(too_long)?;
     let other = Strings::of(false, &[second(i), second(j)]).map_err(too_long)?;
-    Ok(vec![(first.times(&other).map_err(too_long)?, number)])
+    let strings = first.times(&other).map_err(too_long)?;
+    Ok(symmetric(symmetric(vec![(strings, number)], i), j))
+}
+
+/// Symmetric between the two triplet indices of a sextet that is summed over within a vertex; a leg is where a tree is
+/// put there.
+fn symmetric(sum: StringSum, label: Label) -> StringSum {
+    if !is_summed(label) {
+        return sum;
+    }
+    let half = Number::ratio(1, 2);
+    let terms = sum
+        .into_iter()
+        .flat_map(|(s, n)| [s, crossed(&s, label)].map(|strings| (strings, n.times(half))));
+    terms.collect()
 }
 
 #[cfg(test)]

@@ -256,6 +256,194 @@ terms = [["K6Bar(3,1,2)", "FFS", "GC_1"]]
     close(of("t3") / of("six"), 6.0 / 12.0);
 }
 
+/// The lines of a structure run from its second index to its first, whichever legs these are: it may be written either
+/// way, for a fermion and its antiparticle as for two of which both go out.
+#[test]
+fn lines_may_be_written_backwards() {
+    let of = |one: &str, other: &str, pair: &str| {
+        model(&format!(
+            r#"
+orders = {{ NP = 1 }}
+[[particles]]
+name = "u"
+antiname = "u~"
+pdg = 2
+spin = 2
+color = 1
+mass = "MU"
+[[particles]]
+name = "d"
+antiname = "d~"
+pdg = 1
+spin = 2
+color = 1
+[[particles]]
+name = "v"
+antiname = "v~"
+pdg = 9000001
+spin = 3
+color = 1
+mass = "MV"
+[[particles]]
+name = "x"
+pdg = 9000002
+spin = 3
+color = 1
+mass = "MV"
+[[card]]
+name = "MU"
+block = "mass"
+index = [2]
+value = 50.0
+[[card]]
+name = "MV"
+block = "mass"
+index = [9000001]
+value = 300.0
+[couplings]
+GC_1 = {{ value = "complex(0.2,0.7)", orders = {{ NP = 1 }} }}
+GC_2 = {{ value = "complex(-0.2,0.7)", orders = {{ NP = 1 }} }}
+[lorentz]
+ONE = "{one}"
+OTHER = "{other}"
+PAIR = "{pair}"
+[[vertices]]
+particles = "u d v~"
+terms = [["1", "ONE", "GC_1"]]
+[[vertices]]
+particles = "u~ d~ v"
+terms = [["1", "OTHER", "GC_2"]]
+[[vertices]]
+particles = "u~ u x"
+terms = [["1", "PAIR", "GC_1"]]
+"#
+        ))
+    };
+    let forward = of(
+        "-Gamma(3,2,-1)*ProjP(-1,1) - 0.01*ProjP(2,-1)*Sigma(3,-2,-1,1)*P(-2,3)",
+        "Gamma(3,2,-1)*ProjM(-1,1)",
+        "-Gamma(3,2,-1)*ProjP(-1,1) + 0.3*Identity(2,1)*P(3,2)",
+    );
+    let backward = of(
+        "Gamma(3,1,-1)*ProjM(-1,2) + 0.01*Sigma(3,-2,1,-1)*ProjP(-1,2)*P(-2,3)",
+        "-Gamma(3,1,-1)*ProjP(-1,2)",
+        "Gamma(3,1,-1)*ProjM(-1,2) + 0.3*Identity(1,2)*P(3,2)",
+    );
+    for text in [
+        "u d > u d",
+        "u u~ > d d~",
+        "u d > v x",
+        "v v~ > u u~",
+        "u u~ > x x",
+    ] {
+        close(squared(text, &backward), squared(text, &forward));
+    }
+    // Left-handed ones meet right-handed ones, and both go on as they came: with spin 1 neither turns back.
+    let left = of(
+        "Gamma(3,1,-1)*ProjM(-1,2)",
+        "Gamma(3,2,-1)*ProjM(-1,1)",
+        "Gamma(3,2,1)",
+    );
+    let process = generate_with("d u > v > d u", &left).unwrap().remove(0);
+    let at = |cosine: f64| {
+        let p = 9000.0_f64;
+        let energy = p.hypot(50.0);
+        let (along, across) = (p * cosine, p * (1.0 - cosine * cosine).sqrt());
+        let momenta = [
+            [p, 0.0, 0.0, p],
+            [energy, 0.0, 0.0, -p],
+            [p, across, 0.0, along],
+            [energy, -across, 0.0, -along],
+        ];
+        let card = process.model.default_card();
+        process.evaluate(&momenta, 1.1, &card).total()
+    };
+    assert!(at(0.9) > 300.0 * at(-0.9), "{} {}", at(0.9), at(-0.9));
+}
+
+/// Pairs of scalars from two gluons: of a representation with dimension `d` and Casimir `C` the sum is that of QED times
+/// `d C (C - 3 x y)`, with `x = (m^2 - t) / s` and `y = (m^2 - u) / s`. The vertex of two gluons sums over an index of the
+/// scalar, and another way to write it a unit matrix.
+#[test]
+fn gluons_make_scalars_of_any_color() {
+    let mut scalars = r#"
+orders = { QCD = 1 }
+[[particles]]
+name = "g"
+pdg = 21
+spin = 3
+color = 8
+[[card]]
+name = "MS"
+block = "mass"
+index = [9000001]
+value = 300.0
+[couplings]
+GC_1 = { value = "-G", orders = { QCD = 1 } }
+GC_2 = { value = "complex(0,1)*G", orders = { QCD = 1 } }
+GC_3 = { value = "complex(0,1)*G**2", orders = { QCD = 2 } }
+[lorentz]
+VVV = "P(3,1)*Metric(1,2) - P(3,2)*Metric(1,2) - P(2,1)*Metric(1,3) + P(2,3)*Metric(1,3) + P(1,2)*Metric(2,3) - P(1,3)*Metric(2,3)"
+VSS = "P(1,2) - P(1,3)"
+VVSS = "Metric(1,2)"
+[[vertices]]
+particles = "g g g"
+terms = [["f(1,2,3)", "VVV", "GC_1"]]
+"#
+    .to_owned();
+    for (pdg, (name, color, one, two, other)) in (9000001..).zip([
+        (
+            "t",
+            3,
+            "T(1,2,3)",
+            "T(1,4,-1)*T(2,-1,3)",
+            "T(2,4,-1)*T(1,-1,3)",
+        ),
+        (
+            "six",
+            6,
+            "T6(1,2,3)",
+            "T6(1,4,-1)*T6(2,-1,3)",
+            "T6(2,4,-1)*T6(1,-1,3)",
+        ),
+        (
+            "unit",
+            6,
+            "T6(1,2,-1)*Identity(-1,3)",
+            "T6(1,4,-2)*T6(2,-2,-1)*Identity(-1,3)",
+            "Identity(4,-1)*T6(2,-1,-2)*T6(1,-2,3)",
+        ),
+    ]) {
+        scalars += &format!(
+            "[[particles]]\nname = \"{name}\"\nantiname = \"{name}~\"\npdg = {pdg}\nspin = 1\ncolor = {color}\n\
+             mass = \"MS\"\n[[vertices]]\nparticles = \"g {name} {name}~\"\nterms = [[\"{one}\", \"VSS\", \"GC_2\"]]\n\
+             [[vertices]]\nparticles = \"g g {name}~ {name}\"\n\
+             terms = [[\"{two}\", \"VVSS\", \"GC_3\"], [\"{other}\", \"VVSS\", \"GC_3\"]]\n"
+        );
+    }
+    let model = model(&scalars);
+    let (energy, mass, cosine) = (450.0_f64, 300.0_f64, 0.4_f64);
+    let momentum = (energy * energy - mass * mass).sqrt();
+    let (along, across) = (momentum * cosine, momentum * (1.0 - cosine * cosine).sqrt());
+    let momenta = [
+        [energy, 0.0, 0.0, energy],
+        [energy, 0.0, 0.0, -energy],
+        [energy, across, 0.0, along],
+        [energy, -across, 0.0, -along],
+    ];
+    let xy = (1.0 - (along / energy).powi(2)) / 4.0;
+    let of = |name: &str| {
+        let process = generate_with(&format!("g g > {name} {name}~"), &model);
+        let process = process.unwrap().remove(0);
+        let card = process.model.default_card();
+        process.evaluate(&momenta, 1.1, &card).total()
+    };
+    let factor = |dimension: f64, casimir: f64| dimension * casimir * (casimir - 3.0 * xy);
+    let expected = factor(6.0, 10.0 / 3.0) / factor(3.0, 4.0 / 3.0);
+    close(of("six") / of("t"), expected);
+    close(of("unit") / of("t"), expected);
+}
+
 /// That quarks keep their generation is said of models alone whose vertices do so.
 #[test]
 fn generations_of_quarks_are_those_of_the_model() {

@@ -122,6 +122,13 @@ impl Structure {
         Ok(Structure { terms })
     }
 
+    /// The same, with lines of fermions that run backwards, from where one flows out to where one flows in, read from
+    /// their other ends: `M(1,2)` is `C M^T C^-1 (2,1)`, in which vectors and `Sigma` change their sign.
+    pub fn forward(mut self) -> Structure {
+        self.terms.iter_mut().for_each(Term::turn_lines);
+        self
+    }
+
     /// The same of a propagator, which has the names `id`, `Mass` and others.
     pub fn of_propagator(expr: &Expr) -> Result<Structure, String> {
         let terms = terms(expr, true)?;
@@ -162,6 +169,38 @@ impl Structure {
             }
         }
         Ok(())
+    }
+}
+
+impl Term {
+    fn turn_lines(&mut self) {
+        let ends = |tensor: &Tensor| match tensor.indices[..] {
+            [.., to, from] if tensor.kind.indices().1 == 2 => Some((to, from)),
+            _ => None,
+        };
+        // Legs are in turn those of fermions that flow in and out.
+        let starts = self.tensors.iter().filter_map(ends).map(|(to, _)| to);
+        let starts: Vec<i32> = starts.filter(|&to| to > 0 && to % 2 == 1).collect();
+        for start in starts {
+            let (mut line, mut at) = (Vec::new(), start);
+            while let Some(next) = (0..self.tensors.len()).find(|&n| {
+                !line.contains(&n) && ends(&self.tensors[n]).is_some_and(|(to, _)| to == at)
+            }) {
+                line.push(next);
+                at = ends(&self.tensors[next]).map_or(0, |(_, from)| from);
+            }
+            let known = |&n: &usize| self.tensors[n].kind != TensorKind::C;
+            if at > 0 && at % 2 == 0 && line.iter().all(known) {
+                for n in line {
+                    let tensor = &mut self.tensors[n];
+                    let count = tensor.indices.len();
+                    tensor.indices.swap(count - 1, count - 2);
+                    if matches!(tensor.kind, TensorKind::Gamma | TensorKind::Sigma) {
+                        self.factor = -self.factor;
+                    }
+                }
+            }
+        }
     }
 }
 
