@@ -361,6 +361,78 @@ terms = [["1", "PAIR", "GC_1"]]
     assert!(at(0.9) > 300.0 * at(-0.9), "{} {}", at(0.9), at(-0.9));
 }
 
+/// Parameters that a propagator is multiplied by, as those of corrections to a width are, are those of the card.
+#[test]
+fn propagators_may_have_factors() {
+    let model = model(
+        r#"
+orders = { NP = 1 }
+[[particles]]
+name = "u"
+antiname = "u~"
+pdg = 2
+spin = 2
+color = 3
+[[particles]]
+name = "d"
+antiname = "d~"
+pdg = 1
+spin = 2
+color = 3
+[[particles]]
+name = "v"
+pdg = 22
+spin = 3
+color = 1
+mass = "MV"
+[[particles]]
+name = "w"
+pdg = 9000001
+spin = 3
+color = 1
+mass = "MV"
+propagator = "W"
+[[card]]
+name = "MV"
+block = "mass"
+index = [22]
+value = 80.0
+[[card]]
+name = "DW"
+block = "np"
+index = [1]
+value = 3.0
+[parameters]
+DI = "complex(0.5,1)"
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[propagators]
+W = { numerator = "-(-Metric(1,2) + P(1,id)*P(2,id)/Mass(id)**2)*complex(0,1)*DI/2*DW**2/DI*DI" }
+[lorentz]
+FFV = "Gamma(3,2,1)"
+[[vertices]]
+particles = "u~ u v"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+[[vertices]]
+particles = "d~ d v"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+[[vertices]]
+particles = "u~ u w"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+[[vertices]]
+particles = "d~ d w"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+"#,
+    );
+    let of = |without: &str| squared(&format!("u u~ > d d~ / {without}"), &model);
+    close(of("v") / of("w"), 1.25 * 9.0_f64.powi(2) / 4.0);
+    // 1 and -4.5 i (0.5 + i), both on one vertex.
+    close(
+        squared("u u~ > d d~", &model) / of("w"),
+        5.5_f64.powi(2) + 2.25_f64.powi(2),
+    );
+}
+
 /// A scalar that two octets make which two quarks emit has the colours of one that is exchanged, (N^2 - 1)/4, where
 /// singlets have N^2.
 #[test]
