@@ -446,10 +446,15 @@ impl<'a> Assembly<'a> {
         self.shared.color(vertex, term)
     }
 
-    pub(super) fn coupling(&mut self, name: &str) -> CouplingRef {
+    /// A coupling of a vertex whose result is this particle, if it has one: what its own propagator is multiplied by is a
+    /// part of it.
+    pub(super) fn coupling(&mut self, name: &str, result: Option<ParticleId>) -> CouplingRef {
         let positive = name.strip_prefix('-');
+        let propagator = result.and_then(|p| self.shared.model.of(p).propagator);
         CouplingRef {
-            coupling: self.parameters.coupling(positive.unwrap_or(name)),
+            coupling: self
+                .parameters
+                .coupling(positive.unwrap_or(name), propagator),
             negative: positive.is_some(),
         }
     }
@@ -581,16 +586,17 @@ impl<'a> Assembly<'a> {
         let mut found = Vec::new();
         for (number, term) in interaction.terms.iter().enumerate() {
             let structure = self.shared.color(node.vertex, number)?;
+            let line = result.map(|leg| interaction.particles[leg]);
             let couplings: Vec<CouplingRef> = term
                 .lorentz
                 .iter()
-                .map(|(_, coupling)| self.coupling(coupling))
+                .map(|(_, coupling)| self.coupling(coupling, line))
                 .collect();
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
             let lorentz: Vec<u32> = lorentz;
             // The routine of the way before, and where it has charge conjugates.
             let mut known: Option<(u16, u32)> = None;
-            let line = result.map(|leg| model.of(interaction.particles[leg]));
+            let line = line.map(|p| model.of(p));
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
             // All ways through the trees, the last varying fastest.

@@ -23,7 +23,8 @@ pub struct VertexColor {
     legs: Vec<i8>,
     sum: StringSum,
     /// For each leg whether it is an octet of which a singlet part would decouple: the sum vanishes with the unit
-    /// matrix in place of the leg's generator.
+    /// matrix in place of the leg's generator, whatever the other generators are (`Tr(T^a T^b)` does so because the
+    /// other one has no trace, and of two singlet parts that are left in neither would decouple).
     traceless: Vec<bool>,
 }
 
@@ -85,7 +86,10 @@ impl VertexColor {
         let traceless = (0..legs.len()).map(|leg| {
             let unit = sum.iter().map(|(s, n)| Ok((s.cut(slot(leg))?, *n)));
             let unit: StringSum = unit.collect::<Result<_, TooLong>>().map_err(too_long)?;
-            Ok(legs[leg] == 8 && collected(unit).is_empty())
+            let others = unit
+                .iter()
+                .any(|(s, _)| s.pieces().any(|p| p.is_trace_of_one()));
+            Ok(legs[leg] == 8 && !others && collected(unit).is_empty())
         });
         Ok(VertexColor {
             legs: legs.to_vec(),

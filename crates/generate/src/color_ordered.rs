@@ -111,6 +111,9 @@ impl ColorOrderedLegs {
         let all: Legs = (1 << outgoing.len()) - 1;
         let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
+            if model.of(p).propagator.is_some() {
+                return false;
+            }
             let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
             let line = p == gluon || quarks.is_some_and(|quarks| quarks.iter().any(of_line));
             match (model.of(p).spin, model.of(p).color) {
@@ -518,7 +521,9 @@ fn ordered(
     let model = assembly.model();
     let interaction = model.vertex(vertex)?;
     let lorentz = &interaction.terms[term].lorentz;
-    let couplings = lorentz.iter().map(|(_, name)| assembly.coupling(name));
+    let couplings = lorentz
+        .iter()
+        .map(|(_, name)| assembly.coupling(name, None));
     let couplings: Vec<CouplingRef> = couplings.collect();
     let structures = lorentz.iter().map(|(l, _)| *l).collect();
     // A line flows as its vertices have it.

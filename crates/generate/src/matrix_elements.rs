@@ -434,7 +434,7 @@ struct Kinds {
 impl Kinds {
     fn of(model: &Model) -> Kinds {
         let particle = model.particles.iter().map(|p| {
-            let line = (p.mass.as_ref(), p.width.as_ref());
+            let line = (p.mass.as_ref(), p.width.as_ref(), p.propagator);
             (p.spin, p.color, p.is_anti, line)
         });
         let particles = numbers(particle);

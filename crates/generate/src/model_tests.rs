@@ -361,6 +361,129 @@ terms = [["1", "PAIR", "GC_1"]]
     assert!(at(0.9) > 300.0 * at(-0.9), "{} {}", at(0.9), at(-0.9));
 }
 
+/// Parameters that a propagator is multiplied by, as those of corrections to a width are, are those of the card.
+#[test]
+fn propagators_may_have_factors() {
+    let model = model(
+        r#"
+orders = { NP = 1 }
+[[particles]]
+name = "u"
+antiname = "u~"
+pdg = 2
+spin = 2
+color = 3
+[[particles]]
+name = "d"
+antiname = "d~"
+pdg = 1
+spin = 2
+color = 3
+[[particles]]
+name = "v"
+pdg = 22
+spin = 3
+color = 1
+mass = "MV"
+[[particles]]
+name = "w"
+pdg = 9000001
+spin = 3
+color = 1
+mass = "MV"
+propagator = "W"
+[[card]]
+name = "MV"
+block = "mass"
+index = [22]
+value = 80.0
+[[card]]
+name = "DW"
+block = "np"
+index = [1]
+value = 3.0
+[parameters]
+DI = "complex(0.5,1)"
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[propagators]
+W = { numerator = "-(-Metric(1,2) + P(1,id)*P(2,id)/Mass(id)**2)*complex(0,1)*DI/2*DW**2/DI*DI" }
+[lorentz]
+FFV = "Gamma(3,2,1)"
+[[vertices]]
+particles = "u~ u v"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+[[vertices]]
+particles = "d~ d v"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+[[vertices]]
+particles = "u~ u w"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+[[vertices]]
+particles = "d~ d w"
+terms = [["Identity(1,2)", "FFV", "GC_1"]]
+"#,
+    );
+    let of = |without: &str| squared(&format!("u u~ > d d~ / {without}"), &model);
+    close(of("v") / of("w"), 1.25 * 9.0_f64.powi(2) / 4.0);
+    // 1 and -4.5 i (0.5 + i), both on one vertex.
+    close(
+        squared("u u~ > d d~", &model) / of("w"),
+        5.5_f64.powi(2) + 2.25_f64.powi(2),
+    );
+}
+
+/// A scalar that two octets make which two quarks emit has the colours of one that is exchanged, (N^2 - 1)/4, where
+/// singlets have N^2.
+#[test]
+fn octets_between_quarks_make_a_singlet() {
+    let mut fusion = r#"
+orders = { NP = 1 }
+[[particles]]
+name = "h"
+pdg = 25
+spin = 1
+color = 1
+mass = "MH"
+[[card]]
+name = "MH"
+block = "mass"
+index = [25]
+value = 125.0
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[lorentz]
+FFV = "Gamma(3,2,1)"
+VVS = "P(1,2)*P(2,1) - P(-1,1)*P(-1,2)*Metric(1,2)"
+"#
+    .to_owned();
+    for (name, pdg) in [("u", 2), ("c", 4)] {
+        fusion += &format!(
+            "[[particles]]\nname = \"{name}\"\nantiname = \"{name}~\"\npdg = {pdg}\nspin = 2\ncolor = 3\n"
+        );
+    }
+    for (name, pdg, color, quarks, bosons) in [
+        ("g", 21, 8, "T(3,2,1)", "Identity(1,2)"),
+        ("x", 22, 1, "Identity(1,2)", "1"),
+    ] {
+        fusion += &format!(
+            "[[particles]]\nname = \"{name}\"\npdg = {pdg}\nspin = 3\ncolor = {color}\n[[vertices]]\n\
+             particles = \"{name} {name} h\"\nterms = [[\"{bosons}\", \"VVS\", \"GC_1\"]]\n"
+        );
+        for quark in ["u", "c"] {
+            fusion += &format!(
+                "[[vertices]]\nparticles = \"{quark}~ {quark} {name}\"\n\
+                 terms = [[\"{quarks}\", \"FFV\", \"GC_1\"]]\n"
+            );
+        }
+    }
+    let model = model(&fusion);
+    for text in ["u c > h u c", "u u~ > h c c~"] {
+        let of = |without: &str| squared(&format!("{text} / {without}"), &model);
+        close(of("x") / of("g"), 2.0 / 9.0);
+    }
+}
+
 /// Pairs of scalars from two gluons: of a representation with dimension `d` and Casimir `C` the sum is that of QED times
 /// `d C (C - 3 x y)`, with `x = (m^2 - t) / s` and `y = (m^2 - u) / s`. The vertex of two gluons sums over an index of the
 /// scalar, and another way to write it a unit matrix.

@@ -101,6 +101,13 @@ pub struct Piece<'a> {
     pub labels: &'a [Label],
 }
 
+impl Piece<'_> {
+    /// Whether it is the trace of one generator, which is zero.
+    pub fn is_trace_of_one(&self) -> bool {
+        self.kind == Kind::Trace && self.labels.len() == 1
+    }
+}
+
 /// A product that would be longer than [`CAPACITY`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;

@@ -129,10 +129,9 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         .filter(|p| propagators.contains(&p.name))
     {
         let indices = |text: &String| {
-            let read = summed_indices(text);
-            parse(&read)
+            let read = parse(&summed_indices(text))
                 .map_err(|what| format!("{}: {}: {what}", propagator.place, propagator.name))?;
-            Ok::<String, String>(read)
+            Ok::<String, String>(formula(&read).to_string())
         };
         let row = PropagatorRow {
             numerator: indices(&propagator.numerator)?,

@@ -364,6 +364,34 @@ impl Parser<'_> {
 }
 
 impl Expr {
+    /// The names that it is a product with, and their powers, taken out of it; but for `kept`.
+    pub fn without_names(self, kept: &str) -> (Option<Expr>, Expr) {
+        let one = || Expr::Number(1.0);
+        match self {
+            Expr::Name(name) if name != kept => (Some(Expr::Name(name)), one()),
+            Expr::Neg(a) => {
+                let (names, rest) = a.without_names(kept);
+                (names, Expr::Neg(Box::new(rest)))
+            }
+            Expr::Binary(sign @ (Binary::Mul | Binary::Div), a, b) => {
+                let ((x, a), (y, b)) = (a.without_names(kept), b.without_names(kept));
+                let names = match (x, y) {
+                    (x, None) => x,
+                    (None, Some(y)) if sign == Binary::Mul => Some(y),
+                    (x, Some(y)) => {
+                        let x = x.unwrap_or_else(one);
+                        Some(Expr::Binary(sign, Box::new(x), Box::new(y)))
+                    }
+                };
+                (names, Expr::Binary(sign, Box::new(a), Box::new(b)))
+            }
+            Expr::Binary(Binary::Pow, a, b) if matches!(&*a, Expr::Name(name) if name != kept) => {
+                (Some(Expr::Binary(Binary::Pow, a, b)), one())
+            }
+            other => (None, other),
+        }
+    }
+
     /// The whole number that this is, if it is one.
     pub fn integer(&self) -> Option<i32> {
         match self {

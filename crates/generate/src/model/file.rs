@@ -130,9 +130,11 @@ impl Document {
         let lorentz: Vec<Lorentz> = lorentz.collect();
         let propagators = self.propagators.iter().map(|(name, row)| {
             let below = row.denominator.as_ref();
+            let (factor, numerator) = formula(name, &row.numerator)?.without_names("id");
             Ok(Propagator {
                 name: name.clone(),
-                numerator: formula(name, &row.numerator)?,
+                numerator,
+                factor,
                 denominator: below.map(|text| formula(name, text)).transpose()?,
             })
         });

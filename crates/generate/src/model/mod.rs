@@ -162,8 +162,10 @@ pub struct Lorentz {
 pub struct Propagator {
     /// Its name.
     pub name: String,
-    /// What stands above.
+    /// What stands above, without `factor`.
     pub numerator: Expr,
+    /// Parameters that all of it is multiplied by. They become a part of the couplings.
+    pub factor: Option<Expr>,
     /// What stands below; none where that is `p^2 - M^2 + i M W`.
     pub denominator: Option<Expr>,
 }

@@ -16,8 +16,8 @@ pub struct Parameters<'a> {
     model: &'a Model,
     /// Masses and widths, in the order of their first use.
     used: Vec<String>,
-    /// Couplings.
-    couplings: Vec<String>,
+    /// Couplings, each with the propagator whose factor it has.
+    couplings: Vec<(String, Option<u32>)>,
 }
 
 impl<'a> Parameters<'a> {
@@ -32,12 +32,16 @@ impl<'a> Parameters<'a> {
 
     /// The number of a mass or width.
     pub fn parameter(&mut self, name: &str) -> u32 {
-        number(&mut self.used, name)
+        number(&mut self.used, name.to_owned())
     }
 
-    /// The number of a coupling.
-    pub fn coupling(&mut self, name: &str) -> u32 {
-        number(&mut self.couplings, name)
+    /// The number of a coupling, times what this propagator is multiplied by.
+    pub fn coupling(&mut self, name: &str, propagator: Option<u32>) -> u32 {
+        let factor = |n: &u32| self.model.propagators[*n as usize].factor.is_some();
+        number(
+            &mut self.couplings,
+            (name.to_owned(), propagator.filter(factor)),
+        )
     }
 
     /// Whether every name in these formulas has a meaning and every function is known.
@@ -54,16 +58,28 @@ impl<'a> Parameters<'a> {
     /// nothing can fail but for a name that it does not have.
     pub fn finish(self) -> Result<Formulas, String> {
         let mut needed = Needed::default();
-        let couplings = self.couplings.iter().map(|name| {
+        let couplings = self.couplings.iter().map(|(name, propagator)| {
             let formula = self.model.couplings.get(name);
-            formula.ok_or_else(|| format!("there is no coupling {name}"))
+            let formula = formula.ok_or_else(|| format!("there is no coupling {name}"))?;
+            let propagator = propagator.map(|n| &self.model.propagators[n as usize]);
+            let formula = match propagator.and_then(|p| p.factor.clone()) {
+                None => formula.clone(),
+                Some(factor) => {
+                    Expr::Binary(Binary::Mul, Box::new(formula.clone()), Box::new(factor))
+                }
+            };
+            let behind = propagator.map_or(String::new(), |p| format!("_{}", p.name));
+            Ok((format!("{name}{behind}"), formula))
         });
-        let couplings: Vec<&Expr> = couplings.collect::<Result<_, _>>()?;
+        let (coupling_names, couplings): (Vec<String>, Vec<Expr>) = couplings
+            .collect::<Result<Vec<_>, String>>()?
+            .into_iter()
+            .unzip();
         let parameters = self.used.iter().map(|name| Expr::Name(name.clone()));
         let parameters: Vec<Expr> = parameters.collect();
         let names = self.model.card.iter().map(|entry| entry.name.as_str());
         let names: HashSet<&str> = names.collect();
-        for formula in parameters.iter().chain(couplings.iter().copied()) {
+        for formula in parameters.iter().chain(&couplings) {
             needs(&names, &self.model.parameters, formula, &mut needed, 0)?;
         }
         let before = needed.order.clone();
@@ -73,7 +89,7 @@ impl<'a> Parameters<'a> {
         let names: Vec<&str> = card.map(|e| e.name.as_str()).collect();
         let mut lowering = Lowering::new(&names, &self.model.parameters);
         lowering.all(&before)?;
-        let mut named = |names: &[String], formulas: &[&Expr], prefix: &str| {
+        let mut named = |names: &[String], formulas: &[Expr], prefix: &str| {
             let each = names.iter().zip(formulas).map(|(name, formula)| {
                 Ok(Named {
                     name: format!("{prefix}{}", name.to_uppercase()),
@@ -82,9 +98,8 @@ impl<'a> Parameters<'a> {
             });
             each.collect::<Result<Vec<Named>, String>>()
         };
-        let formulas: Vec<&Expr> = parameters.iter().collect();
-        let parameters = named(&self.used, &formulas, "MDL_")?;
-        let couplings = named(&self.couplings, &couplings, "")?;
+        let parameters = named(&self.used, &parameters, "MDL_")?;
+        let couplings = named(&coupling_names, &couplings, "")?;
         let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
         let card = card.map(|entry| CardParameter {
             name: format!("MDL_{}", entry.name.to_uppercase()),
@@ -166,11 +181,11 @@ pub fn program(
     Ok((lowering.builder.finish(), values))
 }
 
-fn number(names: &mut Vec<String>, name: &str) -> u32 {
-    let found = names.iter().position(|n| n == name);
+fn number<T: PartialEq>(known: &mut Vec<T>, thing: T) -> u32 {
+    let found = known.iter().position(|n| *n == thing);
     found.unwrap_or_else(|| {
-        names.push(name.to_owned());
-        names.len() - 1
+        known.push(thing);
+        known.len() - 1
     }) as u32
 }
 

@@ -53,8 +53,8 @@ fn the_standard_model_is_whole() {
     // Masses and couplings of the default card; MW is what MG5aMC writes into its card.
     let mut parameters = Parameters::new(&model);
     parameters.parameter("MW");
-    parameters.coupling("GC_11");
-    parameters.coupling("GC_3");
+    parameters.coupling("GC_11", None);
+    parameters.coupling("GC_3", None);
     let formulas = parameters.finish().unwrap();
     let names: Vec<&str> = formulas.card.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["MDL_AEWM1", "MDL_GF", "MDL_AS", "MDL_MZ"]);
