@@ -105,7 +105,8 @@ def _configs(path: pathlib.Path, elements: int, legs: int) -> list[Config]:
     forced = {index: values[0] for index, values in _data(path / "decayBW.inc", "GFORCEBW")}
     found = []
     # A diagram of two that become one has no propagators.
-    for number in sorted(index[0] for index, _ in _data(file, "MAPCONFIG") if index[0]):
+    alone = {index[0] for index, _ in _data(file, "MAPCONFIG") if index[0]}
+    for number in sorted(alone | {config for _, config in forest}):
         bits = {leg: 1 << (leg - 1) for leg in range(1, legs + 1)}
         lines = []
         for branch in range(-1, -legs, -1):
