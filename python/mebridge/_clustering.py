@@ -528,7 +528,7 @@ class Clustering:
         group.fractions.append(np.full(len(group.places), 0.0 if len(self._legs) == 3 else 1.0))
         # As MadEvent writes it.
         group.numbers.append((1, 3, 2))
-        if config.number in group.graphs:
+        if config.number in group.graphs or not group.graphs:
             group.graphs = [config.number]
 
     # Scales.

@@ -104,7 +104,9 @@ def _configs(path: pathlib.Path, elements: int, legs: int) -> list[Config]:
     powers = {index[0]: values[0] for index, values in _data(path / "config_nqcd.inc", "NQCD")}
     forced = {index: values[0] for index, values in _data(path / "decayBW.inc", "GFORCEBW")}
     found = []
-    for number in sorted(config for config in {config for _, config in forest}):
+    # A diagram of two that become one has no propagators.
+    alone = {index[0] for index, _ in _data(file, "MAPCONFIG") if index[0]}
+    for number in sorted(alone | {config for _, config in forest}):
         bits = {leg: 1 << (leg - 1) for leg in range(1, legs + 1)}
         lines = []
         for branch in range(-1, -legs, -1):
