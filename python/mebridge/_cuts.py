@@ -297,9 +297,16 @@ def boosted(momenta: NDArray[np.float64], boost: float) -> NDArray[np.float64]:
     if boost == 0.0:
         return momenta
     found: NDArray[np.float64] = momenta.copy()
-    found[..., 0] = math.cosh(boost) * momenta[..., 0] + math.sinh(boost) * momenta[..., 3]
-    found[..., 3] = math.sinh(boost) * momenta[..., 0] + math.cosh(boost) * momenta[..., 3]
+    found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], boost)
     return found
+
+
+def along_z(
+    energy: NDArray[np.float64], pz: NDArray[np.float64], rapidity: float | NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Energies and momenta along z in a frame in which theirs has this rapidity."""
+    cosh, sinh = np.cosh(rapidity), np.sinh(rapidity)
+    return cosh * energy + sinh * pz, sinh * energy + cosh * pz
 
 
 def least(windows: Sequence[Window], masses: Sequence[float]) -> float:

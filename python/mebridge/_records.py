@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import math
 import pathlib
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from . import _cuts
 from ._densities import ANTI
 from ._library import Error
 
@@ -168,9 +168,7 @@ def conjugate(path: pathlib.Path, events: int, anti: tuple[bool, bool]) -> None:
 def boost(path: pathlib.Path, events: int, rapidity: float) -> None:
     """Gives the frame of all records in the file this rapidity along z."""
     records = nested(read(path, events, mode="r+"))["particles"]
-    energy, pz = records["energy"].copy(), records["pz"].copy()
-    records["energy"] = math.cosh(rapidity) * energy + math.sinh(rapidity) * pz
-    records["pz"] = math.sinh(rapidity) * energy + math.cosh(rapidity) * pz
+    records["energy"], records["pz"] = _cuts.along_z(records["energy"], records["pz"], rapidity)
 
 
 def couple(path: pathlib.Path, events: int, alpha_qed: float) -> None:

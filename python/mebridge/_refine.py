@@ -378,10 +378,8 @@ def _resting(momenta: Array) -> Array:
     """In the rest frame of the partons, which go along z."""
     total = momenta[:, :2].sum(axis=1)
     rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))
-    cosh, sinh = np.cosh(rapidity)[:, None], np.sinh(rapidity)[:, None]
     found: Array = momenta.copy()
-    found[..., 0] = cosh * momenta[..., 0] - sinh * momenta[..., 3]
-    found[..., 3] = cosh * momenta[..., 3] - sinh * momenta[..., 0]
+    found[..., 0], found[..., 3] = _cuts.along_z(momenta[..., 0], momenta[..., 3], -rapidity[:, None])
     return found
 
 
