@@ -445,13 +445,19 @@ def prepared(order: Order) -> Iterator[Prepared]:
         elements = _integrands.elements(
             order.sources, card, order.parameters, order.backend, order.environment, folder
         )
-        libraries = list(dict.fromkeys(str(element.library) for element in elements))
+        libraries = _integrands.libraries(elements)
+        # Of a GPU's run, channels of few points are for the host's cores.
+        host: list[str] = []
+        if order.backend != "cpu":
+            of = order.sources, card, order.parameters, "cpu", order.environment, folder
+            host = _integrands.libraries(_integrands.elements(*of, apart=True))
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
         kept = State(pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state), asked)
         stack.callback(kept.close)
         build = {
             "libraries": libraries,
+            "host": host,
             "devices": order.devices,
             "threads": order.threads,
             "energy": order.energy,
@@ -463,7 +469,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "alpha_qed": 0.0 if order.card is None else Card.read(order.card).alpha_qed,
             **order.more(elements),
         }
-        files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
+        files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
         channels = tasks.build(build, files, max(sizes(events, order.backend)), folder)

@@ -29,6 +29,17 @@ _AT_A_TIME = 256
 _ATTEMPTS = 4
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where channels are evaluated."""
+
+    name: str
+    """Of files of its channels."""
+    contexts: list[Any]
+    built: _integrands.Integrands
+    on_cpu: bool
+
+
 class Generator:
     """Integrands of all channels, and what makes events of them.
 
@@ -62,12 +73,14 @@ class Generator:
         anti: Sequence[bool] = (False, False),
         bwcutoff: float = _integrands.BW_CUTOFF,
         forced: Sequence[int] = (),
+        host: Sequence[str] = (),
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
 
         Args:
             libraries: of the matrix elements.
+            host: of the same ones for a CPU, where that of a GPU shall have channels of few points.
             pdf: a member of a set of parton densities.
             coupling: scales and values of alpha_s.
             folder: where tables are written.
@@ -99,8 +112,16 @@ class Generator:
                 coupling=Coupling(*map(tuple, coupling)),
                 folder=folder,
                 anti=anti,
+                threads=threads,
                 **asked,
             )
+        self._device = _Place("channel", self._contexts, self._built, devices == ["cpu"])
+        self._host: _Place | None = None
+        self._survey: pathlib.Path | None = None
+        self._on_host = [element for library in host for element in _integrands.read(pathlib.Path(library))]
+        if not _integrands.same(elements, self._on_host):
+            self._on_host = []
+        self._folder = pathlib.Path(folder)
         self._anti = anti[0], anti[1]
         self._shifts = shifts = [ANTI if one else 0 for one in anti]
         # On a GPU a library takes its time to begin.
@@ -138,7 +159,6 @@ class Generator:
             self._systematics = _systematics.calculator(
                 madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
             )
-        self._on_cpu = devices == ["cpu"]
         self._poles = {
             abs(code): abs(mass)
             for element in elements
@@ -180,11 +200,34 @@ class Generator:
             self._begin(channels)
         self._adapted |= set(channels)
         of = {number: _survey.Parts(*one) for number, one in zip(channels, parts)}
+        at = {number: self._place(number, one.largest).name for number, one in of.items()}
+        found: dict[int, _Found] = {}
         with self._working(events, folder):
-            found = self._adapt(of, _config(events, overweight), seed, None if fresh else folder)
-            self._save(channels, folder)
+            # What a GPU writes of all channels is written over by what the host writes of its own.
+            for place in self._places():
+                some = {number: one for number, one in of.items() if at[number] == place.name}
+                if some:
+                    config, kept = _config(events, overweight), None if fresh else folder
+                    found |= self._adapt(place, some, config, seed, kept)
+                    self._save(place, list(some), folder)
         _check(folder)
         return [[found[number].points, *found[number].row] for number in channels]
+
+    def _place(self, channel: int, points: float) -> _Place:
+        """Where so many points of a channel are sooner ready."""
+        diagrams = self._built.channels[channel].diagrams
+        if not self._on_host or not _survey.on_host(points, diagrams, self._threads):
+            return self._device
+        if self._host is None:
+            context = madspace.Context(madspace.cpu_device(), self._threads)
+            built = self._built.elsewhere(madspace, [context], self._on_host)
+            self._host = _Place("host", [context], built, True)
+            if self._survey is not None:
+                self._give([context])
+        return self._host
+
+    def _places(self) -> list[_Place]:
+        return [self._device] if self._host is None else [self._device, self._host]
 
     def _globals(self, channels: Sequence[int]) -> set[str]:
         """Names of the grids of these channels."""
@@ -195,22 +238,21 @@ class Generator:
     def _begin(self, channels: Sequence[int]) -> None:
         """Grids of these channels as they are at first."""
         again = [channel for channel in channels if channel in self._adapted]
-        for context in self._contexts:
-            for name in self._globals(again):
-                context.delete_global(name)
+        names = self._globals(again)
+        for place in self._places():
+            for context in place.contexts:
+                for name in names:
+                    context.delete_global(name)
             for channel in again:
-                of = self._built.channels[channel]
-                for sampler in (of.grid(madspace), of.chosen_flavors(madspace)):
-                    if sampler is not None:
-                        sampler.initialize_globals(context)
+                place.built.channels[channel].begin(madspace, place.contexts)
 
-    def _save(self, channels: Sequence[int], folder: pathlib.Path) -> None:
+    def _save(self, place: _Place, channels: Sequence[int], folder: pathlib.Path) -> None:
         """Writes the grids of these channels, and no others; on a GPU those of all."""
-        some = self._contexts[0]
+        some = place.contexts[0]
         # MadSpace 0.2.1 copies from a CPU to a GPU, and ends the process where it is to copy back.
-        if self._on_cpu:
+        if place.on_cpu:
             some, names = madspace.Context(madspace.cpu_device(), 1), self._globals(channels)
-            some.copy_globals_from(self._contexts[0])
+            some.copy_globals_from(place.contexts[0])
             for name in set(some.global_names()) - names:
                 some.delete_global(name)
         some.save_globals(str(folder / GLOBALS))
@@ -221,6 +263,7 @@ class Generator:
         A channel keeps its grid where its network is worse: a training may have diverged.
         """
         folder, channels = pathlib.Path(part), self._built.channels
+        assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
         of_grids = surveyed["channels"]
         config = _config(events, overweight)
@@ -232,12 +275,12 @@ class Generator:
                     other.copy_globals_from(self._contexts[0])
                 flows = [_madnis.flow(madspace, channel) for channel in channels]
                 last = [_survey.last(channel.first) for channel in channels]
-                adapted = self._adapt(dict(enumerate(last)), config, seed, folder, flows=flows)
+                adapted = self._adapt(self._device, dict(enumerate(last)), config, seed, folder, flows=flows)
                 found = [adapted[i] for i in range(len(channels))]
             worse = [i for i, of in enumerate(of_grids) if _deviation(found[i].row) >= _deviation(of)]
             for i in worse:
                 found[i] = _Found(found[i].points, of_grids[i])
-                shutil.copyfile(self._survey / f"channel{i}.json", folder / f"channel{i}.json")
+                shutil.copyfile(self._kept(self._device, i), folder / f"channel{i}.json")
             # What is taken is what has the smaller deviation, and therefore does not count.
             written = self._write(folder, found, trial=surveyed["trial"], measured=surveyed["measured"], grids=len(worse))
         _check(folder)
@@ -245,6 +288,7 @@ class Generator:
 
     def _adapt(
         self,
+        place: _Place,
         parts: Mapping[int, _survey.Parts],
         config: Any,
         seed: int,
@@ -265,25 +309,39 @@ class Generator:
                 some = numbers[first : first + _AT_A_TIME]
                 generators = []
                 for i in some:
-                    channel = self._built.channels[i]
-                    adaptive = channel.grid(madspace) if flows is None else flows[i]
-                    integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
                     config.start_batch_size, config.max_batch_size = parts[i].points, parts[i].most
-                    generators.append(
-                        madspace.ChannelEventGenerator(
-                            self._contexts, integrand, *self._files(i), config, channel.element, str(i), None
-                        )
-                    )
+                    generators.append(self._make(place, i, config, None if flows is None else flows[i]))
                 # Random numbers are those of a channel's place among these.
                 random = _derived(seed, some[0])
-                generator = madspace.EventGenerator(self._contexts, generators, random, None, config)
+                generator = madspace.EventGenerator(place.contexts, generators, random, None, config)
                 generator.survey()
                 if folder is not None:
                     for i, one in zip(some, generators):
-                        one.save(str(folder / f"channel{i}.json"))
+                        one.save(str(folder / f"{place.name}{i}.json"))
                 status = generator.channel_status()
                 found |= {i: _Found(part.count, row) for i, part, row in zip(some, status, _rows(generator))}
         return found
+
+    def _make(self, place: _Place, i: int, config: Any, flow: Any | None = None) -> Any:
+        """What makes points of a channel, and adapts its grid, or what is in the grid's place."""
+        channel = place.built.channels[i]
+        adaptive = channel.grid(madspace) if flow is None else flow
+        integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
+        return madspace.ChannelEventGenerator(
+            place.contexts, integrand, *self._files(i), config, channel.element, str(i), None
+        )
+
+    def _kept(self, place: _Place, i: int) -> pathlib.Path:
+        """The file of what makes points of a channel there, with the mapping that it has after the survey."""
+        name = f"{place.name}{i}.json"
+        assert self._survey is not None
+        if (self._survey / name).exists():
+            return self._survey / name
+        # The survey had it elsewhere. Grids have names, and are not in the file.
+        path = self._folder / name
+        if not path.exists():
+            self._make(place, i, _config(1, 0.0)).save(str(path))
+        return path
 
     def _write(self, folder: pathlib.Path, found: Sequence[_Found], **more: Any) -> dict[str, Any]:
         """Writes what came of a survey of all channels."""
@@ -295,12 +353,18 @@ class Generator:
     def load(self, survey: str) -> None:
         """Takes the mappings that a survey adapted, as it wrote them."""
         self._survey = pathlib.Path(survey)
-        surveyed = madspace.Context(madspace.cpu_device(), 1)
-        surveyed.load_globals(str(self._survey / GLOBALS))
-        for context in self._contexts:
-            context.copy_globals_from(surveyed)
+        for place in self._places():
+            self._give(place.contexts)
         self._adapted |= set(range(len(self._built.channels)))
         self._tried = False
+
+    def _give(self, contexts: Sequence[Any]) -> None:
+        """Gives contexts what a survey, or a training, wrote."""
+        assert self._survey is not None
+        surveyed = madspace.Context(madspace.cpu_device(), 1)
+        surveyed.load_globals(str(self._survey / GLOBALS))
+        for context in contexts:
+            context.copy_globals_from(surveyed)
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Makes so many events from the survey on, in a file `events.npy` of a folder, their further weights and scales
@@ -367,13 +431,23 @@ class Generator:
 
     def _made(self, output: pathlib.Path, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """A round of MadSpace."""
-        surveyed = json.loads((self._survey / POINTS).read_text())["channels"]
+        assert self._survey is not None
+        surveyed = json.loads((self._survey / POINTS).read_text())
+        # A network is where it was trained.
+        fixed = "grids" in surveyed
         channels = []
-        for i, need in enumerate(_survey.needed(surveyed, events)):
-            config = _config(events, overweight, **_survey.calls(need))
-            config.start_batch_size = config.max_batch_size = _survey.planned(need, self._on_cpu)
-            name = str(self._survey / f"channel{i}.json")
-            channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
+        for i, need in enumerate(_survey.needed(surveyed["channels"], events)):
+            place = self._device if fixed else self._place(i, need)
+            points = _survey.planned(need, "cpu" if self._device.on_cpu else "cuda", place.on_cpu)
+            config = _config(events, overweight, **_survey.calls(points if math.isfinite(need) else need))
+            config.start_batch_size = config.max_batch_size = points
+            if place is self._host and not self._device.on_cpu:
+                # MadSpace divides what is planned by the calls of the GPU, for all channels.
+                config.cpu_batch_size = points
+            # A channel has a context for each of the generator's, of which it takes the one with the same number.
+            contexts = place.contexts if place is self._device else place.contexts * len(self._contexts)
+            name = str(self._kept(place, i))
+            channels.append(madspace.ChannelEventGenerator.load(name, contexts, *self._files(i), config))
         config = _config(events, overweight, survey_min_iters=1, survey_max_iters=1)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
         with self._working(events, output.parent):

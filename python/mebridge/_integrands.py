@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import pathlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ _PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
 # How many points of a channel are tried, at first, each time after that and at most, until this many pass the cuts. A
 # channel in which fewer than _FEW do is left out, and the others take its share: their weights add up to one without it.
 _FIRST_TRIED, _TRIED, _MOST, _PASSED, _FEW = 1000, 10_000, 300_000, 100, 10
+_THREADS = 4
 # Points of a channel in the first part of a survey: this many that pass are wanted, within these limits.
 _WANTED, _LARGEST = 100, 100_000
 # A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
@@ -88,11 +91,15 @@ def elements(
     backend: str,
     environment: Mapping[str, str],
     folder: str,
+    apart: bool = False,
 ) -> list[Element]:
     """The matrix elements that processes stand for, in libraries that are written into a folder.
 
     On a CPU one library holds all of a process. On a GPU each has its own, because one that holds several computes all
     of them for every event there.
+
+    Args:
+        apart: whether each has its own on a CPU as well.
     """
 
     def write(name: str, source: str) -> list[Element]:
@@ -101,13 +108,29 @@ def elements(
         return read(library)
 
     every = []
+    prefix = "apart" if apart else "process"
     for number, source in enumerate(sources):
-        found = write(f"process{number}", source)
-        if backend != "cpu" and len(found) > 1:
-            count = range(1, len(found) + 1)
-            found = [element for i in count for element in write(f"process{number}.{i}", f"{source}#{i}")]
+        found = write(f"{prefix}{number}", source)
+        if (apart or backend != "cpu") and len(found) > 1:
+            tasks = [(f"{prefix}{number}.{i}", f"{source}#{i}") for i in range(1, len(found) + 1)]
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                found = [element for one in pool.map(lambda task: write(*task), tasks) for element in one]
         every += found
     return every
+
+
+def libraries(elements: Sequence[Element]) -> list[str]:
+    """Which they are in."""
+    return list(dict.fromkeys(str(element.library) for element in elements))
+
+
+def same(one: Sequence[Element], other: Sequence[Element]) -> bool:
+    """Whether libraries hold the same matrix elements, with the same numbers of diagrams, flows and helicities."""
+    return [_content(element) for element in one] == [_content(element) for element in other]
+
+
+def _content(element: Element) -> dict[str, Any]:
+    return {**element.entry, "me_path": ""}
 
 
 def read(library: pathlib.Path) -> list[Element]:
@@ -308,6 +331,8 @@ class Channel:
     """Points in the first part of a survey: the more, the fewer pass the cuts."""
     flavors: int
     """Between how many pairs of partons it chooses."""
+    diagrams: int
+    """Of the matrix element."""
     shared: Mapping[str, Any]
     """What integrands of this matrix element have in common."""
 
@@ -317,6 +342,12 @@ class Channel:
     def chosen_flavors(self, madspace: Any) -> Any:
         """How often each pair of partons is chosen, besides its densities; ``None`` where there is one."""
         return madspace.DiscreteSampler([self.flavors], f"{self.name}.flavors", [0]) if self.flavors > 1 else None
+
+    def begin(self, madspace: Any, contexts: Sequence[Any]) -> None:
+        """Grids that know nothing yet, in these contexts."""
+        for sampler in (self.grid(madspace), self.chosen_flavors(madspace)):
+            for context in contexts if sampler is not None else []:
+                sampler.initialize_globals(context)
 
     def integrand(self, madspace: Any, adaptive: Any, flavors: Any, **more: Any) -> Any:
         """The integrand with these samplers."""
@@ -331,6 +362,25 @@ class Channel:
         )
 
 
+@dataclass(frozen=True)
+class _Rate:
+    """How a matrix element becomes a cross section."""
+
+    energy: float
+    pairs: Sequence[Sequence[int]]
+    """Of partons; none without densities."""
+    cached: Any
+    """Where densities are found; ``None`` without them."""
+
+    def of(self, madspace: Any, api: Any) -> Any:
+        inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
+        element = madspace.MatrixElement(api, inputs, outputs, True)
+        scale = madspace.CachedScale()
+        return madspace.DifferentialCrossSection(
+            element, self.energy, None, scale, self.pairs, self.cached, self.cached
+        )
+
+
 @dataclass
 class Integrands:
     """All channels, and what completes their events."""
@@ -342,6 +392,29 @@ class Integrands:
     """By the scale in GeV."""
     density: Density | None
     """x f(x, Q) by PDG code."""
+    tables: list[Any]
+    """What interpolates densities and alpha_s."""
+    rates: list[_Rate]
+    """For each matrix element."""
+
+    def elsewhere(self, madspace: Any, contexts: list[Any], elements: Sequence[Element]) -> Integrands:
+        """The same channels, evaluated in other contexts by other libraries of the same matrix elements."""
+        for context in contexts:
+            for table in self.tables:
+                table.initialize_globals(context)
+        apis = _load(contexts, elements)
+        shared = [
+            {"diff_xs": [rate.of(madspace, apis[str(element.library)])], "index": element.flavor["index"]}
+            for rate, element in zip(self.rates, elements)
+        ]
+        channels = []
+        for channel in self.channels:
+            of = shared[channel.element]
+            flavors = [of["index"]] * channel.flavors
+            more = {**channel.shared, "diff_xs": of["diff_xs"], "flavor_remap": flavors}
+            channels.append(replace(channel, shared=more))
+            channels[-1].begin(madspace, contexts)
+        return replace(self, channels=channels)
 
 
 class _Beams(NamedTuple):
@@ -379,6 +452,7 @@ def build(
     folder: str,
     windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
     anti: Sequence[bool] = (False, False),
+    threads: int = 1,
 ) -> Integrands:
     """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
 
@@ -388,6 +462,7 @@ def build(
         windows: of each matrix element, in the place of cuts, which say then alone whether the cross section is finite.
         anti: of both beams, whether densities are those of the antiparticle. Codes of what comes in are larger by
             ``ANTI`` then, in densities and in records.
+        threads: for phase space that is tried.
     """
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
@@ -402,17 +477,15 @@ def build(
     alpha_s = coupling.grid(madspace, folder)
     grid = None if densities is None else densities.grid(madspace, folder, any(anti))
     beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
+    tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
-        alpha_s.initialize_globals(context)
-        if grid is not None:
-            grid.grid.initialize_globals(context)
+        for table in tables:
+            table.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
-    # Each load costs as much memory as the whole library, however many matrix elements it has (p p > e+ e- j j j: 44).
-    loaded = {
-        library: [context.load_matrix_element(library, "") for context in contexts]
-        for library in dict.fromkeys(str(element.library) for element in elements)
-    }
-    found = Integrands([], [], coupling_of(madspace, alpha_s), density_of(madspace, grid))
+    apis = _load(contexts, elements)
+    # More threads take longer for so few points.
+    trying = madspace.Context(madspace.cpu_device(), min(threads, _THREADS))
+    found = Integrands([], [], coupling_of(madspace, alpha_s), density_of(madspace, grid), tables, [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         if windows is None:
@@ -431,9 +504,9 @@ def build(
             for one in fixed[1:]:
                 if one is not None:
                     grid.check_scale(one)
-        api = loaded[str(element.library)][0]
+        api = apis[str(element.library)]
         of_legs = legs[number]
-        _element(madspace, contexts, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams)
+        _element(madspace, contexts, trying, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -441,6 +514,15 @@ def build(
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
+
+
+def _load(contexts: Sequence[Any], elements: Sequence[Element]) -> dict[str, Any]:
+    """Libraries of matrix elements in all contexts, by their names."""
+    # Each load costs as much memory as the whole library, however many matrix elements it has (p p > e+ e- j j j: 44).
+    return {
+        library: [context.load_matrix_element(library, "") for context in contexts][0]
+        for library in libraries(elements)
+    }
 
 
 def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
@@ -523,6 +605,7 @@ def _legs(element: Element, energy: float) -> tuple[float, ...]:
 def _element(
     madspace: Any,
     contexts: list[Any],
+    trying: Any,
     found: Integrands,
     number: int,
     element: Element,
@@ -555,7 +638,7 @@ def _element(
         )
         for group in groups
     ]
-    counts = [_passing(madspace, make()) for make in makes]
+    counts = [_passing(madspace, make(), trying) for make in makes]
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
     # Weights of channels, in the order of their diagrams; those of channels that are left out come last.
@@ -566,19 +649,10 @@ def _element(
     remap = [len(columns)] * element.entry["diagram_count"]
     for member, column in columns.items():
         remap[channels[member]["diagrams"][0]["diagram"]] = column
-    inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
-    cached = None if grid is None else madspace.CachedPdf()
-    rate = madspace.DifferentialCrossSection(
-        madspace.MatrixElement(api, inputs, outputs, True),
-        energy,
-        None,
-        madspace.CachedScale(),
-        pairs if grid is None else [],
-        cached,
-        cached,
-    )
+    rate = _Rate(energy, pairs if grid is None else [], None if grid is None else madspace.CachedPdf())
+    found.rates.append(rate)
     shared = {
-        "diff_xs": [rate],
+        "diff_xs": [rate.of(madspace, api)],
         "pid_options": pairs,
         "pdf_grid": None if grid is None else grid.grid,
         "running_coupling": running,
@@ -594,10 +668,9 @@ def _element(
         first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
         name = f"element{number}.channel{members[0]}"
         places = tuple(columns[member] for member in members)
-        channel = Channel(number, name, makes[i], makes[i]().random_dim(), places, first, len(pairs), shared)
-        for sampler in (channel.grid(madspace), channel.chosen_flavors(madspace)):
-            for context in contexts if sampler is not None else []:
-                sampler.initialize_globals(context)
+        dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
+        channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, shared)
+        channel.begin(madspace, contexts)
         found.channels.append(channel)
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
 
@@ -609,9 +682,9 @@ def _labels(element: Element, densities: bool, of: _Beams) -> list[Any]:
     return [*beams, *(tuple(map(abs, leg)) for leg in codes[2:])]
 
 
-def _passing(madspace: Any, mapping: Any) -> tuple[int, int]:
+def _passing(madspace: Any, mapping: Any, context: Any) -> tuple[int, int]:
     """Of how many random points how many pass the cuts."""
-    runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
+    runtime = madspace.FunctionRuntime(mapping.forward_function(), context)
     rng, tried, passed = np.random.default_rng(1), 0, 0
     permutations = mapping.channel_count()
     while tried < _MOST and passed < _PASSED:

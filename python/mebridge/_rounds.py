@@ -223,7 +223,7 @@ class Rounds:
 
     def _weights(self, events: int) -> np.ndarray[Any, Any]:
         needs = _survey.needed(self._trial.tolist(), events)
-        return np.array([_survey.planned(need, self._backend == "cpu") for need in needs], dtype=float)
+        return np.array([_survey.planned(need, self._backend, self._backend == "cpu") for need in needs], dtype=float)
 
     def _refined(self, number: int) -> tuple[float, float]:
         """By what the run card changes the cross section of a matrix element, and the variance of that."""

@@ -1,7 +1,8 @@
 """How MadSpace surveys and unweights: its settings, by how many events are wanted.
 
 A survey has parts, each with twice as many points of a channel as the one before, and after each the grids follow what
-it found. A round has as many points of a channel as it needs by the survey, and then more until it has its events.
+it found. A round draws a share of the points that it needs of a channel by the survey, and then more until it has its
+events.
 
 What counts for the cross section are the last part of a survey and the first points of a round, whose numbers are known
 before they are drawn. Points that are drawn until there are enough events do not count: there are fewer of them where
@@ -19,8 +20,8 @@ from dataclasses import dataclass
 POINTS = "points.json"
 # Its folder of grids.
 GLOBALS = "globals"
-# So many channels are surveyed at a time, on one worker or another. On a GPU it is all of them: with each part of a survey
-# the grids of all channels are written to files there.
+# So many channels are surveyed at a time, on one worker or another. With a GPU it is all of them: it writes the grids of
+# all channels to files.
 TOGETHER = 16
 # Points of each channel in the first part, where no more are needed for some to pass the cuts; and at most in the trial
 # and the part after it, when more of them pass than did first.
@@ -34,7 +35,17 @@ _ENOUGH, _WORTH, _LARGEST = 2, 15, 64_000
 # How far a grid follows what a part found. In three parts it hardly moves with MadSpace's 0.2: four times as many
 # points are needed for an event then.
 _DAMPING = 0.7
-# Points of a call, on a CPU and on a GPU, at most; and at least, where a round needs fewer of a channel: below that a
+# A call of a GPU takes so many seconds, however few its points are. A point takes so many on a core of its host, and so
+# many more for each diagram: p p > t t~ j and p p > e+ e- j j 1.8 and 2.4e-6, g g > t t~ g g and g g > t t~ g g g (123
+# and 945 diagrams) 4.8 and 37e-6.
+_CALL_SECONDS, _POINT_SECONDS, _DIAGRAM_SECONDS = 0.01, 2e-6, 3.5e-8
+# A part of a host's cores has at most so many points: a round has one call for all of them.
+_HOST_LARGEST = 16_000
+# A round plans this share of the points that it needs of a channel. A survey tells what is needed to a quarter or so, and
+# what is planned beyond it is in vain: of g g > t t~ g g 0.6, 0.8 and 1 are 5, 14 and 24 % more points than needed. On a
+# GPU points cost less than the calls that are spared.
+_PLANNED = {"cpu": 0.6, "cuda": 1.0}
+# Points of a call, on a CPU and on a GPU, at most; and at least, where a round plans fewer of a channel: below that a
 # call costs as much as its points. A round has a call of each channel, however few of its events are wanted.
 _CPU_CALL, _GPU_CALL = (200, 500), (1000, 64_000)
 
@@ -52,6 +63,12 @@ def needed(rows: Sequence[Sequence[float]], events: int) -> list[float]:
     ]
 
 
+def on_host(points: float, diagrams: int, threads: int) -> bool:
+    """Whether so many points of a channel are sooner ready on so many cores of the host than in a call of its GPU."""
+    seconds = points * (_POINT_SECONDS + diagrams * _DIAGRAM_SECONDS)
+    return points <= _HOST_LARGEST and seconds < threads * _CALL_SECONDS
+
+
 @dataclass(frozen=True)
 class Parts:
     """Parts of a channel in a survey, one after the other."""
@@ -60,6 +77,11 @@ class Parts:
     """In the first of them; in the others twice as many as before, up to ``most``."""
     most: int
     count: int
+
+    @property
+    def largest(self) -> int:
+        """Points of the last of them."""
+        return min(self.points << (self.count - 1), self.most)
 
 
 def trial(first: int) -> Parts:
@@ -91,8 +113,7 @@ def further(first: int, row: Sequence[float], need: float, precision: float | No
     if precision is None:
         return found
     count, mean, error = row[:3]
-    reached = min(found.points << (found.count - 1), found.most)
-    enough = error * math.sqrt(count / reached) <= precision * abs(mean)
+    enough = error * math.sqrt(count / found.largest) <= precision * abs(mean)
     return found if enough else Parts(found.points, found.points << found.count, found.count + 1)
 
 
@@ -102,22 +123,27 @@ def last(first: int) -> Parts:
     return Parts(most, most, 1)
 
 
-def calls(need: float) -> dict[str, int]:
-    """Of MadSpace's GeneratorConfig: points of a call where so many are needed of the channel in a round."""
-    return {"cpu_batch_size": _call(need, *_CPU_CALL), "gpu_batch_size": _call(need, *_GPU_CALL)}
+def calls(points: float) -> dict[str, int]:
+    """Of MadSpace's GeneratorConfig: points of a call where a round plans so many of the channel."""
+    return {"cpu_batch_size": _call(points, *_CPU_CALL), "gpu_batch_size": _call(points, *_GPU_CALL)}
 
 
-def planned(need: float, on_cpu: bool) -> int:
-    """Points of a channel that a round draws before it looks how many events they are, where so many are needed."""
+def planned(need: float, backend: str, on_cpu: bool) -> int:
+    """Points of a channel that a round draws before it looks how many events they are, where so many are needed.
+
+    Args:
+        backend: of the run.
+        on_cpu: whether the channel is evaluated there, as those of few points of a GPU's run are.
+    """
     least, most = _CPU_CALL if on_cpu else _GPU_CALL
-    return max(least, math.ceil(need)) if math.isfinite(need) else min(most, FIRST)
+    return max(least, math.ceil(_PLANNED[backend] * need)) if math.isfinite(need) else min(most, FIRST)
 
 
-def _call(need: float, least: int, most: int) -> int:
-    if not need < most:
+def _call(points: float, least: int, most: int) -> int:
+    if not points < most:
         # Equal ones: a small last one is as many points as the others.
-        return most if not math.isfinite(need) else math.ceil(need / math.ceil(need / most))
-    return max(least, math.ceil(need))
+        return most if not math.isfinite(points) else math.ceil(points / math.ceil(points / most))
+    return max(least, math.ceil(points))
 
 
 def settings(events: int, overweight: float) -> dict[str, float]:

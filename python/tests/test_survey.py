@@ -10,6 +10,9 @@ from mebridge import _rounds, _survey
 # Of a channel: points, their mean and error, how many passed, how many became events.
 ROWS = [[1000, 30.0, 1.0, 900, 100.0], [1000, 10.0, 1.0, 900, 10.0], [1000, 0.0, 0.0, 0, 0.0], [1000, 1e-6, 0.0, 1, 0.0]]
 
+# Points of a channel.
+NEEDS = (0.0, 700.2, 1e6, math.inf)
+
 
 class Survey(unittest.TestCase):
     def test_points_that_are_needed(self):
@@ -53,9 +56,10 @@ class Survey(unittest.TestCase):
         self.assertEqual(_survey.calls(math.inf), {"cpu_batch_size": 500, "gpu_batch_size": 64_000})
 
     def test_points_that_are_planned(self):
-        """As many as are needed, and no less than a call has."""
-        self.assertEqual([_survey.planned(need, True) for need in (0.0, 700.2, 1e6, math.inf)], [200, 701, 10**6, 500])
-        self.assertEqual([_survey.planned(need, False) for need in (0.0, 1e6, math.inf)], [1000, 10**6, 1000])
+        """A share of those that are needed, and no less than a call has."""
+        self.assertEqual([_survey.planned(need, "cpu", True) for need in NEEDS], [200, 421, 6 * 10**5, 500])
+        self.assertEqual([_survey.planned(need, "cuda", False) for need in NEEDS], [1000, 1000, 10**6, 1000])
+        self.assertEqual([_survey.planned(need, "cuda", True) for need in NEEDS], [200, 701, 10**6, 500])
 
 
 class Kept:
@@ -99,8 +103,8 @@ class CrossSection(unittest.TestCase):
         trial."""
         made = {"events": 4000, "measured": np.array([[300, 30.0, 2.0], [777, 12.0, 1.0]])}
         rounds = rounds_of([made], ROWS[:2], [[1000, 33.0, 1.0], [5000, 9.0, 0.5]])
-        weights = [_survey.planned(need, True) for need in _survey.needed(ROWS[:2], 4000)]
-        self.assertEqual(weights, [30_000, 100_000])
+        weights = [_survey.planned(need, "cpu", True) for need in _survey.needed(ROWS[:2], 4000)]
+        self.assertEqual(weights, [18_000, 60_000])
         for number, (one, other) in enumerate((((1000, 33.0, 1.0), (30.0, 2.0)), ((5000, 9.0, 0.5), (12.0, 1.0)))):
             value, error = rounds.cross_section(number)
             share = one[0] / (one[0] + weights[number])

@@ -1,0 +1,113 @@
+"""Runs whose channels are evaluated in two places, as those of a GPU are: channels of few points on the host's cores. Here
+both are a CPU."""
+
+import collections
+import json
+import unittest
+from unittest import mock
+
+import numpy as np
+
+from common import Folder
+from mebridge import _integrands, _survey
+from test_events import Here, densities, generate, madspace, particles
+
+
+def two(folder):
+    """What stands for MadSpace's process, with libraries for both places."""
+
+    class Both(Here):
+        def call(self, name, **arguments):
+            if name == "build":
+                places = []
+                for place in ("device", "host"):
+                    (folder / place).mkdir(exist_ok=True)
+                    asked = ["p p > t t~ j"], None, {}, "cpu", {}, str(folder / place)
+                    places.append(_integrands.libraries(_integrands.elements(*asked, apart=True)))
+                arguments["libraries"], arguments["host"] = places
+            return super().call(name, **arguments)
+
+    return mock.patch("mebridge._events.Worker", Both)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Host(Folder):
+    def run_with(self, most):
+        """A run whose channels with at most so many points are the host's, its events, and how often what was where."""
+        seen = collections.Counter()
+
+        def on_host(points, diagrams, threads):
+            seen[points <= most] += 1
+            return points <= most
+
+        state, output = self.folder / f"state{most}", self.folder / f"{most}.lhe"
+        if not (self.folder / "toy").exists():
+            densities.write(self.folder)
+        with two(self.folder), mock.patch("mebridge._survey.on_host", on_host):
+            run = generate(
+                "p p > t t~ j", energy=13_000, pdf=self.folder / "toy", cuts={"pt": 20}, events=3000, state=state,
+                output=output,
+            )
+        return run, state, output, seen
+
+    def test_where_channels_are_does_not_matter(self):
+        """All of them in the one place or the other are the same events; some of them in each are the same cross section."""
+        runs = {most: self.run_with(most) for most in (0, 1500, 10**9)}
+        (one, *_, all_there), (other, *_, all_here) = runs[0], runs[10**9]
+        self.assertEqual((set(all_there), set(all_here)), ({False}, {True}))
+        self.assertEqual(one.cross_section, other.cross_section)
+        self.assertEqual(runs[0][2].read_bytes(), runs[10**9][2].read_bytes())
+        some, state, output, seen = runs[1500]
+        self.assertEqual(set(seen), {False, True})
+        self.assertLess(abs(some.cross_section / one.cross_section - 1), 0.05)
+        self.assertLess(abs(some.cross_section - 3020), 4 * some.error)
+        names = collections.Counter(path.name.rstrip("0123456789.json") for path in (state / "survey").glob("*[0-9].json"))
+        self.assertEqual(set(names), {"channel", "host"})
+        # Each channel's share is that of its cross section.
+        made = json.loads((state / "round0000.json").read_text())
+        share = collections.Counter(tuple(legs[:2, 0]) for _, _, legs in particles(output))
+        gluons = sum(value for name, (value, _) in some.processes.items() if name.startswith("21 21"))
+        self.assertAlmostEqual(share[21, 21] / 3000, gluons / some.cross_section, delta=0.06)
+        self.assertEqual(sum(share.values()), 3000)
+        points = np.array(made["channels"])[:, 0]
+        self.assertTrue((points >= np.array(made["measured"])[:, 0]).all())
+
+    def test_a_survey_of_one_place_serves_the_other(self):
+        """Grids are in files. A run that goes on with its rounds elsewhere than its survey was makes the same events."""
+        _, _, whole, _ = self.run_with(10**9)
+        (self.folder / f"state{10**9}").rename(self.folder / "before")
+        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.run_with(10**9)
+        state = self.folder / f"state{10**9}"
+        self.assertEqual([path.name for path in (state / "survey").glob("channel*")], [])
+        state.rename(self.folder / "state0")
+        _, _, rest, seen = self.run_with(0)
+        self.assertEqual(set(seen), {False})
+        self.assertEqual(rest.read_bytes(), whole.read_bytes())
+
+    def test_other_libraries_are_not_taken(self):
+        """One library of all matrix elements has other numbers of diagrams."""
+        folder = self.folder / "one"
+        folder.mkdir()
+        asked = ["p p > t t~ j"], None, {}, "cpu", {}, str(folder)
+        one, apart = _integrands.elements(*asked), _integrands.elements(*asked, apart=True)
+        self.assertEqual((len(one), len(apart)), (4, 4))
+        self.assertFalse(_integrands.same(one, apart))
+        self.assertTrue(_integrands.same(apart, apart))
+        self.assertEqual([len(_integrands.libraries(of)) for of in (one, apart)], [1, 4])
+
+    def test_few_points_are_for_the_host(self):
+        """The more cores, and the fewer diagrams, the more points."""
+        most = {
+            (diagrams, threads): max(n for n in range(0, 20_000, 50) if _survey.on_host(n, diagrams, threads))
+            for diagrams in (16, 123, 945)
+            for threads in (1, 16)
+        }
+        self.assertEqual(
+            most,
+            {(16, 1): 3900, (16, 16): 16_000, (123, 1): 1550, (123, 16): 16_000, (945, 1): 250, (945, 16): 4550},
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
