@@ -351,7 +351,11 @@ fn tensor(name: &str, arguments: &[Expr], own: bool) -> Result<Tensor, String> {
                 "Metric" => TensorKind::Metric,
                 "Epsilon" => TensorKind::Epsilon,
                 "C" => TensorKind::C,
-                _ => return Err(format!("there is no tensor {name}")),
+                _ => {
+                    return Err(format!(
+                        "there is no tensor {name}; functions of momenta (form factors) cannot be generated"
+                    ));
+                }
             };
             (arguments, kind)
         }
