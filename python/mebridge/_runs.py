@@ -98,6 +98,11 @@ class Run:
         self.directories = [Directory.read(path) for path in self.output.directories]
         if not changed_files:
             _written.check(self.output.path, self.output.directories)
+        if self.output.version.startswith("2.") and self.run_card["ickkw"] == 1 and self.run_card["fixed_fac_scale1"]:
+            raise Error(
+                f"{self.run_card.source}: fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of "
+                f"{self.output.version}; set one of them to False or 0"
+            )
         self._beams = _beams(self.run_card)
         _polarised(self.run_card, self.output.card("run_card.dat"))
 
