@@ -472,7 +472,7 @@ class Run:
         if card["ickkw"] == 0 and card["xqcut"] == 0.0 and central == 0.0:
             return None
         for element in elements if card["ickkw"] == 1 else ():
-            _alike(element.flavor["options"], card)
+            _check_flavors(element.flavor["options"], card)
         return {
             "reweighted": card["ickkw"] == 1,
             "xqcut": card["xqcut"],
@@ -637,7 +637,7 @@ def _resonances(
     return list(found.values())
 
 
-def _alike(processes: Sequence[Sequence[int]], card: RunCard) -> None:
+def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
     """That jets of one process of a matrix element are jets of all of them."""
     for leg, codes in enumerate(zip(*processes)):
         quarks = {abs(code) for code in codes if abs(code) <= 6}
