@@ -417,7 +417,7 @@ class Generator:
         if not self._tried:
             # The same for all rounds, wherever they are made.
             trial, random = self._scratch / "trial.npy", _derived(0, 0)
-            self._made(trial, _refine.TRIAL, 0.01, random)
+            self._made(trial, refiner.trial, 0.01, random)
             refiner.try_(trial, random, 0.01)
             self._tried = True
         wanted = refiner.needed(events)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Events by which it is told how large weights are.
+# Events by which it is told how large weights are, of each number of legs about.
 TRIAL = 2000
 # A round asks for so many times the events that it needs by the trial, and so many standard deviations of them.
 _MARGIN, _DEVIATIONS = 1.05, 4.0
@@ -88,15 +88,19 @@ class Refiner:
         self._matched = None
         if matching is not None and matching["reweighted"]:
             self._matched = _matching.layout(max(element.legs for element in self._elements))
+        # Matching gives those of more legs larger weights.
+        self.trial = TRIAL * len({element.legs for element in self._elements})
         self.ceiling, self.share = 1.0, 1.0
 
     def try_(self, file: pathlib.Path, seed: int, overweight: float) -> None:
-        """Tells by events how large weights are, and what share of events is kept."""
-        events = _Events.read(file, TRIAL)
+        """Tells by so many events as :attr:`trial` how large weights are, and what share of events is kept."""
+        events = _Events.read(file, self.trial)
         ratios, *_ = self._ratios(events, np.random.default_rng(seed))
         if not ratios.sum() > 0.0:
             raise Error(f"none of {len(ratios)} events passes the cuts of the run card")
-        self.ceiling = _ceiling(ratios, overweight)
+        legs = np.array([element.legs for element in self._elements])[events.elements]
+        parts = [ratios[legs == count] for count in np.unique(legs)]
+        self.ceiling = max(_ceiling(part, overweight) for part in parts if part.sum() > 0.0)
         self.share = float(np.minimum(ratios / self.ceiling, 1.0).mean())
 
     def needed(self, events: int) -> int:

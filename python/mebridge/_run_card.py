@@ -47,10 +47,10 @@ _HONOURED = """
 run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
 iseed = 0                                      | of the random numbers; 0: drawn for each run
-lpp1 lpp2 = 1                                  | both 0 (the partons themselves), or 1 (proton), -1 (antiproton)
+lpp1 lpp2 = 1                                  | both 0 (partons), 1 (proton), -1 (antiproton); 2, 3, 4: photons of p, e, mu
 ebeam1 ebeam2 = 6500.0                         | GeV
 polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
-pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; both the same
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; iww: photons; both the same
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
@@ -290,7 +290,7 @@ class RunCard(Mapping[str, Any]):
                 raise Error(f"{where}: {name} = {self[name]:g}; it must be a positive number")
         if self["ickkw"] == 1 and self["maxjetflavor"] > 5:
             raise Error(f"{where}: maxjetflavor = {self['maxjetflavor']} is too large for ickkw = 1; set it to 5 or less")
-        if self["ickkw"] == 1 and (self["lpp1"] == 0 or self["lpp2"] == 0):
+        if self["ickkw"] == 1 and (abs(self["lpp1"]) != 1 or abs(self["lpp2"]) != 1):
             raise Error(f"{where}: ickkw = 1 is for beams of hadrons; set ickkw to 0")
 
 

@@ -29,6 +29,7 @@ from . import (
     _output,
     _pack,
     _pdfdata,
+    _photons,
     _run_card,
     _scratch,
     _state,
@@ -98,6 +99,11 @@ class Run:
         self.directories = [Directory.read(path) for path in self.output.directories]
         if not changed_files:
             _written.check(self.output.path, self.output.directories)
+        if self.output.version.startswith("2.") and self.run_card["ickkw"] == 1 and self.run_card["fixed_fac_scale1"]:
+            raise Error(
+                f"{self.run_card.source}: fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of "
+                f"{self.output.version}; set one of them to False or 0"
+            )
         self._beams = _beams(self.run_card)
         _polarised(self.run_card, self.output.card("run_card.dat"))
 
@@ -320,11 +326,16 @@ class Run:
                 **({"systematics": varied.asked()} if varied.groups else {}),
                 "scales": bool(self._powers(elements)),
                 "energies": self._energies,
-                "anti": [self.run_card[name] < 0 for name in ("lpp1", "lpp2")],
+                "anti": [self.run_card[name] == -1 for name in ("lpp1", "lpp2")],
             },
             head=lambda elements: self._head(densities, varied, elements),
             **asked,
         )
+
+    @property
+    def _radiated(self) -> bool:
+        """Whether beams radiate photons."""
+        return abs(self.run_card["lpp1"]) in _photons.BEAMS
 
     @property
     def _energies(self) -> tuple[float, float]:
@@ -355,6 +366,9 @@ class Run:
         if card["lpp1"] == 0:
             return None, _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
         label = card["pdlabel1"]
+        if label == _photons.LABEL:
+            coupling = _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
+            return _photons.densities(card["lpp1"], coupling, folder), coupling
         if label in _pdfdata.SETS:
             found = _pdfdata.densities(self.output.path, label, folder)
             return found, _with_coupling(found)
@@ -400,7 +414,7 @@ class Run:
             )
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
-        if self.run_card["use_syst"] and not self._powers(elements):
+        if self.run_card["use_syst"] and not self._powers(elements) and not self._radiated:
             _command.say(
                 "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
             )
@@ -458,7 +472,7 @@ class Run:
         if card["ickkw"] == 0 and card["xqcut"] == 0.0 and central == 0.0:
             return None
         for element in elements if card["ickkw"] == 1 else ():
-            _alike(element.flavor["options"], card)
+            _check_flavors(element.flavor["options"], card)
         return {
             "reweighted": card["ickkw"] == 1,
             "xqcut": card["xqcut"],
@@ -531,7 +545,7 @@ class Run:
         """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
         powers = [element.qcd_power for element in elements]
         found = [power for power in powers if power is not None]
-        if not self.run_card["use_syst"] or len(found) < len(powers):
+        if not self.run_card["use_syst"] or len(found) < len(powers) or self._radiated:
             return []
         return found
 
@@ -551,10 +565,13 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
         beams = None
     elif abs(lpp[0]) == abs(lpp[1]) == 1:
         beams = (lpp[0] * _lhe.PROTON, lpp[1] * _lhe.PROTON)
+    elif abs(lpp[0]) == abs(lpp[1]) in _photons.BEAMS:
+        code = _photons.BEAMS[abs(lpp[0])][0]
+        beams = (code if lpp[0] > 0 else -code, code if lpp[1] > 0 else -code)
     else:
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), or 1 "
-            "(protons) or -1 (antiprotons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), 1 (protons) "
+            "or -1 (antiprotons), or 2, 3 or 4 but for their signs (photons of protons, electrons, muons)"
         )
     for name in ("ebeam1", "ebeam2"):
         if not 0.0 < card[name] < math.inf:
@@ -564,8 +581,13 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
     if beams is not None:
         if card["pdlabel1"] != card["pdlabel2"]:
             raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
-        label = card["pdlabel1"]
-        if label != "lhapdf" and not label in _pdfdata.SETS:
+        label, radiated = card["pdlabel1"], abs(lpp[0]) in _photons.BEAMS
+        if radiated and label != _photons.LABEL:
+            raise Error(
+                f"{where}: pdlabel = {label} cannot be honoured for lpp1 = {lpp[0]}; set it to {_photons.LABEL}, which has "
+                "photons of beams that are left whole"
+            )
+        if not radiated and label != "lhapdf" and not label in _pdfdata.SETS:
             known = ", ".join(_pdfdata.SETS)
             raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {known}")
         if fixed[1] != fixed[2]:
@@ -615,7 +637,7 @@ def _resonances(
     return list(found.values())
 
 
-def _alike(processes: Sequence[Sequence[int]], card: RunCard) -> None:
+def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
     """That jets of one process of a matrix element are jets of all of them."""
     for leg, codes in enumerate(zip(*processes)):
         quarks = {abs(code) for code in codes if abs(code) <= 6}

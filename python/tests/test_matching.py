@@ -374,8 +374,16 @@ class Cards(Folder):
     def test_flavours_are_jets_together(self):
         processes = [[21, 2, 24, 1], [21, 5, 24, 1]]
         with self.assertRaisesRegex(Error, "set maxjetflavor to 5"):
-            _runs._alike(processes, card(ickkw=1))
-        _runs._alike(processes, card(ickkw=1, maxjetflavor=5))
+            _runs._check_flavors(processes, card(ickkw=1))
+        _runs._check_flavors(processes, card(ickkw=1, maxjetflavor=5))
+
+    def test_fixed_scales_of_older_versions_are_refused(self):
+        asked = CARD.replace("False = fixed_fac_scale", "True = fixed_fac_scale") + "  1 = ickkw\n"
+        place = output(self.folder / "output", asked)
+        _runs.Run(place, changed_files=True)
+        (place / "MGMEVersion.txt").write_text("2.9.4\n")
+        with self.assertRaisesRegex(Error, "output is of 2.9.4"):
+            _runs.Run(place, changed_files=True)
 
     def test_weights_for_systematics_are_left_to_others(self):
         place = output(self.folder / "output", CARD + "  1 = ickkw\n  30 = xqcut\n")
