@@ -447,10 +447,12 @@ def prepared(order: Order) -> Iterator[Prepared]:
         )
         libraries = _integrands.libraries(elements)
         # Of a GPU's run, channels of few points are for the host's cores.
-        host: list[str] = []
+        others: list[_integrands.Element] = []
         if order.backend != "cpu":
             of = order.sources, card, order.parameters, "cpu", order.environment, folder
-            host = _integrands.libraries(_integrands.elements(*of, apart=True))
+            others = _integrands.elements(*of, apart=True)
+            others = others if _integrands.same(elements, others) else []
+        host = _integrands.libraries(others)
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
         kept = State(pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state), asked)
@@ -469,6 +471,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "alpha_qed": 0.0 if order.card is None else Card.read(order.card).alpha_qed,
             **order.more(elements),
         }
+        # A run card may have changed what is said of the one.
+        _integrands.follow(elements, others)
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]

@@ -124,6 +124,12 @@ def libraries(elements: Sequence[Element]) -> list[str]:
     return list(dict.fromkeys(str(element.library) for element in elements))
 
 
+def follow(elements: Sequence[Element], others: Sequence[Element]) -> None:
+    """Writes the JSON beside other libraries of the same matrix elements, each of which has its own, as it is here."""
+    for element, other in zip(elements, others):
+        rewrite(other.library, [{**element.entry, "me_path": other.entry["me_path"]}])
+
+
 def same(one: Sequence[Element], other: Sequence[Element]) -> bool:
     """Whether libraries hold the same matrix elements, with the same numbers of diagrams, flows and helicities."""
     return [_content(element) for element in one] == [_content(element) for element in other]

@@ -3,6 +3,7 @@ both are a CPU."""
 
 import collections
 import json
+import pathlib
 import unittest
 from unittest import mock
 
@@ -95,6 +96,15 @@ class Host(Folder):
         self.assertFalse(_integrands.same(one, apart))
         self.assertTrue(_integrands.same(apart, apart))
         self.assertEqual([len(_integrands.libraries(of)) for of in (one, apart)], [1, 4])
+        # What is changed in the one is changed in the other.
+        (folder / "other").mkdir()
+        others = _integrands.elements(*asked[:-1], str(folder / "other"), apart=True)
+        apart[2].entry["channels"][0]["propagators"][0] = 99
+        self.assertFalse(_integrands.same(apart, others))
+        _integrands.follow(apart, others)
+        read = [element for library in _integrands.libraries(others) for element in _integrands.read(pathlib.Path(library))]
+        self.assertTrue(_integrands.same(apart, read))
+        self.assertEqual([one.entry["me_path"] for one in read], [one.entry["me_path"] for one in others])
 
     def test_few_points_are_for_the_host(self):
         """The more cores, and the fewer diagrams, the more points."""
