@@ -23,6 +23,7 @@ help:
 	@echo "                                 rows: ARGS=\"--only 'g g > t t~ g g' --events 10000\", ARGS=--help"
 	@echo "make build    the library, the command and the Fortran event loop"
 	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
+	@echo "                                 ARCH=aarch64: for 64-bit ARM, from any machine"
 	@echo "make test-fortran                the Fortran comparisons alone"
 	@echo "make test-arm                    kernels, engine and Fortran on an emulated 64-bit ARM machine"
 	@echo "make install PREFIX=/usr/local   library, header, pkg-config file, command with manual pages and"
@@ -43,7 +44,7 @@ rust: rust-there
 	@$(CARGO) build --release --locked --workspace --exclude mebridge-testing
 
 wheel: rust-there
-	@python/wheel.sh $(or $(GLIBC),2.28)
+	@python/wheel.sh $(or $(GLIBC),2.28) $(or $(ARCH),x86_64)
 
 rust-there:
 	@fortran/require_rust.sh

@@ -6,6 +6,8 @@ Library and command are compiled once, together. Two variables change how:
     a library that is there already.
 ``MEBRIDGE_GLIBC=2.28``
     for this glibc and later ones, whatever this machine has: zig links, and the wheel is named manylinux_2_28.
+``MEBRIDGE_ARCH=aarch64``
+    beside it, for these processors and not for x86_64.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from maturin import *  # noqa: F403
 import maturin
 
 _HERE = pathlib.Path(__file__).resolve().parent
-_TRIPLE = "x86_64-unknown-linux-gnu"
+_TRIPLE = f"{os.environ.get('MEBRIDGE_ARCH', 'x86_64')}-unknown-linux-gnu"
 _MANIFEST = _HERE.parent / "Cargo.toml"
 _COMMAND = _HERE.parent / "crates" / "command" / "Cargo.toml"
 # maturin would fetch a toolchain of its own, of which the step before it knows nothing.

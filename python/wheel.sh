@@ -1,7 +1,15 @@
 #!/bin/sh
-# wheel.sh GLIBC: builds the wheel that is released into build/python/released, for x86-64 Linux with this glibc or a
-# later one, whatever this machine has. zig, which links it, and maturin come from the package registry of Python.
+# wheel.sh GLIBC ARCH: builds the wheel that is released into build/python/released, for Linux on processors of this kind
+# (x86_64, aarch64) with this glibc or a later one, whatever this machine has. zig, which links it, and maturin come from
+# the package registry of Python.
 set -eu
+case $2 in
+x86_64 | aarch64) ;;
+*)
+    echo "wheel: there is no ARCH=$2: x86_64 or aarch64" >&2
+    exit 1
+    ;;
+esac
 cd "$(dirname "$0")/.."
 folder=$PWD/build/python/released
 tools=$PWD/build/python/tools
@@ -13,8 +21,12 @@ if [ ! -f "$tools/complete" ]; then
     touch "$tools/complete"
 fi
 PATH=$tools/bin:$PATH
-rm -rf "$folder"
-MEBRIDGE_GLIBC=$1 "$tools/bin/python" -m pip --disable-pip-version-check wheel --no-deps --no-build-isolation \
+[ -d "$(rustc --print target-libdir --target "$2-unknown-linux-gnu" 2>/dev/null)" ] || {
+    echo "wheel: Rust's standard library for $2 is missing: rustup target add $2-unknown-linux-gnu" >&2
+    exit 1
+}
+rm -f "$folder"/mebridge-*_"$2".whl
+MEBRIDGE_GLIBC=$1 MEBRIDGE_ARCH=$2 "$tools/bin/python" -m pip --disable-pip-version-check wheel --no-deps --no-build-isolation \
     --wheel-dir "$folder" ./python
-auditwheel show "$folder"/mebridge-*.whl
-ls -l "$folder"/mebridge-*.whl
+auditwheel show "$folder"/mebridge-*_"$2".whl
+ls -l "$folder"/mebridge-*_"$2".whl

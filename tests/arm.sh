@@ -57,4 +57,11 @@ $prefix-objdump -d --no-show-raw-insn "$release/libmebridge.so" | awk '
         }
         if (few) { print "the kernels are not vectors"; exit 1 }
     }'
+echo "== the Python package"
+if [ -n "${MEBRIDGE_ARM_PYTHON:-}" ]; then
+    "${MAKE:-make}" --no-print-directory wheel ARCH=aarch64
+    python/tests/arm.sh "$MEBRIDGE_ARM_PYTHON"
+else
+    echo "SKIPPED: set MEBRIDGE_ARM_PYTHON to a Python of ARM that runs here (python/tests/arm.sh)"
+fi
 echo "ARM: passed under $emulator"
