@@ -100,105 +100,44 @@ impl Chain {
 
     /// All combinations of a process with its decays: a list for each decay that is asked for.
     pub fn combine(self, decays: &[Vec<Chain>], model: &Model) -> Result<Vec<Chain>, String> {
-        let first = self.subprocess.incoming;
-        let outgoing = &self.subprocess.particles[first..];
-        let decays_of =
-            |decay: &[Chain], p: ParticleId| decay.iter().any(|chain| chain.mother() == p);
-        // The legs that decay.
-        let legs: Vec<usize> = (first..self.subprocess.particles.len())
-            .filter(|&leg| {
-                decays
-                    .iter()
-                    .any(|d| decays_of(d, self.subprocess.particles[leg]))
-            })
-            .collect();
-        let particle = |leg: usize| self.subprocess.particles[leg];
-        let same_number = legs.len() == decays.len();
-        let in_order = same_number
-            && legs
-                .iter()
-                .zip(decays)
-                .all(|(&leg, d)| decays_of(d, particle(leg)));
-        let unordered = same_number && {
-            let mut mothers: Vec<ParticleId> = Vec::new();
-            for decay in decays {
-                let mut of: Vec<ParticleId> = decay.iter().map(Chain::mother).collect();
-                of.dedup();
-                mothers.extend(of);
-            }
-            let mut asked: Vec<ParticleId> = legs.iter().map(|&leg| particle(leg)).collect();
-            mothers.sort_unstable();
-            asked.sort_unstable();
-            mothers == asked
-        };
+        let all = self.subprocess.incoming..self.subprocess.particles.len();
+        let decaying = |leg: &usize| decays.iter().any(|d| decays_of(d, self.particle(*leg)));
+        let legs: Vec<usize> = all.filter(decaying).collect();
+        let share = self.share(&legs, decays);
         let mut kinds: Vec<ParticleId> = Vec::new();
         for &leg in &legs {
-            if !kinds.contains(&particle(leg)) {
-                kinds.push(particle(leg));
+            if !kinds.contains(&self.particle(leg)) {
+                kinds.push(self.particle(leg));
             }
         }
         // For each kind of particle the ways in which all of that kind decay.
         let mut ways: Vec<Vec<Vec<(usize, &Chain)>>> = Vec::new();
         let mut ordered = Vec::new();
         for &kind in &kinds {
-            let own: Vec<usize> = legs
-                .iter()
-                .copied()
-                .filter(|&leg| particle(leg) == kind)
-                .collect();
-            let of = |decay: &'_ [Chain]| -> Vec<usize> {
-                (0..decay.len())
-                    .filter(|&i| decay[i].mother() == kind)
-                    .collect()
+            let of_kind = |leg: &usize| self.particle(*leg) == kind;
+            let own: Vec<usize> = legs.iter().copied().filter(of_kind).collect();
+            let shares: Vec<Vec<&Chain>> = match share {
+                Share::ByLeg => {
+                    let lists = legs.iter().zip(decays).filter(|(leg, _)| of_kind(leg));
+                    lists.map(|(_, decay)| of_mother(decay, kind)).collect()
+                }
+                Share::ByKind => {
+                    let lists = decays.iter().filter(|decay| decays_of(decay, kind));
+                    lists.map(|decay| of_mother(decay, kind)).collect()
+                }
+                Share::All => Vec::new(),
             };
-            let mut chains: Vec<Vec<&Chain>> = Vec::new();
-            if in_order {
-                for (at, _) in legs
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, leg)| particle(**leg) == kind)
-                {
-                    chains.push(
-                        of(&decays[at])
-                            .into_iter()
-                            .map(|i| &decays[at][i])
-                            .collect(),
-                    );
+            let is_ordered = shares.first().is_some_and(|first| !first.is_empty());
+            let shares = match is_ordered {
+                true => shares,
+                false => {
+                    let all = decays.iter().flat_map(|decay| of_mother(decay, kind));
+                    vec![all.collect(); own.len()]
                 }
-            } else if unordered {
-                for decay in decays.iter().filter(|decay| decays_of(decay, kind)) {
-                    chains.push(of(decay).into_iter().map(|i| &decay[i]).collect());
-                }
-            }
-            let is_ordered = chains.first().is_some_and(|first| !first.is_empty());
-            if !is_ordered {
-                let all: Vec<&Chain> = decays
-                    .iter()
-                    .flatten()
-                    .filter(|chain| chain.mother() == kind)
-                    .collect();
-                chains = vec![all; own.len()];
-            }
+            };
             ordered.push(is_ordered);
-            // Those that differ by the order of equal particles are one.
-            let mut seen: Vec<Vec<(&str, &[i8])>> = Vec::new();
-            let mut found = Vec::new();
-            for chosen in products(&chains) {
-                let polarization = |leg: usize| self.subprocess.polarizations[leg].as_slice();
-                let names = own
-                    .iter()
-                    .zip(&chosen)
-                    .map(|(&leg, c)| (c.name.as_str(), polarization(leg)));
-                let mut names: Vec<_> = names.collect();
-                names.sort_unstable();
-                if !seen.contains(&names) {
-                    seen.push(names);
-                    found.push(own.iter().copied().zip(chosen).collect());
-                }
-            }
-            ways.push(found);
+            ways.push(self.distinct(&own, &shares));
         }
-        debug_assert!(outgoing.len() + first == self.subprocess.particles.len());
         let mut combined = Vec::new();
         for choice in products(&ways) {
             let mut of_legs: Vec<(usize, &Chain)> = choice.into_iter().flatten().collect();
@@ -207,6 +146,57 @@ impl Chain {
             combined.push(self.decayed(&of_legs, identical, model)?);
         }
         Ok(combined)
+    }
+
+    fn particle(&self, leg: usize) -> ParticleId {
+        self.subprocess.particles[leg]
+    }
+
+    /// Whose each decay is, of these legs that decay.
+    fn share(&self, legs: &[usize], decays: &[Vec<Chain>]) -> Share {
+        if legs.len() != decays.len() {
+            return Share::All;
+        }
+        let mut each = legs.iter().zip(decays);
+        if each.all(|(&leg, decay)| decays_of(decay, self.particle(leg))) {
+            return Share::ByLeg;
+        }
+        let mut mothers: Vec<ParticleId> = Vec::new();
+        for decay in decays {
+            let mut of: Vec<ParticleId> = decay.iter().map(Chain::mother).collect();
+            of.dedup();
+            mothers.extend(of);
+        }
+        let mut asked: Vec<ParticleId> = legs.iter().map(|&leg| self.particle(leg)).collect();
+        mothers.sort_unstable();
+        asked.sort_unstable();
+        match mothers == asked {
+            true => Share::ByKind,
+            false => Share::All,
+        }
+    }
+
+    /// The ways in which equal particles, the legs `own`, decay by one of the decays of each. Those that differ by the
+    /// order of the particles are one.
+    fn distinct<'a>(
+        &self,
+        own: &[usize],
+        decays: &[Vec<&'a Chain>],
+    ) -> Vec<Vec<(usize, &'a Chain)>> {
+        let mut seen: Vec<Vec<(&str, &[i8])>> = Vec::new();
+        let mut found = Vec::new();
+        for chosen in products(decays) {
+            let polarization = |leg: usize| self.subprocess.polarizations[leg].as_slice();
+            let names = own.iter().zip(&chosen);
+            let names = names.map(|(&leg, c)| (c.name.as_str(), polarization(leg)));
+            let mut names: Vec<_> = names.collect();
+            names.sort_unstable();
+            if !seen.contains(&names) {
+                seen.push(names);
+                found.push(own.iter().copied().zip(chosen).collect());
+            }
+        }
+        found
     }
 
     /// The factor for equal particles, and for equal decays.
@@ -398,6 +388,28 @@ impl Chain {
             on_shell,
         })
     }
+}
+
+/// Whose the decays are that are asked for.
+#[derive(Clone, Copy)]
+enum Share {
+    /// One for each leg that decays, in the order of the legs.
+    ByLeg,
+    /// As many for each kind of particle as there are of it, in the order of the legs of that kind.
+    ByKind,
+    /// Each that of every such particle.
+    All,
+}
+
+/// Whether one of these decays is of this particle.
+fn decays_of(decays: &[Chain], particle: ParticleId) -> bool {
+    decays.iter().any(|chain| chain.mother() == particle)
+}
+
+/// Those of these decays that are of this particle.
+fn of_mother(decays: &[Chain], particle: ParticleId) -> Vec<&Chain> {
+    let own = |chain: &&Chain| chain.mother() == particle;
+    decays.iter().filter(own).collect()
 }
 
 /// In parentheses if it has decays of its own.

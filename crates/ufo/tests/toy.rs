@@ -51,9 +51,7 @@ fn a_folder_becomes_a_model() {
     let propagator = &document.propagators["V"];
     assert_eq!(
         propagator.denominator.as_deref(),
-        Some(
-            "P(-100, id) * P(-100, id) - Mass(id) * Mass(id) + complex(0,1) * Mass(id) * Width(id)"
-        )
+        Some("P(-100,id)*P(-100,id) - Mass(id)*Mass(id) + complex(0,1)*Mass(id)*Width(id)")
     );
     // The width of a Majorana fermion has the sign of its mass.
     let majorana = &document.particles[2];

@@ -497,27 +497,27 @@ impl<'a> Parser<'a> {
     }
 
     fn sum(&mut self) -> Fallible<Node> {
-        let mut node = self.product()?;
-        loop {
-            let sign = match self.peek() {
-                Some(Token::Sign(sign @ ("+" | "-"))) => *sign,
-                _ => return Ok(node),
-            };
-            let at = self.operator()?;
-            let kind = Kind::Arithmetic(sign, node.into(), self.product()?.into());
-            node = Node { kind, at };
-        }
+        self.chain(&["+", "-"], Self::product)
     }
 
     fn product(&mut self) -> Fallible<Node> {
-        let mut node = self.signed()?;
+        self.chain(&["*", "/"], Self::signed)
+    }
+
+    /// Operands with these signs between them, from the left.
+    fn chain(
+        &mut self,
+        signs: &[&str],
+        operand: fn(&mut Self) -> Fallible<Node>,
+    ) -> Fallible<Node> {
+        let mut node = operand(self)?;
         loop {
             let sign = match self.peek() {
-                Some(Token::Sign(sign @ ("*" | "/"))) => *sign,
+                Some(Token::Sign(sign)) if signs.contains(sign) => *sign,
                 _ => return Ok(node),
             };
             let at = self.operator()?;
-            let kind = Kind::Arithmetic(sign, node.into(), self.signed()?.into());
+            let kind = Kind::Arithmetic(sign, node.into(), operand(self)?.into());
             node = Node { kind, at };
         }
     }
