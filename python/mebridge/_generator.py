@@ -396,7 +396,8 @@ class Generator:
         if wanted:
             records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
             if self._systematics is not None:
-                np.save(_records.ratios(output), self._systematics.ratios(records, scales))
+                matched = np.load(_records.matched(output)) if _records.matched(output).exists() else None
+                np.save(_records.ratios(output), self._systematics.ratios(records, scales, matched))
             if self._keep_scales:
                 of, weight = scales, 1.0
                 if _records.matched(output).exists():

@@ -515,11 +515,6 @@ class Run:
         card = self.run_card
         if asked is not None:
             found = Systematics.choose(asked, densities, True)
-            if found.groups and card["ickkw"] == 1:
-                raise Error(
-                    "weights for systematics of matched events (ickkw = 1) are not made here; leave systematics out, and "
-                    "run MG5aMC's systematics on the file"
-                )
             if found.groups and backend != "cpu":
                 raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
             return found
@@ -530,16 +525,10 @@ class Run:
             said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
             _command.say(f"mebridge: {said} of the run card is not followed: events have no weights for systematics\n")
             return Systematics((), ())
-        if card["ickkw"] == 1:
-            _command.say(
-                "mebridge: events have no weights for systematics, which are not made of matched ones (ickkw = 1); run "
-                "MG5aMC's systematics on the file\n"
-            )
-            return Systematics((), ())
         if backend != "cpu":
             _command.say("mebridge: events have no weights for systematics, which are made on a CPU\n")
             return Systematics((), ())
-        return Systematics.of_arguments(card["systematics_arguments"], densities)
+        return Systematics.of_arguments(card["systematics_arguments"], densities, card["ickkw"] == 1)
 
     def _powers(self, elements: Sequence[_integrands.Element]) -> list[int]:
         """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""

@@ -44,18 +44,22 @@ class Variation:
     """Which of the other members, where it is one."""
     dynamical: int = -1
     """Of the scales, as ``dynamical_scale_choice`` has them; -1: those that events have."""
+    emissions: float = 1.0
+    """Multiplies the scales of the vertices that jets were clustered at."""
 
     @property
     def name(self) -> str:
+        emissions = f"__ALPSFACT={self.emissions:g}" if self.emissions != 1.0 else ""
         dynamical = f"__DYN={self.dynamical}" if self.dynamical != -1 else ""
         of = f"__LHAPDF={self.lhapdf}" if self.lhapdf else ""
-        return f"MUR={self.mur:g}__MUF={self.muf:g}{dynamical}{of}"
+        return f"MUR={self.mur:g}__MUF={self.muf:g}{emissions}{dynamical}{of}"
 
     @property
     def attributes(self) -> str:
+        emissions = f' ALPSFACT="{self.emissions:g}"' if self.emissions != 1.0 else ""
         dynamical = f' DYN_SCALE="{self.dynamical}"' if self.dynamical != -1 else ""
         of = f' PDF="{self.lhapdf}"' if self.lhapdf else ""
-        return f'MUR="{self.mur:g}" MUF="{self.muf:g}"{dynamical}{of}'
+        return f'MUR="{self.mur:g}" MUF="{self.muf:g}"{emissions}{dynamical}{of}'
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,13 @@ class Systematics:
         return cls(tuple(groups), tuple(members))
 
     @classmethod
-    def of_arguments(cls, arguments: Sequence[str], densities: Densities) -> Systematics:
+    def of_arguments(cls, arguments: Sequence[str], densities: Densities, matched: bool = False) -> Systematics:
         """Those that MG5aMC's ``systematics`` makes for ``systematics_arguments`` of a run card, but for arguments that
-        are refused by their names."""
+        are refused by their names.
+
+        Args:
+            matched: whether events have scales of their own for emissions.
+        """
         values: dict[str, list[str]] = {"mur": ["0.5", "1", "2"], "muf": ["0.5", "1", "2"], "alps": ["1"]}
         values |= {"dyn": ["-1", "1", "2", "3", "4"], "pdf": ["errorset"]}
         for argument in arguments:
@@ -117,10 +125,10 @@ class Systematics:
             if name not in values:
                 raise Error(f"systematics_arguments has {argument}, which is not made here; {_CURE}")
             values[name] = [word.strip() for word in value.strip("'\"").split(",")]
-        if values["alps"] not in (["1"], ["1.0"]):
+        if values["alps"] not in (["1"], ["1.0"]) and not matched:
             raise Error(f"systematics_arguments has --alps={','.join(values['alps'])}, and no emissions are; {_CURE}")
         try:
-            factors = [[float(word) for word in values[name]] for name in ("mur", "muf")]
+            factors = [[float(word) for word in values[name]] for name in ("mur", "muf", "alps")]
             choices = [int(word) for word in values["dyn"]]
         except ValueError as error:
             raise Error(f"systematics_arguments: {error}") from None
@@ -136,6 +144,9 @@ class Systematics:
         groups: list[tuple[str, str, tuple[Variation, ...]]] = []
         if scales:
             groups.append(("Central scale variation", "envelope", scales))
+        emissions = tuple(Variation(1.0, 1.0, nominal, emissions=of) for of in factors[2] if of != 1.0)
+        if emissions:
+            groups.append(("Emission scale variation", "envelope", emissions))
         members: list[Member] = []
         for word in values["pdf"]:
             of, _, number = word.partition("@")
@@ -167,7 +178,7 @@ class Systematics:
         """For the process that makes the weights, as JSON."""
         couplings = [None if of.coupling is None else [of.coupling.scales, of.coupling.values] for of in self.members]
         return {
-            "variations": [[one.mur, one.muf, one.member, one.dynamical] for one in self.variations],
+            "variations": [[one.mur, one.muf, one.member, one.dynamical, one.emissions] for one in self.variations],
             "members": [[str(of.file), coupling] for of, coupling in zip(self.members, couplings)],
         }
 
@@ -221,7 +232,8 @@ class Calculator:
     """Weights of records in units of the weights that they have.
 
     Args:
-        variations: factors of both scales, the number of a member, or None, and which scales they multiply.
+        variations: factors of both scales, the number of a member, or None, which scales they multiply, and the factor of
+            scales of emissions.
         energies: of the beams.
         alpha_s: at a scale.
         density: of a parton at x and a scale; None without densities.
@@ -233,7 +245,7 @@ class Calculator:
 
     def __init__(
         self,
-        variations: Sequence[tuple[float, float, int | None, int]],
+        variations: Sequence[tuple[float, float, int | None, int, float]],
         energies: tuple[float, float],
         alpha_s: Callable[[Array], Array],
         density: Density | None,
@@ -246,16 +258,18 @@ class Calculator:
         self._alpha_s, self._density, self._members, self._coupling = alpha_s, density, members, coupling
         self._incoming, self._shifts = incoming, shifts
 
-    def ratios(self, records: Array, scales: Array) -> Array:
-        """(events, variations); scales are those of :func:`mebridge._records.scales`."""
+    def ratios(self, records: Array, scales: Array, matched: Array | None = None) -> Array:
+        """(events, variations); scales are those of :func:`mebridge._records.scales`, and what matching found that of
+        :func:`mebridge._records.matched`."""
         found = np.ones((len(records), len(self._variations)))
         nested = _records.nested(np.ascontiguousarray(records))
         for number in np.unique(nested["process_id"]):
             places = np.flatnonzero(nested["process_id"] == number)
-            found[places] = self._of_element(int(number) - 1, nested[places], scales[places])
+            of = None if matched is None else matched[places]
+            found[places] = self._of_element(int(number) - 1, nested[places], scales[places], of)
         return found
 
-    def _of_element(self, element: int, events: Array, scales: Array) -> Array:
+    def _of_element(self, element: int, events: Array, scales: Array, matched: Array | None) -> Array:
         particles = events["particles"].reshape(len(events), -1)
         # What comes in and goes out, in the order of the matrix element.
         status = particles["status_code"]
@@ -267,27 +281,78 @@ class Calculator:
         ordered = momenta.copy()
         ordered[exchanged, :2] = momenta[exchanged, 1::-1]
         of = codes + np.array(self._shifts)
-        kinds = {choice: scales for *_, choice in self._variations}
+        kinds = {choice: scales for *_, choice, _ in self._variations}
         for choice in kinds:
             if choice != -1:
                 kinds[choice] = np.stack(Scale(DYNAMICAL[choice], 1.0, None, None).of(momenta), axis=1)
         before = self._alpha_s(np.ascontiguousarray(scales[:, 0]))
         found = np.ones((len(events), len(self._variations)))
-        known: dict[tuple[float, int], Array] = {}
-        nominal = None if self._density is None else _product(self._density, of, x, scales[:, 1:])
-        for i, (mur, muf, member, choice) in enumerate(self._variations):
+        known: dict[tuple[float, int], tuple[Array, Array]] = {}
+        nominal = None
+        if self._density is not None:
+            if matched is None:
+                nominal = _product(self._density, of, x, scales[:, 1:])
+            else:
+                nominal = self._along(matched, self._density, None, 1.0, 1.0)
+        for i, (mur, muf, member, choice, emissions) in enumerate(self._variations):
             alpha_s, density = (self._alpha_s, self._density) if member is None else self._members[member]
             if (mur, choice) not in known or member is not None:
                 after = alpha_s(np.ascontiguousarray(mur * kinds[choice][:, 0]))
                 coupling = self._coupling(element, ordered, before, after)
                 if member is None:
-                    known[mur, choice] = coupling
+                    known[mur, choice] = coupling, after
             else:
-                coupling = known[mur, choice]
+                coupling, after = known[mur, choice]
             found[:, i] = coupling
-            if density is not None and nominal is not None and (muf != 1.0 or member is not None or choice != -1):
+            if matched is not None:
+                found[:, i] *= self._emitted(matched["emissions"], alpha_s, emissions, after / before)
+            if density is None or nominal is None:
+                continue
+            if matched is not None:
+                varied = self._along(matched, density, None if choice == -1 else kinds[choice][:, 0], muf, emissions)
+            elif muf != 1.0 or member is not None or choice != -1:
                 varied = _product(density, of, x, muf * kinds[choice][:, 1:])
-                found[:, i] *= np.divide(varied, nominal, out=np.zeros_like(nominal), where=nominal != 0.0)
+            else:
+                continue
+            found[:, i] *= np.divide(varied, nominal, out=np.zeros_like(nominal), where=nominal != 0.0)
+        return found
+
+    def _emitted(self, scales: Array, alpha_s: Callable[[Array], Array], factor: float, coupling: Array) -> Array:
+        """What vertices that jets were clustered at change: their alpha_s is at scales of their own."""
+        found = np.ones(len(scales))
+        for column in scales.T:
+            there = column > 0.0
+            own = np.where(there, column, 100.0)
+            found *= np.where(there, alpha_s(factor * own) / self._alpha_s(own) / coupling, 1.0)
+        return found
+
+    def _along(
+        self, matched: Array, density: Density, central: Array | None, muf: float, emissions: float
+    ) -> Array:
+        """Densities of both partons at their last vertices, and what those before make of them, as MG5aMC's
+        ``systematics`` has it.
+
+        Args:
+            central: scale of the last vertices, where it is not their own.
+            muf: multiplies it.
+            emissions: multiplies the scales of the vertices before.
+        """
+        found, rows = np.ones(len(matched)), np.arange(len(matched))
+        for beam in (0, 1):
+            codes = matched["pdg"][:, beam].astype(np.int64)
+            x, q = matched["x"][:, beam], matched["q"][:, beam]
+            last = (codes != 0).sum(axis=1) - 1
+            shift = np.where(codes != 0, self._shifts[beam], 0)
+            codes = codes + shift
+            end = muf * (q[rows, last] if central is None else central)
+            found *= density(codes[rows, last], x[rows, last], end) / x[rows, last]
+            for step in range(int(last.max(initial=0))):
+                some = np.flatnonzero(step < last)
+                scale = np.minimum(emissions * q[some, step], end[some])
+                before, after = (
+                    density(codes[some, step], np.ascontiguousarray(of), scale) / of for of in (x[some, step], x[some, step + 1])
+                )
+                found[some] *= np.divide(before, after, out=np.zeros_like(before), where=after != 0.0)
         return found
 
 
@@ -354,6 +419,8 @@ def calculator(
     for file, coupling in asked["members"]:
         own, of = tables(file, coupling)
         members.append((own or alpha_s, of))
-    variations = [(float(mur), float(muf), member, int(choice)) for mur, muf, member, choice in asked["variations"]]
+    variations = [
+        (float(mur), float(muf), member, int(choice), float(of)) for mur, muf, member, choice, of in asked["variations"]
+    ]
     incoming = [{(pdg[0], pdg[1]) for pdg in element.flavor["options"]} for element in elements]
     return Calculator(variations, energies, alpha_s, density, members, ratio, incoming, shifts)

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 from common import Folder
-from mebridge import _clustering, _lhe, _matching, _output, _records, _runs
+from mebridge import _clustering, _lhe, _matching, _output, _records, _runs, _systematics
 from mebridge._library import Error
 from test_runs import CARD, QUARKS, card, output
 
@@ -321,6 +321,35 @@ class Texts(Folder):
         )
         self.assertEqual(self.text((), False).count("\n"), 1)
 
+    def test_weights_for_systematics(self):
+        variations = [(2.0, 1.0, None, -1, 1.0), (1.0, 0.5, None, -1, 1.0), (1.0, 1.0, None, -1, 0.5), (1.0, 1.0, 0, -1, 1.0)]
+
+        def other(codes, x, q):
+            return density(codes, x, 2 * q)
+
+        def coupling(_, momenta, before, after):
+            return (after / before) ** 3
+
+        made = _systematics.Calculator(
+            variations, (65.0, 65.0), alpha_s, density, [(alpha_s, other)], coupling, [{(2, -2)}]
+        )
+        found = made.ratios(self.records(), np.array([[95.0, 95.0, 33.25]]), self.matched())[0]
+        # One of three alpha_s is at 33.25 GeV.
+        self.assertAlmostEqual(found[0], float((alpha_s(190.0) / alpha_s(95.0)) ** 2), 12)
+
+        def one(code, x, q, of=density):
+            return float(of(np.array([code]), np.array([x]), np.array([q]))[0]) / x
+
+        def both(muf, emission, of=density):
+            scale = min(emission * 33.25, muf * 95.0)
+            found = one(2, 0.1, muf * 95.0, of) * one(-2, 0.15, muf * 95.0, of)
+            return found * one(-2, 0.2, scale, of) / one(-2, 0.15, scale, of)
+
+        self.assertAlmostEqual(found[1], both(0.5, 1.0) / both(1.0, 1.0), 12)
+        emission = float(alpha_s(33.25 / 2) / alpha_s(33.25))
+        self.assertAlmostEqual(found[2], emission * both(1.0, 0.5) / both(1.0, 1.0), 12)
+        self.assertAlmostEqual(found[3], both(1.0, 1.0, other) / both(1.0, 1.0), 12)
+
     def test_beams_are_exchanged(self):
         file = self.folder / "events.npy"
         records, before = self.records(), self.matched()
@@ -384,12 +413,6 @@ class Cards(Folder):
         (place / "MGMEVersion.txt").write_text("2.9.4\n")
         with self.assertRaisesRegex(Error, "output is of 2.9.4"):
             _runs.Run(place, changed_files=True)
-
-    def test_weights_for_systematics_are_left_to_others(self):
-        place = output(self.folder / "output", CARD + "  1 = ickkw\n  30 = xqcut\n")
-        run = _runs.Run(place, changed_files=True)
-        with self.assertRaisesRegex(Error, "matched events"):
-            run._varied(["scale"], None, "cpu")
 
 
 if __name__ == "__main__":

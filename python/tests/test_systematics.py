@@ -107,7 +107,7 @@ class Systematics(Folder):
             return after / before
 
         one = lambda x: np.ones(len(x))
-        of = _systematics.Calculator([(2.0, 1.0, None, -1)], (50.0, 50.0), one, None, [], coupling, [set(), {(2, -2), (21, 21)}])
+        of = _systematics.Calculator([(2.0, 1.0, None, -1, 1.0)], (50.0, 50.0), one, None, [], coupling, [set(), {(2, -2), (21, 21)}])
         records = np.zeros(3, _records.layout(4)).view([*_records.HEAD, ("particles", _records.PARTICLE, (4,))])
         records["process_id"] = 2
         records["particles"]["status_code"] = [-1, -1, 1, 1]
@@ -203,7 +203,7 @@ class Systematics(Folder):
         of_scale = lambda scale: 1.0 / scale
         density = lambda codes, x, q: q
         calculator = _systematics.Calculator(
-            [(v.mur, v.muf, v.member, v.dynamical) for v in of.variations],
+            [(v.mur, v.muf, v.member, v.dynamical, v.emissions) for v in of.variations],
             (100.0, 100.0),
             of_scale,
             density,
