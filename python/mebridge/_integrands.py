@@ -32,7 +32,6 @@ _PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
 # How many points of a channel are tried, at first, each time after that and at most, until this many pass the cuts. A
 # channel in which fewer than _FEW do is left out, and the others take its share: their weights add up to one without it.
 _FIRST_TRIED, _TRIED, _MOST, _PASSED, _FEW = 1000, 10_000, 300_000, 100, 10
-_THREADS = 4
 # Points of a channel in the first part of a survey: this many that pass are wanted, within these limits.
 _WANTED, _LARGEST = 100, 100_000
 # A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
@@ -489,8 +488,6 @@ def build(
             table.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
     apis = _load(contexts, elements)
-    # More threads take longer for so few points.
-    trying = madspace.Context(madspace.cpu_device(), min(threads, _THREADS))
     found = Integrands([], [], coupling_of(madspace, alpha_s), density_of(madspace, grid), tables, [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
@@ -512,7 +509,7 @@ def build(
                     grid.check_scale(one)
         api = apis[str(element.library)]
         of_legs = legs[number]
-        _element(madspace, contexts, trying, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams)
+        _element(madspace, contexts, threads, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -611,7 +608,7 @@ def _legs(element: Element, energy: float) -> tuple[float, ...]:
 def _element(
     madspace: Any,
     contexts: list[Any],
-    trying: Any,
+    threads: int,
     found: Integrands,
     number: int,
     element: Element,
@@ -644,7 +641,9 @@ def _element(
         )
         for group in groups
     ]
-    counts = [_passing(madspace, make(), trying) for make in makes]
+    # MadSpace does not hold the interpreter's lock here.
+    with ThreadPoolExecutor(threads) as pool:
+        counts = list(pool.map(lambda make: _passing(madspace, make()), makes))
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
     # Weights of channels, in the order of their diagrams; those of channels that are left out come last.
@@ -688,9 +687,9 @@ def _labels(element: Element, densities: bool, of: _Beams) -> list[Any]:
     return [*beams, *(tuple(map(abs, leg)) for leg in codes[2:])]
 
 
-def _passing(madspace: Any, mapping: Any, context: Any) -> tuple[int, int]:
+def _passing(madspace: Any, mapping: Any) -> tuple[int, int]:
     """Of how many random points how many pass the cuts."""
-    runtime = madspace.FunctionRuntime(mapping.forward_function(), context)
+    runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
     rng, tried, passed = np.random.default_rng(1), 0, 0
     permutations = mapping.channel_count()
     while tried < _MOST and passed < _PASSED:
