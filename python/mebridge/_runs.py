@@ -386,6 +386,7 @@ class Run:
             numbers[path] += 1
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
+            _several(element, directory)
             if _lines.name(element, directory, number):
                 changed.add(element.library)
             masses = _masses(element)
@@ -624,6 +625,19 @@ def _resonances(
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
+
+
+def _several(element: _integrands.Element, directory: Directory) -> None:
+    """That two particles come in and several go out: MadSpace has no phase space for others."""
+    incoming, pdg = len(element.entry["incoming"]), element.flavor["options"][0]
+    if incoming == 2 and len(pdg) > 3:
+        return
+    of, to = (" ".join(map(str, some)) for some in (pdg[:incoming], pdg[incoming:]))
+    cure = "make it of two beams" if incoming != 2 else "let the particle that goes out decay (p p > w+, w+ > l+ vl)"
+    raise Error(
+        f"{directory.path.name} ({of} > {to} in PDG codes): events are of two particles that come in and two or more that "
+        f"go out; {cure}"
+    )
 
 
 def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
