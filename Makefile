@@ -11,7 +11,7 @@ RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: help run build rust wheel test test-arm bench bench-against bench-events test-fortran tests-fortran install uninstall clean rust-there gfortran-there
+.PHONY: help run build rust wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
 	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
@@ -25,6 +25,7 @@ help:
 	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
 	@echo "                                 ARCH=aarch64: for 64-bit ARM, from any machine"
 	@echo "make test-fortran                the Fortran comparisons alone"
+	@echo "make amd-table                   what kernels take of AMD's GPUs, by clang (19 or later): registers, spills, LDS"
 	@echo "make test-arm                    kernels, engine and Fortran on an emulated 64-bit ARM machine"
 	@echo "make install PREFIX=/usr/local   library, header, pkg-config file, command with manual pages and"
 	@echo "                                 completions, Fortran interface (LIBDIR=... for lib64 and the like)"
@@ -57,6 +58,9 @@ test:
 
 test-arm: rust-there
 	+@CARGO="$(CARGO)" tests/arm.sh
+
+amd-table: rust-there
+	@$(CARGO) test --locked -p mebridge-gpu --lib -- --ignored --nocapture --exact engine::amd_tests::table
 
 bench: rust-there
 	@$(CARGO) bench --locked -p mebridge-stages -- $(ARGS)

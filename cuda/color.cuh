@@ -2,13 +2,13 @@
 // crates/gpu/src/engine/blas.rs.
 
 /// Events and threads for each event of a block of threads.
-#define DOTS_LANES 32
+#define DOTS_LANES LANES
 #define DOTS_THREADS 8
 
 /// Adds up over flows JAMP times what the colour matrix makes of it: threads in x take events, those
 /// in y flows, blocks in x events and in y helicities. Slots are those of `group_size` helicities of each
 /// group from `first_group` on, of which the second may be missing.
-extern "C" __global__ void __launch_bounds__(DOTS_LANES * DOTS_THREADS)
+extern "C" __global__ void MOST_THREADS(DOTS_LANES * DOTS_THREADS)
 color_dots(ARGUMENTS(DotsArguments) a) {
     __shared__ Color reduced[DOTS_THREADS][DOTS_LANES];
     unsigned padded = (a.events + LANES - 1) / LANES * LANES;

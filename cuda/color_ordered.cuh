@@ -12,7 +12,7 @@
 #define GROUP_WARPS 4
 
 /// Two numbers that are read at once.
-struct __align__(2 * sizeof(Real)) Two {
+struct alignas(2 * sizeof(Real)) Two {
     Real a, b;
 };
 
@@ -36,7 +36,7 @@ template <unsigned N> DEVICE void color_ordered_orbit(const unsigned *slots, Rea
 
 /// Replaces JAMP by the sums to which blocks of the matrix belong: a warp takes a group of slots (blocks in x) of a
 /// helicity of a run (blocks in z) for a block of events (in y).
-extern "C" __global__ void __launch_bounds__(GROUP_WARPS *LANES) color_sums(ARGUMENTS(ColorOrderedArguments) a) {
+extern "C" __global__ void MOST_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(ColorOrderedArguments) a) {
     __shared__ Real staged[GROUP_WARPS][GROUP_SLOTS][LANES];
     unsigned blocks = (a.events + LANES - 1) / LANES;
     Size stride = (Size)2 * a.helicities * LANES;
@@ -124,7 +124,7 @@ DEVICE void color_ordered_tile(const unsigned *tile, const Real *entries, const 
 }
 
 /// A block of threads takes a helicity of a run (blocks in x) and a block of events (in y), behind `color_sums`.
-extern "C" __global__ void __launch_bounds__(COLOR_ORDERED_WARPS *LANES, 1) color_ordered_sum(ARGUMENTS(ColorOrderedArguments) a) {
+extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) color_ordered_sum(ARGUMENTS(ColorOrderedArguments) a) {
     SHARED(Real, reduced);
     Real *staged = reduced + a.warps * LANES * COLOR_ORDERED_COLUMNS;
     unsigned blocks = (a.events + LANES - 1) / LANES, padded = blocks * LANES;
@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(COLOR_ORDERED_WARPS *LANES, 1) colo
 }
 
 /// Adds up |JAMP|^2 of each colour flow over the helicities of a run.
-extern "C" __global__ void __launch_bounds__(256) color_flows(ARGUMENTS(FlowsArguments) a) {
+extern "C" __global__ void MOST_THREADS(256) color_flows(ARGUMENTS(FlowsArguments) a) {
     unsigned blocks = (a.events + LANES - 1) / LANES, padded = blocks * LANES;
     Size stride = (Size)2 * a.helicities * LANES;
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)

@@ -37,10 +37,10 @@ DEVICE Half massless_spinor(Momentum p, int helicity, int sign, int flow) {
     Real cone = light_cone(p, p.p[0]);
     bool backward = p.p[1] == 0 && p.p[2] == 0 && p.p[3] < 0;
     if (backward || cone <= 0)
-        return half(cx(0, 0), cx(signed_by(-helicity, root(p.p[0] + p.p[0])), 0));
+        return half_spinor(cx(0, 0), cx(signed_by(-helicity, root(p.p[0] + p.p[0])), 0));
     Real size = root(cone);
     Real inverse = quotient(Real(1), size);
-    return half(cx(signed_by(sign, size), 0),
+    return half_spinor(cx(signed_by(sign, size), 0),
                 cx(signed_by(helicity, p.p[1] * inverse), signed_by(sign * flow, p.p[2] * inverse)));
 }
 

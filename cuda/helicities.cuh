@@ -10,7 +10,7 @@
 #define ROWS 4
 
 /// One column of them.
-struct __align__(16) Entries {
+struct alignas(16) Entries {
     Color of_row[ROWS];
 };
 
@@ -75,7 +75,7 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
 
 /// Blocks of threads in x share the groups, in y the events. With COLORS_OUTSIDE it does some groups only and
 /// ends with their JAMP; sums over helicities go on from one launch to the next.
-extern "C" __global__ void __launch_bounds__(WORKSPACE_THREADS, WORKSPACE_BLOCKS)
+extern "C" __global__ void THREADS_AND_BLOCKS(WORKSPACE_THREADS, WORKSPACE_BLOCKS)
 helicities(ARGUMENTS(HelicitiesArguments) a) {
     const Helicities *h = a.tables;
     Real *jamp2 = a.jamp2, *amp2 = a.amp2;

@@ -1,7 +1,9 @@
-// What CUDA C++ has and C++ has not, so that a C++17 compiler makes ordinary code of the device
-// code, one thread a block. Blocks run one after the other in the thread that calls. Whoever
-// calls kernels says with emulator_begin which block is next, and asks emulator_end afterwards
-// whether the block stayed within its shared memory.
+// What CUDA C++ has and C++ has not, so that a C++17 compiler makes ordinary code of the device code. Blocks run one after
+// the other in the thread that calls, by emulator_block. Threads of a block take turns: each runs up to the next barrier,
+// in one order or the other, so that what lacks a barrier reads what has not been written yet.
+
+#include <sys/mman.h>
+#include <ucontext.h>
 
 // The functions of <math.h> that device code calls. With <cmath>, a small program would take three times as long to
 // compile, and tests compile more than a hundred.
@@ -20,19 +22,14 @@ float copysignf(float, float), fabsf(float), fmaf(float, float, float), sqrtf(fl
 #define __launch_bounds__(...)
 #define __constant__ static
 #define __shared__ static thread_local
-#define __align__(bytes) alignas(bytes)
 
 struct uint3 {
     unsigned int x, y, z;
 };
 typedef uint3 dim3;
 
-[[maybe_unused]] static thread_local uint3 threadIdx = {0, 0, 0};
-[[maybe_unused]] static thread_local uint3 blockIdx = {0, 0, 0};
-[[maybe_unused]] static thread_local dim3 blockDim = {1, 1, 1};
-[[maybe_unused]] static thread_local dim3 gridDim = {1, 1, 1};
-// Threads in x that a block would have on a GPU.
-[[maybe_unused]] static thread_local unsigned int emulator_threads = 1;
+[[maybe_unused]] static thread_local uint3 threadIdx, blockIdx;
+[[maybe_unused]] static thread_local dim3 blockDim, gridDim;
 
 // All that a block of a GPU can have.
 static const unsigned int EMULATOR_SHARED = 232448;
@@ -42,26 +39,114 @@ alignas(128) static thread_local unsigned char emulator_shared[EMULATOR_SHARED +
 // A kernel is called with the address of its arguments.
 #define ARGUMENTS(type) const type &
 #define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator_shared)
+typedef void (*EmulatorKernel)(const void *);
 
-// Goes to a block: its number, how many there are, and its bytes of shared memory, which hold
-// nothing of use.
-extern "C" __attribute__((visibility("default"))) void emulator_begin(
-    unsigned int x, unsigned int y, unsigned int z, unsigned int blocks_x, unsigned int blocks_y,
-    unsigned int blocks_z, unsigned int threads, unsigned int shared) {
-    blockIdx = {x, y, z};
-    gridDim = {blocks_x, blocks_y, blocks_z};
-    emulator_threads = threads;
-    __builtin_memset(emulator_shared, 0xff, shared + EMULATOR_ZONE);
+// Most threads of a block, and bytes of their stacks: whoever starts first may have code without barriers, which is long.
+static const unsigned int EMULATOR_THREADS = 1024;
+static const unsigned long EMULATOR_STACK = 1ul << 20, EMULATOR_FIRST_STACK = 64ul << 20;
+
+// The threads of a block. Each is called on a stack of its own, and gives way where it waits.
+struct EmulatorBlock {
+    ucontext_t caller, of[EMULATOR_THREADS];
+    bool done[EMULATOR_THREADS];
+    EmulatorKernel kernel;
+    const void *arguments;
+    unsigned int now;
+};
+static thread_local EmulatorBlock *emulator_block = nullptr;
+
+static void emulator_become(unsigned int thread) {
+    emulator_block->now = thread;
+    threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
 }
 
-// Whether the bytes behind the block's shared memory are as they were.
-extern "C" __attribute__((visibility("default"))) int emulator_end(unsigned int shared) {
-    for (unsigned int i = 0; i < EMULATOR_ZONE; i++)
-        if (emulator_shared[shared + i] != 0xff) return 0;
-    return 1;
+static void emulator_thread() {
+    emulator_block->kernel(emulator_block->arguments);
+    emulator_block->done[emulator_block->now] = true;
 }
 
-static inline void __syncthreads() {}
+// Runs a thread up to its next barrier, or its end.
+static void emulator_resume(unsigned int thread) {
+    emulator_become(thread);
+    swapcontext(&emulator_block->caller, &emulator_block->of[thread]);
+}
+
+static void emulator_start(unsigned int thread, unsigned char *stack, unsigned long bytes) {
+    ucontext_t *context = &emulator_block->of[thread];
+    getcontext(context);
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = bytes;
+    context->uc_link = &emulator_block->caller;
+    makecontext(context, emulator_thread, 0);
+    emulator_block->done[thread] = false;
+    emulator_resume(thread);
+}
+
+// Waits until all threads of the block are here.
+[[maybe_unused]] static __attribute__((noinline)) void __syncthreads() {
+    swapcontext(&emulator_block->of[emulator_block->now], &emulator_block->caller);
+}
+
+// Runs the threads of a block; whether they meet at all barriers.
+static bool emulator_run(unsigned int threads, unsigned char *stacks) {
+    // Blocks and barriers take turns in the order of threads.
+    unsigned int turn = blockIdx.x + blockIdx.y + blockIdx.z;
+    auto in_turn = [&](unsigned int i) { return turn % 2 ? threads - 1 - i : i; };
+    const unsigned int first = in_turn(0);
+    emulator_start(first, stacks, EMULATOR_FIRST_STACK);
+    if (emulator_block->done[first]) {
+        for (unsigned int i = 1; i < threads; i++) {
+            const unsigned int thread = in_turn(i);
+            // As the first had no barrier, nobody else has one.
+            emulator_start(thread, stacks, EMULATOR_FIRST_STACK);
+            if (!emulator_block->done[thread]) return false;
+        }
+        return true;
+    }
+    for (unsigned int i = 1; i < threads; i++)
+        emulator_start(in_turn(i), stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK, EMULATOR_STACK);
+    for (;;) {
+        unsigned int done = 0;
+        for (unsigned int i = 0; i < threads; i++) done += emulator_block->done[i];
+        if (done) return done == threads;
+        turn++;
+        for (unsigned int i = 0; i < threads; i++) emulator_resume(in_turn(i));
+    }
+}
+
+// Runs a kernel: blocks in x, y and z, threads of each, and bytes of shared memory, which hold nothing of use. 0 if all is
+// well, 1 if a block wrote behind its shared memory, 2 if its threads do not meet at barriers, 3 if there are too many of
+// them; in `block` which one it was.
+extern "C" __attribute__((visibility("default"))) int emulator_launch(EmulatorKernel kernel, const void *arguments,
+                                                                      const unsigned int *shape, unsigned int shared,
+                                                                      unsigned int *block) {
+    gridDim = {shape[0], shape[1], shape[2]};
+    blockDim = {shape[3], shape[4], shape[5]};
+    const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
+    // What is mapped is there once it is touched.
+    const unsigned long bytes = EMULATOR_FIRST_STACK + EMULATOR_THREADS * EMULATOR_STACK;
+    const unsigned long all = bytes + sizeof(EmulatorBlock);
+    void *at = MAP_FAILED;
+    if (threads <= EMULATOR_THREADS && shared <= EMULATOR_SHARED)
+        at = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return 3;
+    emulator_block = reinterpret_cast<EmulatorBlock *>(static_cast<unsigned char *>(at) + bytes);
+    emulator_block->kernel = kernel;
+    emulator_block->arguments = arguments;
+    int wrong = 0;
+    for (unsigned int z = 0; z < gridDim.z && !wrong; z++)
+        for (unsigned int y = 0; y < gridDim.y && !wrong; y++)
+            for (unsigned int x = 0; x < gridDim.x && !wrong; x++) {
+                blockIdx = {x, y, z};
+                block[0] = x, block[1] = y, block[2] = z;
+                __builtin_memset(emulator_shared, 0xff, shared + EMULATOR_ZONE);
+                if (!emulator_run(threads, static_cast<unsigned char *>(at))) wrong = 2;
+                for (unsigned int i = 0; i < EMULATOR_ZONE && !wrong; i++) wrong = emulator_shared[shared + i] != 0xff;
+            }
+    munmap(at, all);
+    return wrong;
+}
+
 static inline void __threadfence() {}
 
 template <typename T> static inline T __ldg(const T *from) { return *from; }

@@ -1,28 +1,13 @@
 // Numbers in registers: real, complex, and what the operations of a plan are about.
 //
 // Before this file REAL and COLOR are defined, each as double or float: the type of all working
-// numbers, and that of the sum over colours. The same text is compiled by NVRTC for a GPU and, behind
-// host.h, by a C++17 compiler for the CPU. No function here knows of memory.
+// numbers, and that of the sum over colours. No function here knows of memory.
 
 typedef REAL Real;
 typedef COLOR Color;
 
-#define DEVICE __device__ __forceinline__
-
-// The one parameter of a kernel, a structure of crates/gpu/src/structures.rs.
-#ifndef ARGUMENTS
-#define ARGUMENTS(type) const type
-#endif
-
-// Dynamic shared memory of a block, under a name, as an array of a type.
-#ifndef SHARED
-#define SHARED(type, name)                                            \
-    extern __shared__ __align__(16) unsigned char shared_bytes_[];    \
-    type *name = reinterpret_cast<type *>(shared_bytes_)
-#endif
-
 // ---------------------------------------------------------------------------------------------
-// Real numbers. Quotients and roots are those of IEEE 754 whatever the compiler's options.
+// Real numbers; products, quotients and roots that are rounded by themselves stand in compilers.cuh.
 
 // a * b + c, rounded once.
 DEVICE double fused(double a, double b, double c) { return fma(a, b, c); }
@@ -31,16 +16,6 @@ DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 // c - a * b, rounded once.
 DEVICE double neg_fused(double a, double b, double c) { return fma(-a, b, c); }
 DEVICE float neg_fused(float a, float b, float c) { return fmaf(-a, b, c); }
-
-// A product that no compiler fuses with what follows.
-DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
-DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
-
-DEVICE double quotient(double a, double b) { return __ddiv_rn(a, b); }
-DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
-
-DEVICE double root(double a) { return __dsqrt_rn(a); }
-DEVICE float root(float a) { return __fsqrt_rn(a); }
 
 // Whether |M|^2 is no sum of squares: negative, infinite or NaN.
 DEVICE bool is_lost(Real x) { return x < 0 || x - x != 0; }

@@ -27,34 +27,34 @@ struct Half {
     Cx a, b;
 };
 
-DEVICE Half half(Cx a, Cx b) {
+DEVICE Half half_spinor(Cx a, Cx b) {
     Half h;
     h.a = a;
     h.b = b;
     return h;
 }
 
-DEVICE Half times(Cx z, Half h) { return half(z * h.a, z * h.b); }
+DEVICE Half times(Cx z, Half h) { return half_spinor(z * h.a, z * h.b); }
 
 // A f1L, a right-handed half.
 DEVICE Half on_left(Slashed v, Four f) {
-    return half(mul_add(v.plus, f.c[0], v.down * f.c[1]), mul_add(v.up, f.c[0], v.minus * f.c[1]));
+    return half_spinor(mul_add(v.plus, f.c[0], v.down * f.c[1]), mul_add(v.up, f.c[0], v.minus * f.c[1]));
 }
 
 // B f1R, a left-handed half.
 DEVICE Half on_right(Slashed v, Four f) {
-    return half(neg_mul_add(v.down, f.c[3], v.minus * f.c[2]),
+    return half_spinor(neg_mul_add(v.down, f.c[3], v.minus * f.c[2]),
                 neg_mul_add(v.up, f.c[2], v.plus * f.c[3]));
 }
 
 // f2R A
 DEVICE Half row_left(Slashed v, Four f) {
-    return half(mul_add(v.plus, f.c[2], v.up * f.c[3]), mul_add(v.down, f.c[2], v.minus * f.c[3]));
+    return half_spinor(mul_add(v.plus, f.c[2], v.up * f.c[3]), mul_add(v.down, f.c[2], v.minus * f.c[3]));
 }
 
 // f2L B
 DEVICE Half row_right(Slashed v, Four f) {
-    return half(neg_mul_add(v.up, f.c[1], v.minus * f.c[0]),
+    return half_spinor(neg_mul_add(v.up, f.c[1], v.minus * f.c[0]),
                 neg_mul_add(v.down, f.c[0], v.plus * f.c[1]));
 }
 

@@ -67,7 +67,7 @@ struct mebridge_options {
    */
   const char *param_card;
   /*
-   BACKEND: "auto", "cpu" or "cuda"; "cuda:1" for the second GPU (DEVICE), and so on.
+   BACKEND: "auto", "cpu", "cuda" or "hip"; "cuda:1" or "hip:1" for the second GPU (DEVICE), and so on.
    */
   const char *backend;
   /*
@@ -301,7 +301,7 @@ int32_t mebridge_evaluate(struct mebridge_bridge *bridge,
                           struct mebridge_sample *sample);
 
 /*
- Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of the
+ Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda" or "hip"): all pointers of the
  sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
  is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
  0: that an event is bad is told by its NaN alone, and so is an index that names nothing. In a lower precision than

@@ -60,7 +60,7 @@
 #define UMAMI_ERROR_MISSING_INPUT 7
 
 /*
- `int`: 0 for CPU, 1 for CUDA.
+ `int`: 0 for CPU, 1 for CUDA, 2 for HIP.
  */
 #define UMAMI_META_DEVICE 0
 

@@ -22,7 +22,7 @@ mod sessions;
 mod single;
 mod weighting;
 
-pub use device::{DeviceSampler, current_gpu};
+pub use device::{DeviceSampler, Platform, current_gpu, platform};
 pub use sampler::Sampler;
 
 use crate::backend::{Clocks, Kernels, Timers};

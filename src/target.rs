@@ -1,7 +1,7 @@
 //! What evaluates: the CPU, or one or several GPUs.
 //!
-//! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU; where none can be used it is refused with the reason. `cpu` never
-//! looks for one. `auto`, the default, takes a GPU where one can be used, unless calls are so small that the CPU
+//! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU of NVIDIA's and `hip` for one of AMD's; where none can be used it is
+//! refused with the reason. `cpu` never looks for one. `auto`, the default, takes a GPU where one can be used, unless calls are so small that the CPU
 //! answers before a GPU has begun.
 
 use crate::backend::Backend as Runs;
@@ -9,6 +9,8 @@ use crate::cache::Cache;
 use crate::color::BlockDiagonal;
 use crate::cpu::Cores;
 use crate::error::{Error, Result};
+use crate::gpu::cuda::Platform;
+use crate::gpu::driver::Architecture;
 use crate::gpu::{self, Gpus};
 use crate::message::say;
 use crate::plan::ValidPlan;
@@ -62,9 +64,18 @@ impl CallSize {
     }
 }
 
-/// The GPU that the calling thread works with, if it works with one.
-pub fn current_gpu() -> Option<usize> {
-    gpu::cuda::current()
+/// The platform of GPUs that a choice names.
+pub fn platform(choice: BackendChoice) -> Option<Platform> {
+    match choice {
+        BackendChoice::Auto | BackendChoice::Cpu => None,
+        BackendChoice::Cuda => Some(Platform::Cuda),
+        BackendChoice::Hip => Some(Platform::Hip),
+    }
+}
+
+/// The GPU of a platform that the calling thread works with, if it works with one.
+pub fn current_gpu(platform: Platform) -> Option<usize> {
+    gpu::cuda::current(platform)
 }
 
 /// A core of this machine, as far as plans depend on it.
@@ -93,17 +104,24 @@ impl Target {
             level,
             threads: switches.threads,
         });
-        match switches.backend {
-            BackendChoice::Cpu => Ok(cpu),
-            BackendChoice::Auto if calls.cpu_only.is_some() => Ok(cpu),
-            BackendChoice::Auto if !gpu::might_be_there() => Ok(cpu),
+        let cache = || Cache::new(&switches.cache);
+        if let Some(platform) = platform(switches.backend) {
+            if let Some(what) = calls.cpu_only {
+                return Err(Error::NotOnGpu { what });
+            }
+            return Ok(Target::Gpu(Gpus::open(platform, switches, cache())?));
+        }
+        let there = || match (switches.backend, calls.cpu_only) {
+            (BackendChoice::Auto, None) => gpu::platform_there(),
+            _ => None,
+        };
+        match there() {
+            None => Ok(cpu),
             // Who names a GPU wants it.
-            BackendChoice::Auto
-                if switches.device == Devices::Auto && !calls.fill_a_gpu(switches.threads) =>
-            {
+            Some(_) if switches.device == Devices::Auto && !calls.fill_a_gpu(switches.threads) => {
                 Ok(cpu)
             }
-            BackendChoice::Auto => match Gpus::open(switches, Cache::new(&switches.cache)) {
+            Some(platform) => match Gpus::open(platform, switches, cache()) {
                 Ok(gpus) => Ok(Target::Gpu(gpus)),
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
@@ -115,13 +133,6 @@ impl Target {
                     Ok(cpu)
                 }
             },
-            BackendChoice::Cuda => {
-                if let Some(what) = calls.cpu_only {
-                    return Err(Error::NotOnGpu { what });
-                }
-                let gpus = Gpus::open(switches, Cache::new(&switches.cache))?;
-                Ok(Target::Gpu(gpus))
-            }
         }
     }
 
@@ -130,6 +141,17 @@ impl Target {
         match self {
             Target::Cpu(cores) => Some(cores.level),
             Target::Gpu(_) => None,
+        }
+    }
+
+    /// What BACKEND calls it.
+    pub fn platform_name(&self) -> &'static str {
+        match self {
+            Target::Cpu(_) => "cpu",
+            Target::Gpu(gpus) => match gpus.properties().architecture {
+                Architecture::Capability(..) => "cuda",
+                Architecture::Gfx(_) => "hip",
+            },
         }
     }
 

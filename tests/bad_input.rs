@@ -7,6 +7,7 @@ use mebridge::abi::fbridge::{
     fbridgecreate_, fbridgedelete_, fbridgegetngoodhel_, fbridgesequence_,
     fbridgesequence_nomultichannel_,
 };
+use mebridge::gpu::cuda::Platform;
 use mebridge::process::{Contract, Process, example};
 use std::ffi::c_void;
 use std::path::Path;
@@ -518,12 +519,17 @@ fn switches_are_checked() {
 
 #[test]
 fn there_is_no_gpu() {
-    if let Ok(devices) = mebridge::gpu::cuda::devices() {
-        // Nothing that could be required is missing.
-        eprintln!("not tested: there is a GPU ({devices})");
-        return;
+    for (platform, name, says) in [
+        (Platform::Cuda, "cuda", "no GPU"),
+        (Platform::Hip, "hip", "no AMD GPU"),
+    ] {
+        if let Ok(devices) = mebridge::gpu::cuda::devices(platform) {
+            // Nothing that could be required is missing.
+            eprintln!("not tested: there is a GPU ({devices})");
+            continue;
+        }
+        run("create", &[("BACKEND", name)]).stopped_with(&[says, "CUDACPP_RUNTIME_BACKEND=cpu"]);
     }
-    run("create", &[("BACKEND", "cuda")]).stopped_with(&["no GPU", "CUDACPP_RUNTIME_BACKEND=cpu"]);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
 #   MEBRIDGE_NVRTC         folder that holds libnvrtc.so.*, the compiler of device code; tests/nvrtc.sh finds one
+#   MEBRIDGE_CLANG         a clang that compiles HIP for AMD's GPUs, 19 or later; one of the usual names otherwise
 #   MEBRIDGE_REQUIRE       what must not be missing: gpu,reference,... (below), or all; a skip for want of it is a failure
 #   FC                     the Fortran compiler
 set -u
@@ -81,6 +82,8 @@ rust() {
     step "tests in Rust" "$cargo" test --locked --workspace --exclude mebridge-installed --exclude mebridge-stages \
         --no-fail-fast
     need nvrtc "device code by NVRTC"
+    need amd "device code by clang for AMD"
+    need hiprtc "device code by hiprtc"
     need gpu "GPU"
     need gpus "several GPUs"
     need reference "reference files"

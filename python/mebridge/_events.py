@@ -141,7 +141,7 @@ def generate_events(
             makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
             ready as far as it was measured, which are grids so far.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
-            ``["cuda:0", "cuda:1"]`` for several.
+            ``["cuda:0", "cuda:1"]`` for several. ``"hip"`` is an AMD GPU, on which nothing of it has been run.
         card: a parameter card (SLHA), where the process is a name.
         model: of a process that is generated, where it is a name: a model file or a UFO folder, as of :class:`Process`.
         state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
@@ -537,8 +537,8 @@ def switches(environment: Mapping[str, str]) -> dict[str, str]:
 def _backend(devices: list[str]) -> str:
     kinds = {name.split(":")[0] for name in devices}
     numbers = [name.partition(":")[2] for name in devices]
-    if kinds not in ({"cpu"}, {"cuda"}) or not all(n.isdecimal() or not n for n in numbers):
-        raise ValueError('device is "cpu", "cuda", "cuda:1", or a list of several GPUs')
+    if kinds not in ({"cpu"}, {"cuda"}, {"hip"}) or not all(n.isdecimal() or not n for n in numbers):
+        raise ValueError('device is "cpu", "cuda", "cuda:1", "hip", or a list of several GPUs of one kind')
     if len(set(devices)) != len(devices) or (kinds == {"cpu"} and devices != ["cpu"]):
         raise ValueError("a device is named twice; threads= says how many a CPU has")
     return kinds.pop()

@@ -535,4 +535,6 @@ def _config(events: int, overweight: float, **more: float) -> Any:
 
 def _device(name: str) -> Any:
     kind, _, number = name.partition(":")
-    return madspace.cpu_device() if kind == "cpu" else madspace.cuda_device(int(number or 0))
+    if kind == "cpu":
+        return madspace.cpu_device()
+    return {"cuda": madspace.cuda_device, "hip": madspace.hip_device}[kind](int(number or 0))

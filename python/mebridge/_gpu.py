@@ -21,23 +21,24 @@ _PROCESS = b"e+ e- > mu+ mu-"
 def check(madspace: Any, devices: list[str]) -> None:
     """That there are these GPUs, and what MadSpace needs for them."""
     for name in devices:
-        number = name.partition(":")[2] or "0"
+        kind, _, number = name.partition(":")
         bridge = ctypes.c_void_p()
-        options = Options(process=_PROCESS, backend=f"cuda:{number}".encode())
+        options = Options(process=_PROCESS, backend=f"{kind}:{number or 0}".encode())
         try:
             check_status(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
         except Error as error:
             raise Error(f"{name} cannot be used (device=\"cpu\" needs no GPU): {error}") from None
         lib.mebridge_delete(bridge)
-    library = pathlib.Path(madspace.__file__).with_name("lib") / "libmadspace_cuda.so"
-    if library.is_file():
-        try:
-            ctypes.CDLL(str(library))
-        except OSError as error:
-            raise Error(
-                f"MadSpace cannot use GPUs: {error}; cuBLAS 12 (pip install nvidia-cublas-cu12) must lie where the "
-                "loader looks (LD_LIBRARY_PATH)"
-            ) from None
+    needs = {"cuda": "cuBLAS 12 (pip install nvidia-cublas-cu12)", "hip": "the libraries of ROCm"}
+    for kind in {name.partition(":")[0] for name in devices}:
+        library = pathlib.Path(madspace.__file__).with_name("lib") / f"libmadspace_{kind}.so"
+        if library.is_file():
+            try:
+                ctypes.CDLL(str(library))
+            except OSError as error:
+                raise Error(
+                    f"MadSpace cannot use GPUs: {error}; {needs[kind]} must lie where the loader looks (LD_LIBRARY_PATH)"
+                ) from None
 
 
 @contextlib.contextmanager
@@ -57,12 +58,19 @@ def compiled(libraries: Sequence[str], devices: Sequence[str]) -> Iterator[None]
 
 
 def _initialize(library: str, device: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
-    # A library takes the GPU that its caller works with: for MadSpace's thread that is the primary context of a GPU.
-    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-    ordinal = int(device.partition(":")[2] or "0")
-    if driver.cuInit(0) or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), ordinal):
-        raise Error(f"{device} cannot be used: it has no primary context")
-    driver.cuCtxSetCurrent(context)
+    # A library takes the GPU that its caller works with: for MadSpace's thread that is the primary context of a GPU, with
+    # HIP the current one.
+    kind, _, number = device.partition(":")
+    ordinal = int(number or "0")
+    if kind == "hip":
+        # The one that MadSpace's own library has loaded.
+        if ctypes.CDLL("libamdhip64.so.6").hipSetDevice(ordinal):
+            raise Error(f"{device} cannot be made current")
+    else:
+        driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+        if driver.cuInit(0) or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), ordinal):
+            raise Error(f"{device} cannot be used: it has no primary context")
+        driver.cuCtxSetCurrent(context)
     functions, handle = ctypes.CDLL(library), ctypes.c_void_p()
     if functions.umami_initialize(ctypes.byref(handle), b""):
         raise Error(f"{device} does not evaluate the process; what the library said is on stderr")

@@ -401,10 +401,10 @@ class Process:
         Args:
             path: where to write it, and its JSON beside it; otherwise into a directory that is removed when this object
                 goes.
-            backend: ``"cpu"``, or ``"cuda"`` for arrays in the memory of an NVIDIA GPU.
+            backend: ``"cpu"``, or ``"cuda"`` for arrays in the memory of an NVIDIA GPU, ``"hip"`` of an AMD GPU.
         """
-        if backend not in ("cpu", "cuda"):
-            raise ValueError('backend is "cpu" or "cuda"')
+        if backend not in ("cpu", "cuda", "hip"):
+            raise ValueError('backend is "cpu", "cuda" or "hip"')
         parameters = self._values()
         with self._lock:
             if path is not None:

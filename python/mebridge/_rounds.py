@@ -23,7 +23,9 @@ from ._tasks import Alone, Spread, Task
 # Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
 # weights are, and every channel has a thousand points. At most as many as memory has room for: larger runs have more
 # rounds, and work for more machines. On a GPU a round of few events takes as long as one of many.
-_ROUNDS, _LEAST, _MOST = 20, {"cpu": 5000, "cuda": 250_000}, {"cpu": 50_000, "cuda": 250_000}
+_ROUNDS = 20
+_LEAST = {"cpu": 5000, "cuda": 250_000, "hip": 250_000}
+_MOST = {"cpu": 50_000, "cuda": 250_000, "hip": 250_000}
 
 
 def sizes(events: int, backend: str) -> list[int]:
@@ -40,7 +42,7 @@ class Rounds:
         tasks: what does the work.
         elements: of each channel the number of its matrix element, and how many points it needs at first.
         seed: what random numbers follow from.
-        backend: "cpu" or "cuda".
+        backend: "cpu", "cuda" or "hip".
         folder: for what is not kept.
     """
 

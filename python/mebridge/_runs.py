@@ -128,7 +128,7 @@ class Run:
             nevents: how many, otherwise the run card's.
             seed: of the random numbers, otherwise the run card's ``iseed``; 0 is drawn anew.
             threads: how many.
-            backend: ``"cpu"`` or ``"cuda"``.
+            backend: ``"cpu"``, ``"cuda"`` or ``"hip"``.
             name: of the run, otherwise ``run_NN`` with the next number. A run that was interrupted goes on where it
                 stopped when its name is given.
             precision: as of :func:`mebridge.generate_events`.
@@ -145,7 +145,7 @@ class Run:
         events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
         number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
-        _arguments.one_of("backend", backend, {"cpu": "", "cuda": ""})
+        _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
         _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
         if precision is not None:
             precision = _arguments.between("precision", precision, _events.FINEST, 1.0)
@@ -711,7 +711,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("output", help="what 'output madevent' wrote, MG5aMC 2.9 to 3.7")
     parser.add_argument("--nevents", help="how many events (otherwise the run card's)")
     parser.add_argument("--seed", help="of the random numbers (otherwise the run card's iseed; 0: drawn anew)")
-    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--backend", choices=["cpu", "cuda", "hip"], default="cpu")
     parser.add_argument("--threads", default="1", help="threads (1)")
     parser.add_argument("--workers", default="1", help="processes that make parts of the run (1)")
     parser.add_argument("--name", help="of the run (run_NN with the next number); one that was interrupted goes on")

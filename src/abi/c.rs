@@ -57,7 +57,7 @@ pub struct MebridgeOptions {
     pub process: *const c_char,
     /// PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
     pub param_card: *const c_char,
-    /// BACKEND: "auto", "cpu" or "cuda"; "cuda:1" for the second GPU (DEVICE), and so on.
+    /// BACKEND: "auto", "cpu", "cuda" or "hip"; "cuda:1" or "hip:1" for the second GPU (DEVICE), and so on.
     pub backend: *const c_char,
     /// SIMD: "auto", "none", "sse4", "avx2", "512y" or "512z".
     pub simd: *const c_char,
@@ -398,7 +398,7 @@ pub unsafe extern "C" fn mebridge_evaluate(
     })
 }
 
-/// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of the
+/// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda" or "hip"): all pointers of the
 /// sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
 /// is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
 /// 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. In a lower precision than
@@ -1017,9 +1017,9 @@ unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
         if !value.is_null() {
             // SAFETY: the caller's promise.
             let value = unsafe { CStr::from_ptr(value) };
-            let device = value.to_str().ok().and_then(|v| v.strip_prefix("cuda:"));
-            if let ("BACKEND", Some(device)) = (name, device) {
-                switches.set(name, "cuda".into())?;
+            let named = value.to_str().ok().and_then(|v| v.split_once(':'));
+            if let ("BACKEND", Some((platform @ ("cuda" | "hip"), device))) = (name, named) {
+                switches.set(name, platform.into())?;
                 switches.set("DEVICE", device.into())?;
                 continue;
             }

@@ -7,7 +7,8 @@ use crate::float_environment::in_default_environment;
 use crate::sample::DeviceSample;
 use std::sync::Arc;
 
-pub use crate::target::current_gpu;
+pub use crate::gpu::cuda::Platform;
+pub use crate::target::{current_gpu, platform};
 
 /// Evaluates samples in the memory of a GPU, for any number of threads. It goes on when the bridge is gone.
 #[derive(Clone)]

@@ -2,6 +2,7 @@
 
 use super::library;
 use mebridge::abi::umami::attached::attach;
+use mebridge::gpu::cuda::Platform;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::BackendChoice;
@@ -752,34 +753,36 @@ fn umami_serves_many_threads() {
 fn umami_for_gpus_asks_for_one() {
     let folder = tempfile::tempdir().unwrap();
     let process = &generated("g g > t t~")[0];
-    let path = carrying_for(
-        BackendChoice::Cuda,
-        folder.path(),
-        "cuda.so",
-        std::slice::from_ref(process),
-    );
-    let umami = Umami::load(&path);
-    assert_eq!([0, 1, 2, 3, 4].map(|key| umami.meta(key)), [1, 4, 3, 16, 2]);
-    let (mut table, mut n) = (null(), 0);
-    // SAFETY: as the interface asks; the table has as many entries as it says.
-    let there = unsafe {
-        assert_eq!(umami.supported[2](&raw mut table, &raw mut n), OK);
-        std::slice::from_raw_parts(table, n as usize)
-    };
-    assert_eq!(there, [true; 6]);
-    let mut handle = null_mut();
-    // SAFETY: as the interface asks.
-    let status = unsafe { (umami.initialize)(&raw mut handle, c"".as_ptr()) };
-    if mebridge::gpu::might_be_there() {
-        assert_eq!((status, umami.free(handle)), (OK, OK), "{}", umami.error());
-    } else {
-        assert_eq!(status, 2);
-        assert!(
-            handle.is_null() && umami.error().contains("GPU"),
-            "{}",
-            umami.error()
+    let (cuda, hip) = (BackendChoice::Cuda, BackendChoice::Hip);
+    for (backend, platform, device) in [(cuda, Platform::Cuda, 1), (hip, Platform::Hip, 2)] {
+        let name = format!("{device}.so");
+        let path = carrying_for(backend, folder.path(), &name, std::slice::from_ref(process));
+        let umami = Umami::load(&path);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|key| umami.meta(key)),
+            [device, 4, 3, 16, 2]
         );
-        assert_eq!(umami.meta_into(5, [0.0; 4].as_mut_ptr().cast()), 5);
+        let (mut table, mut n) = (null(), 0);
+        // SAFETY: as the interface asks; the table has as many entries as it says.
+        let there = unsafe {
+            assert_eq!(umami.supported[2](&raw mut table, &raw mut n), OK);
+            std::slice::from_raw_parts(table, n as usize)
+        };
+        assert_eq!(there, [true; 6]);
+        let mut handle = null_mut();
+        // SAFETY: as the interface asks.
+        let status = unsafe { (umami.initialize)(&raw mut handle, c"".as_ptr()) };
+        if mebridge::gpu::cuda::devices(platform).is_ok() {
+            assert_eq!((status, umami.free(handle)), (OK, OK), "{}", umami.error());
+        } else {
+            assert_eq!(status, 2);
+            assert!(
+                handle.is_null() && umami.error().contains("GPU"),
+                "{}",
+                umami.error()
+            );
+            assert_eq!(umami.meta_into(5, [0.0; 4].as_mut_ptr().cast()), 5);
+        }
     }
 }
 

@@ -38,7 +38,7 @@ Options:
       --backend <ENGINE>
           Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
           
-          [possible values: auto, cpu, cuda]
+          [possible values: auto, cpu, cuda, hip]
 
       --simd <LIST>
           SIMD levels: none, sse4, avx2, 512y, 512z, auto (the best) or all (that this CPU has)

@@ -49,7 +49,7 @@ Options:
       --backend <ENGINE>
           Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
           
-          [possible values: auto, cpu, cuda]
+          [possible values: auto, cpu, cuda, hip]
 
       --simd <LEVEL>
           SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]

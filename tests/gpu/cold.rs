@@ -1,11 +1,11 @@
 //! How long it takes from nothing to the first answer.
 
 use crate::events::{Ask, Batch};
-use crate::support::{Gpu, is_child, some};
+use crate::support::{Gpu, backend, is_child, platform, some};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
-use mebridge::runtime::{BackendChoice, CachePlace, Switches};
+use mebridge::runtime::{CachePlace, Switches};
 use mebridge::target::Target;
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ fn child() {
     let (_, process) = some(&[&name]).pop().expect("it is there");
     let place = std::env::var(CACHE).expect("the cache");
     let switches = Switches {
-        backend: BackendChoice::Cuda,
+        backend: backend(),
         cache: match place.as_str() {
             "" => CachePlace::Off,
             folder => CachePlace::Folder(folder.into()),
@@ -63,7 +63,7 @@ fn child() {
         times.push(format!("{:.3}", last.elapsed().as_secs_f64()));
         last = Instant::now();
     };
-    let gpus = Gpus::open(&switches, Cache::new(&switches.cache)).expect("GPU");
+    let gpus = Gpus::open(platform(), &switches, Cache::new(&switches.cache)).expect("GPU");
     lap();
     let mut bridge =
         Bridge::on(Target::Gpu(gpus), process, &card, &switches, EVENTS).expect("bridge");

@@ -1,7 +1,7 @@
 //! Bridges that come and go leave nothing behind, on the GPU or on the host.
 
 use crate::events::{Ask, Batch};
-use crate::support::{Gpu, is_child, number, some};
+use crate::support::{Gpu, backend, is_child, number, platform, some};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
@@ -42,7 +42,7 @@ fn cycle(process: &Process, switches: &Switches, batch: &Batch) -> [Duration; ST
         last = Instant::now();
         stage += 1;
     };
-    let gpus = Gpus::open(switches, Cache::new(&switches.cache)).expect("GPU");
+    let gpus = Gpus::open(platform(), switches, Cache::new(&switches.cache)).expect("GPU");
     lap();
     let card = process.model.default_card();
     let machine = Target::Gpu(gpus);
@@ -90,7 +90,7 @@ fn bridges_leave_nothing_behind() {
     };
     let switches = Switches {
         cache: mebridge::runtime::CachePlace::Folder(crate::support::cache()),
-        backend: mebridge::runtime::BackendChoice::Cuda,
+        backend: backend(),
         ..Switches::default()
     };
     let batch = Batch::random(&process, EVENTS);

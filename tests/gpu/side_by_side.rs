@@ -2,7 +2,7 @@
 
 use crate::common::require;
 use crate::events::{Ask, Batch};
-use crate::support::{Gpu, bridge, conclude, some};
+use crate::support::{Gpu, bridge, conclude, platform, some};
 use mebridge::runtime::{Devices, Precision, Switches};
 use std::sync::Mutex;
 
@@ -48,7 +48,7 @@ fn several_gpus_answer_as_one() {
     let Some(gpu) = Gpu::get() else {
         return;
     };
-    let count = mebridge::gpu::cuda::devices().expect("GPUs");
+    let count = mebridge::gpu::cuda::devices(platform()).expect("GPUs");
     if count == 1 {
         require::skipped("gpus", "there is one GPU");
         return;

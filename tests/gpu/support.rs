@@ -2,8 +2,9 @@
 
 use crate::common::{self, Reference, require};
 use mebridge::bridge::Bridge;
-use mebridge::gpu::cuda::Cuda;
+use mebridge::gpu::cuda::{Cuda, Platform};
 use mebridge::gpu::driver::Driver;
+use mebridge::gpu::platform_there;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, CachePlace, Precision, Switches};
@@ -14,6 +15,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// Says in the environment of a program that it was started by the test of this name.
 const CHILD: &str = "MEBRIDGE_TEST_CHILD";
 
+/// Whose GPUs there are.
+pub fn platform() -> Platform {
+    platform_there().expect("a GPU")
+}
+
+/// What asks for them.
+pub fn backend() -> BackendChoice {
+    match platform() {
+        Platform::Cuda => BackendChoice::Cuda,
+        Platform::Hip => BackendChoice::Hip,
+    }
+}
+
 /// The GPU, for one test at a time.
 pub struct Gpu {
     _alone: MutexGuard<'static, ()>,
@@ -23,16 +37,14 @@ impl Gpu {
     /// The GPU; `None`, loudly, where there is none.
     pub fn get() -> Option<Gpu> {
         static ALONE: Mutex<()> = Mutex::new(());
-        if !mebridge::gpu::might_be_there() {
-            let why = mebridge::gpu::cuda::devices().err();
+        let Some(platform) = platform_there() else {
+            let why = mebridge::gpu::cuda::devices(Platform::Cuda).err();
             let why = why.map_or_else(String::new, |e| e.to_string());
             require::skipped("gpu", why);
             return None;
-        }
-        require::used(
-            "gpu",
-            &Cuda::open(0).expect("the first GPU").properties().name,
-        );
+        };
+        let first = Cuda::open(platform, 0).expect("the first GPU");
+        require::used("gpu", &first.properties().name);
         Some(Gpu {
             _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
         })
@@ -41,14 +53,14 @@ impl Gpu {
     /// Its driver, whose context stays for the life of the program.
     pub fn driver(&self) -> &'static Arc<dyn Driver> {
         static DRIVER: OnceLock<Arc<dyn Driver>> = OnceLock::new();
-        DRIVER.get_or_init(|| Cuda::open(0).expect("the first GPU"))
+        DRIVER.get_or_init(|| Cuda::open(platform(), 0).expect("the first GPU"))
     }
 
     /// Switches that ask for it, and for no generated code: so no test waits for the compiler.
     pub fn switches(&self) -> Switches {
         self.driver();
         Switches {
-            backend: BackendChoice::Cuda,
+            backend: backend(),
             gpu_group: Some(0),
             cache: CachePlace::Folder(cache()),
             ..Switches::default()

@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(long, value_name = "LIST", default_value = "32:16384:8")]
     nevt: NumberList,
     /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
-    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
+    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda", "hip"])]
     backend: Option<String>,
     /// SIMD levels: none, sse4, avx2, 512y, 512z, auto (the best) or all (that this CPU has)
     #[arg(long, value_name = "LIST", default_value = "all")]

@@ -5,7 +5,7 @@ use crate::link::{
     is_hooked, matrix_element, other_settings, recycled,
 };
 use crate::output;
-use mebridge::gpu::{Gpus, might_be_there};
+use mebridge::gpu::{Gpus, platform_there};
 use mebridge::runtime::{Switches, environment};
 use mebridge::simd::Level;
 use mebridge::target::{CallSize as Work, Target};
@@ -102,13 +102,15 @@ fn machine(report: &mut Report) -> Switches {
             Switches::default()
         }
     };
-    match might_be_there() {
-        false => report.line("GPU", "none: there is no NVIDIA driver"),
-        true => match Gpus::open(&switches, cache::Cache::new(&switches.cache)) {
+    match platform_there() {
+        None => report.line(
+            "GPU",
+            "none: there is no driver of NVIDIA's or AMD's that shows one",
+        ),
+        Some(platform) => match Gpus::open(platform, &switches, cache::Cache::new(&switches.cache))
+        {
             Ok(gpus) => report.line("GPU", gpus.name()),
-            Err(error) => report.wrong(format!(
-                "there is an NVIDIA driver, but no GPU can be used: {error}"
-            )),
+            Err(error) => report.wrong(format!("there is a GPU, but it cannot be used: {error}")),
         },
     }
     match cache::path(&switches.cache) {

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 #[derive(clap::Args)]
 pub struct EngineOptions {
     /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
-    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
+    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda", "hip"])]
     backend: Option<String>,
     /// SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]
     #[arg(long, value_name = "LEVEL", value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Options {
-    /// OUTPUT, --nevents N, --seed S, --backend cpu|cuda, --threads T, --set ENTRY=VALUE, ...
+    /// OUTPUT, --nevents N, --seed S, --backend cpu|cuda|hip, --threads T, --set ENTRY=VALUE, ...
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,

@@ -22,6 +22,10 @@ pub fn message(error: &Error) -> String {
             "no GPU can be used: {what}. `nvidia-smi` must list one: install NVIDIA's driver, or look at \
              CUDA_VISIBLE_DEVICES; or evaluate on the CPU with --backend cpu"
         ),
+        Error::NoAmdGpu { what } => format!(
+            "no AMD GPU can be used: {what}. `rocminfo` must list one: install ROCm 6.0 or later, or look at \
+             ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES; or evaluate on the CPU with --backend cpu"
+        ),
         Error::Threads { threads, what } => {
             format!("could not start {threads} threads: {what}; ask for fewer with --threads")
         }
@@ -52,6 +56,7 @@ mod tests {
             },
             Error::NotOnGpu { what: "spin 2" },
             Error::NoGpu { what: "why".into() },
+            Error::NoAmdGpu { what: "why".into() },
             Error::Threads {
                 threads: 3,
                 what: "why".into(),

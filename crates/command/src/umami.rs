@@ -42,9 +42,9 @@ pub struct Options {
     /// A parameter of the card with another value, such as mt=172.5; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     set: Vec<(String, f64)>,
-    /// What evaluates: arrays of callers lie in the memory of the CPU or, with cuda, of a GPU [default: what
+    /// What evaluates: arrays of callers lie in the memory of the CPU or, with cuda or hip, of a GPU [default: what
     /// CUDACPP_RUNTIME_BACKEND says where the library is used, else cpu]
-    #[arg(long, value_name = "cpu|cuda", hide_possible_values = true)]
+    #[arg(long, value_name = "cpu|cuda|hip", hide_possible_values = true)]
     backend: Option<Backend>,
     /// The library to copy [default: libmebridge.so beside this command or in ../lib]
     #[arg(long, value_name = "FILE")]
@@ -59,6 +59,7 @@ const LONGEST: u64 = 64 << 20;
 enum Backend {
     Cpu,
     Cuda,
+    Hip,
 }
 
 impl Options {
@@ -79,8 +80,10 @@ impl Options {
             None => BackendChoice::Auto,
             Some(Backend::Cpu) => BackendChoice::Cpu,
             Some(Backend::Cuda) => BackendChoice::Cuda,
+            Some(Backend::Hip) => BackendChoice::Hip,
         };
-        if let (BackendChoice::Cuda, Some(what)) = (backend, processes.iter().find_map(lacks)) {
+        let gpu = matches!(backend, BackendChoice::Cuda | BackendChoice::Hip);
+        if let (true, Some(what)) = (gpu, processes.iter().find_map(lacks)) {
             return Err(Error::NotOnGpu { what });
         }
         let copy = attach(&bytes, &library, &processes, backend)?;

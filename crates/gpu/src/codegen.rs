@@ -106,18 +106,18 @@ const SPILL_FUNCTIONS: &str = r#"
 #define SPILL_FUNCTIONS(T, NAME)                                                                              \
     DEVICE void spill(Real *to, unsigned at, T x) {                                             \
         *(T *)(to + at) = x;                                                                       \
-        asm volatile("" : : "l"(to) : "memory");                                                   \
+        asm volatile("" : : AN_ADDRESS(to) : "memory");                                            \
     }                                                                                              \
     DEVICE void reload(T &x, Real *from, unsigned at) {                                        \
-        asm volatile("" : : "l"(from) : "memory");                                                 \
+        asm volatile("" : : AN_ADDRESS(from) : "memory");                                          \
         x = *(const T *)(from + at);                                                               \
     }                                                                                              \
     DEVICE void spill(Memory to, unsigned at, T x) {                                            \
         to.put_##NAME(at, x);                                                                      \
-        asm volatile("" : : "l"(to.at) : "memory");                                                \
+        asm volatile("" : : AN_ADDRESS(to.at) : "memory");                                         \
     }                                                                                              \
     DEVICE void reload(T &x, Memory from, unsigned at) {                                       \
-        asm volatile("" : : "l"(from.at) : "memory");                                              \
+        asm volatile("" : : AN_ADDRESS(from.at) : "memory");                                       \
         x = from.NAME(at);                                                                         \
     }
 SPILL_FUNCTIONS(Real, real)
@@ -126,7 +126,7 @@ SPILL_FUNCTIONS(Momentum, momentum)
 SPILL_FUNCTIONS(Four, four)
 SPILL_FUNCTIONS(Matrix, matrix)
 
-struct __align__(16) Pair { double a, b; };
+struct alignas(16) Pair { double a, b; };
 
 DEVICE Momentum load_leg(const Pair *leg) {
     const Pair a = leg[0], b = leg[1];
@@ -304,7 +304,7 @@ impl Generator<'_> {
         let _ = write!(
             text,
             r#"
-extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
 {name}(ARGUMENTS({arguments}) a) {{
 {variables}"#
         );
@@ -346,7 +346,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
             // make registers of it.
             let _ = writeln!(
                 text,
-                "        __align__(16) Real room[{}];\n        Real *const kept = room + (events >> 31) * 4;",
+                "        alignas(16) Real room[{}];\n        Real *const kept = room + (events >> 31) * 4;",
                 steps.kept + 4
             );
         }

@@ -1,4 +1,5 @@
-//! NVIDIA GPUs, through the driver's own interface, in three layers.
+//! GPUs, through the driver's own interface, in three layers. They are written for CUDA; HIP's driver for AMD's GPUs has
+//! the same functions by other names, so that one table of symbols serves both.
 //!
 //! | module | what it has |
 //! |---|---|
@@ -16,30 +17,31 @@ mod sys;
 mod table;
 
 pub use safe::context::{current, devices};
+pub use sys::Platform;
 pub use sys::library::FOLDER;
 
 use super::driver::{
-    Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties, Shape, StreamId,
-    Usage,
+    Architecture, Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties,
+    Shape, StreamId, Usage,
 };
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap;
 use safe::context::Context;
 use safe::memory::{DeviceMemory, PinnedMemory, reaches};
-use safe::nvrtc::Nvrtc;
+pub(crate) use safe::nvrtc::Nvrtc;
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::driver::CUdevice_attribute as Attribute;
 use table::Table;
 
 /// Compiles device code for a GPU, `sm_90` or the like, without one: NVRTC alone is needed.
 pub fn compile_for(architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
-    Nvrtc::get(None)?.compile(architecture, source, options)
+    Nvrtc::get(Platform::Cuda, None)?.compile(architecture, source, options)
 }
 
 /// A GPU.
 pub struct Cuda {
     properties: Properties,
-    /// Major and minor version of CUDA that the driver serves.
+    /// Major and minor version of CUDA, or HIP, that the driver serves.
     driver: (u32, u32),
     memory: Mutex<FxHashMap<Pointer, DeviceMemory>>,
     /// By their addresses.
@@ -54,8 +56,8 @@ pub struct Cuda {
 
 impl Cuda {
     /// The GPU with this number, counted from 0 among those that the process sees.
-    pub fn open(ordinal: usize) -> Result<Arc<dyn Driver>> {
-        Ok(Arc::new(Cuda::of(Context::new(ordinal)?)?))
+    pub fn open(platform: Platform, ordinal: usize) -> Result<Arc<dyn Driver>> {
+        Ok(Arc::new(Cuda::of(Context::new(platform, ordinal)?)?))
     }
 
     /// The GPU of a context.
@@ -76,8 +78,8 @@ impl Cuda {
 
     /// Compiler and target for this GPU.
     fn target(&self) -> Result<(&'static Nvrtc, String)> {
-        let nvrtc = Nvrtc::get(Some(self.driver.0))?;
-        let target = nvrtc.target(self.properties.capability)?;
+        let nvrtc = Nvrtc::get(self.context.calls().platform(), Some(self.driver.0))?;
+        let target = nvrtc.target(&self.properties.architecture)?;
         Ok((nvrtc, target))
     }
 }
@@ -90,10 +92,8 @@ fn properties(context: &Context) -> Result<Properties> {
     let bus = f64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?) / 8.0;
     Ok(Properties {
         name: calls.device_name(device)?,
-        capability: (
-            get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        ),
+        architecture: calls.architecture(device)?,
+        warp: get(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
         processors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         clock: f64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?) * 1e3,
         shared_per_block: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?
@@ -139,7 +139,7 @@ impl Driver for Cuda {
     fn compiler(&self) -> Result<String> {
         let (nvrtc, target) = self.target()?;
         let (major, minor) = nvrtc.version;
-        Ok(format!("NVRTC {major}.{minor} {target}"))
+        Ok(format!("{} {major}.{minor} {target}", nvrtc.library()))
     }
 
     fn load(&self, image: &[u8]) -> Result<ModuleId> {
@@ -148,7 +148,11 @@ impl Driver for Cuda {
             Error::GpuCall { call, what } => Error::GpuCall {
                 call,
                 what: format!(
-                    "{what} (the driver is of CUDA {}.{}, the program of {})",
+                    "{what} (the driver is of {} {}.{}, the program of {})",
+                    match self.context.calls().platform() {
+                        Platform::Cuda => "CUDA",
+                        Platform::Hip => "HIP",
+                    },
                     self.driver.0,
                     self.driver.1,
                     self.compiler().unwrap_or_else(|e| e.to_string()),
@@ -287,7 +291,10 @@ impl Driver for Cuda {
     }
 
     unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()> {
-        let hopper = self.properties.capability.0 >= 9;
+        let hopper = matches!(
+            self.properties.architecture,
+            Architecture::Capability(9.., _)
+        );
         // SAFETY: the caller's promise.
         unsafe { self.streams.get(stream.0)?.multiply(&product, hopper) }
     }

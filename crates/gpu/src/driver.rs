@@ -1,7 +1,6 @@
 //! What the engine asks of a GPU: memory, copies, programs, launches, clocks.
 //!
-//! A [`Driver`] answers: a real GPU ([`super::cuda`]), or in tests a program that runs the same device code on the CPU,
-//! one thread a block. A driver names what it has made by numbers. The engine holds it as [`Buffer`], [`Pinned`],
+//! A [`Driver`] answers: a real GPU ([`super::cuda`]), or in tests a program that runs the same device code on the CPU. A driver names what it has made by numbers. The engine holds it as [`Buffer`], [`Pinned`],
 //! [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what is of another GPU.
 //! All work of a *stream* is done in order; different streams run side by side.
 
@@ -11,13 +10,30 @@ pub use handles::{Buffer, Event, Graph, Module, Pinned, Recording, Stream};
 
 use mebridge_support::error::Result;
 
+/// What code is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// NVIDIA's compute capability, `(9, 0)` for Hopper.
+    Capability(u32, u32),
+    /// AMD's name, `gfx90a`, with or without features behind it.
+    Gfx(String),
+}
+
+impl Default for Architecture {
+    fn default() -> Architecture {
+        Architecture::Capability(0, 0)
+    }
+}
+
 /// What kind of GPU it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Properties {
     /// The maker's name for it.
     pub name: String,
-    /// Compute capability, `(9, 0)` for Hopper.
-    pub capability: (u32, u32),
+    /// What code is compiled for.
+    pub architecture: Architecture,
+    /// Threads of a warp.
+    pub warp: u32,
     /// Multiprocessors.
     pub processors: u32,
     /// Highest clock of the multiprocessors in Hz.
@@ -33,15 +49,20 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// The most floating-point operations a second, a multiply-add being two, without tensor cores:
-    /// what NVIDIA's programming guide says of the units of a multiprocessor.
+    /// The most floating-point operations a second, a multiply-add being two, without tensor cores: what NVIDIA's
+    /// programming guide says of the units of a multiprocessor, and AMD's data sheets of MI200, MI300 and RDNA 3, where a
+    /// multiprocessor is two compute units.
     pub fn peak(&self, double: bool) -> f64 {
-        let (in_double, in_single) = match self.capability {
-            (6, 0) | (7, 0 | 2) => (32, 64),
-            (8, 0) => (32, 64),
-            (9, _) | (10, 0) => (64, 128),
-            (7, 5) => (2, 64),
-            _ => (2, 128),
+        let (in_double, in_single) = match &self.architecture {
+            Architecture::Capability(6, 0) | Architecture::Capability(7, 0 | 2) => (32, 64),
+            Architecture::Capability(8, 0) => (32, 64),
+            Architecture::Capability(9, _) | Architecture::Capability(10, 0) => (64, 128),
+            Architecture::Capability(7, 5) => (2, 64),
+            Architecture::Capability(..) => (2, 128),
+            Architecture::Gfx(name) if name.starts_with("gfx90a") => (64, 128),
+            Architecture::Gfx(name) if name.starts_with("gfx94") => (64, 128),
+            Architecture::Gfx(name) if name.starts_with("gfx9") => (32, 64),
+            Architecture::Gfx(_) => (8, 256),
         };
         let units = if double { in_double } else { in_single };
         2.0 * f64::from(self.processors * units) * self.clock
@@ -49,9 +70,9 @@ impl Properties {
 
     /// The most threads that a multiprocessor has at a time.
     pub fn threads_per_processor(&self) -> u32 {
-        match self.capability {
-            (7, 5) => 1024,
-            (8, 6..=9) | (12, _) => 1536,
+        match self.architecture {
+            Architecture::Capability(7, 5) => 1024,
+            Architecture::Capability(8, 6..=9) | Architecture::Capability(12, _) => 1536,
             _ => 2048,
         }
     }

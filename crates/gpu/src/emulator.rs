@@ -1,17 +1,16 @@
-//! A stand-in for a GPU in tests: device code compiled for the CPU by the machine's C++ compiler,
-//! one thread a block.
+//! A stand-in for a GPU in tests: device code compiled for the CPU by the machine's C++ compiler.
 //!
-//! It is stricter than a GPU: fresh memory and shared memory hold NaN, writing next to what was
-//! allocated is found after each kernel, and work is done only when somebody waits for it, copies
-//! included.
+//! It is stricter than a GPU: fresh memory and shared memory hold NaN, writing next to what was allocated is found after
+//! each kernel, and work is done only when somebody waits for it, copies included. The threads of a block take turns at
+//! barriers, so that a missing one is found.
 
 mod library;
 mod memory;
 mod queue;
 
 use super::driver::{
-    Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties, Shape, StreamId,
-    Usage,
+    Architecture, Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties,
+    Shape, StreamId, Usage,
 };
 use library::Library;
 use mebridge_support::error::{Error, Result};
@@ -111,7 +110,8 @@ impl Emulator {
             folder: tempfile::tempdir().expect("a temporary folder"),
             properties: Properties {
                 name: "emulated GPU".to_owned(),
-                capability: (9, 0),
+                architecture: Architecture::Capability(9, 0),
+                warp: 32,
                 processors: 4,
                 clock: 1e9,
                 shared_per_block: SHARED,

@@ -24,6 +24,8 @@
 //! | `phase` | the phases of a call |
 //! | `report` | what the kernels take of the GPU |
 
+#[cfg(test)]
+mod amd_tests;
 mod blas;
 mod chunks;
 mod clocks;
@@ -74,8 +76,9 @@ use std::sync::Arc;
 use thread_blocks::Tuning;
 use workspace::WorkspaceSize;
 
-/// Events of a block of memory: a warp.
-const LANES: u32 = 32;
+/// Events of a block of memory of plans of loops, whichever warps a GPU has: with more of them colour sums would have no
+/// room in the shared memory of most. Otherwise a block has as many as a warp has threads.
+const LOOPS_LANES: u32 = 32;
 
 /// What may be set.
 #[derive(Clone, Copy, Debug)]
@@ -206,13 +209,16 @@ impl Engine {
             false => ColorTables::new(color_blocks),
         };
         let workspace = match in_loops {
-            true => WorkspaceSize::none(),
+            true => WorkspaceSize::none(LOOPS_LANES),
             false => WorkspaceSize::choose(&tables, driver.properties(), precision, outside),
         };
         let shape = source::CompileOptions {
             double,
             double_color: precision == Precision::Double,
-            lanes: LANES,
+            lanes: match in_loops {
+                true => LOOPS_LANES,
+                false => driver.properties().warp,
+            },
             workspace_lanes: workspace.lanes,
             workspace_threads: workspace.threads,
             workspace_blocks: workspace.blocks,
@@ -347,6 +353,11 @@ impl Engine {
             trial: Trial::new(process, binding).map(Arc::new),
             lost: false,
         })
+    }
+
+    /// Events of a block of memory.
+    fn lanes(&self) -> u32 {
+        self.shape.lanes
     }
 
     /// The plan.

@@ -1,6 +1,6 @@
 //! The GPUs of a bridge, and a plan on all of them.
 
-use super::cuda::{self, Cuda};
+use super::cuda::{self, Cuda, Platform};
 use super::driver::{Driver, Properties};
 use super::engine::{self, Engine, Options, Phase};
 use super::module_cache::ModuleCache;
@@ -20,9 +20,10 @@ use mebridge_support::runtime::{Precision, Switches, environment};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whether there might be a GPU that can be used; it costs little to ask.
-pub fn might_be_there() -> bool {
-    cuda::devices().is_ok_and(|count| count > 0)
+/// The platform of GPUs that might be used, NVIDIA's first; it costs little to ask.
+pub fn platform_there() -> Option<Platform> {
+    let there = |platform: &Platform| cuda::devices(*platform).is_ok_and(|count| count > 0);
+    [Platform::Cuda, Platform::Hip].into_iter().find(there)
 }
 
 /// The GPUs of a bridge.
@@ -33,12 +34,14 @@ pub struct Gpus {
 }
 
 impl Gpus {
-    /// Those that the switches ask for.
-    pub fn open(switches: &Switches, cache: Cache) -> Result<Gpus> {
-        let count = cuda::devices()?;
+    /// Those of a platform that the switches ask for.
+    pub fn open(platform: Platform, switches: &Switches, cache: Cache) -> Result<Gpus> {
+        let count = cuda::devices(platform)?;
         let variable = |name: &str| environment::variable(name)?.into_string().ok();
         let ordinals = super::choose::choose(&switches.device, variable, count)?;
-        let drivers = ordinals.into_iter().map(Cuda::open);
+        let drivers = ordinals
+            .into_iter()
+            .map(|ordinal| Cuda::open(platform, ordinal));
         let drivers = drivers.collect::<Result<Vec<Arc<dyn Driver>>>>()?;
         Gpus::of(drivers, switches, cache)
     }

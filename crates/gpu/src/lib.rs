@@ -1,4 +1,4 @@
-//! The engine for NVIDIA GPUs.
+//! The engine for GPUs.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -38,5 +38,7 @@ mod structures;
 #[cfg(test)]
 mod vertices_tests;
 
-pub use engines::{Engines, Gpus, might_be_there};
+#[cfg(test)]
+use cuda::{Nvrtc, Platform};
+pub use engines::{Engines, Gpus, platform_there};
 pub use limits::lacks;

@@ -27,7 +27,7 @@ pub struct ModuleCache {
 }
 
 /// Options of the compiler for all programs.
-fn options() -> Vec<String> {
+pub(crate) fn options() -> Vec<String> {
     [
         "--std=c++17",
         "-default-device",

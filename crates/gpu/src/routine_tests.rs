@@ -19,6 +19,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 const FUNCTIONS: &str = concat!(
+    include_str!("../../../cuda/compilers.cuh"),
     include_str!("../../../cuda/number.cuh"),
     include_str!("../../../cuda/functions.cuh"),
 );

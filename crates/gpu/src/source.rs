@@ -20,6 +20,7 @@ use mebridge_ops::arrays::ArrayKind;
 use mebridge_ops::opcode::{Layout, Opcode};
 use std::fmt::Write;
 
+const COMPILERS: &str = include_str!("../../../cuda/compilers.cuh");
 const NUMBER: &str = include_str!("../../../cuda/number.cuh");
 const VERTICES: &str = include_str!("../../../cuda/vertices.cuh");
 const RECURSION: &str = include_str!("../../../cuda/recursion.cuh");
@@ -140,6 +141,7 @@ impl CompileOptions {
     pub fn prelude(&self) -> String {
         [
             &self.defines(),
+            COMPILERS,
             NUMBER,
             VERTICES,
             RECURSION,
@@ -156,6 +158,7 @@ impl CompileOptions {
         CompilationUnit {
             text: [
                 &shape.defines(),
+                COMPILERS,
                 NUMBER,
                 MEMORY,
                 &LoadArguments::declaration(),
@@ -171,6 +174,7 @@ impl CompileOptions {
     pub fn ends_of_samples(&self) -> CompilationUnit {
         let text = [
             &self.of_events().defines(),
+            COMPILERS,
             NUMBER,
             MEMORY,
             &Choices::declaration(),
@@ -195,6 +199,7 @@ impl CompileOptions {
         CompilationUnit {
             text: [
                 &shape.defines(),
+                COMPILERS,
                 NUMBER,
                 MEMORY,
                 &DotsArguments::declaration(),
@@ -250,7 +255,7 @@ impl CompileOptions {
         let _ = write!(
             text,
             r#"
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void MOST_THREADS(256)
 {name}(ARGUMENTS(RunArguments) a) {{
     unsigned blocks = (a.events + LANES - 1) / LANES;
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
@@ -302,6 +307,7 @@ extern "C" __global__ void __launch_bounds__(256)
         CompilationUnit {
             text: [
                 &self.of_events().defines(),
+                COMPILERS,
                 NUMBER,
                 MEMORY,
                 &ColorOrderedArguments::declaration(),

@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 const FUNCTIONS: &str = concat!(
+    include_str!("../../../cuda/compilers.cuh"),
     include_str!("../../../cuda/number.cuh"),
     include_str!("../../../cuda/vertices.cuh"),
     include_str!("../../../cuda/recursion.cuh"),

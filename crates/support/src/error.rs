@@ -313,6 +313,15 @@ pub enum Error {
         /// What is missing.
         what: String,
     },
+    /// No AMD GPU.
+    #[error(
+        "no AMD GPU can be used: {what}. `rocminfo` must list one: install ROCm 6.0 or later, or look at \
+         ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+    )]
+    NoAmdGpu {
+        /// What is missing.
+        what: String,
+    },
     /// A GPU that the machine does not have.
     #[error(
         "there is no GPU {device}: this process sees {devices}, counted from 0; correct \
@@ -335,6 +344,17 @@ pub enum Error {
         library: &'static str,
         /// What pip calls it.
         package: String,
+        /// Where it was looked for, or why it does not serve.
+        what: String,
+    },
+    /// A library of ROCm that is not there.
+    #[error(
+        "{library} of ROCm cannot be loaded: {what}. Install ROCm 6.0 or later, and name its folder in ROCM_PATH; or \
+         evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+    )]
+    AmdLibrary {
+        /// Its name.
+        library: &'static str,
         /// Where it was looked for, or why it does not serve.
         what: String,
     },

@@ -53,7 +53,7 @@ pub const SWITCHES: &[Switch] = &[
     },
     Switch {
         name: "BACKEND",
-        values: "auto, cpu or cuda",
+        values: "auto, cpu, cuda or hip",
         meaning: "which engine evaluates; auto takes a GPU if there is one and calls are large enough for it, else the CPU",
     },
     Switch {
@@ -163,6 +163,8 @@ pub enum BackendChoice {
     Cpu,
     /// NVIDIA GPUs.
     Cuda,
+    /// AMD GPUs.
+    Hip,
 }
 
 /// Which GPUs serve a bridge, see `gpu::choose`.
@@ -406,6 +408,7 @@ impl Switches {
                     "auto" => BackendChoice::Auto,
                     "cpu" => BackendChoice::Cpu,
                     "cuda" => BackendChoice::Cuda,
+                    "hip" => BackendChoice::Hip,
                     _ => return Err(bad()),
                 };
             }
@@ -734,6 +737,7 @@ mod tests {
     #[test]
     fn a_gpu_can_be_asked_for() {
         assert_eq!(one("BACKEND", "cuda").unwrap().backend, BackendChoice::Cuda);
+        assert_eq!(one("BACKEND", "hip").unwrap().backend, BackendChoice::Hip);
     }
 
     #[test]

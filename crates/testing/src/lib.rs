@@ -4,6 +4,8 @@ use mebridge_backend::events::Events;
 use std::path::PathBuf;
 
 pub mod compiler;
+#[cfg(unix)]
+pub mod hip;
 pub mod require;
 
 /// The folder of the whole project.

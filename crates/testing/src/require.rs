@@ -8,10 +8,12 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// What can be required.
-pub const NEEDS: [&str; 8] = [
+pub const NEEDS: [&str; 10] = [
     "gpu",
     "gpus",
     "nvrtc",
+    "amd",
+    "hiprtc",
     "reference",
     "outputs",
     "models",

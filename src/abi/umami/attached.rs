@@ -10,7 +10,7 @@
 //!
 //! | appended bytes | what |
 //! |---|---|
-//! | 1 | what evaluates: 0 for what `CUDACPP_RUNTIME_BACKEND` says, 1 for the CPU, 2 for CUDA |
+//! | 1 | what evaluates: 0 for what `CUDACPP_RUNTIME_BACKEND` says, 1 for the CPU, 2 for CUDA, 3 for HIP |
 //! | 4 | how many matrix elements, little-endian as all numbers |
 //! | 8 each | the length of each process file |
 //! | | the process files, see [`crate::process::file`] |
@@ -72,7 +72,12 @@ impl Attached {
 }
 
 /// What evaluates, as it is written.
-const BACKENDS: [BackendChoice; 3] = [BackendChoice::Auto, BackendChoice::Cpu, BackendChoice::Cuda];
+const BACKENDS: [BackendChoice; 4] = [
+    BackendChoice::Auto,
+    BackendChoice::Cpu,
+    BackendChoice::Cuda,
+    BackendChoice::Hip,
+];
 
 /// The matrix elements that this library carries, and what evaluates them; `None` if it carries none.
 pub fn attached() -> Result<Option<(Vec<Process>, BackendChoice)>> {

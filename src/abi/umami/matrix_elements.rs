@@ -6,7 +6,7 @@
 //! shares its numbers; otherwise its numbers come behind all before.
 
 use crate::abi::survivor::Survivor;
-use crate::bridge::{Bridge, DeviceSampler, Sampler, current_gpu};
+use crate::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
 use crate::describe::Tables;
 use crate::error::{Error, Result};
 use crate::locate::locate;
@@ -126,9 +126,14 @@ impl MatrixElements {
         })
     }
 
-    /// Whether arrays of callers lie in the memory of a GPU. They are asked for, not chosen.
+    /// The platform of the GPU in whose memory arrays of callers lie, if they do. It is asked for, not chosen.
+    pub fn gpu(&self) -> Option<Platform> {
+        platform(self.switches.backend)
+    }
+
+    /// Whether they do.
     pub fn on_gpu(&self) -> bool {
-        self.switches.backend == BackendChoice::Cuda
+        self.gpu().is_some()
     }
 
     /// The values of a card for each matrix element, or those that hold without one.
@@ -147,7 +152,7 @@ impl MatrixElements {
         let mut known = COMPILED.lock();
         known.retain(|compiled| compiled.strong_count() > 0);
         // The GPU that the caller works with holds its arrays.
-        let device = match (&self.switches.device, self.on_gpu().then(current_gpu)) {
+        let device = match (&self.switches.device, self.gpu().map(current_gpu)) {
             (Devices::Auto, Some(Some(current))) => Devices::These(vec![current]),
             (device, _) => device.clone(),
         };
@@ -160,7 +165,7 @@ impl MatrixElements {
             // A thread of the caller's is one thread.
             threads: 1,
             backend: match self.on_gpu() {
-                true => BackendChoice::Cuda,
+                true => self.switches.backend,
                 false => BackendChoice::Cpu,
             },
             device: device.clone(),

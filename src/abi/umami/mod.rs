@@ -24,6 +24,7 @@ use super::no_panic;
 use super::pointers::{self, null, put, string};
 use super::registry::{Forks, Registry};
 use super::survivor::Survivor;
+use crate::bridge::Platform;
 use crate::error::Error;
 use crate::message::say;
 use evaluate::Instance;
@@ -49,7 +50,7 @@ pub const UMAMI_ERROR_UNSUPPORTED_META: i32 = 6;
 /// Momenta are missing.
 pub const UMAMI_ERROR_MISSING_INPUT: i32 = 7;
 
-/// `int`: 0 for CPU, 1 for CUDA.
+/// `int`: 0 for CPU, 1 for CUDA, 2 for HIP.
 pub const UMAMI_META_DEVICE: i32 = 0;
 /// `int`: external legs.
 pub const UMAMI_META_PARTICLE_COUNT: i32 = 1;
@@ -132,7 +133,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error {
             // A GPU was asked for.
-            Error::NotOnGpu { .. } | Error::NoGpu { .. } => {
+            Error::NotOnGpu { .. } | Error::NoGpu { .. } | Error::NoAmdGpu { .. } => {
                 Refusal::Status(UMAMI_ERROR_NOT_IMPLEMENTED, error.to_string())
             }
             error => Refusal::Error(error),
@@ -182,7 +183,11 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
         let elements = MatrixElements::get()?;
         let tables = &elements.tables;
         let count = match key {
-            UMAMI_META_DEVICE => usize::from(elements.on_gpu()),
+            UMAMI_META_DEVICE => match elements.gpu() {
+                None => 0,
+                Some(Platform::Cuda) => 1,
+                Some(Platform::Hip) => 2,
+            },
             UMAMI_META_PARTICLE_COUNT => elements.legs(),
             UMAMI_META_DIAGRAM_COUNT => tables.diagrams.count,
             UMAMI_META_HELICITY_COUNT => tables.helicities.count,

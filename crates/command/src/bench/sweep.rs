@@ -47,7 +47,7 @@ pub struct Sweep {
 /// A Bridge, and which one it is.
 struct Setup {
     precision: Precision,
-    /// The SIMD level, or `cuda`.
+    /// The SIMD level, or `cuda` or `hip`.
     level: &'static str,
     threads: usize,
     bridge: Bridge,
@@ -182,7 +182,9 @@ impl Sweep {
                     }
                     setups.push(Setup {
                         precision,
-                        level: bridge.level().map_or("cuda", Level::name),
+                        level: bridge
+                            .level()
+                            .map_or_else(|| bridge.target().platform_name(), Level::name),
                         threads,
                         bridge,
                     });

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The executables of MadEvent in a P directory: its own, and those with the plugin.
-pub const EXECUTABLES: [&str; 3] = ["madevent", "madevent_cpp", "madevent_cuda"];
+pub const EXECUTABLES: [&str; 4] = ["madevent", "madevent_cpp", "madevent_cuda", "madevent_hip"];
 
 /// An output of MG5aMC.
 #[derive(Debug)]

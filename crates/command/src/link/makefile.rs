@@ -244,7 +244,7 @@ pub const PLUGIN_MAKEFILE: &str = "\
 # In the place of cudacpp.mk: libmebridge.so under the names of the plugin's libraries.
 include ../../src/cudacpp_config.mk
 mebridge_id := $(shell basename $(CURDIR) | awk -F_ '{print $$(NF-1)\"_\"$$NF}')
-mebridge_kind := $(if $(filter cuda,$(BACKEND)),cuda,cpp)
+mebridge_kind := $(or $(filter cuda hip,$(BACKEND)),cpp)
 mebridge_folder := ../../lib/$(if $(filter 1,$(USEBUILDDIR)),$(CUDACPP_BUILDDIR),.)
 mebridge_up := $(if $(filter 1,$(USEBUILDDIR)),../,)
 .PHONY: all clean cleanall distclean

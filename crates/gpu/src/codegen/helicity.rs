@@ -135,16 +135,12 @@ impl Generator<'_> {
             r#"
 /// Blocks in x share the helicities, in y the events. One block of threads for a block of memory, and a
 /// thread for each event and helicity: loops, where none is needed, would cost registers.
-extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
 helicity(ARGUMENTS(HelicityArguments) a) {{
 {variables}    const unsigned padded = (events + LANES - 1) / LANES * LANES;
     const unsigned block = blockIdx.y;
-#ifdef __CUDA_ARCH__
     {{
         const unsigned threads = blockDim.x, t = threadIdx.x;
-#else
-    for (unsigned threads = emulator_threads, t = 0; t < threads; t++) {{
-#endif
         const unsigned place = blockIdx.x * (threads / LANES) + t / LANES;
         if (place >= {count}u) return;
         const unsigned h = helicity_order[place], e = block * LANES + t % LANES;

@@ -5,6 +5,7 @@
 use super::result::driver::Calls;
 use super::safe::context::Context;
 use super::sys::driver::*;
+use crate::cuda::sys::Platform;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -142,6 +143,7 @@ macro_rules! fakes {
                 cuGetErrorName: error_text,
                 cuGetErrorString: error_text,
                 cuFuncGetParamInfo: if info { Some(parameter_info) } else { None },
+                platform: Platform::Cuda,
             }
         }
     };

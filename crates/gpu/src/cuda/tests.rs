@@ -7,7 +7,7 @@ use mebridge_testing::require;
 
 /// NVRTC, or a loud remark that it is not there.
 fn nvrtc() -> Option<&'static Nvrtc> {
-    match Nvrtc::get(None) {
+    match Nvrtc::get(Platform::Cuda, None) {
         Ok(nvrtc) => {
             require::used("nvrtc", nvrtc.name());
             Some(nvrtc)
@@ -21,9 +21,9 @@ fn nvrtc() -> Option<&'static Nvrtc> {
 
 /// A GPU, or a loud remark that there is none.
 fn gpu() -> Option<Arc<dyn Driver>> {
-    match devices() {
+    match devices(Platform::Cuda) {
         Ok(_) => {
-            let gpu = Cuda::open(0).unwrap();
+            let gpu = Cuda::open(Platform::Cuda, 0).unwrap();
             require::used("gpu", &gpu.properties().name);
             Some(gpu)
         }
@@ -56,11 +56,14 @@ extern "C" __global__ void axpy(const Axpy a) {
 
 #[test]
 fn without_a_gpu_there_is_an_error_and_no_panic() {
-    if let Err(error) = devices() {
+    if let Err(error) = devices(Platform::Cuda) {
         let message = error.to_string();
         assert!(message.contains("no GPU can be used"), "{message}");
         assert!(message.contains("CUDACPP_RUNTIME_BACKEND=cpu"), "{message}");
-        assert!(matches!(Cuda::open(0), Err(Error::NoGpu { .. })));
+        assert!(matches!(
+            Cuda::open(Platform::Cuda, 0),
+            Err(Error::NoGpu { .. })
+        ));
     }
 }
 
@@ -117,9 +120,20 @@ fn an_error_carries_what_the_compiler_says() {
 #[test]
 fn a_gpu_that_the_compiler_does_not_know_gets_ptx() {
     let Some(nvrtc) = nvrtc() else { return };
-    assert_eq!(nvrtc.target((9, 0)).unwrap(), "sm_90");
-    assert!(nvrtc.target((99, 0)).unwrap().starts_with("compute_"));
-    let message = nvrtc.target((1, 0)).unwrap_err().to_string();
+    assert_eq!(
+        nvrtc.target(&Architecture::Capability(9, 0)).unwrap(),
+        "sm_90"
+    );
+    assert!(
+        nvrtc
+            .target(&Architecture::Capability(99, 0))
+            .unwrap()
+            .starts_with("compute_")
+    );
+    let message = nvrtc
+        .target(&Architecture::Capability(1, 0))
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("older"), "{message}");
 }
 
@@ -273,7 +287,7 @@ fn memory_that_is_not_there_is_an_error_of_its_own() {
         gpu.free_pinned(pinned);
     }
     // Nothing runs afterwards with a device that does not exist.
-    let result = Cuda::open(1000).map(|_| ());
+    let result = Cuda::open(Platform::Cuda, 1000).map(|_| ());
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
 }
 

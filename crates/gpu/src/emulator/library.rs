@@ -77,16 +77,13 @@ fn complaint() -> String {
     }
 }
 
-type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32, u32);
-type End = unsafe extern "C" fn(u32) -> i32;
-/// A kernel takes the address of its arguments, see host.h.
-type Kernel = unsafe extern "C" fn(*const u64);
+/// `emulator_launch` of host.h: kernel, arguments, blocks and threads, bytes of shared memory, and which block is at fault.
+type Launch = unsafe extern "C" fn(usize, *const u64, *const u32, u32, *mut u32) -> i32;
 
 /// A loaded shared object; closed when it goes.
 pub(super) struct Library {
     handle: usize,
-    begin: Begin,
-    end: End,
+    launch: Launch,
 }
 
 impl Library {
@@ -100,16 +97,10 @@ impl Library {
             return Err(wrong(format!("no program: {}", complaint())));
         }
         let handle = handle as usize;
-        let begin = symbol(handle, "emulator_begin")?;
-        let end = symbol(handle, "emulator_end")?;
-        // SAFETY: these are the types of the functions in host.h.
-        let (begin, end) = unsafe {
-            (
-                std::mem::transmute::<usize, Begin>(begin),
-                std::mem::transmute::<usize, End>(end),
-            )
-        };
-        Ok(Library { handle, begin, end })
+        let launch = symbol(handle, "emulator_launch")?;
+        // SAFETY: this is the type of the function in host.h.
+        let launch = unsafe { std::mem::transmute::<usize, Launch>(launch) };
+        Ok(Library { handle, launch })
     }
 
     /// Where a kernel lies.
@@ -117,28 +108,30 @@ impl Library {
         symbol(self.handle, name)
     }
 
-    /// Runs a kernel block by block.
+    /// Runs a kernel block by block, with all of its threads.
     ///
     /// # Safety
     /// The kernel is of this library and takes a structure of these bytes; what it says about memory is true.
     pub(super) unsafe fn run(&self, kernel: usize, shape: Shape, arguments: &[u64]) -> Result<()> {
-        let [x, y, z] = shape.blocks;
-        for (k, j, i) in
-            (0..z).flat_map(|k| (0..y).flat_map(move |j| (0..x).map(move |i| (k, j, i))))
-        {
-            // SAFETY: a kernel of this library and the functions of host.h. The rest is the caller's promise.
-            let kept = unsafe {
-                let kernel = std::mem::transmute::<usize, Kernel>(kernel);
-                (self.begin)(i, j, k, x, y, z, shape.threads[0], shape.shared);
-                kernel(arguments.as_ptr());
-                (self.end)(shape.shared)
-            };
-            if kept == 0 {
-                let what = format!("block {:?} wrote behind its shared memory", (i, j, k));
-                return Err(wrong(what));
-            }
+        let ([x, y, z], [i, j, k]) = (shape.blocks, shape.threads);
+        let (sizes, mut block) = ([x, y, z, i, j, k], [0; 3]);
+        // SAFETY: a kernel of this library, and room for all numbers. The rest is the caller's promise.
+        let wrong_how = unsafe {
+            let (sizes, block) = (sizes.as_ptr(), block.as_mut_ptr());
+            (self.launch)(kernel, arguments.as_ptr(), sizes, shape.shared, block)
+        };
+        match wrong_how {
+            0 => Ok(()),
+            1 => Err(wrong(format!(
+                "block {block:?} wrote behind its shared memory"
+            ))),
+            2 => Err(wrong(format!(
+                "threads of block {block:?} do not meet at barriers"
+            ))),
+            _ => Err(wrong(format!(
+                "no room for blocks of {i} x {j} x {k} threads"
+            ))),
         }
-        Ok(())
     }
 }
 

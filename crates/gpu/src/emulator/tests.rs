@@ -18,6 +18,19 @@ extern "C" __global__ void by_shared(ARGUMENTS(Two) a) {
     a.x[blockIdx.x + gridDim.x * blockIdx.y] = before != before ? s[a.first] + blockIdx.y : 0;
 }
 
+template <bool WAITS> DEVICE void rotate(const Two &a) {
+    SHARED(double, s);
+    const unsigned t = threadIdx.x + blockDim.x * threadIdx.y, threads = blockDim.x * blockDim.y;
+    s[t] = a.x[t];
+    if (WAITS) __syncthreads();
+    a.x[t] = s[(t + a.first) % threads];
+}
+extern "C" __global__ void with_barrier(ARGUMENTS(Two) a) { rotate<true>(a); }
+extern "C" __global__ void without_barrier(ARGUMENTS(Two) a) { rotate<false>(a); }
+extern "C" __global__ void barrier_of_some(ARGUMENTS(Two) a) {
+    if (threadIdx.x >= a.first) __syncthreads();
+}
+
 extern "C" __global__ void all(ARGUMENTS(Many) a) {
     a.x[0] = a.real;
     a.x[1] = a.last;
@@ -56,7 +69,10 @@ struct Setup {
 
 fn setup() -> Option<Setup> {
     let driver: Arc<dyn Driver> = Emulator::new()?;
-    let numbers = include_str!("../../../../cuda/number.cuh");
+    let numbers = concat!(
+        include_str!("../../../../cuda/compilers.cuh"),
+        include_str!("../../../../cuda/number.cuh"),
+    );
     let structures = Two::declaration() + &Many::declaration();
     let options = ["-DREAL=double", "-DCOLOR=double"].map(String::from);
     let image = driver.compile(&format!("{numbers}{structures}{SOURCE}"), &options);
@@ -119,6 +135,39 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     };
     s.launch(&s.stream, "all", 1, &arguments);
     assert_eq!(s.download(at, 4).unwrap(), [0.5, 6.0, 2.0, 5.0]);
+}
+
+/// Threads of a block run up to each barrier, in one order or the other: who reads what another writes finds it only behind
+/// a barrier.
+#[test]
+fn threads_of_a_block_meet_at_barriers() {
+    let Some(s) = setup() else { return };
+    let memory = Buffer::new(&s.driver, 64).unwrap();
+    let at = memory.pointer();
+    let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(f64::from);
+    let run = |name: &str, distance: u32| -> Result<Vec<f64>> {
+        let function = s.module.function(name, 64).unwrap();
+        let shape = Shape {
+            blocks: [1, 1, 1],
+            threads: [2, 4, 1],
+            shared: 64,
+        };
+        let arguments = two(at, distance, 0).bytes();
+        s.upload(at, &numbers);
+        // SAFETY: the kernels take this, and eight threads eight numbers.
+        unsafe { s.stream.launch(function, shape, &arguments) }.unwrap();
+        s.stream.synchronize()?;
+        s.download(at, 8)
+    };
+    for distance in [1, 7] {
+        let mut moved = numbers;
+        moved.rotate_left(distance);
+        assert_eq!(run("with_barrier", distance as u32).unwrap(), moved);
+        assert_ne!(run("without_barrier", distance as u32).unwrap(), moved);
+    }
+    assert!(run("barrier_of_some", 0).is_ok());
+    let message = run("barrier_of_some", 1).unwrap_err().to_string();
+    assert!(message.contains("do not meet at barriers"), "{message}");
 }
 
 #[test]

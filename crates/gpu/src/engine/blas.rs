@@ -8,7 +8,7 @@
 
 use super::slot::Slot;
 use super::workspace::WorkspaceSize;
-use super::{Engine, LANES, Options};
+use super::{Engine, Options};
 use crate::arena::{Arena, Offset};
 use crate::driver::{Buffer, Driver, Function, Product, Shape, Stream};
 use crate::level_schedule::LevelSchedule;
@@ -39,6 +39,8 @@ pub struct Blas {
     /// Helicities of a group, at most.
     group_size: usize,
     flows: usize,
+    /// Events of a block of memory.
+    lanes: usize,
     /// Bytes that JAMP and products should take at most.
     budget: usize,
     double: bool,
@@ -121,6 +123,7 @@ impl Blas {
             group_size: if paired { 2 } else { 1 },
             groups: arena.numbers(groups.into_iter().flatten()),
             flows,
+            lanes: shape.lanes as usize,
             budget: (free as f64 * options.memory * SHARE) as usize,
             double,
             tf32: options.tf32,
@@ -136,7 +139,7 @@ impl Blas {
     /// Bytes of JAMP, or of the products, of a group for so many blocks of memory.
     fn bytes_of_group(&self, blocks: usize) -> usize {
         let number = if self.double { 8 } else { 4 };
-        self.group_size * self.flows * 2 * blocks * LANES as usize * number
+        self.group_size * self.flows * 2 * blocks * self.lanes * number
     }
 
     /// Groups that are done together.
@@ -163,8 +166,9 @@ impl Engine {
     ) -> Result<()> {
         let stream = &slot.stream;
         let events = arguments.events;
-        let blocks = events.div_ceil(LANES);
-        let padded = blocks * LANES;
+        let lanes = self.lanes();
+        let blocks = events.div_ceil(lanes);
+        let padded = blocks * lanes;
         let batch = blas.batch(blocks as usize);
         let flows = blas.flows as u32;
         let jamp = slot.colors.pointer();
@@ -215,7 +219,7 @@ impl Engine {
                     blas.dots,
                     Shape {
                         blocks: [blocks, slots.min(65535), 1],
-                        threads: [LANES, DOTS_THREADS, 1],
+                        threads: [lanes, DOTS_THREADS, 1],
                         shared: 0,
                     },
                     &dots.bytes(),

@@ -5,7 +5,7 @@
 
 use super::launch::{by_warp, launch};
 use super::slot::Slot;
-use super::{Engine, LANES, not_whole};
+use super::{Engine, LOOPS_LANES, not_whole};
 use crate::arena::{Arena, Offset};
 use crate::color_ordered::color_matrix::{AHEAD, ColorMatrixTables, GROUP_WARPS, KEPT, WARPS};
 use crate::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
@@ -42,7 +42,7 @@ pub(crate) fn fitted(
         let Some(helicities) = plan.loops().map(|loops| loops.helicities as usize) else {
             return Ok(plan);
         };
-        let bytes = plan.vectors as usize * LANES as usize * number;
+        let bytes = plan.vectors as usize * LOOPS_LANES as usize * number;
         // Where nothing is left to divide, chunks of events say what is missing.
         if bytes <= budget || before == Some(helicities) {
             return Ok(plan);
@@ -112,9 +112,9 @@ impl ArrayLoops {
     ) -> Result<ArrayLoops> {
         let schedule = ArraySchedule::new(loops).ok_or_else(not_whole)?;
         let number = if shape.double { 8 } else { 4 };
-        let of_slot = 2 * LANES as usize * number;
+        let of_slot = 2 * LOOPS_LANES as usize * number;
         let gpu = library.driver().properties();
-        let kept = |warps: usize| warps * LANES as usize * KEPT * number;
+        let kept = |warps: usize| warps * LOOPS_LANES as usize * KEPT * number;
         let most = (gpu.shared_per_block - kept(WARPS)) / of_slot - AHEAD;
         let color = ColorMatrixTables::new(color_blocks, (stage / of_slot).min(most), most);
         let color = color.ok_or(Error::NotOnGpu {
@@ -200,10 +200,10 @@ impl ArrayLoops {
             }
         }
         if self.group_count > 0 {
-            let threads = GROUP_WARPS * LANES;
+            let threads = GROUP_WARPS * LOOPS_LANES;
             all.push(("color_sums".into(), self.sums, runs, threads, 0));
         }
-        let threads = self.warps * LANES;
+        let threads = self.warps * LOOPS_LANES;
         let name = "color_ordered_sum".into();
         all.push((name, self.orders, runs, threads, self.shared));
         all
@@ -220,7 +220,7 @@ impl Engine {
         jamp2: Pointer,
     ) -> Result<()> {
         let at = |offset| self.uploaded.at(offset);
-        let blocks = events.div_ceil(LANES).min(65535);
+        let blocks = events.div_ceil(LOOPS_LANES).min(65535);
         let vectors = self.tables.vectors;
         let memory = slot.memory.pointer();
         let operations = |launches: &[ArrayLaunch], run: u32| -> Result<()> {
@@ -239,7 +239,7 @@ impl Engine {
                     items: at(loops.items) + 8 * u64::from(one.first),
                     count: one.count,
                 };
-                let shape = by_warp(one.count, events, source::THREADS);
+                let shape = by_warp(LOOPS_LANES, one.count, events, source::THREADS);
                 launch(slot, one.function, shape, &arguments)?;
             }
             Ok(())
@@ -262,7 +262,7 @@ impl Engine {
                     first: u32::from(run == 0),
                     jamp2,
                 };
-                let shape = by_warp(loops.flow_count, events, source::THREADS);
+                let shape = by_warp(LOOPS_LANES, loops.flow_count, events, source::THREADS);
                 launch(slot, loops.flows, shape, &arguments)?;
             }
             let arguments = ColorOrderedArguments {
@@ -287,12 +287,12 @@ impl Engine {
             let helicities = loops.helicities.min(65535);
             let of_sums = Shape {
                 blocks: [loops.group_count.div_ceil(GROUP_WARPS), blocks, helicities],
-                threads: [LANES, GROUP_WARPS, 1],
+                threads: [LOOPS_LANES, GROUP_WARPS, 1],
                 shared: 0,
             };
             let shape = Shape {
                 blocks: [helicities, blocks, 1],
-                threads: [LANES, loops.warps, 1],
+                threads: [LOOPS_LANES, loops.warps, 1],
                 shared: loops.shared as u32,
             };
             let before = match self.clocks {

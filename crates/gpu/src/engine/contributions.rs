@@ -1,7 +1,7 @@
 //! What helicities and diagrams contribute to a few events, for those who ask for it.
 
+use super::Engine;
 use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
-use super::{Engine, LANES};
 use crate::driver::Buffer;
 use crate::level_schedule::Amp2Source;
 use mebridge_backend::inputs::{Inputs, Outputs};
@@ -15,10 +15,11 @@ impl Engine {
         inputs: Inputs,
     ) -> Result<Result<Vec<Contributions>, BadMomentum>> {
         let nevt = inputs.count();
+        let lanes = self.lanes() as usize;
         let mut all = Vec::with_capacity(nevt);
-        for first in (0..nevt).step_by(LANES as usize) {
-            let count = (nevt - first).min(LANES as usize);
-            self.prepare(LANES as usize, 1)?;
+        for first in (0..nevt).step_by(lanes) {
+            let count = (nevt - first).min(lanes);
+            self.prepare(lanes, 1)?;
             let chunk = inputs.part(first, count).plain();
             let (mut mes, mut helicity, mut color) =
                 (vec![0.0; count], vec![0; count], vec![0; count]);
@@ -42,13 +43,7 @@ impl Engine {
             let helicities = self.rows(&slot.contributions, self.tables.waves.len())?;
             let amp2 = self.amp2()?;
             for lane in 0..count {
-                let column = |rows: &[f64]| {
-                    rows[lane..]
-                        .iter()
-                        .step_by(LANES as usize)
-                        .copied()
-                        .collect()
-                };
+                let column = |rows: &[f64]| rows[lane..].iter().step_by(lanes).copied().collect();
                 all.push(Contributions {
                     helicities: column(&helicities),
                     amp2: column(&amp2),
@@ -66,9 +61,10 @@ impl Engine {
             Amp2Source::Totals { .. } => 1,
         };
         let rows = self.rows(&self.slots[0].amp2, parts * count)?;
-        let mut sums = vec![0.0; count * LANES as usize];
+        let mut sums = vec![0.0; count * self.lanes() as usize];
+        let numbers = sums.len();
         for (i, x) in rows.into_iter().enumerate() {
-            sums[i % (count * LANES as usize)] += x;
+            sums[i % numbers] += x;
         }
         Ok(sums)
     }
@@ -76,7 +72,7 @@ impl Engine {
     /// Rows of numbers of one block of events.
     fn rows(&self, from: &Buffer, count: usize) -> Result<Vec<f64>> {
         let stream = &self.slots[0].stream;
-        let numbers = count * LANES as usize;
+        let numbers = count * self.lanes() as usize;
         if self.double {
             let mut rows = vec![0.0f64; numbers];
             stream.read(bytes_mut(&mut rows), from)?;

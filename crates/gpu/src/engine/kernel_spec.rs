@@ -1,6 +1,6 @@
 //! What generated code is made from: which process gets which.
 
-use super::{LANES, Options};
+use super::Options;
 use crate::codegen::Generator;
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
@@ -28,8 +28,8 @@ pub(super) const HOISTED: u32 = 2;
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
 pub(super) const GENERATED_SHAPE: (u32, u32) = (128, 2);
 
-/// Warps of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
-pub(super) const HELICITY_WARPS: [u32; 2] = [24, 16];
+/// Threads of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
+const HELICITY_THREADS: [u32; 2] = [24 * 32, 16 * 32];
 
 /// Numbers of wavefunctions that it keeps in registers between amplitudes.
 pub(super) const HELICITY_REGISTERS: usize = 16;
@@ -37,14 +37,14 @@ pub(super) const HELICITY_REGISTERS: usize = 16;
 /// Threads of a block of the generated kernel of a helicity, and blocks that should fit on a
 /// multiprocessor. A warp takes a helicity, and what helicities of a block have in common comes from
 /// the memory next to the multiprocessor, so blocks are as large as the number of helicities allows.
-pub(super) fn helicity_shape(helicities: u32, double: bool) -> (u32, u32) {
-    let warps = HELICITY_WARPS[usize::from(double)];
+pub(super) fn helicity_shape(helicities: u32, double: bool, lanes: u32) -> (u32, u32) {
+    let warps = HELICITY_THREADS[usize::from(double)] / lanes;
     let each = [16, 8, 4].into_iter().find(|each| {
         let idle = helicities.next_multiple_of(*each) - helicities;
         warps.is_multiple_of(*each) && 8 * idle <= helicities
     });
     let each = each.unwrap_or(4);
-    (each * LANES, warps / each)
+    (each * lanes, warps / each)
 }
 
 /// What straight-line code is made from.
@@ -177,7 +177,11 @@ impl KernelSpec {
         if !self.helicity {
             return self.shape.whole(&generator);
         }
-        let (threads, blocks) = helicity_shape(self.tables.waves.len() as u32, self.shape.double);
+        let (threads, blocks) = helicity_shape(
+            self.tables.waves.len() as u32,
+            self.shape.double,
+            self.shape.lanes,
+        );
         self.shape.helicity(&Generator {
             threads,
             blocks,

@@ -1,9 +1,9 @@
 //! The launches that evaluate a chunk of events.
 
+use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot};
 use super::thread_blocks::BY_EVENT;
-use super::{Engine, LANES};
 use crate::driver::{Buffer, Function, Pointer, Shape};
 use crate::level_schedule::Amp2Source;
 use crate::source;
@@ -22,20 +22,19 @@ pub(super) struct Launch {
 
 /// A thread for each event, so many in a block.
 pub(super) fn by_event(count: usize, threads: u32) -> Shape {
-    let padded = (count as u32).next_multiple_of(LANES);
     Shape {
-        blocks: [padded.div_ceil(threads), 1, 1],
+        blocks: [(count as u32).div_ceil(threads), 1, 1],
         threads: [threads, 1, 1],
         shared: 0,
     }
 }
 
-/// Blocks of warps that do one of so many things each, in y for the events.
-pub(super) fn by_warp(count: u32, events: u32, threads: u32) -> Shape {
-    let warps = threads / LANES;
+/// Blocks of warps of so many lanes that do one of so many things each, in y for the events.
+pub(super) fn by_warp(lanes: u32, count: u32, events: u32, threads: u32) -> Shape {
+    let warps = threads / lanes;
     Shape {
-        blocks: [count.div_ceil(warps), events.div_ceil(LANES).min(65535), 1],
-        threads: [LANES, warps, 1],
+        blocks: [count.div_ceil(warps), events.div_ceil(lanes).min(65535), 1],
+        threads: [lanes, warps, 1],
         shared: 0,
     }
 }
@@ -101,7 +100,7 @@ impl Engine {
             let shape = match subsets.is_some() && i > 0 {
                 // Blocks that follow each other take other subsets of the same events. What subsets have
                 // in common came first.
-                true => by_warp(parts, count as u32, threads),
+                true => by_warp(self.lanes(), parts, count as u32, threads),
                 false => by_event(count, threads),
             };
             let (function, cycles) = slot.with_clocks(i, function);
@@ -235,13 +234,13 @@ impl Engine {
         let layout = &self.layout;
         let at = |offset| self.uploaded.at(offset);
         let events = count as u32;
-        let blocks = events.div_ceil(LANES);
+        let blocks = events.div_ceil(self.lanes());
         let vectors = self.tables.vectors;
         let memory = slot.memory.pointer();
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
                 let threads = slot.sizes.threads(run.function, source::THREADS);
-                let shape = by_warp(run.count, events, threads);
+                let shape = by_warp(self.lanes(), run.count, events, threads);
                 let arguments = RunArguments {
                     memory,
                     vectors,
@@ -276,11 +275,11 @@ impl Engine {
             self.launch_loops(loops, slot, events, jamp2)?;
         } else if let Some(function) = helicity {
             let count = self.tables.waves.len() as u32;
-            let (default, _) = helicity_shape(count, self.double);
+            let (default, _) = helicity_shape(count, self.double, self.lanes());
             let threads = slot.sizes.threads(function, default);
             // Chunks have fewer blocks than a launch may have in y.
             let shape = Shape {
-                blocks: [count.div_ceil(threads / LANES), blocks, 1],
+                blocks: [count.div_ceil(threads / self.lanes()), blocks, 1],
                 threads: [threads, 1, 1],
                 shared: 0,
             };

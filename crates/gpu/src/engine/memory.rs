@@ -2,7 +2,7 @@
 
 use super::slot::{Arrays, Slot};
 use super::workspace::WorkspaceSize;
-use super::{Engine, LANES, Options};
+use super::{Engine, Options};
 use crate::driver::Driver;
 use crate::level_schedule::Amp2Source;
 use mebridge_support::error::{Error, Result};
@@ -48,7 +48,7 @@ impl Engine {
     /// Into how many parts the helicities fall, and blocks of threads in y that share the workspaces of
     /// so many blocks of memory.
     pub(super) fn parts(&self, blocks: usize) -> (usize, usize) {
-        let there = (blocks * (LANES / self.workspace_lanes) as usize).clamp(1, 65535);
+        let there = (blocks * (self.lanes() / self.workspace_lanes) as usize).clamp(1, 65535);
         let mut parts = self.groups.clamp(1, PARTS);
         if let Some(blas) = &self.blas {
             parts = parts.min(blas.batch(blocks));
@@ -65,7 +65,8 @@ impl Engine {
     /// Bytes that a chunk of so many blocks of memory takes.
     pub(super) fn bytes_of(&self, blocks: usize) -> [usize; 6] {
         let real = self.real();
-        let events = blocks * LANES as usize;
+        let lanes = self.lanes() as usize;
+        let events = blocks * lanes;
         let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
         let subsets = subsets.map_or(0, |subsets| subsets.order.len());
         let helicities = if self.of_helicity() {
@@ -91,7 +92,7 @@ impl Engine {
             match &self.tables.squares {
                 Amp2Source::Amplitudes(amp2) => amp2.len() * in_parts * real,
                 Amp2Source::Totals { totals, .. } => {
-                    totals.len() * (LANES as usize).max(subsets * events) * real
+                    totals.len() * lanes.max(subsets * events) * real
                 }
             },
             self.blas.as_ref().map_or(0, |blas| blas.bytes(blocks)),
@@ -100,20 +101,21 @@ impl Engine {
 
     /// The events of a chunk of a call of so many, and how many chunks are under way at a time.
     pub(super) fn chunk(&self, events: usize) -> Result<(usize, usize)> {
-        let blocks = events.div_ceil(LANES as usize);
+        let lanes = self.lanes() as usize;
+        let blocks = events.div_ceil(lanes);
         // Chunks that are worth a launch.
         let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
         let most = match &self.loops {
             Some(_) => {
-                let block = self.plan.count.multiply_adds.max(1) * LANES as usize;
-                (LOOPS_WORK / block).clamp(1, LARGEST_CHUNK / LANES as usize)
+                let block = self.plan.count.multiply_adds.max(1) * lanes;
+                (LOOPS_WORK / block).clamp(1, LARGEST_CHUNK / lanes)
             }
-            None => LARGEST_CHUNK / LANES as usize,
+            None => LARGEST_CHUNK / lanes,
         };
-        let smallest = (worth.min(LARGEST_CHUNK) / LANES as usize).min(most);
+        let smallest = (worth.min(LARGEST_CHUNK) / lanes).min(most);
         // Times of chunks that overlap would not add up.
         let alone = (blocks <= 2 * smallest || self.profile()) && blocks <= most;
-        let size = blocks * LANES as usize;
+        let size = blocks * lanes;
         if alone && self.slots.first().is_some_and(|s| s.capacity >= size) {
             // There is room already; to ask the GPU takes longer than a small call.
             return Ok((size, 1));
@@ -121,7 +123,7 @@ impl Engine {
         let (free, total) = self.library.driver().memory()?;
         let mine: usize = self.slots.iter().map(Slot::bytes).sum();
         let limit = (free as f64 * self.options.memory) as usize + mine;
-        let arrays = Arrays::of(LANES as usize, self.legs());
+        let arrays = Arrays::of(lanes, self.legs());
         let fits = |blocks: usize, slots: usize| {
             let working: usize = self.bytes_of(blocks).iter().sum();
             slots
@@ -129,7 +131,7 @@ impl Engine {
                     + blocks
                         * (arrays.input
                             + arrays.output
-                            + 16 * self.tables.formula_couplings.len() * LANES as usize))
+                            + 16 * self.tables.formula_couplings.len() * lanes))
                 <= limit
         };
         if alone && fits(blocks, 1) {
@@ -140,14 +142,14 @@ impl Engine {
             size = size.div_ceil(2);
         }
         if fits(size, 2) {
-            return Ok((size * LANES as usize, 2));
+            return Ok((size * lanes, 2));
         }
         if fits(1, 1) {
-            return Ok((LANES as usize, 1));
+            return Ok((lanes, 1));
         }
         Err(Error::GpuMemory {
             what: format!(
-                "{} bytes for {LANES} events",
+                "{} bytes for {lanes} events",
                 self.bytes_of(1).iter().sum::<usize>()
             ),
             free: limit,
@@ -164,18 +166,19 @@ impl Engine {
         let (free, total) = self.library.driver().memory()?;
         let limit = free as f64 * self.options.memory;
         let share = (limit * SAMPLES_SHARE) as usize;
+        let lanes = self.lanes() as usize;
         let bytes = |events: usize| -> usize {
-            let blocks = events.div_ceil(LANES as usize);
+            let blocks = events.div_ceil(lanes);
             self.bytes_of(blocks).iter().sum()
         };
-        while size > LANES as usize && bytes(size) > share {
+        while size > lanes && bytes(size) > share {
             size /= 2;
         }
         if bytes(size) <= limit as usize {
             return Ok(size);
         }
         Err(Error::GpuMemory {
-            what: format!("{} bytes for {LANES} events", bytes(size)),
+            what: format!("{} bytes for {lanes} events", bytes(size)),
             free: limit as usize,
             total,
         })

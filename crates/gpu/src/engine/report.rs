@@ -1,10 +1,10 @@
 //! What the kernels of an engine take of a GPU.
 
+use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::launch::Launch;
 use super::slot::Arrays;
 use super::thread_blocks::BY_EVENT;
-use super::{Engine, LANES};
 use crate::driver::Function;
 use crate::level_schedule::{Amp2Source, ScheduleLevel};
 use crate::source;
@@ -15,8 +15,9 @@ impl Engine {
     /// The kernels that serve calls with or without channels.
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
         let legs = self.plan.masses.len();
-        let arrays = Arrays::of(LANES as usize, legs);
-        let copied = (arrays.input + arrays.output) / LANES as usize;
+        let lanes = self.lanes() as usize;
+        let arrays = Arrays::of(lanes, legs);
+        let copied = (arrays.input + arrays.output) / lanes;
         let generated = self.generated[usize::from(channels)].as_ref();
         let generated = generated.and_then(|generated| generated.get());
         let sort = (channels, generated.is_some());
@@ -65,7 +66,8 @@ impl Engine {
                 each.push(Kernel { launches, ..kernel });
             }
         } else if let Some(function) = generated {
-            let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
+            let (threads, _) =
+                helicity_shape(self.tables.waves.len() as u32, self.double, self.lanes());
             each.push(self.kernel("helicity", function[0], sort, threads, 0)?);
         } else {
             let shared = if self.shared { self.workspace_bytes } else { 0 };
@@ -73,7 +75,7 @@ impl Engine {
             each.push(self.kernel("helicities", function, sort, threads, shared)?);
         }
         if let Some(blas) = &self.blas {
-            let threads = LANES * super::blas::DOTS_THREADS;
+            let threads = self.lanes() * super::blas::DOTS_THREADS;
             each.push(self.kernel("color_dots", blas.dots(), sort, threads, 0)?);
         }
         each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);

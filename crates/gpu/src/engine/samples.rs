@@ -11,11 +11,11 @@
 mod prepare;
 mod tail;
 
+use super::Engine;
 use super::kernel_spec::GENERATED_SHAPE;
 use super::launch::{by_event, by_warp, optional};
 use super::slot::{Arrays, Slot};
 use super::thread_blocks::BY_EVENT;
-use super::{Engine, LANES};
 use crate::driver::{Function, Pointer, Shape, Stream};
 use crate::level_schedule::Amp2Source;
 use crate::structures::{DeviceStructure, SampleArguments, SumPartsArguments};
@@ -149,7 +149,7 @@ impl Engine {
         let slot = loop {
             match Slot::new(self, wanted) {
                 // Others may have taken it.
-                Err(Error::GpuMemory { .. }) if wanted > LANES as usize => wanted /= 2,
+                Err(Error::GpuMemory { .. }) if wanted > self.lanes() as usize => wanted /= 2,
                 slot => break slot?,
             }
         };
@@ -231,7 +231,7 @@ impl Engine {
             let shape = match i {
                 // What subsets have in common.
                 0 => by_event(arguments.events as usize, threads),
-                _ => by_warp(parts, arguments.events, threads),
+                _ => by_warp(self.lanes(), parts, arguments.events, threads),
             };
             // SAFETY: the arguments are those of the kernels, and the slot has room for the subsets.
             unsafe { slot.launch(function, shape, arguments)? };

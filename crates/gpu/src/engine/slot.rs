@@ -3,7 +3,7 @@
 use super::chunks::bytes;
 use super::launch::optional;
 use super::thread_blocks::Sizes;
-use super::{Engine, LANES, Phase};
+use super::{Engine, Phase};
 use crate::driver::{Buffer, Event, Function, Graph, Pointer, Shape, Stream};
 use crate::structures::DeviceStructure;
 use mebridge_backend::inputs::{Inputs, PerEvent};
@@ -121,7 +121,7 @@ impl Arrays {
 impl Slot {
     pub(super) fn new(engine: &Engine, size: usize) -> Result<Slot> {
         let driver = engine.library.driver();
-        let blocks = size.div_ceil(LANES as usize);
+        let blocks = size.div_ceil(engine.lanes() as usize);
         let arrays = Arrays::of(size, engine.legs());
         let buffer = |bytes| Buffer::new(driver, bytes);
         let [memory, workspaces, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);

@@ -4,10 +4,10 @@
 //! read when the call is over; the choice is kept on disk. No kernel is launched for this alone, and nothing is waited
 //! for. Chunks with clocks follow each other, so that none slows another down.
 
+use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::Slot;
 use super::tuning::Chooser;
-use super::{Engine, LANES};
 use crate::driver::{Event, Function, Shape, Stream};
 use crate::source;
 use mebridge_backend::Clocks;
@@ -210,7 +210,7 @@ impl Engine {
             let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
             let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
             let (threads, _) = GENERATED_SHAPE;
-            let smaller = halves(threads, LANES);
+            let smaller = halves(threads, self.lanes());
             for (i, &function) in functions.iter().enumerate() {
                 // What subsets have in common comes first.
                 let an_event = if i == 0 && subsets.is_some() { 1 } else { in_y };
@@ -234,15 +234,21 @@ impl Engine {
                 None => executors.push((launch.function, vec![launch.count])),
             }
         }
-        let smaller = halves(source::THREADS, 2 * LANES);
+        let smaller = halves(source::THREADS, 2 * self.lanes());
         for (function, counts) in executors {
             let largest = counts.iter().copied().max().unwrap_or(0);
             add(function, source::THREADS, &smaller, largest, &counts)?;
         }
         let waves = self.tables.waves.len() as u32;
         if let Some(&[function]) = generated {
-            let (threads, _) = helicity_shape(waves, self.double);
-            add(function, threads, &halves(threads, 4 * LANES), waves, &[])?;
+            let (threads, _) = helicity_shape(waves, self.double, self.lanes());
+            add(
+                function,
+                threads,
+                &halves(threads, 4 * self.lanes()),
+                waves,
+                &[],
+            )?;
         }
         add(self.answer, BY_EVENT, &ends, 1, &[waves])?;
         Ok(kernels)

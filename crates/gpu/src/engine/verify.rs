@@ -1,7 +1,7 @@
 //! Generated code: which serves a call, and whether it agrees with the tables.
 
+use super::Engine;
 use super::chunks::{Evaluation, NONE_BAD};
-use super::{Engine, LANES};
 use crate::driver::Function;
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, Outputs};
@@ -45,7 +45,7 @@ impl Engine {
         }
         let trial = self.trial.clone();
         let compared = trial.as_deref().map_or(*inputs, |trial| trial.like(inputs));
-        let count = compared.count().min(LANES as usize);
+        let count = compared.count().min(self.lanes() as usize);
         let first = compared.part(0, count);
         let mut values = [vec![0.0; count], vec![0.0; count]];
         for (evaluation, values) in [Evaluation::Tables, Evaluation::Generated]

@@ -1,6 +1,5 @@
 //! Workspaces of the kernel of helicities: how many events each has, how large it is, and where it lies.
 
-use super::LANES;
 use crate::driver::Properties;
 use crate::level_schedule::LevelSchedule;
 use mebridge_support::runtime::Precision;
@@ -82,15 +81,15 @@ impl WorkspaceSize {
                 }
             }
         }
-        size(LANES, has_pairs, (256, 3), false)
+        size(gpu.warp, has_pairs, (256, 3), false)
     }
 
     /// No workspaces: the plan has no kernel of helicities.
-    pub(super) fn none() -> WorkspaceSize {
+    pub(super) fn none(lanes: u32) -> WorkspaceSize {
         WorkspaceSize {
-            lanes: LANES,
+            lanes,
             pairs: false,
-            threads: LANES,
+            threads: lanes,
             blocks: 1,
             numbers: 0,
             scratch: 0,

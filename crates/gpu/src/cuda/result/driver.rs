@@ -1,38 +1,44 @@
-//! Calls of `libcuda`.
+//! Calls of a driver, by the names of `libcuda`.
 //!
 //! Functions that work in a context work in the current one of the thread.
 
+use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::{self as sys, Status, Symbols};
 use crate::cuda::sys::driver::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute, CUgraph, CUgraphExec, CUmodule, CUpointer_attribute, CUstream,
     CUstreamCaptureMode,
 };
-use crate::driver::{Pointer, Shape};
+use crate::cuda::sys::hip;
+use crate::driver::{Architecture, Pointer, Shape};
 use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
-/// `libcuda`, loaded and started.
+/// A driver, loaded and started.
 #[derive(Clone, Copy)]
 pub struct Calls(&'static Symbols);
 
 impl Calls {
-    /// Starts `libcuda`, and gives how many GPUs there are; or says why none can be used.
+    /// Starts a driver, and gives how many GPUs there are; or says why none can be used.
     pub fn start(symbols: &'static Symbols) -> std::result::Result<(Calls, usize), String> {
         let calls = Calls(symbols);
         let mut devices = 0;
         // SAFETY: it takes a number.
         let status = unsafe { (symbols.cuInit)(0) };
         if status != sys::SUCCESS {
-            return Err(format!("cuInit says {}", calls.text(status)));
+            let call = symbols.platform.name_of("cuInit");
+            return Err(format!("{call} says {}", calls.text(status)));
         }
         // SAFETY: the place is there.
         let status = unsafe { (symbols.cuDeviceGetCount)(&mut devices) };
         match (status, usize::try_from(devices)) {
             (sys::SUCCESS, Ok(devices @ 1..)) => Ok((calls, devices)),
             (sys::SUCCESS, _) => Err("the driver shows none".into()),
-            (error, _) => Err(format!("cuDeviceGetCount says {}", calls.text(error))),
+            (error, _) => {
+                let call = symbols.platform.name_of("cuDeviceGetCount");
+                Err(format!("{call} says {}", calls.text(error)))
+            }
         }
     }
 
@@ -55,8 +61,14 @@ impl Calls {
         }
     }
 
+    /// Whose the driver is.
+    pub fn platform(self) -> Platform {
+        self.0.platform
+    }
+
     /// An error where a call says so.
     fn check(self, call: &'static str, status: Status) -> Result<()> {
+        let call = self.platform().name_of(call);
         match status {
             sys::SUCCESS => Ok(()),
             sys::OUT_OF_MEMORY => Err(self.refused(format!("what {call} needs"))),
@@ -74,14 +86,17 @@ impl Calls {
         Error::GpuMemory { what, free, total }
     }
 
-    /// Major and minor version of CUDA that the driver serves.
+    /// Major and minor version of CUDA, or HIP, that the driver serves.
     pub fn version(self) -> Result<(u32, u32)> {
         let mut version = 0;
         // SAFETY: the place is there.
         let status = unsafe { (self.0.cuDriverGetVersion)(&mut version) };
         self.check("cuDriverGetVersion", status)?;
         let version = version.unsigned_abs();
-        Ok((version / 1000, version % 1000 / 10))
+        Ok(match self.platform() {
+            Platform::Cuda => (version / 1000, version % 1000 / 10),
+            Platform::Hip => (version / 10_000_000, version / 100_000 % 100),
+        })
     }
 
     /// The GPU with a number.
@@ -100,6 +115,24 @@ impl Calls {
         let status = unsafe { (self.0.cuDeviceGetAttribute)(&mut value, attribute, device) };
         self.check("cuDeviceGetAttribute", status)?;
         Ok(value.unsigned_abs())
+    }
+
+    /// What code is compiled for.
+    pub fn architecture(self, device: CUdevice) -> Result<Architecture> {
+        let capability = |attribute| self.device_attribute(device, attribute);
+        match self.platform() {
+            Platform::Cuda => Ok(Architecture::Capability(
+                capability(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+                capability(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            )),
+            Platform::Hip => match hip::architecture(device) {
+                Ok(name) => Ok(Architecture::Gfx(name)),
+                Err(status) => Err(Error::GpuCall {
+                    call: "hipGetDeviceProperties",
+                    what: self.text(status),
+                }),
+            },
+        }
     }
 
     /// The maker's name for a GPU.
@@ -176,7 +209,7 @@ impl Calls {
             sys::SUCCESS => Ok((free, total)),
             // Not by `check`, which asks this.
             status => Err(Error::GpuCall {
-                call: CALL,
+                call: self.platform().name_of(CALL),
                 what: self.text(status),
             }),
         }

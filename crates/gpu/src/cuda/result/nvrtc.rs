@@ -1,5 +1,6 @@
 //! Calls of NVRTC.
 
+use crate::cuda::sys::Platform;
 use crate::cuda::sys::nvrtc::{Bytes, Program, Size, Status, Symbols};
 use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, c_char, c_int};
@@ -23,13 +24,13 @@ pub enum Output {
 
 impl Calls {
     /// NVRTC, for a driver of this major version of CUDA, if there is one.
-    pub fn get(driver: Option<u32>) -> Result<Calls> {
-        Symbols::get(driver).map(Calls)
+    pub fn get(platform: Platform, driver: Option<u32>) -> Result<Calls> {
+        Symbols::get(platform, driver).map(Calls)
     }
 
     /// The file of the library.
     pub fn path(self) -> &'static Path {
-        &self.0.library.path
+        &self.0.path
     }
 
     /// Major and minor version.
@@ -41,15 +42,18 @@ impl Calls {
         Ok((major, minor))
     }
 
-    /// The GPUs that it knows, as 90 for `sm_90`.
+    /// The GPUs that it knows, as 90 for `sm_90`; none where it does not say.
     pub fn architectures(self) -> Result<Vec<u32>> {
+        let Some((number, all)) = self.0.architectures else {
+            return Ok(Vec::new());
+        };
         let mut count = 0;
         // SAFETY: the place is there.
-        let status = unsafe { (self.0.architecture_count)(&mut count) };
+        let status = unsafe { number(&mut count) };
         self.check("nvrtcGetNumSupportedArchs", status)?;
         let mut known = vec![0; usize::try_from(count).unwrap_or(0)];
         // SAFETY: there is room for as many as it said.
-        let status = unsafe { (self.0.architectures)(known.as_mut_ptr()) };
+        let status = unsafe { all(known.as_mut_ptr()) };
         self.check("nvrtcGetSupportedArchs", status)?;
         Ok(known.into_iter().map(c_int::unsigned_abs).collect())
     }

@@ -5,27 +5,35 @@
 //! choice keeps it.
 
 use crate::cuda::result::driver::Calls;
+use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::{CUcontext, CUdevice, Symbols};
 use mebridge_support::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
 /// The driver and how many GPUs this process sees, at least one; an error says why none can be used.
-fn start() -> Result<(Calls, usize)> {
-    static FOUND: OnceLock<std::result::Result<(Calls, usize), String>> = OnceLock::new();
-    FOUND
-        .get_or_init(|| Calls::start(Symbols::get()?))
-        .clone()
-        .map_err(|what| Error::NoGpu { what })
+fn start(platform: Platform) -> Result<(Calls, usize)> {
+    type Found = OnceLock<std::result::Result<(Calls, usize), String>>;
+    static CUDA: Found = OnceLock::new();
+    static HIP: Found = OnceLock::new();
+    let found = match platform {
+        Platform::Cuda => &CUDA,
+        Platform::Hip => &HIP,
+    };
+    let found = found.get_or_init(|| Calls::start(Symbols::get(platform)?));
+    found.clone().map_err(|what| match platform {
+        Platform::Cuda => Error::NoGpu { what },
+        Platform::Hip => Error::NoAmdGpu { what },
+    })
 }
 
 /// How many GPUs this process sees, at least one; an error says why none can be used.
-pub fn devices() -> Result<usize> {
-    start().map(|(_, devices)| devices)
+pub fn devices(platform: Platform) -> Result<usize> {
+    start(platform).map(|(_, devices)| devices)
 }
 
 /// The GPU whose context is current on this thread, if there is one.
-pub fn current() -> Option<usize> {
-    let (calls, devices) = start().ok()?;
+pub fn current(platform: Platform) -> Option<usize> {
+    let (calls, devices) = start(platform).ok()?;
     if calls.current_context().ok()?.is_null() {
         return None;
     }
@@ -47,8 +55,8 @@ unsafe impl Sync for Context {}
 
 impl Context {
     /// That of the GPU with this number.
-    pub fn new(ordinal: usize) -> Result<Arc<Context>> {
-        let (calls, devices) = start()?;
+    pub fn new(platform: Platform, ordinal: usize) -> Result<Arc<Context>> {
+        let (calls, devices) = start(platform)?;
         Context::of(calls, devices, ordinal)
     }
 
@@ -94,7 +102,7 @@ impl Context {
         match Arc::ptr_eq(self, other) {
             true => Ok(()),
             false => Err(Error::GpuCall {
-                call,
+                call: self.calls.platform().name_of(call),
                 what: "what is passed in belongs to another GPU".into(),
             }),
         }

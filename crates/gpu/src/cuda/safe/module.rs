@@ -22,7 +22,7 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// Loads what NVRTC made: code of a GPU, or PTX.
+    /// Loads what the compiler made: code of a GPU, or PTX.
     pub fn load(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
         let entered = context.enter()?;
         // PTX is a text that has to end; the code of a GPU says itself how long it is.
@@ -64,8 +64,9 @@ impl Function {
     /// The kernel of this name, which takes one structure. It may ask for so many bytes of shared memory, of which a block
     /// can have `most`.
     pub fn new(module: &Arc<Module>, name: &str, shared: usize, most: usize) -> Result<Function> {
+        let platform = module.context.calls().platform();
         let missing = |what: String| Error::GpuCall {
-            call: "cuModuleGetFunction",
+            call: platform.name_of("cuModuleGetFunction"),
             what: format!("kernel {name}: {what}"),
         };
         let text = CString::new(name).map_err(|e| missing(e.to_string()))?;
@@ -122,7 +123,7 @@ impl Function {
     pub fn check_launch(&self, shape: Shape, argument: &[u8]) -> Result<()> {
         let wrong = |what: String| {
             Err(Error::GpuCall {
-                call: "cuLaunchKernel",
+                call: self.context().calls().platform().name_of("cuLaunchKernel"),
                 what: format!("kernel {}: {what}", self.name),
             })
         };

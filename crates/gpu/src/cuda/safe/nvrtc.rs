@@ -1,8 +1,10 @@
-//! NVRTC: the compiler of device code, as a library. It needs neither a GPU nor a driver.
+//! NVRTC, or hiprtc: the compiler of device code, as a library. It needs neither a GPU nor a driver.
 
 use crate::cuda::result::nvrtc::{Calls, Output};
+use crate::cuda::sys::Platform;
 use crate::cuda::sys::library;
 use crate::cuda::sys::nvrtc::Program as RawProgram;
+use crate::driver::Architecture;
 use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, CString, c_int};
 use std::sync::Mutex;
@@ -12,6 +14,7 @@ const LOG: usize = 2000;
 
 /// The compiler.
 pub struct Nvrtc {
+    platform: Platform,
     calls: Calls,
     /// Its version.
     pub version: (c_int, c_int),
@@ -21,13 +24,19 @@ pub struct Nvrtc {
 
 impl Nvrtc {
     /// The compiler; looked for once. `driver` is the major version of CUDA of the driver, if any.
-    pub fn get(driver: Option<u32>) -> Result<&'static Nvrtc> {
-        static OPEN: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
-        library::once(&OPEN, || {
-            let calls = Calls::get(driver)?;
+    pub fn get(platform: Platform, driver: Option<u32>) -> Result<&'static Nvrtc> {
+        static CUDA: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
+        static HIP: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
+        let open = match platform {
+            Platform::Cuda => &CUDA,
+            Platform::Hip => &HIP,
+        };
+        library::once(open, || {
+            let calls = Calls::get(platform, driver)?;
             let mut architectures = calls.architectures()?;
             architectures.sort_unstable();
             Ok(Nvrtc {
+                platform,
                 calls,
                 version: calls.version()?,
                 architectures,
@@ -37,8 +46,11 @@ impl Nvrtc {
 
     /// The best target for a GPU: its own code, `sm_90`, or where the library does not know the GPU
     /// the code of the last one before it, `compute_90`, for the driver to compile on.
-    pub fn target(&self, capability: (u32, u32)) -> Result<String> {
-        let own = capability.0 * 10 + capability.1;
+    pub fn target(&self, architecture: &Architecture) -> Result<String> {
+        let own = match architecture {
+            Architecture::Capability(major, minor) => major * 10 + minor,
+            Architecture::Gfx(name) => return Ok(name.clone()),
+        };
         match self.architectures.iter().rfind(|known| **known <= own) {
             Some(known) if *known == own => Ok(format!("sm_{own}")),
             Some(known) => Ok(format!("compute_{known}")),
@@ -52,13 +64,26 @@ impl Nvrtc {
         }
     }
 
+    /// What its library is called.
+    pub fn library(&self) -> &'static str {
+        match self.platform {
+            Platform::Cuda => "NVRTC",
+            Platform::Hip => "hiprtc",
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> String {
         let (major, minor) = self.version;
-        format!("NVRTC {major}.{minor} ({})", self.calls.path().display())
+        format!(
+            "{} {major}.{minor} ({})",
+            self.library(),
+            self.calls.path().display()
+        )
     }
 
-    /// Compiles for `sm_90` to the code of that GPU, for `compute_90` to PTX.
+    /// Compiles for `sm_90` or `gfx90a` to the code of that GPU, for `compute_90` to PTX. Of the options those that are
+    /// NVRTC's alone are left out for hiprtc.
     pub fn compile(&self, architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
         let refused = |log: String| Error::GpuCompile {
             compiler: format!("{} for {architecture}", self.name()),
@@ -69,7 +94,8 @@ impl Nvrtc {
         };
         let source = text(source)?;
         let mut words = vec![text(&format!("--gpu-architecture={architecture}"))?];
-        for option in options {
+        let taken = |option: &&String| self.platform == Platform::Cuda || is_for_all(option);
+        for option in options.iter().filter(taken) {
             words.push(text(option)?);
         }
         let words: Vec<&CStr> = words.iter().map(CString::as_c_str).collect();
@@ -86,11 +112,16 @@ impl Nvrtc {
                 .collect();
             return Err(refused(format!("{error}\n{log}")));
         }
-        program.output(match architecture.starts_with("sm_") {
-            true => Output::Cubin,
-            false => Output::Ptx,
+        program.output(match architecture.starts_with("compute_") {
+            true => Output::Ptx,
+            false => Output::Cubin,
         })
     }
+}
+
+/// Whether clang has this option of NVRTC's, too.
+fn is_for_all(option: &str) -> bool {
+    option.starts_with("-D") || option.starts_with("--std=") || option == "-w"
 }
 
 /// A program under way.

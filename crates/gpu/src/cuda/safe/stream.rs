@@ -5,12 +5,13 @@ use super::cublas::Blas;
 use super::event::Event;
 use super::graph::Graph;
 use super::module::Function;
+use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::CUstream;
 use crate::driver::{Pointer, Product, Shape};
-use mebridge_support::error::Result;
+use mebridge_support::error::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// CUDA's name of the legacy default stream, which it is whatever the caller was compiled with.
+/// CUDA's name of the legacy default stream, which it is whatever the caller was compiled with. HIP's is 0.
 const LEGACY: u64 = 1;
 
 /// A stream.
@@ -44,7 +45,8 @@ impl Stream {
     /// # Safety
     /// It is a stream of this GPU, and stays for as long as this.
     pub unsafe fn of_caller(context: &Arc<Context>, raw: u64) -> Stream {
-        let raw = if raw == 0 { LEGACY } else { raw };
+        let cuda = context.calls().platform() == Platform::Cuda;
+        let raw = if cuda && raw == 0 { LEGACY } else { raw };
         Stream {
             raw: raw as usize as CUstream,
             owned: false,
@@ -157,6 +159,14 @@ impl Stream {
     /// # Safety
     /// The matrices are there until the stream is done.
     pub unsafe fn multiply(&self, product: &Product, hopper: bool) -> Result<()> {
+        if self.context.calls().platform() == Platform::Hip {
+            return Err(Error::GpuCall {
+                call: "BLASCOLORSUM",
+                what:
+                    "colour sums by a library of matrix products are there for NVIDIA's GPUs alone"
+                        .into(),
+            });
+        }
         let mut blas = self.blas.lock().unwrap_or_else(PoisonError::into_inner);
         let blas = match &mut *blas {
             Some(blas) => blas,

@@ -1,5 +1,7 @@
-//! The symbols of `libcuda`.
+//! The symbols of a driver: of `libcuda`, or of `libamdhip64` in the form of these.
 
+use super::Platform;
+use super::hip;
 use cudarc::driver::sys::{self, CUresult};
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
@@ -34,33 +36,60 @@ type ErrorText = unsafe extern "C" fn(Status, *mut *const c_char) -> Status;
 /// Offset and size of a parameter of a kernel. Drivers before CUDA 12.4 lack it.
 type ParameterInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> Status;
 
-/// Declares a field for each symbol, with the signature that cudarc has for it.
+/// Declares a field for each symbol, with the signature that cudarc has for it. Most are functions of HIP's by another
+/// name: `hipDeviceptr_t` is an address as `CUdeviceptr` is, and what is made is a pointer in both. What is left HIP has in
+/// another form, see [`hip`](super::hip).
 macro_rules! symbols {
-    ($($name:ident($($argument:ty),*);)*) => {
+    ({$($name:ident = $hip:ident($($argument:ty),*);)*} {$($other:ident($($other_argument:ty),*);)*}) => {
         /// The functions of the driver.
         #[allow(non_snake_case)]
         pub struct Symbols {
             $(pub $name: unsafe extern "C" fn($($argument),*) -> Status,)*
+            $(pub $other: unsafe extern "C" fn($($other_argument),*) -> Status,)*
             pub cuGetErrorName: ErrorText,
             pub cuGetErrorString: ErrorText,
             pub cuFuncGetParamInfo: Option<ParameterInfo>,
+            /// Whose they are.
+            pub platform: Platform,
         }
 
         // The signatures are those of the oldest driver that is served.
         const _: () = {
             $(let _: unsafe fn($($argument),*) -> CUresult = sys::$name;)*
+            $(let _: unsafe fn($($other_argument),*) -> CUresult = sys::$other;)*
         };
 
+        /// Names of the same function.
+        const NAMES: &[(&str, &str)] = &[$((stringify!($name), stringify!($hip))),*];
+
         impl Symbols {
-            fn look_up(library: &Library) -> Result<Symbols, libloading::Error> {
+            fn of_cuda(library: &Library) -> Result<Symbols, libloading::Error> {
                 // SAFETY: the types are those of cuda.h, which cudarc knows; for the three others they are written
                 // above. A CUresult has the bits of a Status.
                 unsafe {
                     Ok(Symbols {
                         $($name: *library.get(stringify!($name))?,)*
+                        $($other: *library.get(stringify!($other))?,)*
                         cuGetErrorName: *library.get("cuGetErrorName")?,
                         cuGetErrorString: *library.get("cuGetErrorString")?,
                         cuFuncGetParamInfo: library.get("cuFuncGetParamInfo").ok().map(|found| *found),
+                        platform: Platform::Cuda,
+                    })
+                }
+            }
+
+            fn of_hip(library: &Library) -> Result<Symbols, libloading::Error> {
+                hip::look_up(library)?;
+                // SAFETY: the types are those of hip_runtime_api.h, where handles and addresses are pointers and
+                // enumerations numbers, as in cuda.h.
+                unsafe {
+                    Ok(Symbols {
+                        $($name: *library.get(stringify!($hip))?,)*
+                        $($other: hip::$other,)*
+                        cuGetErrorName: *library.get("hipDrvGetErrorName")?,
+                        cuGetErrorString: *library.get("hipDrvGetErrorString")?,
+                        cuFuncGetParamInfo: None,
+                        platform: Platform::Hip,
                     })
                 }
             }
@@ -69,72 +98,108 @@ macro_rules! symbols {
 }
 
 symbols! {
-    cuInit(c_uint);
-    cuDriverGetVersion(*mut c_int);
-    cuDeviceGetCount(*mut c_int);
-    cuDeviceGet(*mut CUdevice, c_int);
-    cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
-    cuDeviceGetName(*mut c_char, c_int, CUdevice);
-    cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
-    cuDevicePrimaryCtxRelease_v2(CUdevice);
-    cuCtxGetCurrent(*mut CUcontext);
-    cuCtxGetDevice(*mut CUdevice);
-    cuCtxPushCurrent_v2(CUcontext);
-    cuCtxPopCurrent_v2(*mut CUcontext);
-    cuMemGetInfo_v2(*mut usize, *mut usize);
-    cuMemAlloc_v2(*mut CUdeviceptr, usize);
-    cuMemFree_v2(CUdeviceptr);
-    cuMemHostAlloc(*mut *mut c_void, usize, c_uint);
-    cuMemFreeHost(*mut c_void);
-    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
-    cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
-    cuMemsetD8Async(CUdeviceptr, c_uchar, usize, CUstream);
-    cuPointerGetAttributes(c_uint, *mut CUpointer_attribute, *mut *mut c_void, CUdeviceptr);
-    cuModuleLoadData(*mut CUmodule, *const c_void);
-    cuModuleUnload(CUmodule);
-    cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char);
-    cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction);
-    cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
-    cuStreamCreate(*mut CUstream, c_uint);
-    cuStreamDestroy_v2(CUstream);
-    cuStreamSynchronize(CUstream);
-    cuStreamWaitEvent(CUstream, CUevent, c_uint);
-    cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode);
-    cuStreamEndCapture(CUstream, *mut CUgraph);
-    cuEventCreate(*mut CUevent, c_uint);
-    cuEventDestroy_v2(CUevent);
-    cuEventRecord(CUevent, CUstream);
-    cuEventElapsedTime(*mut f32, CUevent, CUevent);
-    cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong);
-    cuGraphDestroy(CUgraph);
-    cuGraphExecDestroy(CUgraphExec);
-    cuGraphLaunch(CUgraphExec, CUstream);
-    cuLaunchKernel(
-        CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void
-    );
+    {
+        cuInit = hipInit(c_uint);
+        cuDriverGetVersion = hipDriverGetVersion(*mut c_int);
+        cuDeviceGetCount = hipGetDeviceCount(*mut c_int);
+        cuDeviceGet = hipDeviceGet(*mut CUdevice, c_int);
+        cuDeviceGetName = hipDeviceGetName(*mut c_char, c_int, CUdevice);
+        cuMemGetInfo_v2 = hipMemGetInfo(*mut usize, *mut usize);
+        cuMemAlloc_v2 = hipMalloc(*mut CUdeviceptr, usize);
+        cuMemFree_v2 = hipFree(CUdeviceptr);
+        cuMemHostAlloc = hipHostMalloc(*mut *mut c_void, usize, c_uint);
+        cuMemFreeHost = hipHostFree(*mut c_void);
+        cuMemcpyHtoDAsync_v2 = hipMemcpyHtoDAsync(CUdeviceptr, *const c_void, usize, CUstream);
+        cuMemcpyDtoHAsync_v2 = hipMemcpyDtoHAsync(*mut c_void, CUdeviceptr, usize, CUstream);
+        cuMemsetD8Async = hipMemsetD8Async(CUdeviceptr, c_uchar, usize, CUstream);
+        cuPointerGetAttributes = hipDrvPointerGetAttributes(c_uint, *mut CUpointer_attribute, *mut *mut c_void, CUdeviceptr);
+        cuModuleLoadData = hipModuleLoadData(*mut CUmodule, *const c_void);
+        cuModuleUnload = hipModuleUnload(CUmodule);
+        cuModuleGetFunction = hipModuleGetFunction(*mut CUfunction, CUmodule, *const c_char);
+        cuFuncGetAttribute = hipFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction);
+        cuOccupancyMaxActiveBlocksPerMultiprocessor = hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
+        cuStreamCreate = hipStreamCreateWithFlags(*mut CUstream, c_uint);
+        cuStreamDestroy_v2 = hipStreamDestroy(CUstream);
+        cuStreamSynchronize = hipStreamSynchronize(CUstream);
+        cuStreamWaitEvent = hipStreamWaitEvent(CUstream, CUevent, c_uint);
+        cuStreamBeginCapture_v2 = hipStreamBeginCapture(CUstream, CUstreamCaptureMode);
+        cuStreamEndCapture = hipStreamEndCapture(CUstream, *mut CUgraph);
+        cuEventCreate = hipEventCreateWithFlags(*mut CUevent, c_uint);
+        cuEventDestroy_v2 = hipEventDestroy(CUevent);
+        cuEventRecord = hipEventRecord(CUevent, CUstream);
+        cuEventElapsedTime = hipEventElapsedTime(*mut f32, CUevent, CUevent);
+        cuGraphInstantiateWithFlags = hipGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong);
+        cuGraphDestroy = hipGraphDestroy(CUgraph);
+        cuGraphExecDestroy = hipGraphExecDestroy(CUgraphExec);
+        cuGraphLaunch = hipGraphLaunch(CUgraphExec, CUstream);
+        cuLaunchKernel = hipModuleLaunchKernel(CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
+    }
+    {
+        cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
+        cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
+        cuDevicePrimaryCtxRelease_v2(CUdevice);
+        cuCtxGetCurrent(*mut CUcontext);
+        cuCtxGetDevice(*mut CUdevice);
+        cuCtxPushCurrent_v2(CUcontext);
+        cuCtxPopCurrent_v2(*mut CUcontext);
+        cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int);
+    }
+}
+
+impl Platform {
+    /// What it calls a function of CUDA's, which may be named without its version.
+    pub fn name_of(self, call: &'static str) -> &'static str {
+        let same = |name: &str| {
+            name == call
+                || name
+                    .strip_prefix(call)
+                    .is_some_and(|rest| rest.starts_with("_v"))
+        };
+        match self {
+            Platform::Cuda => call,
+            Platform::Hip => NAMES
+                .iter()
+                .find(|(cuda, _)| same(cuda))
+                .map_or(call, |(_, hip)| hip),
+        }
+    }
 }
 
 impl Symbols {
-    /// Those of the driver's library, which is loaded once and stays for the life of the program; or why there are none.
-    pub fn get() -> Result<&'static Symbols, String> {
-        static LOADED: OnceLock<Result<Symbols, String>> = OnceLock::new();
-        let loaded = LOADED.get_or_init(|| {
-            // SAFETY: the driver's library; its initialisation has no conditions.
-            let library = unsafe { Library::new(LIBRARY) };
-            let library = library.map_err(|error| {
-                format!("the driver does not load: {}", super::library::said(&error))
-            })?;
-            let symbols = Symbols::look_up(&library).map_err(|error| {
-                format!(
-                    "the driver is too old, CUDA 12.0 is needed: {}",
-                    super::library::said(&error)
-                )
-            });
-            std::mem::forget(library);
-            symbols
-        });
+    /// Those of a driver's library, which is loaded once and stays for the life of the program; or why there are none.
+    pub fn get(platform: Platform) -> Result<&'static Symbols, String> {
+        static CUDA: OnceLock<Result<Symbols, String>> = OnceLock::new();
+        static HIP: OnceLock<Result<Symbols, String>> = OnceLock::new();
+        let loaded = match platform {
+            Platform::Cuda => CUDA.get_or_init(|| {
+                // SAFETY: the driver's library; its initialisation has no conditions.
+                let library = unsafe { Library::new(LIBRARY) };
+                Symbols::keep(library, Symbols::of_cuda, "CUDA 12.0")
+            }),
+            Platform::Hip => {
+                HIP.get_or_init(|| Symbols::keep(hip::library(), Symbols::of_hip, "ROCm 6.0"))
+            }
+        };
         loaded.as_ref().map_err(String::clone)
+    }
+
+    fn keep(
+        library: Result<Library, libloading::Error>,
+        look_up: impl Fn(&Library) -> Result<Symbols, libloading::Error>,
+        oldest: &str,
+    ) -> Result<Symbols, String> {
+        let said = super::library::said;
+        let library =
+            library.map_err(|error| format!("the driver does not load: {}", said(&error)))?;
+        let symbols = look_up(&library);
+        let symbols = symbols.map_err(|error| {
+            format!(
+                "the driver is too old, {oldest} is needed: {}",
+                said(&error)
+            )
+        });
+        std::mem::forget(library);
+        symbols
     }
 }
 
@@ -148,8 +213,28 @@ mod tests {
     fn a_missing_symbol_is_an_error_that_names_it() {
         // SAFETY: the system's own library.
         let library = unsafe { Library::new("libc.so.6") }.expect("the C library");
-        let error = Symbols::look_up(&library).map(|_| ()).unwrap_err();
-        let message = super::super::library::said(&error);
-        assert!(message.contains("cuInit"), "{message}");
+        for (error, name) in [
+            (Symbols::of_cuda(&library), "cuInit"),
+            (Symbols::of_hip(&library), "hipGetDevice"),
+        ] {
+            let message = super::super::library::said(&error.map(|_| ()).unwrap_err());
+            assert!(message.contains(name), "{message}");
+        }
+    }
+
+    #[test]
+    fn calls_are_named_as_the_platform_has_them() {
+        for (call, cuda, hip) in [
+            ("cuMemAlloc", "cuMemAlloc", "hipMalloc"),
+            ("cuLaunchKernel", "cuLaunchKernel", "hipModuleLaunchKernel"),
+            (
+                "cuStreamBeginCapture",
+                "cuStreamBeginCapture",
+                "hipStreamBeginCapture",
+            ),
+        ] {
+            assert_eq!(Platform::Cuda.name_of(call), cuda);
+            assert_eq!(Platform::Hip.name_of(call), hip);
+        }
     }
 }

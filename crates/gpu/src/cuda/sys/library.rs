@@ -4,6 +4,7 @@
 //! major version. One that is newer than the driver makes programs that the driver refuses, so
 //! such a one is taken only when there is no other.
 
+use super::hip;
 use libloading::Library;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::runtime::environment;
@@ -51,7 +52,7 @@ pub fn load(
                 if let Ok(file) = unsafe { Library::new(&path) } {
                     return Ok(FoundLibrary {
                         library,
-                        package: package.to_string(),
+                        package: Some(package.to_string()),
                         path,
                         file,
                     });
@@ -79,6 +80,21 @@ pub fn load(
                 looked.join(", ")
             }
         ),
+    })
+}
+
+/// Loads AMD's compiler.
+pub fn hiprtc() -> Result<FoundLibrary> {
+    let wrong = |what: String| Error::AmdLibrary {
+        library: "hiprtc",
+        what,
+    };
+    let (path, file) = hip::load(&hip::COMPILER).map_err(|error| wrong(said(&error)))?;
+    Ok(FoundLibrary {
+        library: "hiprtc",
+        package: None,
+        path,
+        file,
     })
 }
 
@@ -115,7 +131,8 @@ fn load_neighbours(place: &Path, file: &str) {
 /// A loaded library.
 pub struct FoundLibrary {
     library: &'static str,
-    package: String,
+    /// What pip calls it, where it has it.
+    package: Option<String>,
     /// Which file it is; without a folder where the system's loader found it.
     pub path: PathBuf,
     file: Library,
@@ -130,11 +147,18 @@ impl FoundLibrary {
         // SAFETY: the caller's promise.
         match unsafe { self.file.get::<F>(name) } {
             Ok(symbol) => Ok(*symbol),
-            Err(error) => Err(Error::GpuLibrary {
-                library: self.library,
-                package: self.package.clone(),
-                what: format!("{} does not serve: {}", self.path.display(), said(&error)),
-            }),
+            Err(error) => {
+                let what = format!("{} does not serve: {}", self.path.display(), said(&error));
+                let library = self.library;
+                Err(match self.package.clone() {
+                    Some(package) => Error::GpuLibrary {
+                        library,
+                        package,
+                        what,
+                    },
+                    None => Error::AmdLibrary { library, what },
+                })
+            }
         }
     }
 }

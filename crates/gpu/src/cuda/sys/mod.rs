@@ -3,7 +3,8 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `driver` | `libcuda`, which comes with the driver |
-//! | `nvrtc`, `cublas` | the libraries of the toolkit |
+//! | `hip` | `libamdhip64`, as far as it differs |
+//! | `nvrtc`, `cublas` | the libraries of the toolkit; hiprtc |
 //! | `library` | where these are |
 //!
 //! All symbols of a library are looked up when it is loaded: one that is missing is an error that names it, and no call
@@ -13,5 +14,15 @@
 
 pub mod cublas;
 pub mod driver;
+pub mod hip;
 pub mod library;
 pub mod nvrtc;
+
+/// By what GPUs are driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// CUDA, NVIDIA's.
+    Cuda,
+    /// HIP, AMD's.
+    Hip,
+}

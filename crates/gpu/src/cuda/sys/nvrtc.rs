@@ -1,8 +1,10 @@
-//! The symbols of NVRTC.
+//! The symbols of NVRTC, and of hiprtc, which has the same by other names.
 
+use super::Platform;
 use super::library::{self, FoundLibrary};
 use mebridge_support::error::Result;
 use std::ffi::{c_char, c_int, c_void};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// A program under way.
@@ -11,6 +13,8 @@ pub type Program = *mut c_void;
 pub type Status = c_int;
 /// A size of something.
 pub type Size = unsafe extern "C" fn(Program, *mut usize) -> Status;
+/// A number, or several.
+pub type Numbers = unsafe extern "C" fn(*mut c_int) -> Status;
 /// As many bytes of it.
 pub type Bytes = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 
@@ -28,41 +32,62 @@ pub struct Symbols {
     pub destroy: unsafe extern "C" fn(*mut Program) -> Status,
     pub error_string: unsafe extern "C" fn(Status) -> *const c_char,
     pub version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
-    pub architecture_count: unsafe extern "C" fn(*mut c_int) -> Status,
-    pub architectures: unsafe extern "C" fn(*mut c_int) -> Status,
+    /// How many GPUs it knows, and these. hiprtc does not say.
+    pub architectures: Option<(Numbers, Numbers)>,
     pub cubin: (Size, Bytes),
     pub ptx: (Size, Bytes),
     pub log: (Size, Bytes),
     /// Where they lie.
-    pub library: FoundLibrary,
+    pub path: PathBuf,
+    _library: FoundLibrary,
+}
+
+/// Looks up the functions of a library, whose names begin so; code of a GPU is got by `code`, and PTX where there is any.
+///
+/// # Safety
+/// The library is a compiler of this interface.
+unsafe fn look_up(found: FoundLibrary, begin: &str, [code, ptx]: [&str; 2]) -> Result<Symbols> {
+    // SAFETY: the types are those of nvrtc.h, the same in all versions from CUDA 11.2 on, and of hiprtc.h.
+    unsafe {
+        let output = |what: &str| -> Result<(Size, Bytes)> {
+            Ok((
+                found.get(&format!("{begin}Get{what}Size"))?,
+                found.get(&format!("{begin}Get{what}"))?,
+            ))
+        };
+        let numbers = |what: &str| found.get::<Numbers>(&format!("{begin}Get{what}")).ok();
+        Ok(Symbols {
+            create: found.get(&format!("{begin}CreateProgram"))?,
+            compile: found.get(&format!("{begin}CompileProgram"))?,
+            destroy: found.get(&format!("{begin}DestroyProgram"))?,
+            error_string: found.get(&format!("{begin}GetErrorString"))?,
+            version: found.get(&format!("{begin}Version"))?,
+            architectures: numbers("NumSupportedArchs").zip(numbers("SupportedArchs")),
+            cubin: output(code)?,
+            ptx: output(ptx)?,
+            log: output("ProgramLog")?,
+            path: found.path.clone(),
+            _library: found,
+        })
+    }
 }
 
 impl Symbols {
     /// Those of the library, which is looked for until it is found once. `driver` is the major version of CUDA of the
     /// driver, if any.
-    pub fn get(driver: Option<u32>) -> Result<&'static Symbols> {
-        static LOADED: Mutex<Option<&'static Symbols>> = Mutex::new(None);
-        library::once(&LOADED, || {
-            let found = library::load("NVRTC", "nvrtc", "nvidia-cuda-nvrtc", driver)?;
-            // SAFETY: the types are those of nvrtc.h, the same in all versions from CUDA 11.2 on.
-            unsafe {
-                Ok(Symbols {
-                    create: found.get("nvrtcCreateProgram")?,
-                    compile: found.get("nvrtcCompileProgram")?,
-                    destroy: found.get("nvrtcDestroyProgram")?,
-                    error_string: found.get("nvrtcGetErrorString")?,
-                    version: found.get("nvrtcVersion")?,
-                    architecture_count: found.get("nvrtcGetNumSupportedArchs")?,
-                    architectures: found.get("nvrtcGetSupportedArchs")?,
-                    cubin: (found.get("nvrtcGetCUBINSize")?, found.get("nvrtcGetCUBIN")?),
-                    ptx: (found.get("nvrtcGetPTXSize")?, found.get("nvrtcGetPTX")?),
-                    log: (
-                        found.get("nvrtcGetProgramLogSize")?,
-                        found.get("nvrtcGetProgramLog")?,
-                    ),
-                    library: found,
-                })
-            }
-        })
+    pub fn get(platform: Platform, driver: Option<u32>) -> Result<&'static Symbols> {
+        static CUDA: Mutex<Option<&'static Symbols>> = Mutex::new(None);
+        static HIP: Mutex<Option<&'static Symbols>> = Mutex::new(None);
+        match platform {
+            Platform::Cuda => library::once(&CUDA, || {
+                let found = library::load("NVRTC", "nvrtc", "nvidia-cuda-nvrtc", driver)?;
+                // SAFETY: it is NVRTC.
+                unsafe { look_up(found, "nvrtc", ["CUBIN", "PTX"]) }
+            }),
+            Platform::Hip => library::once(&HIP, || {
+                // SAFETY: it is hiprtc.
+                unsafe { look_up(library::hiprtc()?, "hiprtc", ["Code", "Code"]) }
+            }),
+        }
     }
 }

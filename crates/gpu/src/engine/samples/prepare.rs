@@ -2,8 +2,8 @@
 
 use super::{Ends, Tail};
 use crate::driver::{Buffer, Function};
+use crate::engine::Engine;
 use crate::engine::chunks::{bytes, bytes_mut};
-use crate::engine::{Engine, LANES};
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_backend::sample::{DeviceSample, MatrixElementOffsets, Strides};
@@ -49,7 +49,7 @@ impl Engine {
         let Some(trial) = self.trial.clone() else {
             return Ok(());
         };
-        self.prepare(LANES as usize, 1)?;
+        self.prepare(self.lanes() as usize, 1)?;
         let plain = trial.inputs();
         let first = Some(PerEvent::Same(0));
         let with_channels = Inputs {
@@ -100,7 +100,7 @@ impl Engine {
             return Ok(false);
         };
         let points = trial.inputs();
-        let points = points.first(points.count().min(LANES as usize));
+        let points = points.first(points.count().min(self.lanes() as usize));
         let count = points.count();
         let diagrams = self.plan.channels().amp2_of_diagram.len();
         let rows = if which > 0 { diagrams } else { 0 };

@@ -1,0 +1,229 @@
+//! What HIP has in another form than CUDA: where its libraries are, contexts, attributes of GPUs.
+//!
+//! HIP has no contexts that are worth the name: a thread has a current GPU, which is always there. So a context stands for
+//! a GPU here, and who pushes it sets the current GPU until it is popped.
+
+#![allow(non_snake_case)]
+
+use super::driver::{
+    CUcontext, CUdevice, CUdevice_attribute as Attribute, CUfunction, CUfunction_attribute, Status,
+};
+use super::driver::{INVALID_VALUE, SUCCESS};
+use libloading::Library;
+use mebridge_support::runtime::environment;
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A folder that is looked into before all others.
+pub const FOLDER: &str = "MEBRIDGE_HIP";
+/// The driver's library, by the versions that are served.
+const DRIVER: [&str; 3] = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"];
+/// The compiler's; versions before 6 have it in that of the driver.
+pub const COMPILER: [&str; 5] = [
+    "libhiprtc.so.7",
+    "libhiprtc.so.6",
+    "libhiprtc.so",
+    "libamdhip64.so",
+    "libamdhip64.so.5",
+];
+
+/// Folders to look into, best first; the empty one is the system's loader.
+pub fn places() -> Vec<PathBuf> {
+    let set = |name: &str| {
+        environment::variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let mut places: Vec<PathBuf> = set(FOLDER).into_iter().collect();
+    places.push(PathBuf::new());
+    let roots = ["ROCM_PATH", "HIP_PATH", "CONDA_PREFIX"]
+        .iter()
+        .filter_map(|name| set(name));
+    places.extend(
+        roots
+            .chain([PathBuf::from("/opt/rocm")])
+            .map(|root| root.join("lib")),
+    );
+    places
+}
+
+/// Loads the first of these files that is there, and says which one it is.
+pub fn load(files: &[&str]) -> Result<(PathBuf, Library), libloading::Error> {
+    let mut last = None;
+    for place in places() {
+        for file in files {
+            let path = Path::new(&place).join(file);
+            // SAFETY: a library of AMD's, whose initialisation has no conditions.
+            match unsafe { Library::new(&path) } {
+                Ok(library) => return Ok((path, library)),
+                // The system's loader says most.
+                Err(error) if place.as_os_str().is_empty() => last = last.or(Some(error)),
+                Err(_) => {}
+            }
+        }
+    }
+    Err(last.unwrap_or(libloading::Error::DlOpenUnknown))
+}
+
+/// The driver's library: that which the program has loaded, whoever did, as its streams and addresses are of that.
+pub fn library() -> Result<Library, libloading::Error> {
+    #[cfg(unix)]
+    for name in DRIVER {
+        use libloading::os::unix;
+        let only_there = libc::RTLD_NOLOAD | unix::RTLD_NOW;
+        // SAFETY: nothing is loaded here.
+        let there = unsafe { unix::Library::open(Some(name), only_there) };
+        if let Ok(library) = there {
+            return Ok(library.into());
+        }
+    }
+    load(&DRIVER).map(|(_, library)| library)
+}
+
+/// Functions that those below call.
+struct Raw {
+    get_device: unsafe extern "C" fn(*mut c_int) -> Status,
+    set_device: unsafe extern "C" fn(c_int) -> Status,
+    attribute: unsafe extern "C" fn(*mut c_int, c_uint, c_int) -> Status,
+    properties: unsafe extern "C" fn(*mut c_void, c_int) -> Status,
+}
+
+static RAW: OnceLock<Raw> = OnceLock::new();
+
+/// Looks them up.
+pub fn look_up(library: &Library) -> Result<(), libloading::Error> {
+    // SAFETY: the types are those of hip_runtime_api.h.
+    let raw = unsafe {
+        Raw {
+            get_device: *library.get("hipGetDevice")?,
+            set_device: *library.get("hipSetDevice")?,
+            attribute: *library.get("hipDeviceGetAttribute")?,
+            properties: *library.get("hipGetDevicePropertiesR0600")?,
+        }
+    };
+    // Once is enough: there is one driver.
+    let _ = RAW.set(raw);
+    Ok(())
+}
+
+/// `hipErrorNotInitialized`: nobody has looked up the functions.
+const NOT_INITIALIZED: Status = 3;
+
+fn raw(call: impl FnOnce(&Raw) -> Status) -> Status {
+    RAW.get().map_or(NOT_INITIALIZED, call)
+}
+
+thread_local! {
+    /// GPUs that were current before others were pushed.
+    static BEFORE: RefCell<Vec<c_int>> = const { RefCell::new(Vec::new()) };
+}
+
+fn context_of(device: c_int) -> CUcontext {
+    std::ptr::without_provenance_mut(device as usize + 1)
+}
+
+/// The GPU is its own context.
+pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(
+    context: *mut CUcontext,
+    device: CUdevice,
+) -> Status {
+    // SAFETY: the caller has a place for it.
+    unsafe { context.write(context_of(device)) };
+    SUCCESS
+}
+
+pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(_: CUdevice) -> Status {
+    SUCCESS
+}
+
+pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> Status {
+    let mut device = 0;
+    // SAFETY: the place is there, and so is the caller's.
+    unsafe {
+        let status = raw(|raw| (raw.get_device)(&mut device));
+        context.write(context_of(device));
+        status
+    }
+}
+
+pub unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice) -> Status {
+    // SAFETY: the caller has a place for it.
+    raw(|raw| unsafe { (raw.get_device)(device) })
+}
+
+pub unsafe extern "C" fn cuCtxPushCurrent_v2(context: CUcontext) -> Status {
+    let mut before = 0;
+    raw(|raw| {
+        // SAFETY: the place is there.
+        let status = unsafe { (raw.get_device)(&mut before) };
+        if status != SUCCESS {
+            return status;
+        }
+        // SAFETY: it takes a number, which is checked.
+        let status = unsafe { (raw.set_device)((context.addr() - 1) as c_int) };
+        if status == SUCCESS {
+            BEFORE.with_borrow_mut(|all| all.push(before));
+        }
+        status
+    })
+}
+
+pub unsafe extern "C" fn cuCtxPopCurrent_v2(_: *mut CUcontext) -> Status {
+    match BEFORE.with_borrow_mut(Vec::pop) {
+        // SAFETY: it takes a number, which is checked.
+        Some(before) => raw(|raw| unsafe { (raw.set_device)(before) }),
+        None => INVALID_VALUE,
+    }
+}
+
+/// A block may have all of its shared memory without asking.
+pub unsafe extern "C" fn cuFuncSetAttribute(
+    _: CUfunction,
+    _: CUfunction_attribute,
+    _: c_int,
+) -> Status {
+    SUCCESS
+}
+
+/// Attributes by the numbers of `hipDeviceAttribute_t`.
+pub unsafe extern "C" fn cuDeviceGetAttribute(
+    value: *mut c_int,
+    attribute: Attribute,
+    device: CUdevice,
+) -> Status {
+    let number = match attribute {
+        Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 5,
+        Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE => 19,
+        Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH => 59,
+        Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE => 60,
+        Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 63,
+        Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => 74,
+        Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE => 87,
+        Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => 10_002,
+        _ => return INVALID_VALUE,
+    };
+    // SAFETY: the caller has a place for it.
+    raw(|raw| unsafe { (raw.attribute)(value, number, device) })
+}
+
+/// Bytes of `hipDeviceProp_tR0600`, with room for more, and where in it `gcnArchName` stands.
+const PROPERTIES: usize = 4096;
+const ARCHITECTURE: usize = 1160;
+
+/// What AMD's compiler calls a GPU, `gfx90a:sramecc+:xnack-` or the like.
+pub fn architecture(device: CUdevice) -> Result<String, Status> {
+    let mut properties = vec![0u64; PROPERTIES / 8];
+    // SAFETY: there is room for the structure, and more.
+    let status = raw(|raw| unsafe { (raw.properties)(properties.as_mut_ptr().cast(), device) });
+    if status != SUCCESS {
+        return Err(status);
+    }
+    let bytes = properties.iter().flat_map(|word| word.to_ne_bytes());
+    let name: Vec<u8> = bytes
+        .skip(ARCHITECTURE)
+        .take_while(|byte| *byte != 0)
+        .collect();
+    Ok(String::from_utf8_lossy(&name).into_owned())
+}

@@ -1,0 +1,74 @@
+// What the compilers of device code call by other names: NVRTC for NVIDIA's GPUs, hiprtc or clang for AMD's, and behind
+// host.h a C++17 compiler for the CPU. All else in this folder is the same text for all of them.
+//
+#define DEVICE __device__ __forceinline__
+
+// The one parameter of a kernel, a structure of crates/gpu/src/structures.rs.
+#ifndef ARGUMENTS
+#define ARGUMENTS(type) const type
+#endif
+
+// Dynamic shared memory of a block, under a name, as an array of a type.
+#ifndef SHARED
+#define SHARED(type, name)                                                        \
+    extern __shared__ __attribute__((aligned(16))) unsigned char shared_bytes_[]; \
+    type *name = reinterpret_cast<type *>(shared_bytes_)
+#endif
+
+#ifdef __HIP__
+
+// Of a kernel: most threads of a block, and blocks that should fit on a multiprocessor at a time. AMD's compiler is told
+// waves on each of the four SIMD units. On CDNA these are of 64 threads, with twice the registers that a multiprocessor of
+// NVIDIA's has. On RDNA they are of 32 and have three times as many; half of that is enough, and with more the compiler
+// loads so far ahead that they do not suffice.
+#ifdef __GFX9__
+#define WAVES(threads) (((threads) + 255) / 256)
+#else
+#define WAVES(threads) ((3 * (threads) + 255) / 256)
+#endif
+#define MOST_THREADS(most) __attribute__((amdgpu_flat_work_group_size(1, most)))
+#define THREADS_AND_BLOCKS(most, blocks)                                           \
+    __attribute__((amdgpu_flat_work_group_size(1, most), amdgpu_waves_per_eu(WAVES((most) * (blocks)))))
+
+// Operands of empty assembly: an address, and numbers of which the compiler must not know where they come from.
+#define AN_ADDRESS "v"
+#define IN_DOUBLE "v"
+#define IN_FLOAT "v"
+
+// A product that no compiler fuses with what follows; quotients and roots of IEEE 754 whatever its options.
+DEVICE double product(double a, double b) {
+#pragma clang fp contract(off)
+    return a * b;
+}
+DEVICE float product(float a, float b) {
+#pragma clang fp contract(off)
+    return a * b;
+}
+DEVICE double quotient(double a, double b) { return a / b; }
+DEVICE float quotient(float a, float b) { return a / b; }
+DEVICE double root(double a) { return __builtin_sqrt(a); }
+DEVICE float root(float a) { return __builtin_sqrtf(a); }
+
+#else
+
+#define MOST_THREADS(most) __launch_bounds__(most)
+#define THREADS_AND_BLOCKS(most, blocks) __launch_bounds__(most, blocks)
+
+#ifdef __CUDA_ARCH__
+#define AN_ADDRESS "l"
+#define IN_DOUBLE "d"
+#define IN_FLOAT "f"
+#else
+#define AN_ADDRESS "r"
+#define IN_DOUBLE "m"
+#define IN_FLOAT "m"
+#endif
+
+DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
+DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
+DEVICE double quotient(double a, double b) { return __ddiv_rn(a, b); }
+DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
+DEVICE double root(double a) { return __dsqrt_rn(a); }
+DEVICE float root(float a) { return __fsqrt_rn(a); }
+
+#endif

@@ -1,0 +1,395 @@
+//! AMD's GPUs as far as that goes without one: the whole host side, from the switch to the answers, on a stand-in for
+//! `libamdhip64` and `libhiprtc` (`crates/testing/src/hip/driver.cc`) with two GPUs and waves of 64.
+//!
+//! A library is looked for once in a program, so each test is one of its own, started by `the_stand_in_serves`.
+
+#![cfg(target_os = "linux")]
+
+use mebridge::Error;
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
+use mebridge::gpu::cuda::Platform;
+use mebridge::gpu::platform_there;
+use mebridge::phase_space::PhaseSpace;
+use mebridge::process::Process;
+use mebridge::runtime::{BackendChoice, CachePlace, Devices, Precision, Switches};
+use mebridge_testing::worst;
+use std::process::Command;
+
+const EVENTS: usize = 150;
+
+/// Runs the others, each in a program of its own.
+#[test]
+fn the_stand_in_serves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
+        return;
+    };
+    for test in [
+        "it_is_chosen",
+        "answers_are_those_of_the_cpu",
+        "colour_ordered_forms_are_those_of_the_cpu",
+        "two_gpus_share_events",
+        "whatever_call_fails_nothing_is_left",
+    ] {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CUDACPP_") {
+                command.env_remove(name);
+            }
+        }
+        let output = command
+            .args(["--ignored", "--exact", test, "--nocapture"])
+            .env("MEBRIDGE_HIP", &place)
+            .env("STAND_IN_CACHE", folder.path().join("cache"))
+            .output()
+            .expect("this program");
+        let said =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(output.status.success(), "{test}: {}\n{}", said[0], said[1]);
+        assert!(said[0].contains("1 passed"), "{test}: {}", said[0]);
+    }
+}
+
+/// What the stand-in is told, and tells.
+struct StandIn(libloading::Library);
+
+impl StandIn {
+    fn get() -> StandIn {
+        let folder = std::env::var_os("MEBRIDGE_HIP").expect("a folder");
+        let path = std::path::Path::new(&folder).join("libamdhip64.so.6");
+        // SAFETY: it is the stand-in, which is loaded already or will be.
+        StandIn(unsafe { libloading::Library::new(path) }.expect("the stand-in"))
+    }
+
+    fn number(&self, name: &str) -> usize {
+        // SAFETY: all functions that are asked for here are of this type.
+        unsafe {
+            self.0
+                .get::<unsafe extern "C" fn() -> usize>(name)
+                .expect("a function")()
+        }
+    }
+
+    /// From here on the call after so many others fails; none for a negative number.
+    fn fail(&self, after: i64) {
+        // SAFETY: the type of the function.
+        unsafe {
+            self.0
+                .get::<unsafe extern "C" fn(i64)>("stand_in_fail")
+                .expect("a function")(after)
+        }
+    }
+
+    fn failed_call(&self) -> String {
+        // SAFETY: the type of the function, which gives a constant text.
+        unsafe {
+            let name = self
+                .0
+                .get::<unsafe extern "C" fn() -> *const std::ffi::c_char>("stand_in_failed_call");
+            std::ffi::CStr::from_ptr(name.expect("a function")())
+                .to_string_lossy()
+                .into_owned()
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.number("stand_in_has_failed") & 1 == 1
+    }
+}
+
+fn process(text: &str) -> Process {
+    mebridge::generate::generate(text)
+        .expect("a process")
+        .remove(0)
+}
+
+/// Events of a process.
+struct Points {
+    momenta: Vec<f64>,
+    numbers: Vec<f64>,
+    channels: Vec<i32>,
+}
+
+impl Points {
+    fn new(process: &Process) -> Points {
+        let masses: Vec<f64> = {
+            let switches = switches(BackendChoice::Cpu);
+            bridge(process, &switches).expect("a bridge").masses()
+        };
+        let masses: Vec<f64> = masses.into_iter().map(f64::abs).collect();
+        let (a, b) = masses.split_at(2);
+        let space = PhaseSpace::new(1500.0, a, b).expect("phase space");
+        let mut next = 0u64;
+        let mut random = || {
+            next = next
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (next >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut momenta = vec![0.0; EVENTS * 4 * masses.len()];
+        for event in momenta.chunks_mut(4 * masses.len()) {
+            let randoms: Vec<f64> = (0..space.randoms()).map(|_| random()).collect();
+            space.event(&randoms, event);
+        }
+        let diagrams: Vec<i32> = process
+            .channels
+            .amp2
+            .iter()
+            .map(|amp2| amp2.diagram as i32)
+            .collect();
+        Points {
+            momenta,
+            numbers: (0..EVENTS).map(|_| 0.1 + 0.8 * random()).collect(),
+            channels: (0..EVENTS)
+                .map(|i| {
+                    diagrams
+                        .get(i % diagrams.len().max(1))
+                        .copied()
+                        .unwrap_or(0)
+                })
+                .collect(),
+        }
+    }
+
+    fn events(&self, channels: bool) -> Events<'_> {
+        Events {
+            momenta: &self.momenta,
+            g_s: &self.numbers,
+            random_helicity: &self.numbers,
+            random_color: &self.numbers,
+            channels: channels.then_some(&self.channels),
+            igraph: None,
+        }
+    }
+}
+
+fn switches(backend: BackendChoice) -> Switches {
+    Switches {
+        backend,
+        cache: CachePlace::Folder(std::env::var_os("STAND_IN_CACHE").expect("a folder").into()),
+        ..Switches::default()
+    }
+}
+
+fn bridge(process: &Process, switches: &Switches) -> Result<Bridge, Error> {
+    let card = process.model.default_card();
+    Bridge::new(process.clone(), &card, switches, EVENTS)
+}
+
+type Outcome = (Vec<f64>, Vec<i32>, Vec<i32>);
+
+fn run(bridge: &mut Bridge, events: &Events) -> Result<Outcome, Error> {
+    let mut answers = (vec![0.0; EVENTS], vec![0; EVENTS], vec![0; EVENTS]);
+    let mut into = Answers {
+        matrix_elements: &mut answers.0,
+        helicity: &mut answers.1,
+        color: &mut answers.2,
+    };
+    bridge.run(events, &mut into)?;
+    Ok(answers)
+}
+
+/// All answers are those of the CPU, by tables and, once it is there, by generated code.
+fn compare(process: &Process, precision: Precision, tolerance: f64, gpu: &Switches) {
+    let points = Points::new(process);
+    let of = |base: &Switches| Switches {
+        precision,
+        ..base.clone()
+    };
+    let mut on_gpu = bridge(process, &of(gpu)).expect("a GPU");
+    let mut cpu = bridge(process, &of(&switches(BackendChoice::Cpu))).expect("a CPU");
+    for channels in [false, true] {
+        let events = points.events(channels && !process.channels.amp2.is_empty());
+        let wanted = run(&mut cpu, &events).expect("answers");
+        for generated in [false, true] {
+            if generated {
+                on_gpu.wait_for_compiler();
+            }
+            let got = run(&mut on_gpu, &events).expect("answers");
+            let by = worst(&got.0, &wanted.0);
+            assert!(
+                by < tolerance,
+                "{} {precision:?} {channels} {generated}: {by:e}",
+                process.name
+            );
+            if precision == Precision::Double {
+                assert_eq!(
+                    (got.1, got.2),
+                    (wanted.1.clone(), wanted.2.clone()),
+                    "{}",
+                    process.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "started by the_stand_in_serves"]
+fn it_is_chosen() {
+    let there = platform_there();
+    // Where there is an NVIDIA GPU, that comes first.
+    if there == Some(Platform::Hip) {
+        let auto = Switches {
+            device: Devices::These(vec![0]),
+            ..switches(BackendChoice::Auto)
+        };
+        assert!(
+            bridge(&process("e+ e- > mu+ mu-"), &auto)
+                .expect("a GPU")
+                .level()
+                .is_none()
+        );
+    }
+    let hip = switches(BackendChoice::Hip);
+    let on_gpu = bridge(&process("e+ e- > mu+ mu-"), &hip).expect("a GPU");
+    assert_eq!(on_gpu.target().name(), "stand-in for MI200");
+    assert_eq!(on_gpu.target().platform_name(), "hip");
+    let none = Switches {
+        device: Devices::These(vec![2]),
+        ..hip.clone()
+    };
+    let error = bridge(&process("e+ e- > mu+ mu-"), &none)
+        .map(|_| ())
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::NoSuchDevice {
+                device: 2,
+                devices: 2
+            }
+        ),
+        "{error}"
+    );
+    // There is no library of matrix products for it.
+    let blas = Switches {
+        blas_color_sum: Some(true),
+        ..hip
+    };
+    let mut refused = bridge(&process("g g > t t~"), &blas);
+    let points = Points::new(&process("g g > t t~"));
+    let error = refused.as_mut().map_or_else(
+        |e| e.to_string(),
+        |bridge| run(bridge, &points.events(false)).unwrap_err().to_string(),
+    );
+    assert!(error.contains("BLASCOLORSUM"), "{error}");
+}
+
+#[test]
+#[ignore = "started by the_stand_in_serves"]
+fn answers_are_those_of_the_cpu() {
+    let hip = switches(BackendChoice::Hip);
+    for text in [
+        "e+ e- > mu+ mu-",
+        "g g > t t~",
+        "g g > t t~ g",
+        "u u~ > w+ w-",
+    ] {
+        compare(&process(text), Precision::Double, 1e-11, &hip);
+    }
+    compare(&process("g g > t t~"), Precision::Float, 1e-3, &hip);
+    let tables = Switches {
+        gpu_group: Some(0),
+        ..hip
+    };
+    compare(&process("g g > t t~ g"), Precision::Mixed, 1e-4, &tables);
+}
+
+#[test]
+#[ignore = "started by the_stand_in_serves"]
+fn colour_ordered_forms_are_those_of_the_cpu() {
+    let ordered = process("g g > g g g").as_color_ordered().expect("a form");
+    compare(
+        &ordered,
+        Precision::Double,
+        1e-11,
+        &switches(BackendChoice::Hip),
+    );
+}
+
+#[test]
+#[ignore = "started by the_stand_in_serves"]
+fn two_gpus_share_events() {
+    let both = Switches {
+        device: Devices::All,
+        ..switches(BackendChoice::Hip)
+    };
+    compare(&process("g g > t t~"), Precision::Double, 1e-11, &both);
+}
+
+/// Threads that compile, which may have the last hold of programs.
+fn compilers() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads of this program");
+    let names = tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    names
+        .filter(|name| name.starts_with("mebridge-comp"))
+        .count()
+}
+
+/// Each call in turn fails: there is an error or the right answers, and nothing is left.
+#[test]
+#[ignore = "started by the_stand_in_serves"]
+fn whatever_call_fails_nothing_is_left() {
+    let stand_in = StandIn::get();
+    let process = process("e+ e- > mu+ mu-");
+    let points = Points::new(&process);
+    let hip = switches(BackendChoice::Hip);
+    let wanted = {
+        let mut bridge = bridge(&process, &hip).expect("a GPU");
+        bridge.wait_for_compiler();
+        run(&mut bridge, &points.events(true)).expect("answers")
+    };
+    assert_eq!(stand_in.number("stand_in_out"), 0);
+    let (mut failed, mut errors, mut left) = (0, 0, 0);
+    loop {
+        stand_in.fail(failed);
+        let result = bridge(&process, &hip).and_then(|mut bridge| {
+            run(&mut bridge, &points.events(true))?;
+            bridge.wait_for_compiler();
+            run(&mut bridge, &points.events(true))
+        });
+        let over = !stand_in.has_failed();
+        stand_in.fail(-1);
+        while compilers() > 0 {
+            std::thread::yield_now();
+        }
+        let call = stand_in.failed_call();
+        // To give something back the GPU has to be made current.
+        if !["hipGetDevice", "hipSetDevice"].contains(&call.as_str()) {
+            assert_eq!(
+                stand_in.number("stand_in_out"),
+                left,
+                "call {failed}, {call}"
+            );
+        }
+        left = stand_in.number("stand_in_out");
+        match result {
+            // What gives back may fail without an error, and so may what only makes it faster.
+            Ok(got) => {
+                assert!(worst(&got.0, &wanted.0) < 1e-11, "call {failed}");
+                assert_eq!((&got.1, &got.2), (&wanted.1, &wanted.2), "call {failed}");
+            }
+            Err(error) => {
+                let message = error.to_string();
+                assert!(
+                    message.contains("hipErrorInjected") || message.contains("hiprtc"),
+                    "call {failed}: {message}"
+                );
+                errors += 1;
+            }
+        }
+        if over {
+            break;
+        }
+        failed += 1;
+    }
+    assert!(
+        failed > 100 && errors > 50,
+        "{failed} calls, {errors} errors"
+    );
+    println!("{failed} calls failed in turn, {errors} with an error");
+}
