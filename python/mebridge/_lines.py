@@ -8,14 +8,28 @@ from ._integrands import Element, legs_of
 from ._output import Directory, Line
 
 
-def line_masses(element: Element, number: int) -> Callable[[Line], tuple[float, float]]:
+def line_masses(
+    element: Element, directory: Directory, number: int
+) -> Callable[[Line], tuple[float, float]]:
     """Masses and widths of the propagators of a matrix element, which is this one of its directory."""
     known: dict[tuple[int, int], tuple[float, float]] = {}
-    for channel in element.channels:
+    channels = sorted(element.channels, key=lambda channel: int(channel["diagrams"][0]["diagram"]))
+    of_channels = []
+    for channel in channels:
+        own = {}
         for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
             legs = sum(1 << leg for leg in legs_of(channel["vertices"], f"p{line}"))
-            known[legs, abs(code)] = abs(mass), abs(width)
+            own[legs] = known[legs, abs(code)] = abs(mass), abs(width)
+        of_channels.append(own)
     everything = (1 << len(element.flavor["options"][0])) - 1
+    # Particles of several generations may share a mass, and with it the code that a library knows: lines of a diagram are
+    # those of its channel.
+    configs = sorted((c for c in directory.configs if c.diagrams[number]), key=lambda config: config.diagrams[number])
+    for config, own in zip(configs, of_channels if len(configs) == len(of_channels) else ()):
+        for one in config.lines:
+            for legs in (one.legs, everything - one.legs):
+                if legs in own:
+                    known.setdefault((legs, abs(one.codes[number])), own[legs])
 
     def found(line: Line) -> tuple[float, float]:
         # A code may be missing there. Of a line between beams those beyond it are told.

@@ -214,7 +214,7 @@ class _Element:
         self.clustering, self._channels = None, {}
         if frame.clustering is not None:
             directory = _output.Directory.read(path)
-            masses = _lines.line_masses(element, asked.number)
+            masses = _lines.line_masses(element, directory, asked.number)
             settings = self._settings = _clustering.Settings(**frame.clustering)
             matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings, **matching)

@@ -612,7 +612,7 @@ def _resonances(
 ) -> list[_cuts.Window]:
     """Masses of the particles of decay chains, which all diagrams have."""
     found: dict[int, _cuts.Window] = {}
-    masses = _lines.line_masses(element, number)
+    masses = _lines.line_masses(element, directory, number)
     count = len(directory.legs[0])
     for config in directory.configs:
         if not config.diagrams[number]:

@@ -545,10 +545,10 @@ class Scales(Folder):
         entry, flavor = {"channels": [channel]}, {"index": 0, "options": [[2, -2, 6, -6]]}
         element = _integrands.Element(self.folder / "library.so", entry, flavor)
         line = directory.configs[0].lines[0]
-        self.assertEqual(_lines.line_masses(element, 0)(line), (80.4, 2.0))
+        self.assertEqual(_lines.line_masses(element, directory, 0)(line), (80.4, 2.0))
         self.assertTrue(_lines.name(element, directory, 0))
         self.assertEqual((channel["propagators"], channel["diagrams"][0]["propagator_pdgs"]), ([-24], [-24]))
-        self.assertEqual(_lines.line_masses(element, 0)(line), (80.4, 2.0))
+        self.assertEqual(_lines.line_masses(element, directory, 0)(line), (80.4, 2.0))
         self.assertFalse(_lines.name(element, directory, 0))
 
     def test_a_resonance_is_where_its_process_wants_it(self):
