@@ -206,7 +206,7 @@ fn chain(
     }
     for decay in &mut request.decays {
         // As in MG5aMC, a decay of a chain has the lowest orders that it can have.
-        decay.lowest = decay.orders.iter().all(|range| *range.end() == u32::MAX);
+        decay.lowest = !decay.ordered;
     }
     Ok(request)
 }
@@ -239,6 +239,14 @@ mod tests {
         // Parentheses around one decay mean nothing.
         let request = parse("g g > t t~, (t > w+ b)").unwrap().remove(0);
         assert!(request.lowest && request.decays[0].lowest);
+        // What the model allows is nothing that was asked for.
+        let mut model = Model::standard().unwrap();
+        model.expansion = vec![None, Some(9)];
+        let lowest = |decay: &str| {
+            let request = requests(&format!("g g > t t~, {decay}"), &model).unwrap();
+            request[0].decays[0].lowest
+        };
+        assert!(lowest("t > w+ b") && !lowest("t > w+ b QED=9"));
     }
 
     #[test]

@@ -71,7 +71,9 @@ pub struct Request {
     pub orders: Vec<RangeInclusive<u32>>,
     /// The same for a process with all of its decays, where it has any.
     pub overall: Vec<RangeInclusive<u32>>,
-    /// Whether no order was given, so that the lowest `WEIGHTED` is wanted.
+    /// Whether an order was given.
+    pub ordered: bool,
+    /// Whether the lowest `WEIGHTED` is wanted, as where no order was given.
     pub lowest: bool,
     /// What squared coupling orders may be.
     pub squared: Vec<SquaredOrder>,
@@ -127,6 +129,7 @@ impl Request {
             outgoing: Vec::new(),
             orders: vec![0..=u32::MAX; count],
             overall: vec![0..=u32::MAX; count],
+            ordered: false,
             lowest: true,
             squared: Vec::new(),
             excluded: Vec::new(),
@@ -173,11 +176,11 @@ impl Request {
                         bounded |= *range.end() != u32::MAX;
                         let known = &mut request.orders[order];
                         *known = *range.start().max(known.start())..=*range.end().min(known.end());
-                        request.lowest = false;
+                        request.ordered = true;
                         request.add_to_tail(word);
                     }
                     Some(Order::Squared(squared)) => {
-                        request.lowest = false;
+                        request.ordered = true;
                         request.add_to_tail(word);
                         request.squared.retain(|other| other.order != squared.order);
                         request.squared.push(squared);
@@ -228,7 +231,7 @@ impl Request {
             }
         }
         // A decay has no lowest order in MG5aMC: all of its diagrams are taken.
-        request.lowest &= incoming == 2;
+        request.lowest = incoming == 2 && !request.ordered;
         Ok(request)
     }
 

@@ -101,9 +101,29 @@ impl Imported {
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default();
-        let values = card.with_file_name(file.replace("restrict", "param"));
-        if file.contains("restrict") && values.is_file() {
+        let beside = |name: &str| {
+            let other = card.with_file_name(file.replace("restrict", name));
+            Some(other).filter(|other| file.contains("restrict") && other.is_file())
+        };
+        if let Some(values) = beside("param") {
             self.set_card(&values)?;
+        }
+        // What MG5aMC copies as the `param_card.dat` of its output.
+        if let Some(values) = beside("paramcard") {
+            self.set_defaults(&values)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the values of a card in where it has them: those that a process begins with.
+    fn set_defaults(&mut self, path: &Path) -> Fallible<()> {
+        let card = Card::read(path).map_err(|e| e.to_string())?;
+        for parameter in &mut self.parameters {
+            let ParameterValue::External(block, index, value) = &mut parameter.value else {
+                continue;
+            };
+            let number = card.number(&block.to_ascii_lowercase(), index);
+            *value = number.filter(|x| x.is_finite()).unwrap_or(*value);
         }
         Ok(())
     }

@@ -205,6 +205,17 @@ fn cards_are_what_mg5amc_takes() {
         (Some(0.5), None)
     );
     assert_eq!(document.name, "toy-other");
+    // A card that is that of processes, whatever the restriction merged.
+    fs::write(
+        path.join("paramcard_start.dat"),
+        "Block XSECTOR\n  1 0.75 # gx\n",
+    )
+    .unwrap();
+    let document = restricted("start", "# aS", "# alpha_s").unwrap();
+    assert_eq!(
+        (value(&document, "gx"), value(&document, "MX")),
+        (Some(0.75), value(&model("equal"), "MX"))
+    );
 }
 
 /// A copy of the toy model.
