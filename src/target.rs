@@ -1,8 +1,9 @@
 //! What evaluates: the CPU, or one or several GPUs.
 //!
 //! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU of NVIDIA's and `hip` for one of AMD's; where none can be used it is
-//! refused with the reason. `cpu` never looks for one. `auto`, the default, takes a GPU where one can be used, unless calls are so small that the CPU
-//! answers before a GPU has begun.
+//! refused with the reason. `cpu` never looks for one. `auto`, the default, takes a GPU where one can be used, unless
+//! calls are so small that the CPU answers before a GPU has begun; it says so of an AMD GPU, on which nobody has run
+//! this yet.
 
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;
@@ -64,6 +65,9 @@ impl CallSize {
     }
 }
 
+const UNPROVEN: &str = "an AMD GPU evaluates, on which this library has only been run by a stand-in: compare its answers \
+    with those of CUDACPP_RUNTIME_BACKEND=cpu; CUDACPP_RUNTIME_BACKEND=hip takes it without this line";
+
 /// The platform of GPUs that a choice names.
 pub fn platform(choice: BackendChoice) -> Option<Platform> {
     match choice {
@@ -122,7 +126,14 @@ impl Target {
                 Ok(cpu)
             }
             Some(platform) => match Gpus::open(platform, switches, cache()) {
-                Ok(gpus) => Ok(Target::Gpu(gpus)),
+                Ok(gpus) => {
+                    // Nobody asked for it: who uses it should know.
+                    static SAID: Once = Once::new();
+                    if platform == Platform::Hip {
+                        SAID.call_once(|| say(UNPROVEN));
+                    }
+                    Ok(Target::Gpu(gpus))
+                }
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
                     // Not once for each bridge.
