@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from . import _checks
 from ._integrands import Element, legs_of
 from ._output import Directory, Line
 
@@ -12,31 +13,39 @@ def line_masses(
     element: Element, directory: Directory, number: int
 ) -> Callable[[Line], tuple[float, float]]:
     """Masses and widths of the propagators of a matrix element, which is this one of its directory."""
-    known: dict[tuple[int, int], tuple[float, float]] = {}
+    # By legs, code, and whether it lies between the beams, where legs may be those of another line.
+    known: dict[tuple[int, int, bool], tuple[float, float]] = {}
     channels = sorted(element.channels, key=lambda channel: int(channel["diagrams"][0]["diagram"]))
     of_channels = []
     for channel in channels:
         own = {}
         for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
             legs = sum(1 << leg for leg in legs_of(channel["vertices"], f"p{line}"))
-            own[legs] = known[legs, abs(code)] = abs(mass), abs(width)
+            between = _checks.outgoing(channel["vertices"], f"p{line}")[1] == 1
+            own[legs, between] = known[legs, abs(code), between] = abs(mass), abs(width)
         of_channels.append(own)
     everything = (1 << len(element.flavor["options"][0])) - 1
+
+    def sides(line: Line) -> tuple[int, int]:
+        """Legs on both sides; of a line between beams those that go out."""
+        both = (line.legs, everything - line.legs)
+        return (both[0] & ~3, both[1] & ~3) if line.spacelike else both
+
     # Particles of several generations may share a mass, and with it the code that a library knows: lines of a diagram are
     # those of its channel.
     configs = sorted((c for c in directory.configs if c.diagrams[number]), key=lambda config: config.diagrams[number])
     for config, own in zip(configs, of_channels if len(configs) == len(of_channels) else ()):
         for one in config.lines:
-            for legs in (one.legs, everything - one.legs):
-                if legs in own:
-                    known.setdefault((legs, abs(one.codes[number])), own[legs])
+            for legs in sides(one):
+                if (legs, one.spacelike) in own:
+                    known.setdefault((legs, abs(one.codes[number]), one.spacelike), own[legs, one.spacelike])
 
     def found(line: Line) -> tuple[float, float]:
-        # A code may be missing there. Of a line between beams those beyond it are told.
-        for legs in (line.legs, everything - line.legs):
+        # A code may be missing there.
+        for legs in sides(line):
             for code in (abs(line.codes[number]), 0):
-                if (legs, code) in known:
-                    return known[legs, code]
+                if (legs, code, line.spacelike) in known:
+                    return known[legs, code, line.spacelike]
         return 0.0, 0.0
 
     return found

@@ -551,6 +551,43 @@ class Scales(Folder):
         self.assertEqual(_lines.line_masses(element, directory, 0)(line), (80.4, 2.0))
         self.assertFalse(_lines.name(element, directory, 0))
 
+    def test_masses_are_those_of_the_diagram(self):
+        # Strange squarks share the mass of down squarks, whose code a library knows; and a line between the beams, which
+        # has no width, has the legs of one that decays on one side.
+        def channel(diagram, vertices, *lines):
+            codes, masses = [code for code, *_ in lines], [list(of) for _, *of in lines]
+            return {"vertices": vertices, "propagators": codes, "masses": masses, "diagrams": [{"diagram": diagram}]}
+
+        first = channel(
+            40, [["o0", "o2", "p0"], ["p0", "o1", "p1"], ["p1", "i0", "i1"]], (1000001, 568.4, 5.3), (3, 0.0, 0.0)
+        )
+        second = channel(
+            41, [["i1", "o1", "p0"], ["o0", "o2", "p1"], ["i0", "p0", "p1"]], (1000001, 568.4, 0.0), (21, 0.0, 0.0)
+        )
+        third = channel(
+            42, [["o0", "o2", "p0"], ["p0", "o1", "p1"], ["p1", "i0", "i1"]], (2000001, 545.2, 0.3), (3, 0.0, 0.0)
+        )
+        entry = {"channels": [first, second, third]}
+        for of in entry["channels"]:
+            of["diagrams"][0]["active_flavors"] = [0]
+        legs = (21, 3, 1000021, 1000021, 3)
+        element = _integrands.Element(self.folder / "library.so", entry, {"index": 0, "options": [list(legs)]})
+
+        def line(legs, code, spacelike=False):
+            return _output.Line(legs, (0, 0), (code,), spacelike, 0)
+
+        configs = (
+            _output.Config(1, (line(20, 2000003), line(28, 3)), (9,), 3),
+            _output.Config(2, (line(20, 1000003), line(28, 3)), (2,), 3),
+            _output.Config(3, (line(20, 21), line(21, 1000003, True)), (5,), 3),
+        )
+        directory = _output.Directory(self.folder, (legs,), configs)
+        found = _lines.line_masses(element, directory, 0)
+        self.assertEqual(found(line(20, 1000003)), (568.4, 5.3))
+        self.assertEqual(found(line(20, 2000003)), (545.2, 0.3))
+        self.assertEqual(found(line(21, 1000003, True)), (568.4, 0.0))
+        self.assertEqual(found(line(20, 21)), (0.0, 0.0))
+
     def test_a_resonance_is_where_its_process_wants_it(self):
         p, _, energy = self.pair(0.0)
         mass, width = 200.0, 4.0
