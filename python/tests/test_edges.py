@@ -339,13 +339,14 @@ class Arguments(Folder):
 
     @unittest.skipIf(GPU, "there is a GPU")
     def test_a_gpu_that_is_not_there(self):
-        run = script(
-            "import mebridge\n"
-            "try: mebridge.generate_events('g g > t t~', energy=1000, device='cuda')\n"
-            "except mebridge.Error as error: print(error)"
-        )
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertRegex(run.stdout, 'cuda cannot be used .*device="cpu".*no GPU can be used')
+        for device, says in (("cuda", "no GPU can be used"), ("hip", "no AMD GPU can be used")):
+            run = script(
+                "import mebridge\n"
+                f"try: mebridge.generate_events('g g > t t~', energy=1000, device={device!r})\n"
+                "except mebridge.Error as error: print(error)"
+            )
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertRegex(run.stdout, f'{device} cannot be used .*device="cpu".*{says}')
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")

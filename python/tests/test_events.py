@@ -578,6 +578,7 @@ class WrongInput(Folder):
             ({"energy": 1000, "cuts": {"et": 20}}, "no cut 'et'"),
             ({"energy": 1000, "device": "tpu"}, "device is"),
             ({"energy": 1000, "device": ["cuda:0", "cuda:0"]}, "named twice"),
+            ({"energy": 1000, "device": ["cuda", "hip"]}, "of one kind"),
             ({"energy": 1000, "device": ["cpu", "cpu"]}, "named twice"),
             ({"energy": 1000, "scale": -5}, "scale is -5"),
             ({"energy": 1000, "scale": 91.0, "scale_factor": 2}, "not a number"),

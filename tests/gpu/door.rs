@@ -1,7 +1,7 @@
 //! The Fortran functions, with arrays in ordinary memory and in memory that is pinned for the GPU.
 
 use crate::events::{Ask, Batch, Outcome};
-use crate::support::{Gpu, cache, conclude, is_child, some};
+use crate::support::{Gpu, backend_name, cache, conclude, is_child, some};
 use mebridge::abi::fbridge;
 use mebridge::gpu::driver::{Driver, Pinned};
 use mebridge::runtime::{Precision, Switches};
@@ -149,7 +149,7 @@ fn fortran_calls_are_answered_from_any_memory() {
             &[
                 (PROCESS, r.name.clone()),
                 ("CUDACPP_RUNTIME_PROCESS", text(file)),
-                ("CUDACPP_RUNTIME_BACKEND", "cuda".into()),
+                ("CUDACPP_RUNTIME_BACKEND", backend_name().into()),
                 ("CUDACPP_RUNTIME_IGRAPH", "yes".into()),
                 ("CUDACPP_RUNTIME_CACHE", text(cache())),
             ],

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Says in the environment of a program that it was started by the test of this name.
-const CHILD: &str = "MEBRIDGE_TEST_CHILD";
+pub const CHILD: &str = "MEBRIDGE_TEST_CHILD";
 
 /// Whose GPUs there are.
 pub fn platform() -> Platform {
@@ -25,6 +25,14 @@ pub fn backend() -> BackendChoice {
     match platform() {
         Platform::Cuda => BackendChoice::Cuda,
         Platform::Hip => BackendChoice::Hip,
+    }
+}
+
+/// The same by its name.
+pub fn backend_name() -> &'static str {
+    match platform() {
+        Platform::Cuda => "cuda",
+        Platform::Hip => "hip",
     }
 }
 

@@ -18,6 +18,7 @@ mod table;
 
 pub use safe::context::{current, devices};
 pub use sys::Platform;
+pub use sys::hip::might_be_there as amd_might_be_there;
 pub use sys::library::FOLDER;
 
 use super::driver::{

@@ -22,7 +22,10 @@ use std::time::Duration;
 
 /// The platform of GPUs that might be used, NVIDIA's first; it costs little to ask.
 pub fn platform_there() -> Option<Platform> {
-    let there = |platform: &Platform| cuda::devices(*platform).is_ok_and(|count| count > 0);
+    let there = |platform: &Platform| {
+        (*platform == Platform::Cuda || cuda::amd_might_be_there())
+            && cuda::devices(*platform).is_ok_and(|count| count > 0)
+    };
     [Platform::Cuda, Platform::Hip].into_iter().find(there)
 }
 

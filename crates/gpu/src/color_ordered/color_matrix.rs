@@ -73,11 +73,12 @@ fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
 
 impl ColorMatrixTables {
     /// The tables of a matrix, with stages of so many coordinates where blocks are not larger. None if a block has more
-    /// than `most`, or sums connect too many coordinates.
+    /// than `most`, or sums connect too many coordinates. `warps` are the most that share a stage.
     pub fn new(
         color_blocks: &BlockDiagonal,
         wanted: usize,
         most: usize,
+        warps: usize,
     ) -> Option<ColorMatrixTables> {
         let mut tables = ColorMatrixTables::default();
         tables.add_groups(color_blocks)?;
@@ -111,7 +112,7 @@ impl ColorMatrixTables {
         };
         let parallel = stages.iter().map(of_stage).max().unwrap_or(1);
         // One large stage has room on a multiprocessor, or two of the others.
-        let most_warps = if largest > wanted { WARPS } else { WARPS / 2 };
+        let most_warps = if largest > wanted { warps } else { warps / 2 };
         let warps = parallel.next_power_of_two().clamp(1, most_warps);
         tables.warps = warps as u32;
         for (count, blocks) in stages {
@@ -245,7 +246,7 @@ mod tests {
     #[test]
     fn rows_are_shared_out() {
         let color_blocks = split(6);
-        let tables = ColorMatrixTables::new(&color_blocks, 200, 400).unwrap();
+        let tables = ColorMatrixTables::new(&color_blocks, 200, 400, WARPS).unwrap();
         assert!(tables.stage_count() > 3 && tables.largest_stage <= 200);
         let mut met = vec![0; 720];
         for (number, stage) in tables.stages.chunks(3).enumerate() {
@@ -284,7 +285,7 @@ mod tests {
     fn groups_hold_all_sums() {
         for count in 1..=6 {
             let color_blocks = split(count);
-            let tables = ColorMatrixTables::new(&color_blocks, 200, 400).unwrap();
+            let tables = ColorMatrixTables::new(&color_blocks, 200, 400, WARPS).unwrap();
             let mut slots = 0;
             let mut sums = 0;
             for &start in &tables.group_starts {
@@ -313,6 +314,6 @@ mod tests {
                 "{count}"
             );
         }
-        assert!(ColorMatrixTables::new(&split(5), 4, 8).is_none());
+        assert!(ColorMatrixTables::new(&split(5), 4, 8, WARPS).is_none());
     }
 }

@@ -115,8 +115,15 @@ impl ArrayLoops {
         let of_slot = 2 * LOOPS_LANES as usize * number;
         let gpu = library.driver().properties();
         let kept = |warps: usize| warps * LOOPS_LANES as usize * KEPT * number;
-        let most = (gpu.shared_per_block - kept(WARPS)) / of_slot - AHEAD;
-        let color = ColorMatrixTables::new(color_blocks, (stage / of_slot).min(most), most);
+        // With fewer warps, where large blocks have no room otherwise.
+        let with = |warps: usize| {
+            let room = gpu.shared_per_block.checked_sub(kept(warps))? / of_slot;
+            let most = room.checked_sub(AHEAD)?;
+            ColorMatrixTables::new(color_blocks, (stage / of_slot).min(most), most, warps)
+        };
+        let color = [WARPS, WARPS / 2, WARPS / 4, WARPS / 8]
+            .into_iter()
+            .find_map(with);
         let color = color.ok_or(Error::NotOnGpu {
             what: "a colour matrix whose blocks have no room in shared memory",
         })?;

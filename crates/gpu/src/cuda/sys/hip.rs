@@ -49,6 +49,15 @@ pub fn places() -> Vec<PathBuf> {
     places
 }
 
+/// Whether it is worth to load AMD's libraries where nobody asked for them: they are large. Linux shows its GPUs by a device.
+pub fn might_be_there() -> bool {
+    let named = environment::variable(FOLDER).is_some_and(|folder| !folder.is_empty());
+    named
+        || ["/dev/kfd", "/dev/dxg"]
+            .iter()
+            .any(|device| Path::new(device).exists())
+}
+
 /// Loads the first of these files that is there, and says which one it is.
 pub fn load(files: &[&str]) -> Result<(PathBuf, Library), libloading::Error> {
     let mut last = None;

@@ -1,0 +1,40 @@
+//! Where there is no GPU: some of these tests on a stand-in for AMD's driver, in programs of their own.
+
+use crate::support::CHILD;
+use mebridge::gpu::platform_there;
+use std::process::Command;
+
+/// UMAMI's functions on arrays in the memory of the GPU.
+#[test]
+fn samples_are_evaluated_on_the_stand_in() {
+    const TEST: &str = "umami::numbers_are_those_of_the_cpu";
+    if platform_there().is_some() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
+        return;
+    };
+    for process in ["e+ e- > mu+ mu-", "g g > t t~"] {
+        let output = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", TEST, "--nocapture", "--test-threads=1"])
+            .env(CHILD, TEST)
+            .env("MEBRIDGE_HIP", &place)
+            .env("CUDACPP_RUNTIME_PROCESS", process)
+            .env("CUDACPP_RUNTIME_BACKEND", "hip")
+            .env("CUDACPP_RUNTIME_CACHE", folder.path().join("cache"))
+            // What it uses is no GPU.
+            .env_remove("MEBRIDGE_TEST_LOG")
+            .output()
+            .expect("it starts");
+        let said = [output.stdout, output.stderr];
+        let said = said.map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(
+            output.status.success(),
+            "{process}: {}\n{}",
+            said[0],
+            said[1]
+        );
+        assert!(!said[1].contains("SKIPPED"), "{process}: {}", said[1]);
+    }
+}
