@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 import os
@@ -94,8 +95,8 @@ def elements(
 ) -> list[Element]:
     """The matrix elements that processes stand for, in libraries that are written into a folder.
 
-    On a CPU one library holds all of a process. On a GPU each has its own, because one that holds several computes all
-    of them for every event there.
+    On a CPU one library holds all of a process, unless their masses are different parameters. On a GPU each has its
+    own, because one that holds several computes all of them for every event there.
 
     Args:
         apart: whether each has its own on a CPU as well.
@@ -106,10 +107,28 @@ def elements(
         _command.umami(source, library, card, parameters, backend, environment)
         return read(library)
 
+    def write_each(name: str, source: str) -> list[Element]:
+        found: list[Element] = []
+        for i in itertools.count(1):
+            try:
+                found += write(f"{name}.{i}", f"{source}#{i}")
+            except Error as error:
+                if found and f"and no number {i}" in str(error):
+                    return found
+                raise
+        raise AssertionError
+
     every = []
     prefix = "apart" if apart else "process"
     for number, source in enumerate(sources):
-        found = write(f"{prefix}{number}", source)
+        try:
+            found = write(f"{prefix}{number}", source)
+        except Error as error:
+            # Such as u u~ and c c~ of a model in which both quarks have masses of their own.
+            if "cannot share a library" not in str(error):
+                raise
+            every += write_each(f"{prefix}{number}", source)
+            continue
         if (apart or backend != "cpu") and len(found) > 1:
             tasks = [(f"{prefix}{number}.{i}", f"{source}#{i}") for i in range(1, len(found) + 1)]
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
