@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 import os
@@ -94,8 +95,8 @@ def elements(
 ) -> list[Element]:
     """The matrix elements that processes stand for, in libraries that are written into a folder.
 
-    On a CPU one library holds all of a process. On a GPU each has its own, because one that holds several computes all
-    of them for every event there.
+    On a CPU one library holds all of a process, unless their masses are different parameters. On a GPU each has its
+    own, because one that holds several computes all of them for every event there.
 
     Args:
         apart: whether each has its own on a CPU as well.
@@ -106,10 +107,28 @@ def elements(
         _command.umami(source, library, card, parameters, backend, environment)
         return read(library)
 
+    def write_each(name: str, source: str) -> list[Element]:
+        found: list[Element] = []
+        for i in itertools.count(1):
+            try:
+                found += write(f"{name}.{i}", f"{source}#{i}")
+            except Error as error:
+                if found and f"and no number {i}" in str(error):
+                    return found
+                raise
+        raise AssertionError
+
     every = []
     prefix = "apart" if apart else "process"
     for number, source in enumerate(sources):
-        found = write(f"{prefix}{number}", source)
+        try:
+            found = write(f"{prefix}{number}", source)
+        except Error as error:
+            # Such as u u~ and c c~ of a model in which both quarks have masses of their own.
+            if "cannot share a library" not in str(error):
+                raise
+            every += write_each(f"{prefix}{number}", source)
+            continue
         if (apart or backend != "cpu") and len(found) > 1:
             tasks = [(f"{prefix}{number}.{i}", f"{source}#{i}") for i in range(1, len(found) + 1)]
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -711,6 +730,48 @@ def _topology(madspace: Any, legs: tuple[float, ...], channel: dict[str, Any]) -
     return madspace.Topology(madspace.Diagram(list(legs[:2]), list(legs[2:]), propagators, channel["vertices"]))
 
 
+def _color_types(element: Element) -> dict[int, int]:
+    """Colour representations by PDG code, those of a model's own resonances as well.
+
+    The description knows external particles and the Standard Model. What else decays has the colours of all that it
+    decays into; MadSpace takes what it does not find for a singlet, and refuses then products that have a colour.
+    """
+    types = {int(code): int(color) for code, color in element.entry["pdg_color_types"].items()}
+    flows, incoming = element.entry["color_flows"], len(element.entry["incoming"])
+    for channel in element.channels:
+        behind: dict[str, list[int]] = {}
+        for *lines, name in channel["vertices"]:
+            if not name.startswith("p") or any(line.startswith("i") for line in lines):
+                continue
+            if any(line.startswith("p") and line not in behind for line in lines):
+                continue  # A particle comes in behind it.
+            behind[name] = [
+                leg
+                for line in lines
+                for leg in (behind[line] if line.startswith("p") else [incoming + int(line[1:])])
+            ]
+            code = channel["propagators"][int(name[1:])]
+            found = {_net_color([flows[flow][leg] for leg in behind[name]]) for flow in _active_flows(channel)}
+            # An octet may have neither colour in one flow, as it may be of no colour exchange.
+            if code not in types and len(found - {1}) == 1:
+                (color,) = found - {1}
+                types[code] = color
+                types[-code] = -color if abs(color) == 3 else color
+    return types
+
+
+def _active_flows(channel: dict[str, Any]) -> set[int]:
+    return {flow for diagram in channel["diagrams"] for flow in diagram["active_colors"]}
+
+
+def _net_color(tags: list[list[int]]) -> int:
+    """The representation of particles together that go out with these tags of colour and anticolour."""
+    colors, anticolors = ({pair[side] for pair in tags} - {0} for side in (0, 1))
+    return {(0, 0): 1, (1, 0): 3, (0, 1): -3, (1, 1): 8}.get(
+        (len(colors - anticolors), len(anticolors - colors)), 0
+    )
+
+
 def _bookkeeping(
     madspace: Any, number: int, element: Element, topologies: list[Any], processes: list[list[list[int]]]
 ) -> Any:
@@ -724,7 +785,7 @@ def _bookkeeping(
         diagram_color_indices=[[diagram["active_colors"]] for diagram in diagrams],
         diagram_propagator_pdgs=[[diagram["propagator_pdgs"]] for diagram in diagrams],
         color_flows=[[tuple(tags) for tags in flow] for flow in entry["color_flows"]],
-        pdg_color_types={int(code): color for code, color in entry["pdg_color_types"].items()},
+        pdg_color_types=_color_types(element),
         helicities=[[float(h) for h in row] for row in entry["helicities"]],
         pdg_ids=processes,
     )

@@ -169,9 +169,16 @@ fn set(sources: &mut [CardedProcess], name: &str, value: f64) -> Result<()> {
 /// says; of a generated process those with different beams where each beam may be either.
 fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> {
     if let Some(text) = process_text(&choice.path) {
-        let text = arrow_apart(text);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let same = words.len() > 2 && words[0] == words[1] && words[2] == ">";
+        let same = text.split([';', '\n']).filter_map(either_beam);
+        let same: BTreeSet<bool> = same.collect();
+        if same.len() > 1 {
+            return Err(Error::Import {
+                path: choice.path.clone(),
+                what: "its beams are the same in some processes and different in others; make a library for each"
+                    .to_owned(),
+            });
+        }
+        let same = same.contains(&true);
         let differ = |p: &Process| p.legs.len() > 1 && p.legs[0].pdg != p.legs[1].pdg;
         return Ok(processes.iter().map(|p| same && differ(p)).collect());
     }
@@ -207,8 +214,36 @@ fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> 
     }
 }
 
+/// Whether both beams of a statement are the same label or particle; none of `define` and `set`, which have no process.
+fn either_beam(statement: &str) -> Option<bool> {
+    let text = arrow_apart(statement);
+    let mut words = text.split_whitespace().peekable();
+    while words
+        .next_if(|w| ["generate", "add", "process"].contains(w))
+        .is_some()
+    {}
+    let words: Vec<&str> = words.take(3).collect();
+    match words[..] {
+        [] | ["define" | "set", ..] => None,
+        [one, other, ">"] => Some(one == other),
+        _ => Some(false),
+    }
+}
+
 /// Whether a directory asks for lines on their mass shell (decay chains), which the JSON does not.
 fn asks_for_decays(directory: &Path) -> bool {
     let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
     text.is_ok_and(|text| text.to_ascii_uppercase().contains(".TRUE."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::either_beam;
+
+    #[test]
+    fn statements_before_the_process_do_not_hide_its_beams() {
+        let text = "define p = p b b~; p p>t t~; add process u u~ > t t~";
+        let found: Vec<_> = text.split(';').map(either_beam).collect();
+        assert_eq!(found, [None, Some(true), Some(false)]);
+    }
 }
