@@ -356,7 +356,7 @@ class DamagedStates(Folder):
         run = generate(state=kept)
         damages = {
             "cut": lambda path, data: path.write_bytes(data[: len(data) // 2]),
-            "changed": lambda path, data: path.write_bytes(data[:-20] + b"1" + data[-19:]),
+            "changed": lambda path, data: path.write_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]),
             "a folder": lambda path, data: (path.unlink(), path.mkdir()),
             "a pipe": lambda path, data: (path.unlink(), os.mkfifo(path)),
         }

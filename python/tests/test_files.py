@@ -154,7 +154,8 @@ class Files(Folder):
         rounds = [(path, 7, _lhe.weights(path, 7))]
         for codes, names in (((2212, 2212), ("a",)), ((11, 2212), ())):
             beams = _lhe.Beams(codes, (6500.0, 6500.0), (0, 0))
-            _lhe.write(self.folder / "events.lhe", rounds, 2.0, beams, [("", 1.0, 1.0)] * 2, "", 1, None, names, (2, 3))
+            beside = _lhe.Beside(beams, (2, 3))
+            _lhe.write(self.folder / "events.lhe", rounds, 2.0, beams, [("", 1.0, 1.0)] * 2, "", 1, None, names, beside)
             events = (self.folder / "events.lhe").read_text().split("<event>\n")[1:]
             self.assertEqual(len(events), 7)
             for event, (mur, first, second, product), power in zip(events, scales, [2, 3] * 4):

@@ -38,7 +38,7 @@ type ParameterInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut us
 
 /// Declares a field for each symbol, with the signature that cudarc has for it. Most are functions of HIP's by another
 /// name: `hipDeviceptr_t` is an address as `CUdeviceptr` is, and what is made is a pointer in both. What is left HIP has in
-/// another form, see [`hip`](super::hip).
+/// another form, see [`super::hip`].
 macro_rules! symbols {
     ({$($name:ident = $hip:ident($($argument:ty),*);)*} {$($other:ident($($other_argument:ty),*);)*}) => {
         /// The functions of the driver.
