@@ -410,6 +410,59 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
     }
 }
 
+/// Momenta of so many events.
+fn points(bridge: &Bridge, nevt: usize) -> Vec<f64> {
+    let masses = bridge.masses();
+    let space = PhaseSpace::new(1000.0, &masses[..2], &masses[2..]).expect("phase space");
+    let mut momenta = vec![0.0; space.components() * nevt];
+    for (event, momenta) in momenta.chunks_mut(space.components()).enumerate() {
+        let random = (0..space.randoms()).map(|i| (7 * event + 5 * i) % nevt);
+        let random: Vec<f64> = random.map(|n| (n as f64 + 0.5) / nevt as f64).collect();
+        space.event(&random, momenta);
+    }
+    momenta
+}
+
+/// Between the question how much memory is free and its allocation others may take it: chunks are smaller then.
+#[test]
+fn memory_that_others_take_makes_chunks_smaller() {
+    let Some(gpu) = Emulator::with_memory(64 << 20) else {
+        return;
+    };
+    let process = mebridge::generate("g g > t t~").expect("process").remove(0);
+    let switches = Switches {
+        gpu_group: Some(0),
+        ..Switches::default()
+    };
+    let nevt = 3000;
+    let [mut cpu, mut on_gpu] = bridges_with(&gpu, &process, Precision::Double, false, switches);
+    let numbers = vec![0.4; nevt];
+    let momenta = points(&on_gpu, nevt);
+    let events = Events {
+        momenta: &momenta,
+        g_s: &vec![1.2; nevt],
+        random_helicity: &numbers,
+        random_color: &numbers,
+        channels: None,
+        igraph: None,
+    };
+    let right = run(&mut cpu, &events).matrix_elements;
+    // What stays for the life of a bridge, and the smallest chunk, are taken by a first call.
+    run(&mut on_gpu, &events.first(1));
+    let driver: Arc<dyn Driver> = gpu.clone();
+    let (free, _) = driver.memory().expect("memory");
+    let mut chunks = |others: usize| {
+        gpu.taken_by_others(others);
+        gpu.take_log();
+        let answer = run(&mut on_gpu, &events).matrix_elements;
+        assert!(worst(&answer, &right) < 1e-12, "{others} of {free} bytes");
+        let launches = gpu.take_log().launches;
+        launches.iter().filter(|(name, _)| name == "load").count()
+    };
+    let by_others = [free, free - (1 << 20), 0].map(&mut chunks);
+    assert!(by_others.is_sorted_by(|a, b| a > b), "{by_others:?} chunks");
+}
+
 /// What a call costs on the CPU's side is its calls of the driver: a call that has been made before makes these, and none
 /// more.
 #[test]
@@ -430,14 +483,7 @@ fn a_steady_call_asks_the_driver_for_what_it_needs() {
         let gpus = Gpus::of(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
         let bridge = Bridge::on(Target::Gpu(gpus), process.clone(), &card, &switches, 64);
         let mut bridge = bridge.expect("bridge");
-        let masses = bridge.masses();
-        let space = PhaseSpace::new(1000.0, &masses[..2], &masses[2..]).expect("phase space");
-        let mut momenta = vec![0.0; space.components() * nevt];
-        for (event, momenta) in momenta.chunks_mut(space.components()).enumerate() {
-            let random = (0..space.randoms()).map(|i| (7 * event + 5 * i) % nevt);
-            let random: Vec<f64> = random.map(|n| (n as f64 + 0.5) / nevt as f64).collect();
-            space.event(&random, momenta);
-        }
+        let momenta = points(&bridge, nevt);
         for channels in [false, true] {
             let events = Events {
                 momenta: &momenta,

@@ -15,6 +15,9 @@ use std::time::Instant;
 /// Random events, against the kernels that go through tables.
 const EVENTS: usize = 20_000;
 
+/// Bytes of the GPU's memory that two bridges take.
+const MEMORY: usize = 10 << 30;
+
 /// Whether the kernels for calls with or without channels were generated.
 fn is_generated(bridge: &Bridge, ask: Ask) -> bool {
     let kernels = bridge.kernels(ask.channels).expect("kernels");
@@ -126,10 +129,11 @@ fn generated_code_agrees_before_and_after_it_is_there() {
         "code without and with channels is generated; worst from the reference at once and later; \
          from the tables on {EVENTS} random events; seconds until it was there"
     );
-    // The compiler takes most of the time, on one core for each program.
+    // The compiler takes most of the time, on one core for each program. Each thread has two bridges on the GPU.
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = cores.min(gpu.free() / MEMORY).max(1);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

@@ -62,6 +62,8 @@ struct State {
     late: Duration,
     /// The launch from here on, counted from 0, that panics.
     panics: Option<usize>,
+    /// Bytes that others have taken since the free ones were counted.
+    others: usize,
 }
 
 /// How long a launch of a kernel takes with so many threads in a block.
@@ -132,6 +134,11 @@ impl Emulator {
     /// Clocks tell from now on that launches take so much longer.
     pub fn set_cost(&self, cost: Cost) {
         self.state().cost = Some(cost);
+    }
+
+    /// From now on so many of the bytes that are said to be free are refused: others took them in between.
+    pub fn taken_by_others(&self, bytes: usize) {
+        self.state().others = bytes;
     }
 
     /// The launch after so many others panics.
@@ -336,8 +343,15 @@ impl Driver for Emulator {
 
     fn allocate(&self, bytes: usize) -> Result<Pointer> {
         let mut state = self.called("allocate");
-        if bytes > self.total - state.memory.taken() {
-            return Err(Error::Memory { bytes });
+        let free = self
+            .total
+            .saturating_sub(state.memory.taken() + state.others);
+        if bytes > free {
+            return Err(Error::GpuMemory {
+                what: format!("{bytes} bytes"),
+                free,
+                total: self.total,
+            });
         }
         Ok(state.memory.allocate(bytes))
     }

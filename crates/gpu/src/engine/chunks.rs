@@ -92,8 +92,7 @@ impl Engine {
     pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<Result<(), BadMomentum>> {
         let nevt = inputs.count();
         self.tuning.begin();
-        let (size, slots) = self.chunk(nevt)?;
-        self.prepare(size, slots)?;
+        let (size, slots) = self.make_room(nevt)?;
         let evaluation = match self.trusted(&inputs)? {
             true => Evaluation::Generated,
             false => Evaluation::Tables,

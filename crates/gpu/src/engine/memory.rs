@@ -184,6 +184,22 @@ impl Engine {
         })
     }
 
+    /// Sees that there is room for a call of so many events: what [`Engine::chunk`] says, or less where others have taken
+    /// the memory since.
+    pub(super) fn make_room(&mut self, events: usize) -> Result<(usize, usize)> {
+        let lanes = self.lanes() as usize;
+        let (mut size, slots) = self.chunk(events)?;
+        loop {
+            match self.prepare(size, slots) {
+                Err(Error::GpuMemory { .. }) if size > lanes => {
+                    self.slots.clear();
+                    size = (size / 2).next_multiple_of(lanes);
+                }
+                result => return result.map(|()| (size, slots)),
+            }
+        }
+    }
+
     /// Sees that so many slots have room for chunks of this size.
     pub(super) fn prepare(&mut self, size: usize, slots: usize) -> Result<()> {
         let enough = |slot: &Slot| slot.capacity >= size;
