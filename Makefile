@@ -42,7 +42,7 @@ run: build
 build: rust $(BUILD)/event_loop
 
 rust: rust-there
-	@$(CARGO) build --release --locked --workspace --exclude mebridge-testing
+	@$(CARGO) build --release --locked --workspace --exclude mebridge-emulator --exclude mebridge-testing
 
 wheel: rust-there
 	@python/wheel.sh $(or $(GLIBC),2.28) $(or $(ARCH),x86_64)

@@ -96,7 +96,7 @@ rust() {
 library() {
     # Taken from the network, while the other lane compiles.
     find_nvrtc
-    step "library" "$cargo" build --locked --release --workspace --exclude mebridge-testing
+    step "library" "$cargo" build --locked --release --workspace --exclude mebridge-emulator --exclude mebridge-testing
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh
     step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran

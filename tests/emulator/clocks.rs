@@ -6,11 +6,12 @@ use mebridge::backend::{AMPLITUDES, COLOR, Clocks, Timers};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
+use mebridge::gpu::cuda::compile_where_named;
 use mebridge::gpu::driver::Driver;
-use mebridge::gpu::emulator::Emulator;
 use mebridge::import::import_directory;
 use mebridge::runtime::{Precision, Switches};
 use mebridge::target::Target;
+use mebridge_emulator::Emulator;
 use mebridge_testing::{self as common, Reference};
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +63,7 @@ fn divided(
 ) -> Option<([f64; 2], Vec<String>)> {
     let references = common::references()?;
     let r = common::one_of(&references, name)?;
-    let gpu = Emulator::new()?;
+    let gpu = Emulator::new(compile_where_named)?;
     gpu.set_cost(cost);
     let process = import_directory(&r.directory).expect("import").remove(0);
     let card = process.model.default_card();

@@ -1,4 +1,4 @@
-//! Bridges on a CPU in the place of a GPU (`mebridge::gpu::emulator`), against those on the CPU's own engine.
+//! Bridges on a CPU in the place of a GPU (`mebridge_emulator`), against those on the CPU's own engine.
 
 mod clocks;
 mod color_ordered;

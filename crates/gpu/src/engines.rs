@@ -76,7 +76,6 @@ impl Gpus {
     }
 
     /// The same, with code for helicities even where there is code for all.
-    #[cfg(any(test, feature = "emulator"))]
     pub fn by_helicities(mut self) -> Gpus {
         self.options.most_generated = 1;
         self.options.whole = 0;
@@ -84,7 +83,6 @@ impl Gpus {
     }
 
     /// The same, with code for subsets of the helicities even where one thread can do all.
-    #[cfg(any(test, feature = "emulator"))]
     pub fn by_subsets(mut self) -> Gpus {
         self.options.most_generated = 1500;
         self.options.whole = 0;
@@ -92,7 +90,6 @@ impl Gpus {
     }
 
     /// The same, with so few JAMP in shared memory at a time that there are several stages.
-    #[cfg(any(test, feature = "emulator"))]
     pub fn by_stages(mut self) -> Gpus {
         self.options.stage = 1;
         self

@@ -9,7 +9,6 @@
 //! | [`module_cache`] | device code, compiled and kept |
 //! | [`structures`] | what kernels are given, and the heads of tables, for host and device |
 //! | [`engine`] | the launches that run a plan on a GPU |
-//! | [`driver`] | what the engine asks of a GPU |
 //! | [`cuda`] | how a real GPU answers |
 //! | [`choose`] | which GPU is taken where there are several |
 //! | `limits` | which processes it cannot run |
@@ -20,9 +19,8 @@ mod codegen;
 mod color;
 mod color_ordered;
 pub mod cuda;
-pub mod driver;
-#[cfg(any(test, feature = "emulator"))]
-pub mod emulator;
+#[cfg(test)]
+mod emulator_tests;
 mod engine;
 mod engines;
 mod generated;
@@ -42,3 +40,4 @@ mod vertices_tests;
 use cuda::{Nvrtc, Platform};
 pub use engines::{Engines, Gpus, platform_there};
 pub use limits::lacks;
+pub use mebridge_driver as driver;

@@ -1,8 +1,9 @@
 //! Device functions, run on the CPU, against the kernels of the CPU at level none.
 
+use super::cuda::compile_where_named;
 use super::driver::{Buffer, Driver, Function, Pointer, Shape, Stream};
-use super::emulator::Emulator;
 use super::structures::{DeviceStructure, device_structures};
+use mebridge_emulator::Emulator;
 use mebridge_ops::kernels::{Direct, amplitudes, currents};
 use mebridge_ops::opcode::{Mode, Momenta, Opcode};
 use mebridge_process::ExternalKind::{self, FermionIn, FermionOut, Scalar, Vector};
@@ -84,7 +85,7 @@ struct Program {
 
 impl Program {
     fn new<S: Number>(kernels: &str) -> Option<Program> {
-        let driver: Arc<dyn Driver> = Emulator::new()?;
+        let driver: Arc<dyn Driver> = Emulator::new(compile_where_named)?;
         let options = ["REAL", "COLOR"].map(|name| format!("-D{name}={}", S::NAME));
         let image = driver
             .compile(

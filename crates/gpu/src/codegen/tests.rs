@@ -2,8 +2,8 @@
 //! put away, and in groups.
 
 use super::{DeviceCode, Generator};
+use crate::cuda::compile_where_named;
 use crate::driver::{Buffer, Driver, Module, Pointer, Shape, Stream};
-use crate::emulator::Emulator;
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
 use crate::source;
@@ -11,6 +11,7 @@ use crate::structures::{Choices, DeviceStructure, GeneratedArguments};
 use mebridge_backend::Contributions;
 use mebridge_backend::inputs::{Inputs, NONE, Outputs, PerEvent};
 use mebridge_cpu::Cores;
+use mebridge_emulator::Emulator;
 use mebridge_import::import_directory;
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
@@ -258,7 +259,7 @@ const CALLS: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
 
 /// With channels or not, and with any configurations in the place of theirs or not.
 fn check(process: &Process, channels: bool, any_config: bool) {
-    let Some(gpu) = Emulator::new() else {
+    let Some(gpu) = Emulator::new(compile_where_named) else {
         return;
     };
     let gpu: Arc<dyn Driver> = gpu;

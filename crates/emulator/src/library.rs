@@ -1,7 +1,7 @@
 //! Device code as a shared object.
 
-use super::memory::wrong;
-use crate::driver::Shape;
+use crate::memory::wrong;
+use mebridge_driver::Shape;
 use mebridge_support::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What lets a C++ compiler read CUDA.
-const HOST: &str = include_str!("../../../../cuda/host.h");
+const HOST: &str = include_str!("../../../cuda/host.h");
 
 /// One program of [`compile`], there once somebody has compiled it.
 type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
@@ -19,7 +19,7 @@ type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
 static COMPILED: Mutex<BTreeMap<String, CompiledProgram>> = Mutex::new(BTreeMap::new());
 
 /// Compiles device code in a folder. Only options that define something count.
-pub(super) fn compile(
+pub(crate) fn compile(
     compiler: &Path,
     folder: &Path,
     source: &str,
@@ -81,14 +81,14 @@ fn complaint() -> String {
 type Launch = unsafe extern "C" fn(usize, *const u64, *const u32, u32, *mut u32) -> i32;
 
 /// A loaded shared object; closed when it goes.
-pub(super) struct Library {
+pub(crate) struct Library {
     handle: usize,
     launch: Launch,
 }
 
 impl Library {
     /// Loads from a file.
-    pub(super) fn open(path: &Path) -> Result<Library> {
+    pub(crate) fn open(path: &Path) -> Result<Library> {
         let name = CString::new(path.as_os_str().as_encoded_bytes()).expect("a path");
         // SAFETY: a C string; what the compiler made of host.h and device code runs nothing when
         // it is loaded.
@@ -104,7 +104,7 @@ impl Library {
     }
 
     /// Where a kernel lies.
-    pub(super) fn kernel(&self, name: &str) -> Result<usize> {
+    pub(crate) fn kernel(&self, name: &str) -> Result<usize> {
         symbol(self.handle, name)
     }
 
@@ -112,7 +112,7 @@ impl Library {
     ///
     /// # Safety
     /// The kernel is of this library and takes a structure of these bytes; what it says about memory is true.
-    pub(super) unsafe fn run(&self, kernel: usize, shape: Shape, arguments: &[u64]) -> Result<()> {
+    pub(crate) unsafe fn run(&self, kernel: usize, shape: Shape, arguments: &[u64]) -> Result<()> {
         let ([x, y, z], [i, j, k]) = (shape.blocks, shape.threads);
         let (sizes, mut block) = ([x, y, z, i, j, k], [0; 3]);
         // SAFETY: a kernel of this library, and room for all numbers. The rest is the caller's promise.

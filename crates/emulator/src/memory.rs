@@ -1,6 +1,6 @@
 //! Memory of the emulated GPU: fresh memory holds NaN, and what lies around it is guarded.
 
-use crate::driver::Pointer;
+use mebridge_driver::Pointer;
 use mebridge_support::error::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const POISON: u32 = 0xfff5_a5a5;
 
 /// Pieces of memory by address, with their sizes.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     pieces: BTreeMap<Pointer, usize>,
     taken: usize,
 }
@@ -25,17 +25,17 @@ fn layout(bytes: usize) -> Layout {
 
 impl Memory {
     /// Bytes in use.
-    pub(super) fn taken(&self) -> usize {
+    pub(crate) fn taken(&self) -> usize {
         self.taken
     }
 
     /// How many pieces there are.
-    pub(super) fn pieces(&self) -> usize {
+    pub(crate) fn pieces(&self) -> usize {
         self.pieces.len()
     }
 
     /// Takes memory.
-    pub(super) fn allocate(&mut self, bytes: usize) -> Pointer {
+    pub(crate) fn allocate(&mut self, bytes: usize) -> Pointer {
         let layout = layout(bytes);
         // SAFETY: the size is not zero; all of it is written with the pattern.
         let pointer = unsafe {
@@ -54,7 +54,7 @@ impl Memory {
     }
 
     /// Gives memory back.
-    pub(super) fn free(&mut self, pointer: Pointer) -> Result<()> {
+    pub(crate) fn free(&mut self, pointer: Pointer) -> Result<()> {
         let checked = self.check(pointer);
         let Some(bytes) = self.pieces.remove(&pointer) else {
             return Err(wrong(format!(
@@ -87,12 +87,12 @@ impl Memory {
     }
 
     /// Whether all is as it was around every piece.
-    pub(super) fn check_all(&self) -> Result<()> {
+    pub(crate) fn check_all(&self) -> Result<()> {
         self.pieces.keys().try_for_each(|&at| self.check(at))
     }
 
     /// Whether these bytes lie within one piece.
-    pub(super) fn inside(&self, pointer: Pointer, bytes: usize) -> Result<()> {
+    pub(crate) fn inside(&self, pointer: Pointer, bytes: usize) -> Result<()> {
         match self.pieces.range(..=pointer).next_back() {
             Some((&start, &size)) if pointer - start + bytes as u64 <= size as u64 => Ok(()),
             _ => Err(wrong(format!(
@@ -111,7 +111,7 @@ impl Drop for Memory {
 }
 
 /// What a program did wrong.
-pub(super) fn wrong(what: String) -> Error {
+pub(crate) fn wrong(what: String) -> Error {
     Error::Internal {
         what: format!("emulated GPU: {what}"),
     }

@@ -1,7 +1,7 @@
 //! What the engine asks of a GPU: memory, copies, programs, launches, clocks.
 //!
-//! A [`Driver`] answers: a real GPU ([`super::cuda`]), or in tests a program that runs the same device code on the CPU. A driver names what it has made by numbers. The engine holds it as [`Buffer`], [`Pinned`],
-//! [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what is of another GPU.
+//! A [`Driver`] answers: a real GPU, or in tests a program that runs the same device code on the CPU. A driver names what
+//! it has made by numbers. The engine holds it as [`Buffer`], [`Pinned`], [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what is of another GPU.
 //! All work of a *stream* is done in order; different streams run side by side.
 
 mod handles;
@@ -200,8 +200,7 @@ pub trait Driver: Send + Sync {
     /// The memory is there, and large enough.
     unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()>;
 
-    /// Starts a kernel. The arguments are the bytes of the structure that it takes, see
-    /// [`DeviceStructure`](super::structures::DeviceStructure).
+    /// Starts a kernel. The arguments are the bytes of the structure that it takes.
     ///
     /// # Safety
     /// The kernel takes this structure, and what it says about memory is true.

@@ -1,8 +1,8 @@
 //! Queues of work. Nothing is done before somebody waits for it, so that whoever forgets to wait
 //! finds out; and what is not ordered by an event is not done in the order in which it was asked for.
 
-use super::memory::wrong;
-use crate::driver::{EventId, Pointer, Product, Shape, StreamId};
+use crate::memory::wrong;
+use mebridge_driver::{EventId, Pointer, Product, Shape, StreamId};
 use mebridge_support::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use std::time::Instant;
 
 /// One thing to do.
 #[derive(Clone)]
-pub(super) enum Work {
+pub(crate) enum Work {
     Upload {
         to: Pointer,
         from: usize,
         /// The bytes at the time of the request; they must be the same when they are read.
         bytes: Arc<[u8]>,
     },
-    /// Upload from memory of [`crate::driver::Driver::pin`].
+    /// Upload from memory of [`mebridge_driver::Driver::pin`].
     UploadPinned {
         to: Pointer,
         from: usize,
@@ -54,21 +54,21 @@ pub(super) enum Work {
 
 /// One queue.
 #[derive(Default)]
-pub(super) struct Queue {
-    pub(super) waiting: VecDeque<Work>,
+pub(crate) struct Queue {
+    pub(crate) waiting: VecDeque<Work>,
     /// How many have been put in.
-    pub(super) put: u64,
+    pub(crate) put: u64,
     /// How many have been done.
-    pub(super) done: u64,
+    pub(crate) done: u64,
 }
 
 /// A point in queues.
 #[derive(Default)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// Where it was put last.
-    pub(super) at: Option<(StreamId, u64)>,
+    pub(crate) at: Option<(StreamId, u64)>,
     /// When it was passed.
-    pub(super) passed: Option<Instant>,
+    pub(crate) passed: Option<Instant>,
     /// The recording it was put into, and what had been recorded before it.
     recorded: Option<(u64, Clock)>,
 }
@@ -77,7 +77,7 @@ pub(super) struct Point {
 type Clock = HashMap<StreamId, u64>;
 
 /// Work being recorded.
-pub(super) struct Recording {
+pub(crate) struct Recording {
     number: u64,
     origin: StreamId,
     clocks: HashMap<StreamId, Clock>,
@@ -86,7 +86,7 @@ pub(super) struct Recording {
 
 /// All recordings under way.
 #[derive(Default)]
-pub(super) struct Recordings {
+pub(crate) struct Recordings {
     open: Vec<Recording>,
     count: u64,
 }
@@ -99,12 +99,12 @@ impl Recordings {
     }
 
     /// Whether a queue is being recorded.
-    pub(super) fn has(&mut self, stream: StreamId) -> bool {
+    pub(crate) fn has(&mut self, stream: StreamId) -> bool {
         self.of(stream).is_some()
     }
 
     /// Starts with a queue.
-    pub(super) fn begin(&mut self, stream: StreamId) -> Result<()> {
+    pub(crate) fn begin(&mut self, stream: StreamId) -> Result<()> {
         if self.has(stream) {
             return Err(wrong("a queue is being recorded already".to_owned()));
         }
@@ -119,7 +119,7 @@ impl Recordings {
     }
 
     /// Records work, or gives it back if its queue is not being recorded.
-    pub(super) fn put(&mut self, stream: StreamId, work: Work) -> Option<Work> {
+    pub(crate) fn put(&mut self, stream: StreamId, work: Work) -> Option<Work> {
         let Some(recording) = self.of(stream) else {
             return Some(work);
         };
@@ -130,7 +130,7 @@ impl Recordings {
     }
 
     /// Puts a point into a queue that is being recorded; false for another.
-    pub(super) fn record(&mut self, stream: StreamId, point: &mut Point) -> bool {
+    pub(crate) fn record(&mut self, stream: StreamId, point: &mut Point) -> bool {
         let recording = self.of(stream);
         point.recorded = recording.map(|r| (r.number, r.clocks[&stream].clone()));
         if point.recorded.is_some() {
@@ -140,7 +140,7 @@ impl Recordings {
     }
 
     /// Lets a queue wait for a point in a recording; false if the point is in none.
-    pub(super) fn wait(&mut self, stream: StreamId, point: &Point) -> Result<bool> {
+    pub(crate) fn wait(&mut self, stream: StreamId, point: &Point) -> Result<bool> {
         let inside = self.of(stream).map(|recording| recording.number);
         let Some((number, before)) = &point.recorded else {
             return match inside.is_some() && point.at.is_some() {
@@ -171,7 +171,7 @@ impl Recordings {
     }
 
     /// Ends with the queue that it began with: all others must have been waited for.
-    pub(super) fn end(&mut self, stream: StreamId) -> Result<Vec<Work>> {
+    pub(crate) fn end(&mut self, stream: StreamId) -> Result<Vec<Work>> {
         let mut open = self.open.iter();
         let Some(i) = open.position(|recording| recording.origin == stream) else {
             return Err(wrong("no recording began with this queue".to_owned()));

@@ -8,11 +8,11 @@ mod library;
 mod memory;
 mod queue;
 
-use super::driver::{
+use library::Library;
+use mebridge_driver::{
     Architecture, Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties,
     Shape, StreamId, Usage,
 };
-use library::Library;
 use mebridge_support::error::{Error, Result};
 use mebridge_testing::compiler::cxx_compiler;
 use memory::{Memory, wrong};
@@ -25,8 +25,12 @@ use std::time::{Duration, Instant};
 /// Bytes of shared memory of a block, as host.h has them.
 const SHARED: usize = 232_448;
 
+/// Compiles device code, with its options, for a real GPU as well, and fails where that fails.
+pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
+
 /// The emulated GPU.
 pub struct Emulator {
+    device_compiler: DeviceCompiler,
     compiler: PathBuf,
     folder: tempfile::TempDir,
     properties: Properties,
@@ -100,14 +104,15 @@ fn insist<T>(result: Result<T>) {
 
 impl Emulator {
     /// With 4 GiB of memory; `None`, and a line that says so, if the machine has no C++ compiler.
-    pub fn new() -> Option<Arc<Emulator>> {
-        Emulator::with_memory(4 << 30)
+    pub fn new(device_compiler: DeviceCompiler) -> Option<Arc<Emulator>> {
+        Emulator::with_memory(4 << 30, device_compiler)
     }
 
     /// With so many bytes of memory.
-    pub fn with_memory(total: usize) -> Option<Arc<Emulator>> {
+    pub fn with_memory(total: usize, device_compiler: DeviceCompiler) -> Option<Arc<Emulator>> {
         let compiler = cxx_compiler()?;
         Some(Arc::new(Emulator {
+            device_compiler,
             compiler,
             folder: tempfile::tempdir().expect("a temporary folder"),
             properties: Properties {
@@ -363,11 +368,8 @@ impl Driver for Emulator {
         insist(state.memory.free(memory));
     }
 
-    /// Where NVRTC is named, what the tests run is compiled for a GPU as well.
     fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>> {
-        if std::env::var_os(super::cuda::FOLDER).is_some_and(|folder| !folder.is_empty()) {
-            super::cuda::compile_for("compute_80", source, options)?;
-        }
+        (self.device_compiler)(source, options)?;
         library::compile(&self.compiler, self.folder.path(), source, options)
     }
 
@@ -677,6 +679,3 @@ impl Drop for Emulator {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
