@@ -350,7 +350,7 @@ fn what_is_no_file_hangs_nothing() {
     if !compiler() {
         return;
     }
-    for name in [
+    let names = [
         "Cards/run_card.dat",
         "Source/make_opts",
         "Source/vector.inc",
@@ -363,26 +363,28 @@ fn what_is_no_file_hangs_nothing() {
         "Source/.mebridge/undo.json",
         "Source/.mebridge/lock",
         "Source/.mebridge/new",
-    ] {
-        for how in ["pipe", "device", "sparse"] {
-            for linked in [false, true] {
-                let d = tempfile::tempdir().unwrap();
-                let output = output(d.path(), "auto_dsig1_batch.f");
-                if linked {
-                    link(&output, &[]).ok();
-                }
-                spoil_file(&output.join(name), how);
-                let (output, library) = (output.to_str().unwrap(), library());
-                for arguments in [
-                    &["doctor", output][..],
-                    &["link", output, "--library", &library],
-                    &["unlink", output],
-                ] {
-                    let ran = limited(arguments);
-                    assert!(ran.code <= 1, "{name} {how} {arguments:?}: {}", ran.stderr);
-                    for bad in ["memory", "panicked", "internal error"] {
-                        assert!(!ran.stderr.contains(bad), "{name} {how}: {}", ran.stderr);
-                    }
+    ];
+    let kinds = ["pipe", "device", "sparse"];
+    // All files, linked and not, each as one kind: the reader is the same for all.
+    for (i, name) in names.into_iter().enumerate() {
+        for linked in [false, true] {
+            let how = kinds[(i + usize::from(linked)) % kinds.len()];
+            let d = tempfile::tempdir().unwrap();
+            let output = output(d.path(), "auto_dsig1_batch.f");
+            if linked {
+                link(&output, &[]).ok();
+            }
+            spoil_file(&output.join(name), how);
+            let (output, library) = (output.to_str().unwrap(), library());
+            for arguments in [
+                &["doctor", output][..],
+                &["link", output, "--library", &library],
+                &["unlink", output],
+            ] {
+                let ran = limited(arguments);
+                assert!(ran.code <= 1, "{name} {how} {arguments:?}: {}", ran.stderr);
+                for bad in ["memory", "panicked", "internal error"] {
+                    assert!(!ran.stderr.contains(bad), "{name} {how}: {}", ran.stderr);
                 }
             }
         }

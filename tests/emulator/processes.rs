@@ -435,7 +435,7 @@ fn memory_that_others_take_makes_chunks_smaller() {
         gpu_group: Some(0),
         ..Switches::default()
     };
-    let nevt = 3000;
+    let nevt = 900;
     let [mut cpu, mut on_gpu] = bridges_with(&gpu, &process, Precision::Double, false, switches);
     let numbers = vec![0.4; nevt];
     let momenta = points(&on_gpu, nevt);

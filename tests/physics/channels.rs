@@ -75,7 +75,7 @@ fn channels_just_above_a_threshold_are_not_negative() {
             let legs = momenta.chunks(4);
             legs.map(|p| [p[0], p[1], p[2], p[3]]).collect()
         };
-        let points: Vec<Point> = (0..256).map(|_| point()).collect();
+        let points: Vec<Point> = (0..64).map(|_| point()).collect();
         let switches = Switches { precision, ..cpu() };
         let mut bridge = bridge(&process, &card, &switches);
         let batch = Batch::new(&points, 1.1);
