@@ -1,4 +1,4 @@
-// External wavefunctions: IXXXXX, OXXXXX, VXXXXX and SXXXXX of HELAS.
+// External wavefunctions: IXXXXX, OXXXXX, VXXXXX and SXXXXX of HELAS; made of these, those of spin 2 and 3/2.
 //
 // Conventions are HELAS's to the letter, the special cases included: a fermion or vector at rest, a
 // vector along the z axis, a massless fermion along -z. The momentum is the physical one, with
@@ -136,3 +136,77 @@ DEVICE Four external_vector(Momentum p, Real mass, int massive, int helicity, in
 }
 
 DEVICE Cx external_scalar() { return cx(1, 0); }
+
+// ---------------------------------------------------------------------------------------------
+// Spin 2 (TXXXXX) and spin 3/2 (IRXXXX, ORXXXX): products of vectors and spinors with Clebsch-Gordan coefficients, see
+// crates/process/src/external.rs. The component (mu, nu) stands at place 4 mu + nu.
+
+DEVICE Sixteen no_sixteen() {
+    Sixteen z;
+    for (int i = 0; i < 16; i++) z.c[i] = cx(0, 0);
+    return z;
+}
+
+// All products of components of two wavefunctions, the first times a number, added to a sum.
+DEVICE Sixteen add_products(Sixteen sum, Real factor, Four a, Four b) {
+    for (int mu = 0; mu < 4; mu++) {
+        const Cx x = scale(a.c[mu], factor);
+        for (int nu = 0; nu < 4; nu++) sum.c[4 * mu + nu] = mul_add(x, b.c[nu], sum.c[4 * mu + nu]);
+    }
+    return sum;
+}
+
+// Helicities from -2 to 2; without a mass the outer two.
+DEVICE Sixteen external_tensor(Momentum p, Real mass, int massive, int helicity, int sign) {
+    const Real half = Real(0.70710678118654752440), sixth = Real(0.40824829046386301637);
+    const bool outer = helicity == 2 || helicity == -2;
+    Sixteen sum = no_sixteen();
+    if (!massive && !outer) return sum;
+    if (helicity == 0) {
+        const Four plus = external_vector(p, mass, massive, 1, sign);
+        const Four minus = external_vector(p, mass, massive, -1, sign);
+        const Four inner = external_vector(p, mass, massive, 0, sign);
+        sum = add_products(sum, sixth, plus, minus);
+        sum = add_products(sum, sixth, minus, plus);
+        return add_products(sum, 2 * sixth, inner, inner);
+    }
+    const Four along = external_vector(p, mass, massive, helicity > 0 ? 1 : -1, sign);
+    if (outer) return add_products(sum, 1, along, along);
+    const Four inner = external_vector(p, mass, massive, 0, sign);
+    sum = add_products(sum, half, along, inner);
+    return add_products(sum, half, inner, along);
+}
+
+// `helicity` is twice the spin along the direction of flight. NSV is -NSR for what flows in. Only massive ones are
+// generated or imported.
+DEVICE Sixteen external_rarita(Momentum p, Real mass, int helicity, int sign, bool in) {
+    const Real third = Real(0.57735026918962576451), two_thirds = Real(0.81649658092772603273);
+    const int of_vector = in ? -sign : sign;
+    const Real pt = root(transverse_square(p));
+    // The phase of the spinor of helicity -1 relative to that of the vector.
+    Cx phase = cx(p.p[3] < 0 ? Real(-1) : Real(1), 0);
+    if (pt != 0) {
+        const Real inverse = quotient(Real(1), pt);
+        phase = cx(p.p[1] * inverse, signed_by(-of_vector, p.p[2] * inverse));
+    }
+    const Four plus = in ? external_in(p, mass, 1, 1, sign) : external_out(p, mass, 1, 1, sign);
+    const Four spinor = in ? external_in(p, mass, 1, -1, sign) : external_out(p, mass, 1, -1, sign);
+    const Four minus = times(phase, spinor);
+    const Sixteen none = no_sixteen();
+    if (helicity == 3) return add_products(none, 1, external_vector(p, mass, 1, 1, of_vector), plus);
+    if (helicity == -3) return add_products(none, 1, external_vector(p, mass, 1, -1, of_vector), minus);
+    const Four inner = external_vector(p, mass, 1, 0, of_vector);
+    if (helicity == 1)
+        return add_products(add_products(none, two_thirds, inner, plus), third,
+                            external_vector(p, mass, 1, 1, of_vector), minus);
+    return add_products(add_products(none, third, external_vector(p, mass, 1, -1, of_vector), plus), two_thirds,
+                        inner, minus);
+}
+
+DEVICE Sixteen external_rarita_in(Momentum p, Real mass, int, int helicity, int sign) {
+    return external_rarita(p, mass, helicity, sign, true);
+}
+
+DEVICE Sixteen external_rarita_out(Momentum p, Real mass, int, int helicity, int sign) {
+    return external_rarita(p, mass, helicity, sign, false);
+}

@@ -2,11 +2,6 @@
 // and products. The elementary functions are computed in double whatever Real is, as the CPU does;
 // what they do of special values and on branch cuts is what num_complex does.
 
-// The components of a wavefunction that is no spinor, vector or scalar.
-template <int N> struct Several {
-    Cx c[N];
-};
-
 DEVICE Real infinity() { return quotient(Real(1), Real(0)); }
 DEVICE Real not_a_number() { return infinity() - infinity(); }
 

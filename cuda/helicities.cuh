@@ -73,6 +73,22 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
     return total;
 }
 
+#ifdef SPLIT_ORDERS
+/// JAMP2 of a colour flow: moduli of sums of products of two JAMP each.
+DEVICE Real weight_of_flow(const Helicities *h, unsigned flow, Workspace r) {
+    Real total = 0;
+    for (unsigned i = h->weights[flow]; i < h->weights[flow + 1]; i++) {
+        Real sum = 0;
+        for (unsigned j = h->moduli[i]; j < h->moduli[i + 1]; j++) {
+            Cx a = r.complex(h->jamp + 2 * h->pairs[2 * j]), b = r.complex(h->jamp + 2 * h->pairs[2 * j + 1]);
+            sum = fused(a.re, b.re, fused(a.im, b.im, sum));
+        }
+        total += magnitude(sum);
+    }
+    return total;
+}
+#endif
+
 /// Blocks of threads in x share the groups, in y the events. With COLORS_OUTSIDE it does some groups only and
 /// ends with their JAMP; sums over helicities go on from one launch to the next.
 extern "C" __global__ void THREADS_AND_BLOCKS(WORKSPACE_THREADS, WORKSPACE_BLOCKS)
@@ -128,13 +144,17 @@ helicities(ARGUMENTS(HelicitiesArguments) a) {
                 __syncthreads();
             }
             if (jamp2) {
-                FOR_LANES FOR_SLOTS(flow, h->flows) {
-                    Real *to = jamp2 + ((Size)part * h->flows + flow) * padded + event + lane;
+                FOR_LANES FOR_SLOTS(flow, h->color_flows) {
+                    Real *to = jamp2 + ((Size)part * h->color_flows + flow) * padded + event + lane;
                     Real sum = g == start ? 0 : *to;
                     for (unsigned k = 0; k < count; k++) {
                         Workspace r = {of_helicity[k] + lane};
+#ifdef SPLIT_ORDERS
+                        sum += weight_of_flow(h, flow, r);
+#else
                         Cx jamp = r.complex(h->jamp + 2 * flow);
                         sum = fused(jamp.re, jamp.re, fused(jamp.im, jamp.im, sum));
+#endif
                     }
                     *to = sum;
                 }

@@ -55,6 +55,19 @@ template <unsigned STRIDE> struct Lane {
         Real *p = pointer(address);
         for (int i = 0; i < 10; i++) p[i * STRIDE] = z.a[i];
     }
+    DEVICE Sixteen sixteen(unsigned address) const {
+        const Real *p = pointer(address);
+        Sixteen z;
+        for (int i = 0; i < 16; i++) z.c[i] = Cx{p[2 * i * STRIDE], p[(2 * i + 1) * STRIDE]};
+        return z;
+    }
+    DEVICE void put_sixteen(unsigned address, const Sixteen &z) const {
+        Real *p = pointer(address);
+        for (int i = 0; i < 16; i++) {
+            p[2 * i * STRIDE] = z.c[i].re;
+            p[(2 * i + 1) * STRIDE] = z.c[i].im;
+        }
+    }
 };
 
 typedef Lane<LANES> Memory;

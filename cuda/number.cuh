@@ -199,6 +199,12 @@ DEVICE Cx dot(Four a, Four b) {
     return neg_mul_add(a.c[3], b.c[3], t);
 }
 
+// The components of a wavefunction that is no spinor, vector or scalar: of spin 3/2 or 2.
+template <int N> struct Several {
+    Cx c[N];
+};
+typedef Several<16> Sixteen;
+
 // Product of a momentum and a vector, metric (+,-,-,-).
 DEVICE Cx dot(Momentum p, Four v) {
     Cx t = scale(v.c[0], p.p[0]);
@@ -210,6 +216,17 @@ DEVICE Cx dot(Momentum p, Four v) {
 // ---------------------------------------------------------------------------------------------
 // In the place of an index: there is none. (Also in `crates/backend/src/inputs.rs`.)
 #define NONE (-1)
+
+// How contributions of helicities are added (HelicitySum of crates/process): none is negative; as they are; by their
+// absolute values, with the sign of the one that is chosen.
+#define POSITIVE 0
+#define SIGNED 1
+#define ABSOLUTE 2
+
+// What a contribution counts where a helicity is chosen.
+DEVICE Real size_of(unsigned helicity_sum, Real contribution) {
+    return helicity_sum == POSITIVE ? contribution : magnitude(contribution);
+}
 
 // ---------------------------------------------------------------------------------------------
 // A momentum may be off its mass shell by this part of its energy squared.

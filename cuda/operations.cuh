@@ -54,14 +54,17 @@ DEVICE void execute_Factor(const unsigned *op, Memory m, const Real *numbers) {
     m.put_complex(*op, value);
 }
 
-#define EXTERNAL(KIND, FUNCTION)                                                                   \
+#define EXTERNAL(KIND, PUT, FUNCTION)                                                              \
     DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *numbers) {                   \
-        m.put_four(op[5], FUNCTION(m.momentum(op[0]), numbers[op[1]], op[2], (int)op[3] - 8,       \
+        m.PUT(op[5], FUNCTION(m.momentum(op[0]), numbers[op[1]], op[2], (int)op[3] - 8,       \
                                    (int)op[4] - 8));                                               \
     }
-EXTERNAL(ExternalIn, external_in)
-EXTERNAL(ExternalOut, external_out)
-EXTERNAL(ExternalVector, external_vector)
+EXTERNAL(ExternalIn, put_four, external_in)
+EXTERNAL(ExternalOut, put_four, external_out)
+EXTERNAL(ExternalVector, put_four, external_vector)
+EXTERNAL(ExternalTensor, put_sixteen, external_tensor)
+EXTERNAL(ExternalRaritaIn, put_sixteen, external_rarita_in)
+EXTERNAL(ExternalRaritaOut, put_sixteen, external_rarita_out)
 
 DEVICE void execute_ExternalScalar(const unsigned *op, Memory m, const Real *) {
     m.put_complex(op[5], external_scalar());

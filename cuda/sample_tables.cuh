@@ -42,23 +42,29 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         const Fixed fixed = sample_fixed(a, e);
         const bool bad = a.bad[e] || fixed.bad;
         const Real *contributions = a.contributions + e;
-        Real total = 0, of_row = 0;
+        Real total = 0, sizes = 0, of_row = 0;
         for (unsigned i = 0; i < c->helicity_count; i++) {
             const Real contribution = contributions[(Size)i * padded];
             total += contribution;
+            sizes += size_of(c->helicity_sum, contribution);
             if (c->helicities[i] == (unsigned)fixed.row) of_row = contribution;
         }
-        put_matrix_element(a, e, bad, a.fixed_helicity ? of_row : total);
         int chosen = NONE;
-        if (a.helicity) {
+        if (a.helicity || c->helicity_sum == ABSOLUTE) {
             const Real random = sample_random(a.random_helicity, e);
-            Real running = 0;
+            Real running = 0, of_chosen = 1;
             for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
-                running += contributions[(Size)i * padded];
-                if (random < running / total) chosen = (int)c->helicities[i];
+                const Real contribution = contributions[(Size)i * padded];
+                running += size_of(c->helicity_sum, contribution);
+                if (random < running / sizes) {
+                    chosen = (int)c->helicities[i];
+                    of_chosen = contribution;
+                }
             }
             put_helicity(a, e, fixed, chosen);
+            if (c->helicity_sum == ABSOLUTE) total = with_sign(sizes, of_chosen);
         }
+        put_matrix_element(a, e, bad, a.fixed_helicity ? of_row : total);
         if (!a.diagrams) continue;
         const Lane<LANES> m = {a.memory + (Size)(e / LANES) * a.vectors * LANES + e % LANES};
         auto square = [&](unsigned i) {

@@ -81,6 +81,71 @@ class Models(Folder):
         with self.assertRaisesRegex(ValueError, "the process has its model"):
             mebridge.generate_events(process, model=TOY, energy=1000)
 
+    def changed(self, **changes):
+        """A copy of the toy model, in which texts of files have been replaced."""
+        folder = self.folder / "changed"
+        shutil.copytree(TOY, folder)
+        for name, replaced in changes.items():
+            file = folder / f"{name}.py"
+            text = file.read_text()
+            for old, new in replaced:
+                self.assertEqual(text.count(old), 1)
+                text = text.replace(old, new)
+            file.write_text(text)
+        return folder
+
+    @unittest.skipUnless(MADSPACE, "madspace is not installed")
+    def test_a_resonance_that_has_a_colour(self):
+        width = "mass = Param.MS,\n             width = Param."
+        model = self.changed(
+            particles=[(f"{width}ZERO", f"{width}WX")],
+            parameters=[("value = 100.,", "value = 0.,"), ("value = 300.,", "value = 500.,")],
+        )
+        output = self.folder / "events.lhe"
+        mebridge.generate_events(
+            "g q > s x, s > q x", model=model, energy=3000, events=50, precision=0.05, output=output
+        )
+        found = 0
+        for event in output.read_text().split("<event>\n")[1:]:
+            lines = [line.split() for line in event.split("</event>")[0].strip().splitlines()[1:]]
+            for number, (code, _, _, _, color, anticolor, *_) in enumerate(lines, 1):
+                if code == "9000003":
+                    found += 1
+                    products = [line for line in lines if line[2] == line[3] == str(number)]
+                    self.assertEqual(sorted(line[0] for line in products), ["9000001", "9000002"])
+                    # That of the quark that it decays into.
+                    self.assertNotEqual(color, "0")
+                    self.assertEqual({(line[4], line[5]) for line in products}, {(color, anticolor), ("0", "0")})
+        self.assertEqual(found, 50)
+
+    @unittest.skipUnless(MADSPACE, "madspace is not installed")
+    def test_quarks_that_have_masses_of_their_own(self):
+        model = self.changed(
+            particles=[(
+                "q.loop",
+                "q2 = Particle(pdg_code = 9000006, name = 'Q2', antiname = 'Q2~', spin = 2, color = 3, mass = Param.MQ2,"
+                " width = Param.ZERO, texname = 'Q', antitexname = 'Q', charge = 2/3)\n"
+                "q2__tilde__ = q2.anti()\nq.loop",
+            )],
+            parameters=[(
+                "G = Parameter",
+                "MQ2 = Parameter(name = 'MQ2', nature = 'external', type = 'real', value = 50., texname = 'M',"
+                " lhablock = 'MASS', lhacode = [ 9000006 ])\nG = Parameter",
+            )],
+            vertices=[(
+                "V_3 = ",
+                "V_8 = Vertex(name = 'V_8', particles = [ P.q2__tilde__, P.q2, P.g ], color = [ 'T(3,2,1)' ],"
+                " lorentz = [ L.FFV1, L.FFV2 ], couplings = {(0,0):C.GC_2,(0,1):C.GC_2})\nV_3 = ",
+            )],
+        )
+        options = {"model": model, "energy": 3000, "cuts": {"pt": 100}, "events": 500, "precision": 0.02}
+        both = mebridge.generate_events("define h = q q2\ndefine k = q~ q2~\ng g > h k", **options)
+        self.assertEqual(len(both.processes), 2)
+        for code, text in ((9000001, "g g > q q~"), (9000006, "g g > q2 q2~")):
+            alone = mebridge.generate_events(text, **options)
+            section, error = both.processes[f"21 21 {code} -{code}"]
+            self.assertLess(abs(section - alone.cross_section), 5 * math.hypot(error, alone.error))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -29,14 +29,14 @@ fn ordered(text: &str) -> Process {
 }
 
 /// Events, with a random configuration each: none, or one that allows some colour flows.
-struct Points {
+pub(super) struct Points {
     momenta: Vec<f64>,
     numbers: Vec<f64>,
     igraph: Vec<i32>,
 }
 
 impl Points {
-    fn new(process: &Process) -> Points {
+    pub(super) fn new(process: &Process) -> Points {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect("binding");
         let masses = |incoming| binding.masses(&process.legs, incoming);
@@ -57,7 +57,7 @@ impl Points {
         }
     }
 
-    fn events(&self, igraph: bool) -> Events<'_> {
+    pub(super) fn events(&self, igraph: bool) -> Events<'_> {
         Events {
             momenta: &self.momenta,
             g_s: &self.numbers,

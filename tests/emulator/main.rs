@@ -3,6 +3,8 @@
 mod clocks;
 mod color_ordered;
 
+mod high_spin;
 mod processes;
 mod samples;
+mod split_orders;
 mod tuning;

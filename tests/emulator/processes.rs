@@ -17,15 +17,15 @@ use std::sync::Arc;
 
 use mebridge_testing::{self as common, worst};
 
-struct Outcome {
-    matrix_elements: Vec<f64>,
-    helicity: Vec<i32>,
-    color: Vec<i32>,
-    good: Option<usize>,
+pub(super) struct Outcome {
+    pub(super) matrix_elements: Vec<f64>,
+    pub(super) helicity: Vec<i32>,
+    pub(super) color: Vec<i32>,
+    pub(super) good: Option<usize>,
     recursion: bool,
 }
 
-fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
+pub(super) fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
     let nevt = events.g_s.len();
     let mut outcome = Outcome {
         matrix_elements: vec![0.0; nevt],
@@ -69,7 +69,7 @@ fn bridges(
 }
 
 /// The same with more switches.
-fn bridges_with(
+pub(super) fn bridges_with(
     gpu: &Arc<Emulator>,
     process: &Process,
     precision: Precision,

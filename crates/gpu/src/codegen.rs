@@ -28,6 +28,8 @@ use expression::number;
 use hoisting::Hoisted;
 use mebridge_ops::GeneralRoutine;
 use mebridge_plan::color::BlockDiagonal;
+use mebridge_process::HelicitySum;
+use mebridge_process::color::FlowWeight;
 use register_allocation::{Allocation, RegisterStep};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
@@ -53,6 +55,10 @@ pub struct Generator<'a> {
     pub denominator: &'a [u32],
     /// For each configuration the colour flows that it allows.
     pub allowed: &'a [Vec<u32>],
+    /// JAMP2, where it is not |JAMP|^2.
+    pub flow_weights: &'a [FlowWeight],
+    /// How contributions of helicities are added.
+    pub helicity_sum: HelicitySum,
     /// 1 / IDEN.
     pub normalization: f64,
     /// Whether there are weights of channels.
@@ -125,6 +131,7 @@ SPILL_FUNCTIONS(Cx, complex)
 SPILL_FUNCTIONS(Momentum, momentum)
 SPILL_FUNCTIONS(Four, four)
 SPILL_FUNCTIONS(Matrix, matrix)
+SPILL_FUNCTIONS(Sixteen, sixteen)
 
 struct alignas(16) Pair { double a, b; };
 

@@ -65,7 +65,7 @@ use mebridge_backend::trial::Trial;
 use mebridge_plan::ValidPlan;
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_process::Process;
+use mebridge_process::{HelicitySum, Process};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::runtime::Precision;
 use num_complex::Complex64;
@@ -162,6 +162,8 @@ pub struct Engine {
     helicities: Option<Function>,
     /// What takes its place for a plan of loops.
     loops: Option<ArrayLoops>,
+    /// Numbers of JAMP2.
+    color_flows: usize,
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
@@ -183,6 +185,8 @@ pub struct Engine {
     couplings: Vec<Complex64>,
     /// Where generated code is compared.
     trial: Option<Arc<Trial>>,
+    /// How contributions of helicities are added.
+    helicity_sum: HelicitySum,
     /// Whether a |M|^2 of the last run is no sum of squares.
     lost: bool,
 }
@@ -223,6 +227,7 @@ impl Engine {
             workspace_threads: workspace.threads,
             workspace_blocks: workspace.blocks,
             colors_outside: outside,
+            split_orders: !process.flow_weights.is_empty(),
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
@@ -302,7 +307,9 @@ impl Engine {
                 generated,
                 options,
             )
-            .or_else(|| KernelSpec::of_helicity(&plan, &tables, color_blocks, generated, options)),
+            .or_else(|| {
+                KernelSpec::of_helicity(process, &plan, &tables, color_blocks, generated, options)
+            }),
         };
         let groups = match in_loops {
             true => 1,
@@ -321,6 +328,7 @@ impl Engine {
             gather: library.function(&ends, "gather", 0)?,
             helicities,
             loops,
+            color_flows: device_layout::color_flows(process, &tables),
             levels: launches(&tables.levels),
             squares: match &tables.squares {
                 Amp2Source::Totals { levels, .. } => launches(levels),
@@ -351,6 +359,7 @@ impl Engine {
             seconds: Default::default(),
             couplings: Vec::new(),
             trial: Trial::new(process, binding).map(Arc::new),
+            helicity_sum: process.helicity_sum,
             lost: false,
         })
     }

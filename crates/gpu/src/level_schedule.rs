@@ -24,6 +24,9 @@ use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_process::ExternalKind;
 use rustc_hash::FxHashMap as HashMap;
 
+/// Real numbers of the 16 components of spin 3/2 or 2.
+pub const SIXTEEN: u32 = 32;
+
 /// What an operation computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationKind {
@@ -46,6 +49,12 @@ pub enum OperationKind {
     ExternalVector,
     /// A scalar, the same.
     ExternalScalar,
+    /// Spin 2, the same.
+    ExternalTensor,
+    /// Spin 3/2 flowing in, the same; the helicity is twice the spin.
+    ExternalRaritaIn,
+    /// Spin 3/2 flowing out, the same.
+    ExternalRaritaOut,
     /// What a kernel computes.
     Opcode(Opcode),
     /// A sum of amplitudes: numbers of terms with coefficients 1, -1, i and -i and of other ones,
@@ -501,10 +510,9 @@ impl LevelScheduler {
                 ExternalKind::FermionOut => (OperationKind::ExternalOut, FOUR),
                 ExternalKind::Vector => (OperationKind::ExternalVector, FOUR),
                 ExternalKind::Scalar => (OperationKind::ExternalScalar, 2),
-                // Refused before, see [`super::lacks`].
-                ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut => {
-                    return None;
-                }
+                ExternalKind::Tensor => (OperationKind::ExternalTensor, SIXTEEN),
+                ExternalKind::RaritaIn => (OperationKind::ExternalRaritaIn, SIXTEEN),
+                ExternalKind::RaritaOut => (OperationKind::ExternalRaritaOut, SIXTEEN),
             };
             for (&helicity, &result) in e.helicities.iter().zip(&e.results) {
                 let plus_8 = |x: i8| (i32::from(x) + 8) as u32;

@@ -57,6 +57,8 @@ pub struct CompileOptions {
     pub workspace_blocks: u32,
     /// Whether the kernel of helicities ends with JAMP.
     pub colors_outside: bool,
+    /// Whether JAMP2 is a sum over pairs of JAMP.
+    pub split_orders: bool,
 }
 
 /// Device code that is compiled by itself.
@@ -119,8 +121,13 @@ impl CompileOptions {
         } else {
             ""
         };
+        let split = if self.split_orders {
+            "#define SPLIT_ORDERS\n"
+        } else {
+            ""
+        };
         format!(
-            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define WORKSPACE_LANES {workspace_lanes}u\n#define WORKSPACE_THREADS {threads}\n#define WORKSPACE_BLOCKS {blocks}\n"
+            "{outside}{split}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define WORKSPACE_LANES {workspace_lanes}u\n#define WORKSPACE_THREADS {threads}\n#define WORKSPACE_BLOCKS {blocks}\n"
         )
     }
 
@@ -133,6 +140,7 @@ impl CompileOptions {
             workspace_threads: THREADS,
             workspace_blocks: 1,
             colors_outside: false,
+            split_orders: false,
             ..*self
         }
     }
@@ -433,6 +441,7 @@ fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> 
         let address = wave(next());
         arguments.push(match numbers {
             4 => format!("m.four({address})"),
+            16 => format!("m.sixteen({address})"),
             _ => format!("m.complex({address})"),
         });
     }
@@ -457,6 +466,7 @@ fn executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     let value = call(&name, &components, &layout, |i| format!("op[{i}]"));
     let put = match components.last() {
         Some(4) => "put_four",
+        Some(16) => "put_sixteen",
         _ => "put_complex",
     };
     let out = layout.len() - 1;
@@ -542,6 +552,7 @@ mod tests {
             workspace_threads: 256,
             workspace_blocks: 3,
             colors_outside: false,
+            split_orders: false,
         };
         let [plain, clocked] = [false, true].map(|clocks| shape.helicities(&[], &[], clocks).text);
         for word in ["clock", "cycles_now"] {

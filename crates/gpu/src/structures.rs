@@ -180,6 +180,11 @@ device_structures! {
         /// For each set where its amplitudes begin in `members`.
         sets: [const unsigned *],
         members: [const unsigned *],
+        /// With SPLIT_ORDERS: for each colour flow where its moduli begin in `moduli`, for each of these where its
+        /// pairs begin, and these (`FlowWeight` of crates/process).
+        weights: [const unsigned *],
+        moduli: [const unsigned *],
+        pairs: [const unsigned *],
         wave_count: [unsigned],
         group_count: [unsigned],
         amplitude_count: [unsigned],
@@ -189,7 +194,10 @@ device_structures! {
         amp2_count: [unsigned],
         workspace: [unsigned],
         jamp: [unsigned],
+        /// How many JAMP.
         flows: [unsigned],
+        /// How many JAMP2.
+        color_flows: [unsigned],
         scratch: [unsigned],
         bytes: [unsigned],
     }
@@ -386,6 +394,8 @@ device_structures! {
         denominator_count: [unsigned],
         amp2_count: [unsigned],
         flow_count: [unsigned],
+        /// How contributions of helicities are added: `POSITIVE`, `SIGNED` or `ABSOLUTE`.
+        helicity_sum: [unsigned],
     }
 
     /// Of the kernel `answer`.
@@ -584,7 +594,7 @@ mod tests {
 
     #[test]
     fn pointers_are_known() {
-        assert_eq!(Helicities::pointers().len(), 14);
+        assert_eq!(Helicities::pointers().len(), 17);
         assert_eq!(DotsArguments::pointers()[..2], [0, 32]);
     }
 }

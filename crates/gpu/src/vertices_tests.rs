@@ -6,7 +6,9 @@ use super::structures::{DeviceStructure, device_structures};
 use mebridge_emulator::Emulator;
 use mebridge_ops::kernels::{Direct, amplitudes, currents};
 use mebridge_ops::opcode::{Mode, Momenta, Opcode};
-use mebridge_process::ExternalKind::{self, FermionIn, FermionOut, Scalar, Vector};
+use mebridge_process::ExternalKind::{
+    self, FermionIn, FermionOut, RaritaIn, RaritaOut, Scalar, Tensor, Vector,
+};
 use mebridge_process::external::external;
 use mebridge_simd::{Level, Real, Simd, Task, dispatch};
 use rand::{Rng, SeedableRng};
@@ -35,6 +37,7 @@ DEVICE Matrix M(const Real *m) {
 DEVICE void put(Real *m, Real x) { m[0] = x; }
 DEVICE void put(Real *m, Cx z) { m[0] = z.re; m[1] = z.im; }
 DEVICE void put(Real *m, Four z) { for (int i = 0; i < 4; i++) put(m + 2 * i, z.c[i]); }
+DEVICE void put(Real *m, Sixteen z) { for (int i = 0; i < 16; i++) put(m + 2 * i, z.c[i]); }
 DEVICE void put(Real *m, Matrix z) {
     for (int i = 0; i < 10; i++) m[i] = z.a[i];
 }
@@ -402,7 +405,7 @@ fn vertices_are_those_of_the_cpu_in_single() {
 const EXTERNAL: &str = r#"
 // Momentum, mass, wavefunction.
 extern "C" __global__ void leg(ARGUMENTS(Numbers) a) {
-    Real *m = a.m + blockIdx.x * 13;
+    Real *m = a.m + blockIdx.x * 37;
     int h = (int)a.helicity, s = (int)a.sign;
     unsigned kind = a.kind, massive = a.massive;
     Momentum p = P(m);
@@ -410,6 +413,9 @@ extern "C" __global__ void leg(ARGUMENTS(Numbers) a) {
     if (kind == 1) put(m + 5, external_out(p, m[4], massive, h, s));
     if (kind == 2) put(m + 5, external_vector(p, m[4], massive, h, s));
     if (kind == 3) put(m + 5, external_scalar());
+    if (kind == 4) put(m + 5, external_tensor(p, m[4], massive, h, s));
+    if (kind == 5) put(m + 5, external_rarita_in(p, m[4], massive, h, s));
+    if (kind == 6) put(m + 5, external_rarita_out(p, m[4], massive, h, s));
 }
 "#;
 
@@ -449,7 +455,7 @@ fn momenta(mass: f64, near: bool) -> Vec<[f64; 4]> {
         .collect()
 }
 
-const LEGS: [(ExternalKind, f64, &[i8]); 9] = [
+const LEGS: [(ExternalKind, f64, &[i8]); 13] = [
     (FermionIn, 0.0, &[-1, 1]),
     (FermionOut, 0.0, &[-1, 1]),
     (FermionIn, 173.0, &[-1, 1]),
@@ -459,6 +465,10 @@ const LEGS: [(ExternalKind, f64, &[i8]); 9] = [
     (Vector, 0.0, &[-1, 1, 4]),
     (Vector, 80.4, &[-1, 0, 1, 4]),
     (Scalar, 125.0, &[0]),
+    (Tensor, 0.0, &[-2, 2]),
+    (Tensor, 300.0, &[-2, -1, 0, 1, 2]),
+    (RaritaIn, 90.0, &[-3, -1, 1, 3]),
+    (RaritaOut, 90.0, &[-3, -1, 1, 3]),
 ];
 
 /// The wavefunctions of the device function.
@@ -475,19 +485,21 @@ fn leg<S: Number>(
     for p in momenta {
         numbers.extend(p.iter().map(|&x| S::from_f64(x)));
         numbers.push(S::from_f64(mass));
-        numbers.extend([S::from_f64(0.0); 8]);
+        numbers.extend([S::from_f64(0.0); 32]);
     }
     let number = match kind {
         FermionIn => 0,
         FermionOut => 1,
         Vector => 2,
         Scalar => 3,
-        _ => unreachable!("no device code for spin 3/2 and 2"),
+        Tensor => 4,
+        RaritaIn => 5,
+        RaritaOut => 6,
     };
     let massive = u32::from(mass != 0.0);
     let arguments = [number, massive, helicity as u32, sign as u32];
     program.run("leg", &mut numbers, momenta.len(), arguments);
-    let events = numbers.chunks_exact(13);
+    let events = numbers.chunks_exact(37);
     events
         .map(|event| {
             event[5..5 + components]

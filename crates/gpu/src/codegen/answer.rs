@@ -5,6 +5,7 @@ use super::value_graph::Id;
 use super::values::Whole;
 use super::{COLOR_SUM, Generator};
 use crate::helicity_split::HelicitySplit;
+use mebridge_process::HelicitySum;
 use std::fmt::Write;
 
 impl Generator<'_> {
@@ -40,8 +41,8 @@ impl Generator<'_> {
     /// From contributions to answers.
     pub(super) fn answer(&self, whole: &Whole, text: &mut String) {
         let name = |id: Id| whole.graph.name(id);
-        let contributions = whole.contributions.iter();
-        running_sums('s', contributions.map(|&id| name(id)), "total", text);
+        let random = "random_number(random_helicity[e])";
+        let bound = self.sum_of_helicities(whole, random, text);
         let _ = writeln!(
             text,
             "        Real value = total * {};",
@@ -77,7 +78,11 @@ impl Generator<'_> {
             }
             text.push_str("        }\n");
         }
-        text.push_str("        matrix_elements[e] = value;\n        if (is_lost(value)) *lost = 0;\n        if (contributions) {\n");
+        text.push_str("        matrix_elements[e] = value;\n");
+        if self.helicity_sum == HelicitySum::Positive {
+            text.push_str("        if (is_lost(value)) *lost = 0;\n");
+        }
+        text.push_str("        if (contributions) {\n");
         for (i, &id) in whole.contributions.iter().enumerate() {
             let _ = writeln!(
                 text,
@@ -85,8 +90,9 @@ impl Generator<'_> {
                 name(id)
             );
         }
-        text.push_str(
-            "        }\n        const Real threshold = random_number(random_helicity[e]) * total;\n        int chosen = NONE;\n",
+        let _ = writeln!(
+            text,
+            "        }}\n        const Real threshold = {random} * {bound};\n        int chosen = NONE;"
         );
         for (i, row) in self.helicities.iter().enumerate() {
             let _ = writeln!(
@@ -101,9 +107,50 @@ impl Generator<'_> {
         text.push_str("        color[e] = chosen;\n");
     }
 
+    /// Running sums of the contributions of helicities by which one is chosen, `s0`, `s1`, ..., and `total`, the sum
+    /// over helicities. Gives the name of the last running sum.
+    pub(super) fn sum_of_helicities(
+        &self,
+        whole: &Whole,
+        random: &str,
+        text: &mut String,
+    ) -> &'static str {
+        let names = || whole.contributions.iter().map(|&id| whole.graph.name(id));
+        if self.helicity_sum == HelicitySum::Positive {
+            running_sums('s', names(), "total", text);
+            return "total";
+        }
+        let sizes = names().map(|name| format!("magnitude({name})"));
+        running_sums('s', sizes, "sizes", text);
+        if self.helicity_sum == HelicitySum::Signed {
+            running_sums('t', names(), "total", text);
+            return "sizes";
+        }
+        let _ = writeln!(
+            text,
+            "        Real total = sizes;\n        {{\n            const Real threshold = {random} * sizes;\n            bool open = true;"
+        );
+        for (i, name) in names().enumerate() {
+            let _ = writeln!(
+                text,
+                "            if (open & threshold < s{i}) {{ total = with_sign(sizes, {name}); open = false; }}"
+            );
+        }
+        text.push_str("        }\n");
+        "sizes"
+    }
+
+    /// Numbers of JAMP2.
+    pub(super) fn color_flows(&self) -> usize {
+        match self.flow_weights.len() {
+            0 => self.tables.flows,
+            flows => flows,
+        }
+    }
+
     /// Words of bits for the colour flows of a configuration.
     pub(super) fn words(&self) -> usize {
-        self.tables.flows.div_ceil(32)
+        self.color_flows().div_ceil(32)
     }
 
     fn color_choice(&self, whole: &Whole, text: &mut String) {

@@ -18,6 +18,7 @@ use crate::structures::{DeviceStructure, HelicityArguments};
 use mebridge_ops::Address;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::visit::Access;
+use mebridge_process::color::FlowWeight;
 use rustc_hash::FxHashMap as HashMap;
 use std::fmt::Write;
 
@@ -129,7 +130,7 @@ impl Generator<'_> {
         };
         let (threads, blocks) = (self.threads, self.blocks);
         let variables = HelicityArguments::variables();
-        let flows = tables.flows;
+        let flows = self.color_flows();
         let _ = write!(
             text,
             r#"
@@ -153,10 +154,17 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         let names: Vec<String> = parts.jamp.iter().map(|j| j.name()).collect();
         if self.colors {
             text.push_str("        if (jamp2) {\n");
-            for (flow, name) in names.iter().enumerate() {
+            for flow in 0..flows {
+                let jamp2 = match self.flow_weights.get(flow) {
+                    Some(weight) => weight_of_flow(weight, &names),
+                    None => {
+                        let name = &names[flow];
+                        format!("fused({name}.re, {name}.re, {name}.im * {name}.im)")
+                    }
+                };
                 let _ = writeln!(
                     text,
-                    "            jamp2[(Size)(h * {flows} + {flow}) * padded + e] = fused({name}.re, {name}.re, {name}.im * {name}.im);"
+                    "            jamp2[(Size)(h * {flows} + {flow}) * padded + e] = {jamp2};"
                 );
             }
             text.push_str("        }\n");
@@ -288,13 +296,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                 Access::Read(vectors) => (Type::of(vectors)?, operand.to_string()),
                 _ => return None,
             };
-            let function = match class {
-                Type::Real => "real",
-                Type::Complex => "complex",
-                Type::Momentum => "momentum",
-                Type::Four => "four",
-                Type::Matrix => "matrix",
-            };
+            let function = class.access();
             Some(graph.push(class, Expression::Leaf(format!("m.{function}({address})"))))
         };
         let operands = self.operands(opcode, operation.operands, true, &mut fetch)?;
@@ -313,6 +315,22 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             _ => None,
         });
         pairs.collect()
+    }
+}
+
+/// The weight of a colour flow whose coupling orders are split, from the names of JAMP.
+fn weight_of_flow(weight: &FlowWeight, names: &[String]) -> String {
+    let modulus = |pairs: &Vec<(u32, u32)>| {
+        let sum = pairs.iter().fold("Real(0)".to_owned(), |sum, &(a, b)| {
+            let (a, b) = (&names[a as usize], &names[b as usize]);
+            format!("fused({a}.re, {b}.re, fused({a}.im, {b}.im, {sum}))")
+        });
+        format!("magnitude({sum})")
+    };
+    let moduli: Vec<String> = weight.moduli.iter().map(modulus).collect();
+    match moduli.is_empty() {
+        true => "Real(0)".into(),
+        false => moduli.join(" + "),
     }
 }
 

@@ -67,12 +67,8 @@ impl Generator<'_> {
             return;
         };
         let name = |id: Id| whole.graph.name(id);
-        running_sums(
-            's',
-            whole.contributions.iter().map(|&id| name(id)),
-            "total",
-            text,
-        );
+        let random = "sample_random(a.random_helicity, e)";
+        let bound = self.sum_of_helicities(whole, random, text);
         text.push_str("        const Fixed fixed = sample_fixed(a, e);\n        const bool is_bad = !good || fixed.bad;\n        Real value = total;\n        if (a.fixed_helicity) {\n            value = 0;\n");
         for (&id, row) in whole.contributions.iter().zip(self.helicities) {
             let _ = writeln!(
@@ -81,7 +77,10 @@ impl Generator<'_> {
                 name(id)
             );
         }
-        text.push_str("        }\n        put_matrix_element(a, e, is_bad, value);\n        int chosen = NONE;\n        if (a.helicity) {\n            const Real threshold = sample_random(a.random_helicity, e) * total;\n");
+        let _ = writeln!(
+            text,
+            "        }}\n        put_matrix_element(a, e, is_bad, value);\n        int chosen = NONE;\n        if (a.helicity) {{\n            const Real threshold = {random} * {bound};"
+        );
         for (i, row) in self.helicities.iter().enumerate() {
             let _ = writeln!(
                 text,

@@ -145,6 +145,7 @@ fn run(
         workspace_threads: 256,
         workspace_blocks: 1,
         colors_outside: false,
+        split_orders: false,
     };
     let declarations = source::declarations_of_generated();
     let text = format!("{}{declarations}{}", shape.prelude(), source.text);
@@ -170,6 +171,7 @@ fn run(
         denominator_count: 0,
         amp2_count: 0,
         flow_count: 0,
+        helicity_sum: 0,
     };
     let count = inputs.count();
     let indices = |launch: &mut Launch, of_events: Option<PerEvent>| match of_events {
@@ -328,6 +330,8 @@ fn check(process: &Process, channels: bool, any_config: bool) {
             helicities: &plan.helicities,
             denominator: &plan.channels().denominator,
             allowed: &allowed,
+            flow_weights: &process.flow_weights,
+            helicity_sum: process.helicity_sum,
             normalization: 1.0 / f64::from(process.iden),
             channels,
             colors: channels,
@@ -442,6 +446,8 @@ fn shares_find_what_they_have_in_common() {
         helicities: &good,
         denominator: &subsets.plan.channels().denominator,
         allowed: &allowed,
+        flow_weights: &process.flow_weights,
+        helicity_sum: process.helicity_sum,
         normalization: 1.0,
         channels: false,
         colors: false,

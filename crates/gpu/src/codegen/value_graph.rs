@@ -1,7 +1,9 @@
 //! Values, each made of others, as they stand in the code.
 
 use super::expression::Expression;
+use crate::level_schedule::SIXTEEN;
 use mebridge_ops::Address;
+use mebridge_process::color::FlowWeight;
 
 use mebridge_ops::opcode::{FOUR, MATRIX, MOMENTUM, Mode};
 use rustc_hash::FxHashMap as HashMap;
@@ -15,6 +17,8 @@ pub(super) enum Type {
     Momentum,
     Four,
     Matrix,
+    /// 16 complex components, of spin 3/2 or 2.
+    Sixteen,
 }
 
 impl Type {
@@ -25,6 +29,7 @@ impl Type {
             MOMENTUM => Type::Momentum,
             FOUR => Type::Four,
             MATRIX => Type::Matrix,
+            SIXTEEN => Type::Sixteen,
             _ => return None,
         })
     }
@@ -37,6 +42,7 @@ impl Type {
             Type::Momentum => 4,
             Type::Four => 8,
             Type::Matrix => MATRIX as usize,
+            Type::Sixteen => SIXTEEN as usize,
         }
     }
 
@@ -48,6 +54,7 @@ impl Type {
             Type::Momentum => "momentum",
             Type::Four => "four",
             Type::Matrix => "matrix",
+            Type::Sixteen => "sixteen",
         }
     }
 
@@ -58,6 +65,7 @@ impl Type {
             Type::Momentum => "Momentum",
             Type::Four => "Four",
             Type::Matrix => "Matrix",
+            Type::Sixteen => "Sixteen",
         }
     }
 }
@@ -204,6 +212,30 @@ impl ValueGraph {
             Type::Real,
             Expression::call("fused", [re(), re(), imaginary]),
         )
+    }
+}
+
+impl ValueGraph {
+    /// The weight of a colour flow whose coupling orders are split, added to another number.
+    pub(super) fn weight(&mut self, of: &FlowWeight, jamp: &[Id], before: Option<Id>) -> Id {
+        let zero = || Expression::Leaf("Real(0)".into());
+        let mut total = before.unwrap_or_else(|| self.literal(Type::Real, zero()));
+        for pairs in &of.moduli {
+            let mut sum = self.literal(Type::Real, zero());
+            for &(a, b) in pairs {
+                let (a, b) = (jamp[a as usize], jamp[b as usize]);
+                let imaginary = [Expression::im(a), Expression::im(b), Expression::Value(sum)];
+                let imaginary = Expression::call("fused", imaginary);
+                let product = [Expression::re(a), Expression::re(b), imaginary];
+                sum = self.push(Type::Real, Expression::call("fused", product));
+            }
+            let modulus = Expression::call("magnitude", [Expression::Value(sum)]);
+            total = self.push(
+                Type::Real,
+                Expression::infix(Expression::Value(total), "+", modulus),
+            );
+        }
+        total
     }
 }
 

@@ -120,8 +120,12 @@ impl Generator<'_> {
             schedule.need(&whole.graph, sum);
             if self.colors {
                 let before = std::mem::take(&mut whole.jamp2);
-                for (flow, &id) in jamp.iter().enumerate() {
-                    let sum = whole.graph.square(id, before.get(flow).copied());
+                for flow in 0..self.color_flows() {
+                    let before = before.get(flow).copied();
+                    let sum = match self.flow_weights.get(flow) {
+                        None => whole.graph.square(jamp[flow], before),
+                        Some(weight) => whole.graph.weight(weight, &jamp, before),
+                    };
                     schedule.need(&whole.graph, sum);
                     whole.jamp2.push(sum);
                 }
@@ -262,11 +266,17 @@ impl Generator<'_> {
             }
             OperationKind::ExternalIn
             | OperationKind::ExternalOut
-            | OperationKind::ExternalVector => {
-                let function = match operation.kind {
-                    OperationKind::ExternalIn => "external_in",
-                    OperationKind::ExternalOut => "external_out",
-                    _ => "external_vector",
+            | OperationKind::ExternalVector
+            | OperationKind::ExternalTensor
+            | OperationKind::ExternalRaritaIn
+            | OperationKind::ExternalRaritaOut => {
+                let (function, class) = match operation.kind {
+                    OperationKind::ExternalIn => ("external_in", Type::Four),
+                    OperationKind::ExternalOut => ("external_out", Type::Four),
+                    OperationKind::ExternalTensor => ("external_tensor", Type::Sixteen),
+                    OperationKind::ExternalRaritaIn => ("external_rarita_in", Type::Sixteen),
+                    OperationKind::ExternalRaritaOut => ("external_rarita_out", Type::Sixteen),
+                    _ => ("external_vector", Type::Four),
                 };
                 let arguments = [
                     Expression::Value(at(graph, rest[0])?),
@@ -275,7 +285,7 @@ impl Generator<'_> {
                     self.fixed_helicity(rest[0]).unwrap_or(signed(rest[3])),
                     signed(rest[4]),
                 ];
-                graph.push(Type::Four, Expression::call(function, arguments))
+                graph.push(class, Expression::call(function, arguments))
             }
             OperationKind::Opcode(opcode) => {
                 let mut fetch = |operand: u32, _: Access| graph.memory.get(&operand).copied();

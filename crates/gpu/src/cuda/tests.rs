@@ -317,6 +317,7 @@ fn the_device_code_compiles() {
             workspace_threads: 256,
             workspace_blocks: 3,
             colors_outside,
+            split_orders: false,
         };
         let kinds = [
             OperationKind::Opcode(Opcode::Ffv0),

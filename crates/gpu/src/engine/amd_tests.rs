@@ -97,6 +97,7 @@ fn of_plan(
         workspace_threads: workspace.threads,
         workspace_blocks: workspace.blocks,
         colors_outside: false,
+        split_orders: false,
     };
     let general = &plan.operations().general;
     let mut units: Units = vec![
@@ -130,7 +131,7 @@ fn of_plan(
     };
     let options = Options::default();
     let whole = KernelSpec::of(process, binding, plan, &tables, &color, generated, options);
-    let helicity = KernelSpec::of_helicity(plan, &tables, &color, generated, options);
+    let helicity = KernelSpec::of_helicity(process, plan, &tables, &color, generated, options);
     for (name, spec) in [("whole", whole), ("helicity", helicity)] {
         let Some(spec) = spec else { continue };
         for channels in [false, true] {
@@ -374,6 +375,7 @@ fn products_are_rounded_by_themselves() {
         workspace_threads: 256,
         workspace_blocks: 1,
         colors_outside: false,
+        split_orders: false,
     };
     for (expression, fused) in [
         ("product(a, b) + c", false),

@@ -7,7 +7,7 @@ use crate::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use crate::structures::{Choices, Helicities, SampleTables};
 use mebridge_backend::inputs::NONE;
 use mebridge_plan::Plan;
-use mebridge_process::Process;
+use mebridge_process::{HelicitySum, Process};
 use mebridge_support::runtime::Precision;
 
 /// Where the tables lie.
@@ -27,6 +27,14 @@ pub(super) struct DeviceLayout {
     pub(super) choices_of_subsets: Offset,
     pub(super) normalization: Offset,
     pub(super) samples: Offset,
+}
+
+/// Numbers of JAMP2: JAMP, unless coupling orders are split.
+pub(super) fn color_flows(process: &Process, tables: &LevelSchedule) -> usize {
+    match process.flow_weights.len() {
+        0 => tables.flows,
+        flows => flows,
+    }
 }
 
 impl DeviceLayout {
@@ -87,6 +95,17 @@ impl DeviceLayout {
         let amp2_count = count(amp2.len() - 1);
         let (amp2, sets) = (arena.numbers(amp2), arena.numbers(sets));
         let members = arena.numbers(members);
+        let (mut weights, mut moduli, mut pairs) = (vec![0], vec![0], Vec::new());
+        for of_flow in &process.flow_weights {
+            for of_modulus in &of_flow.moduli {
+                pairs.extend(of_modulus.iter().flat_map(|&(a, b)| [a, b]));
+                moduli.push(count(pairs.len() / 2));
+            }
+            weights.push(count(moduli.len() - 1));
+        }
+        let (weights, moduli) = (arena.numbers(weights), arena.numbers(moduli));
+        let pairs = arena.numbers(pairs);
+        let color_flows = count(color_flows(process, tables));
         let helicities = arena.structure(&Helicities {
             operands: operands.pointer(),
             starts: starts.pointer(),
@@ -102,6 +121,9 @@ impl DeviceLayout {
             amp2: amp2.pointer(),
             sets: sets.pointer(),
             members: members.pointer(),
+            weights: weights.pointer(),
+            moduli: moduli.pointer(),
+            pairs: pairs.pointer(),
             wave_count: tables.waves.first().map_or(0, |w| count(w.len())),
             group_count,
             amplitude_count: count(tables.amplitudes.len()),
@@ -112,6 +134,7 @@ impl DeviceLayout {
             workspace: workspace.numbers,
             jamp: tables.jamp,
             flows: count(tables.flows),
+            color_flows,
             scratch: workspace.scratch,
             bytes: count(workspace.bytes),
         });
@@ -141,7 +164,12 @@ impl DeviceLayout {
                 helicity_count: count(plan.helicities.len()),
                 denominator_count: count(plan.channels().denominator.len()),
                 amp2_count: count(tables.squares.len()),
-                flow_count: count(tables.flows),
+                flow_count: color_flows,
+                helicity_sum: match process.helicity_sum {
+                    HelicitySum::Positive => 0,
+                    HelicitySum::Signed => 1,
+                    HelicitySum::Absolute => 2,
+                },
             })
         };
         let choices_of_subsets = choices(None);

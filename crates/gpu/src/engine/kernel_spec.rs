@@ -9,7 +9,8 @@ use mebridge_ops::opcode::Opcode;
 use mebridge_plan::Plan;
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_process::Process;
+use mebridge_process::color::FlowWeight;
+use mebridge_process::{HelicitySum, Process};
 
 /// Multiply-adds of a thread up to which straight-line code is generated.
 pub(super) const MOST_GENERATED: usize = 3_500;
@@ -58,6 +59,8 @@ pub(super) struct KernelSpec {
     /// Unless a thread does all helicities.
     pub(super) subsets: Option<HelicitySplit>,
     pub(super) allowed: Vec<Vec<u32>>,
+    pub(super) flow_weights: Vec<FlowWeight>,
+    pub(super) helicity_sum: HelicitySum,
     /// See [`Generator::sample`].
     pub(super) drawn: Vec<(u32, u32)>,
     /// See [`Generator::signs`].
@@ -113,6 +116,8 @@ impl KernelSpec {
             color_blocks: color_blocks.clone(),
             subsets,
             allowed: process.channels.allowed_flows(),
+            flow_weights: process.flow_weights.clone(),
+            helicity_sum: process.helicity_sum,
             drawn: plan.channels().drawn(&process.channels),
             signs: process.signs(),
             normalization: 1.0 / f64::from(process.iden),
@@ -133,6 +138,7 @@ impl KernelSpec {
 
     /// For the kernel of a helicity.
     pub(super) fn of_helicity(
+        process: &Process,
         plan: &Plan,
         tables: &LevelSchedule,
         color_blocks: &BlockDiagonal,
@@ -147,6 +153,8 @@ impl KernelSpec {
             color_blocks: color_blocks.clone(),
             subsets: None,
             allowed: Vec::new(),
+            flow_weights: process.flow_weights.clone(),
+            helicity_sum: process.helicity_sum,
             drawn: Vec::new(),
             // It gets momenta that have been looked at.
             signs: Vec::new(),
@@ -218,6 +226,8 @@ impl KernelSpec {
             helicities: &plan.helicities,
             denominator: &plan.channels().denominator,
             allowed: &self.allowed,
+            flow_weights: &self.flow_weights,
+            helicity_sum: self.helicity_sum,
             normalization: self.normalization,
             channels,
             colors: channels,
@@ -263,6 +273,7 @@ mod tests {
             workspace_threads: 32,
             workspace_blocks: 1,
             colors_outside: false,
+            split_orders: false,
         };
         for (plan, with_channels) in [(recursion.expect("a recursion"), false), (diagrams, true)] {
             assert_eq!(plan.channels().len(), process.diagrams as usize - 1);

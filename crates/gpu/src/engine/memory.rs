@@ -88,7 +88,7 @@ impl Engine {
                 false => self.wanted * self.workspace_bytes,
             },
             self.tables.waves.len() * events * real,
-            self.tables.flows * in_parts * real,
+            self.color_flows * in_parts * real,
             match &self.tables.squares {
                 Amp2Source::Amplitudes(amp2) => amp2.len() * in_parts * real,
                 Amp2Source::Totals { totals, .. } => {

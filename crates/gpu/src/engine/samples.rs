@@ -190,7 +190,7 @@ impl Engine {
             }
         };
         for (numbers, rows) in [
-            (arguments.jamp2, self.tables.flows),
+            (arguments.jamp2, self.color_flows),
             (arguments.amp2, self.tables.squares.len()),
         ] {
             if numbers != 0 && parts > 1 && rows > 0 {

@@ -5,6 +5,7 @@ use super::chunks::{Evaluation, NONE_BAD};
 use crate::driver::Function;
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, Outputs};
+use mebridge_process::HelicitySum;
 use mebridge_support::error::Result;
 use mebridge_support::message::say;
 use std::sync::Arc;
@@ -70,7 +71,8 @@ impl Engine {
         }
         let [tables, generated] = &values;
         let tolerance = self.tolerance_of_generated();
-        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
+        let scale = self.scale(tables);
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs().max(scale) || a == b;
         let agrees = tables.iter().zip(generated).all(near);
         if let Some(code) = &mut self.generated[which] {
             code.checked = agrees;
@@ -83,6 +85,16 @@ impl Engine {
         }
         Ok(agrees)
     }
+
+    /// What differences of |M|^2 are at least compared with: the largest where terms of either sign are added, and so
+    /// may cancel.
+    pub(super) fn scale(&self, values: &[f64]) -> f64 {
+        match self.helicity_sum {
+            HelicitySum::Positive => 0.0,
+            _ => values.iter().fold(0.0, |a, b| a.max(b.abs())),
+        }
+    }
+
     /// What generated code may differ from the tables by, in parts.
     pub(super) fn tolerance_of_generated(&self) -> f64 {
         match (self.double_color, self.double) {

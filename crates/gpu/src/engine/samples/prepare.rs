@@ -150,9 +150,10 @@ impl Engine {
         }
         let tolerance = self.tolerance_of_generated();
         let [tables, generated] = &values;
+        let scale = self.scale(&tables[..count]);
         // Shares below a thousandth may differ by more of themselves.
         let agrees = tables.iter().zip(generated).enumerate().all(|(i, (a, b))| {
-            let least = if i < count { 0.0 } else { 1e-3 };
+            let least = if i < count { scale } else { 1e-3 };
             (a - b).abs() <= tolerance * a.abs().max(least) || a == b
         });
         if !agrees {
