@@ -292,18 +292,13 @@ impl Chain {
         for (leg, decay) in decays {
             let start = starts[*leg];
             let leg_of = |leg: u8| start + leg - 1;
-            let propagator = propagator(&own.polarizations[*leg]).ok_or_else(|| {
+            let mother = model.of(decay.mother());
+            let propagator = propagator(&own.polarizations[*leg], mother.spin).ok_or_else(|| {
                 format!(
-                    "{} decays with a polarisation other than 0, T or A",
-                    model.of(decay.mother()).name
+                    "{} decays with a polarisation other than 0, T or A (vectors), L or R (fermions)",
+                    mother.name
                 )
             })?;
-            if propagator != PropagatorPart::Whole && model.of(decay.mother()).spin != 3 {
-                return Err(format!(
-                    "{} is no vector, and decays with a polarisation",
-                    model.of(decay.mother()).name
-                ));
-            }
             let Ends::Trees(ends) = &decay.ends else {
                 return Err("a decay is of one particle".into());
             };
@@ -421,12 +416,14 @@ fn bracketed(name: &str) -> String {
 }
 
 /// The part of a propagator that a polarisation leaves.
-fn propagator(polarization: &[i8]) -> Option<PropagatorPart> {
-    match polarization {
-        [] => Some(PropagatorPart::Whole),
-        [0] => Some(PropagatorPart::Longitudinal),
-        [1, -1] => Some(PropagatorPart::Transverse),
-        [AUXILIARY] => Some(PropagatorPart::Auxiliary),
+fn propagator(polarization: &[i8], spin: u8) -> Option<PropagatorPart> {
+    match (polarization, spin) {
+        ([], _) => Some(PropagatorPart::Whole),
+        ([0], 3) => Some(PropagatorPart::Longitudinal),
+        ([1, -1], 3) => Some(PropagatorPart::Transverse),
+        ([AUXILIARY], 3) => Some(PropagatorPart::Auxiliary),
+        ([1], 2) => Some(PropagatorPart::Right),
+        ([-1], 2) => Some(PropagatorPart::Left),
         _ => None,
     }
 }

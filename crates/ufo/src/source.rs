@@ -3,6 +3,7 @@
 use crate::formula::Functions;
 use crate::python::modules::{Modules, Object, Value};
 use mebridge_generate::model::expression::Expr;
+use mebridge_support::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
@@ -165,6 +166,12 @@ impl Source {
             if !modules.read(file)? && needed {
                 return Err(format!("there is no {file}.py: this is no UFO model"));
             }
+        }
+        if folder.join("running.py").is_file() {
+            message::say(format!(
+                "{}: running.py is not read; parameters that it lets run have the values of the card at every scale",
+                folder.display()
+            ));
         }
         let gauges = modules.numbers_of_init("gauge")?;
         let mut source = Source {

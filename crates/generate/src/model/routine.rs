@@ -25,6 +25,10 @@ pub enum PropagatorPart {
     Transverse,
     /// Of a vector the part that vanishes on its mass shell.
     Auxiliary,
+    /// Of a fermion the part of helicity 1.
+    Right,
+    /// Of a fermion the part of helicity -1.
+    Left,
 }
 
 /// Which of the routines that follow from a structure is meant.
@@ -77,6 +81,8 @@ impl RoutineForm {
             PropagatorPart::Longitudinal => "P1L",
             PropagatorPart::Transverse => "P1T",
             PropagatorPart::Auxiliary => "P1A",
+            PropagatorPart::Right => "P1P",
+            PropagatorPart::Left => "P1M",
         };
         let own = self.own.map_or(String::new(), |own| format!("P{own}O"));
         let legs = (1..).zip(&self.conjugated).filter(|(_, c)| **c);
@@ -388,6 +394,7 @@ impl Derivation<'_> {
             PropagatorPart::Longitudinal => Some(LONGITUDINAL),
             PropagatorPart::Transverse => Some(TRANSVERSE),
             PropagatorPart::Auxiliary => Some(AUXILIARY),
+            PropagatorPart::Right | PropagatorPart::Left => None,
         };
         let structure = |text: &str| parse(text).and_then(|expr| Structure::of_propagator(&expr));
         let (numerator, denominator) = match (text, own) {
@@ -473,6 +480,25 @@ impl Derivation<'_> {
                 // pslash with p along the flow of the fermion, which is out of the vertex where the leg is the
                 // second of its two.
                 let first = leg.is_multiple_of(2);
+                let helicity = match form.part {
+                    PropagatorPart::Right => Some(1.0),
+                    PropagatorPart::Left => Some(-1.0),
+                    _ => None,
+                };
+                if let Some(helicity) = helicity {
+                    let matrix = of_helicity(algebra, p, square, helicity, first);
+                    let components = (0..4usize).map(|to| {
+                        let terms = (0..4usize).map(|from| {
+                            let (row, column) = if first { (from, to) } else { (to, from) };
+                            algebra.mul(entry(from as u8), matrix[row][column])
+                        });
+                        let terms: Vec<ValueId> = terms.collect();
+                        added(algebra, &terms)
+                    });
+                    let components: Vec<ValueId> = components.collect();
+                    outputs.extend(components.into_iter().map(|x| algebra.mul(factor, x)));
+                    return Ok(self.conjugated_outputs(leg, outputs));
+                }
                 let mut slash = BTreeMap::new();
                 let gamma = super::lorentz::Tensor {
                     kind: TensorKind::Gamma,
@@ -620,6 +646,68 @@ fn off_the_axis(algebra: &mut Algebra, p: [ValueId; 4]) -> [ValueId; 4] {
         });
     }
     moved
+}
+
+/// The part of a helicity of what stands above in a fermion's propagator: `u ubar` of one that flows out (`first`), `-v
+/// vbar` of one that flows in, with the square root of `p^2` in the place of the mass, as ALOHA has it. `p` is the
+/// momentum that goes out of the diagram there. The spinors are `chi chi^+ = (1 + k sigma.p/|p|)/2` times numbers.
+fn of_helicity(
+    algebra: &mut Algebra,
+    p: [ValueId; 4],
+    square: ValueId,
+    helicity: f64,
+    first: bool,
+) -> [[ValueId; 4]; 4] {
+    let b = &mut algebra.builder;
+    let products: Vec<ValueId> = p[1..].iter().map(|&x| b.push(Op::Mul(x, x))).collect();
+    let sum = b.push(Op::Add(products[0], products[1]));
+    let sum = b.push(Op::Add(sum, products[2]));
+    let size = b.push(Op::Call(Function::RealSqrt, sum));
+    // At rest there is no direction.
+    let tiny = b.real(1e-30);
+    let least = b.push(Op::Call(Function::Abs, p[0]));
+    let least = b.push(Op::Mul(least, tiny));
+    let least = b.push(Op::Max(size, least));
+    let zero = b.real(0.0);
+    let square = b.push(Op::Max(square, zero));
+    let mass = b.push(Op::Call(Function::RealSqrt, square));
+    let large = b.push(Op::Add(p[0], size));
+    // E - |p|, without cancellation.
+    let small = b.push(Op::Div(square, large));
+    let kind = if first { helicity } else { -helicity };
+    let half = b.real(0.5);
+    let direction = [1, 2, 3].map(|i| {
+        let along = b.push(Op::Div(p[i], least));
+        let factor = b.real(0.5 * kind);
+        b.push(Op::Mul(along, factor))
+    });
+    let [x, y, z] = direction;
+    let minus_y = b.push(Op::Neg(y));
+    let chi = [
+        [b.push(Op::Add(half, z)), b.push(Op::Complex(x, minus_y))],
+        [b.push(Op::Complex(x, y)), b.push(Op::Sub(half, z))],
+    ];
+    let (upper, lower) = match (first, helicity > 0.0) {
+        (true, true) => (small, large),
+        (true, false) => (large, small),
+        (false, right) => {
+            let [large, small] = [large, small].map(|x| b.push(Op::Neg(x)));
+            if right {
+                (large, small)
+            } else {
+                (small, large)
+            }
+        }
+    };
+    let blocks = [[mass, upper], [lower, mass]];
+    let mut matrix = [[zero; 4]; 4];
+    for (row, entries) in matrix.iter_mut().enumerate() {
+        for (column, entry) in entries.iter_mut().enumerate() {
+            let number = blocks[row / 2][column / 2];
+            *entry = b.push(Op::Mul(number, chi[row % 2][column % 2]));
+        }
+    }
+    matrix
 }
 
 fn added(algebra: &mut Algebra, values: &[ValueId]) -> ValueId {

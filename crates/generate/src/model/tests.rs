@@ -41,6 +41,67 @@ fn derived(model: &Model, name: &str, result: Option<usize>, massless: bool) -> 
     form(name, &[structure], &spins(model, name), result, massless)
 }
 
+/// On its mass shell a fermion that decays is the sum of both helicities, each of which is left as it is by its own part
+/// and vanishes by the other's.
+#[test]
+fn helicities_of_fermions_that_decay_add_up() {
+    let model = Model::standard().unwrap();
+    let structure = model.lorentz.iter().find(|l| l.name == "FFV1").unwrap();
+    let structure = structure.structure.as_ref().unwrap();
+    let mut random = SplitMix64::new(3);
+    for result in [0, 1] {
+        let of = |part| {
+            let form = RoutineForm {
+                spins: vec![2, 2, 3],
+                result: Some(result),
+                massless: false,
+                own: None,
+                part,
+                conjugated: vec![false; 3],
+            };
+            derive("part".into(), &[structure], &form, None).unwrap()
+        };
+        let [whole, right, left] = [
+            PropagatorPart::Whole,
+            PropagatorPart::Right,
+            PropagatorPart::Left,
+        ]
+        .map(of);
+        let mut inputs: Vec<Complex64> = (0..whole.program_inputs())
+            .map(|_| Complex64::new(random.between(-1.0, 1.0), random.between(-1.0, 1.0)))
+            .collect();
+        // Momenta (E, pz), (px, py) of the two wavefunctions; the sum has a mass, which is that of the particle.
+        let momenta = [[90.0, 20.0, -35.0, 50.0], [110.0, 10.0, 15.0, -80.0]];
+        let mut total = [0.0; 4];
+        for (argument, p) in momenta.iter().enumerate() {
+            let numbers = [Complex64::new(p[0], p[3]), Complex64::new(p[1], p[2])];
+            for (number, value) in numbers.into_iter().enumerate() {
+                let at = whole.wavefunction_input(argument, number as u32);
+                inputs[at as usize] = value;
+            }
+            total = [0, 1, 2, 3].map(|mu| total[mu] + p[mu]);
+        }
+        let square = total[0].powi(2) - total[1..].iter().map(|x| x * x).sum::<f64>();
+        let mass = whole.mass_input() as usize;
+        inputs[mass] = Complex64::new(square.sqrt(), 0.0);
+        inputs[mass + 1] = Complex64::new(3.0, 0.0);
+        let [whole, right, left] = [whole, right, left].map(|r| r.evaluate(&inputs));
+        let size = whole[2..].iter().map(|x| x.norm()).fold(0.0, f64::max);
+        for i in 2..6 {
+            let sum = right[i] + left[i];
+            assert!(
+                (sum - whole[i]).norm() < 1e-12 * size,
+                "{i}: {sum} {}",
+                whole[i]
+            );
+        }
+        // u+ and u- are orthogonal, and so are their adjoints.
+        let product: Complex64 = (2..6).map(|i| right[i].conj() * left[i]).sum();
+        assert!(product.norm() < 1e-12 * size * size, "{product}");
+        assert!(right[2..].iter().any(|x| x.norm() > 1e-3 * size));
+    }
+}
+
 #[test]
 fn the_standard_model_is_whole() {
     let model = Model::standard().unwrap();
