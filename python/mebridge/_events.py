@@ -468,7 +468,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "scale": order.scale,
             "scale_factor": order.scale_factor,
             "cuts": order.cuts,
-            "alpha_qed": 0.0 if order.card is None else Card.read(order.card).alpha_qed,
+            "alpha_qed": _alpha_qed(order),
             **order.more(elements),
         }
         # A run card may have changed what is said of the one.
@@ -525,6 +525,23 @@ def tell(progress: bool | Callable[[Progress], None], found: Progress) -> None:
     """How far a run is."""
     if progress:
         progress(found) if callable(progress) else _show(found)
+
+
+def _alpha_qed(order: Order) -> float:
+    """alpha of events whose matrix elements do not depend on it: the card's, or the one that the model begins with; 0
+    where neither is known."""
+    if order.card is not None:
+        return Card.read(order.card).alpha_qed
+    # Files and directories have models of their own, which are not told here.
+    if any(os.path.exists(source.rpartition("#")[0] or source) for source in order.sources):
+        return 0.0
+    try:
+        # A process that depends on it knows it. Not all models have these leptons.
+        parameters = Process("e+ e- > mu+ mu-", model=order.environment.get("CUDACPP_RUNTIME_MODEL") or None).parameters
+    except Error:
+        return 0.0
+    inverse = next((value for name, value in parameters.items() if name.lower().removeprefix("mdl_") == "aewm1"), 0.0)
+    return 1.0 / abs(inverse) if inverse else 0.0
 
 
 def switches(environment: Mapping[str, str]) -> dict[str, str]:

@@ -357,6 +357,21 @@ class Parameters(Folder):
         lines = {tuple(line) for channel in json.loads(library)[0]["channels"] for line in channel["masses"]}
         self.assertEqual(lines, {(0.0, 0.0), (200.0, 0.0)})
 
+    def test_alpha_of_a_process_without_charges(self):
+        """|M|^2 of g g > t t~ does not depend on it: it is the model's, or the card's."""
+        model = mebridge.Process("e+ e- > mu+ mu-").parameters["aEWM1"]
+        card = self.folder / "card.dat"
+        card.write_text("BLOCK SMINPUTS\n 1 128.0\n 3 0.118\nBLOCK MASS\n 6 200.0\nDECAY 6 1.5\n")
+        named = mebridge.Process("g g > t t~", card=card)
+        for process, options, inverse in (
+            ("g g > t t~", {}, model),
+            ("g g > t t~", {"card": card}, 128.0),
+            (named, {}, 128.0),
+        ):
+            run = generate(process, energy=1000, alpha_s=0.118, scale=91.0, events=100, **options)
+            for found in set(run.arrays.events["alpha_qed"]):
+                self.assertAlmostEqual(found * inverse, 1.0, places=9)
+
     def test_a_card_that_changes_later(self):
         card = self.folder / "card.dat"
         text = "BLOCK SMINPUTS\n 3 0.118\nBLOCK MASS\n 6 {}\nDECAY 6 1.5\n"
