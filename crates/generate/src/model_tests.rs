@@ -140,6 +140,14 @@ fn fermions_that_are_their_own_antiparticles() {
         assert_ne!(other, MAJORANA);
         close(squared(text, &self::model(&other)), one);
     }
+    // Its helicity is that of one of the two directions of its line, and nobody says which.
+    let width = MAJORANA.replace("mass = \"MN\"", "mass = \"MN\"\nwidth = \"WN\"");
+    let card = "[[card]]\nname = \"WN\"\nblock = \"decay\"\nindex = [1000022]\nvalue = 1.0\n";
+    let model = self::model(&width.replacen("[[card]]", &format!("{card}[[card]]"), 1));
+    generate_with("e- e+ > n n, n > e- s+", &model).unwrap();
+    let error = generate_with("e- e+ > n{L} n{R}, n > e- s+", &model).unwrap_err();
+    let why = "n is a Majorana fermion, and decays with a polarisation";
+    assert!(error.to_string().contains(why), "{error}");
 }
 
 /// Scalars with vertices of five and six legs.
