@@ -18,19 +18,20 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
         Real total = 0, sizes = 0;
         for (unsigned i = 0; i < c->helicity_count; i++) {
             total += contributions[(Size)i * padded + e];
-            sizes += size_of(c->helicity_sum, contributions[(Size)i * padded + e]);
+            if (HELICITY_SUM != POSITIVE) sizes += size_of(contributions[(Size)i * padded + e]);
         }
+        if (HELICITY_SUM == POSITIVE) sizes = total;
         Real random = random_number(a.random_helicity[e]), running = 0, of_chosen = 1;
         int chosen = NONE;
         for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
-            running += size_of(c->helicity_sum, contributions[(Size)i * padded + e]);
+            running += size_of(contributions[(Size)i * padded + e]);
             if (random < running / sizes) {
                 chosen = (int)c->helicities[i];
                 of_chosen = contributions[(Size)i * padded + e];
             }
         }
         a.helicity[e] = chosen;
-        if (c->helicity_sum == ABSOLUTE) total = with_sign(sizes, of_chosen);
+        if (HELICITY_SUM == ABSOLUTE) total = with_sign(sizes, of_chosen);
         Real value = total * (Real)*a.normalization;
         if (a.channel) {
             unsigned mine = c->amp2_of_diagram[a.channel[e]];
@@ -47,7 +48,7 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
             if (denominator != 0) value *= numerator / denominator;
         }
         a.matrix_elements[e] = value;
-        if (c->helicity_sum == POSITIVE && is_lost(value)) *a.lost = 0;
+        if (HELICITY_SUM == POSITIVE && is_lost(value)) *a.lost = 0;
         const int config = a.config ? a.config[e] : NONE;
         chosen = NONE;
         if (config >= 0) {

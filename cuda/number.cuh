@@ -222,10 +222,13 @@ DEVICE Cx dot(Momentum p, Four v) {
 #define POSITIVE 0
 #define SIGNED 1
 #define ABSOLUTE 2
+#ifndef HELICITY_SUM
+#define HELICITY_SUM POSITIVE
+#endif
 
 // What a contribution counts where a helicity is chosen.
-DEVICE Real size_of(unsigned helicity_sum, Real contribution) {
-    return helicity_sum == POSITIVE ? contribution : magnitude(contribution);
+DEVICE Real size_of(Real contribution) {
+    return HELICITY_SUM == POSITIVE ? contribution : magnitude(contribution);
 }
 
 // ---------------------------------------------------------------------------------------------

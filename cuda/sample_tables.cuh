@@ -46,23 +46,24 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         for (unsigned i = 0; i < c->helicity_count; i++) {
             const Real contribution = contributions[(Size)i * padded];
             total += contribution;
-            sizes += size_of(c->helicity_sum, contribution);
+            if (HELICITY_SUM != POSITIVE) sizes += size_of(contribution);
             if (c->helicities[i] == (unsigned)fixed.row) of_row = contribution;
         }
+        if (HELICITY_SUM == POSITIVE) sizes = total;
         int chosen = NONE;
-        if (a.helicity || c->helicity_sum == ABSOLUTE) {
+        if (a.helicity || HELICITY_SUM == ABSOLUTE) {
             const Real random = sample_random(a.random_helicity, e);
             Real running = 0, of_chosen = 1;
             for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
                 const Real contribution = contributions[(Size)i * padded];
-                running += size_of(c->helicity_sum, contribution);
+                running += size_of(contribution);
                 if (random < running / sizes) {
                     chosen = (int)c->helicities[i];
                     of_chosen = contribution;
                 }
             }
             put_helicity(a, e, fixed, chosen);
-            if (c->helicity_sum == ABSOLUTE) total = with_sign(sizes, of_chosen);
+            if (HELICITY_SUM == ABSOLUTE) total = with_sign(sizes, of_chosen);
         }
         put_matrix_element(a, e, bad, a.fixed_helicity ? of_row : total);
         if (!a.diagrams) continue;

@@ -123,8 +123,8 @@ class Models(Folder):
         model = self.changed(
             particles=[(
                 "q.loop",
-                "q2 = Particle(pdg_code = 9000006, name = 'Q2', antiname = 'Q2~', spin = 2, color = 3, mass = Param.MQ2,"
-                " width = Param.ZERO, texname = 'Q', antitexname = 'Q', charge = 2/3)\n"
+                "q2 = Particle(pdg_code = 9000006, name = 'Q2', antiname = 'Q2~', spin = 2, color = 3,"
+                " mass = Param.MQ2, width = Param.ZERO, texname = 'Q', antitexname = 'Q', charge = 2/3)\n"
                 "q2__tilde__ = q2.anti()\nq.loop",
             )],
             parameters=[(

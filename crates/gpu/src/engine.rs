@@ -228,6 +228,7 @@ impl Engine {
             workspace_blocks: workspace.blocks,
             colors_outside: outside,
             split_orders: !process.flow_weights.is_empty(),
+            helicity_sum: process.helicity_sum,
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();

@@ -18,6 +18,7 @@ use super::structures::{
 use mebridge_ops::GeneralRoutine;
 use mebridge_ops::arrays::ArrayKind;
 use mebridge_ops::opcode::{Layout, Opcode};
+use mebridge_process::HelicitySum;
 use std::fmt::Write;
 
 const COMPILERS: &str = include_str!("../../../cuda/compilers.cuh");
@@ -59,6 +60,8 @@ pub struct CompileOptions {
     pub colors_outside: bool,
     /// Whether JAMP2 is a sum over pairs of JAMP.
     pub split_orders: bool,
+    /// How contributions of helicities are added.
+    pub helicity_sum: HelicitySum,
 }
 
 /// Device code that is compiled by itself.
@@ -126,8 +129,13 @@ impl CompileOptions {
         } else {
             ""
         };
+        let sum = match self.helicity_sum {
+            HelicitySum::Positive => "",
+            HelicitySum::Signed => "#define HELICITY_SUM SIGNED\n",
+            HelicitySum::Absolute => "#define HELICITY_SUM ABSOLUTE\n",
+        };
         format!(
-            "{outside}{split}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define WORKSPACE_LANES {workspace_lanes}u\n#define WORKSPACE_THREADS {threads}\n#define WORKSPACE_BLOCKS {blocks}\n"
+            "{outside}{split}{sum}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define WORKSPACE_LANES {workspace_lanes}u\n#define WORKSPACE_THREADS {threads}\n#define WORKSPACE_BLOCKS {blocks}\n"
         )
     }
 
@@ -553,6 +561,7 @@ mod tests {
             workspace_blocks: 3,
             colors_outside: false,
             split_orders: false,
+            helicity_sum: mebridge_process::HelicitySum::Positive,
         };
         let [plain, clocked] = [false, true].map(|clocks| shape.helicities(&[], &[], clocks).text);
         for word in ["clock", "cycles_now"] {

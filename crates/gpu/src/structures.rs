@@ -394,8 +394,6 @@ device_structures! {
         denominator_count: [unsigned],
         amp2_count: [unsigned],
         flow_count: [unsigned],
-        /// How contributions of helicities are added: `POSITIVE`, `SIGNED` or `ABSOLUTE`.
-        helicity_sum: [unsigned],
     }
 
     /// Of the kernel `answer`.

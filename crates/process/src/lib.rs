@@ -154,7 +154,7 @@ impl Amplitudes {
 }
 
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HelicitySum {
     /// None can be negative.
     #[default]

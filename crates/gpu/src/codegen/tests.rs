@@ -146,6 +146,7 @@ fn run(
         workspace_blocks: 1,
         colors_outside: false,
         split_orders: false,
+        helicity_sum: mebridge_process::HelicitySum::Positive,
     };
     let declarations = source::declarations_of_generated();
     let text = format!("{}{declarations}{}", shape.prelude(), source.text);
@@ -171,7 +172,6 @@ fn run(
         denominator_count: 0,
         amp2_count: 0,
         flow_count: 0,
-        helicity_sum: 0,
     };
     let count = inputs.count();
     let indices = |launch: &mut Launch, of_events: Option<PerEvent>| match of_events {
@@ -331,7 +331,7 @@ fn check(process: &Process, channels: bool, any_config: bool) {
             denominator: &plan.channels().denominator,
             allowed: &allowed,
             flow_weights: &process.flow_weights,
-            helicity_sum: process.helicity_sum,
+            helicity_sum: mebridge_process::HelicitySum::Positive,
             normalization: 1.0 / f64::from(process.iden),
             channels,
             colors: channels,
@@ -447,7 +447,7 @@ fn shares_find_what_they_have_in_common() {
         denominator: &subsets.plan.channels().denominator,
         allowed: &allowed,
         flow_weights: &process.flow_weights,
-        helicity_sum: process.helicity_sum,
+        helicity_sum: mebridge_process::HelicitySum::Positive,
         normalization: 1.0,
         channels: false,
         colors: false,

@@ -318,6 +318,7 @@ fn the_device_code_compiles() {
             workspace_blocks: 3,
             colors_outside,
             split_orders: false,
+            helicity_sum: mebridge_process::HelicitySum::Positive,
         };
         let kinds = [
             OperationKind::Opcode(Opcode::Ffv0),

@@ -15,7 +15,7 @@ use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
 use mebridge_plan::color_ordered::Machine;
 use mebridge_plan::{ValidPlan, compile_for, recursion};
-use mebridge_process::Process;
+use mebridge_process::{HelicitySum, Process};
 use mebridge_support::runtime::Precision;
 use mebridge_testing::require;
 use std::collections::BTreeMap;
@@ -98,6 +98,7 @@ fn of_plan(
         workspace_blocks: workspace.blocks,
         colors_outside: false,
         split_orders: false,
+        helicity_sum: HelicitySum::Positive,
     };
     let general = &plan.operations().general;
     let mut units: Units = vec![
@@ -376,6 +377,7 @@ fn products_are_rounded_by_themselves() {
         workspace_blocks: 1,
         colors_outside: false,
         split_orders: false,
+        helicity_sum: HelicitySum::Positive,
     };
     for (expression, fused) in [
         ("product(a, b) + c", false),

@@ -7,7 +7,7 @@ use crate::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use crate::structures::{Choices, Helicities, SampleTables};
 use mebridge_backend::inputs::NONE;
 use mebridge_plan::Plan;
-use mebridge_process::{HelicitySum, Process};
+use mebridge_process::Process;
 use mebridge_support::runtime::Precision;
 
 /// Where the tables lie.
@@ -165,11 +165,6 @@ impl DeviceLayout {
                 denominator_count: count(plan.channels().denominator.len()),
                 amp2_count: count(tables.squares.len()),
                 flow_count: color_flows,
-                helicity_sum: match process.helicity_sum {
-                    HelicitySum::Positive => 0,
-                    HelicitySum::Signed => 1,
-                    HelicitySum::Absolute => 2,
-                },
             })
         };
         let choices_of_subsets = choices(None);

@@ -274,6 +274,7 @@ mod tests {
             workspace_blocks: 1,
             colors_outside: false,
             split_orders: false,
+            helicity_sum: HelicitySum::Positive,
         };
         for (plan, with_channels) in [(recursion.expect("a recursion"), false), (diagrams, true)] {
             assert_eq!(plan.channels().len(), process.diagrams as usize - 1);
