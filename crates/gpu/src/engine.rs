@@ -329,7 +329,7 @@ impl Engine {
             gather: library.function(&ends, "gather", 0)?,
             helicities,
             loops,
-            color_flows: device_layout::color_flows(process, &tables),
+            color_flows: tables.color_flows(&process.flow_weights),
             levels: launches(&tables.levels),
             squares: match &tables.squares {
                 Amp2Source::Totals { levels, .. } => launches(levels),

@@ -22,6 +22,7 @@ use mebridge_ops::{Address, Batch};
 use mebridge_plan::Plan;
 use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_process::ExternalKind;
+use mebridge_process::color::FlowWeight;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Real numbers of the 16 components of spin 3/2 or 2.
@@ -162,6 +163,14 @@ struct Operation {
 const DOTS: usize = 4;
 
 impl LevelSchedule {
+    /// Numbers of JAMP2: as many as JAMP, unless coupling orders are split.
+    pub fn color_flows(&self, weights: &[FlowWeight]) -> usize {
+        match weights.len() {
+            0 => self.flows,
+            flows => flows,
+        }
+    }
+
     /// The tables of a plan. `None` if its operations are not whole or read what nothing has written; no plan does that
     /// passed [`Plan::validate`] or was compiled here.
     pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {

@@ -142,10 +142,7 @@ impl Generator<'_> {
 
     /// Numbers of JAMP2.
     pub(super) fn color_flows(&self) -> usize {
-        match self.flow_weights.len() {
-            0 => self.tables.flows,
-            flows => flows,
-        }
+        self.tables.color_flows(self.flow_weights)
     }
 
     /// Words of bits for the colour flows of a configuration.

@@ -213,9 +213,7 @@ impl ValueGraph {
             Expression::call("fused", [re(), re(), imaginary]),
         )
     }
-}
 
-impl ValueGraph {
     /// The weight of a colour flow whose coupling orders are split, added to another number.
     pub(super) fn weight(&mut self, of: &FlowWeight, jamp: &[Id], before: Option<Id>) -> Id {
         let zero = || Expression::Leaf("Real(0)".into());

@@ -29,14 +29,6 @@ pub(super) struct DeviceLayout {
     pub(super) samples: Offset,
 }
 
-/// Numbers of JAMP2: JAMP, unless coupling orders are split.
-pub(super) fn color_flows(process: &Process, tables: &LevelSchedule) -> usize {
-    match process.flow_weights.len() {
-        0 => tables.flows,
-        flows => flows,
-    }
-}
-
 impl DeviceLayout {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
@@ -105,7 +97,7 @@ impl DeviceLayout {
         }
         let (weights, moduli) = (arena.numbers(weights), arena.numbers(moduli));
         let pairs = arena.numbers(pairs);
-        let color_flows = count(color_flows(process, tables));
+        let color_flows = count(tables.color_flows(&process.flow_weights));
         let helicities = arena.structure(&Helicities {
             operands: operands.pointer(),
             starts: starts.pointer(),
