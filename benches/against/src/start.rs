@@ -122,13 +122,14 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
         false => source,
     };
     let source = source.to_string_lossy();
-    let switches = |library: &Library, backend| {
+    let switches = |library: &Library, backend, place: usize| {
         let mut switches = vec![
             ("PROCESS", &*source),
             ("FPTYPE", row.precision),
             ("THREADS", "1"),
             ("IGRAPH", "yes"),
             ("BACKEND", backend),
+            ("GPUMEMORY", SHARES_OF_MEMORY[place]),
         ];
         switches.extend(row.simd.map(|level| ("SIMD", level)));
         library.set_switches(&switches);
@@ -141,7 +142,7 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
         Some(size) => size.clone(),
         None => {
             let channels = of_both(&libraries, |library| {
-                switches(library, "cpu");
+                switches(library, "cpu", 0);
                 channels(library, &row, &masses)
             })?;
             if channels[0] != channels[1] {
@@ -151,7 +152,7 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
             }
             let [channels, _] = channels;
             let [old, new] = of_both(&libraries, |library| {
-                switches(library, backend);
+                switches(library, backend, 0);
                 time_of_an_event(library, &masses, &channels, options.backend)
             })?;
             let events = events_of_a_call(old.max(new), row.call, options.backend);
@@ -168,9 +169,9 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
     };
     let mut both: [Option<Box<dyn Calls>>; 2] = [None, None];
     let mut answers = [Vec::new(), Vec::new()];
-    for i in order(start.number) {
+    for (place, i) in order(start.number).into_iter().enumerate() {
         let library = &libraries[i];
-        switches(library, backend);
+        switches(library, backend, place);
         let make = || {
             calls::calls(library, row.call, &event_set, &in_turn, device.as_ref())
                 .map_err(Message::Wrong)
@@ -211,6 +212,10 @@ fn enter(folder: &Path) -> Result<PathBuf, String> {
     let entered = whole.and_then(|whole| std::env::set_current_dir(&whole).map(|()| whole));
     entered.map_err(|e| format!("{}: {e}", folder.display()))
 }
+
+/// What the bridges of the two libraries may take of a GPU's free memory, in the order in which they are made: as much
+/// as each other, 0.4 of all. If the first took more, the second would cut large calls into smaller chunks.
+const SHARES_OF_MEMORY: [&str; 2] = ["0.4", "0.66"];
 
 /// Which library is first: every other time the new one.
 fn order(number: usize) -> [usize; 2] {
