@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Bytes of shared memory of a block, as host.h has them.
 const SHARED: usize = 232_448;
 
-/// Compiles device code, with its options, for a real GPU as well, and fails where that fails.
+/// Has device code, with its options, read by the compiler for a real GPU, and fails where that fails.
 pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
 
 /// The emulated GPU.
@@ -369,8 +369,13 @@ impl Driver for Emulator {
     }
 
     fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>> {
-        (self.device_compiler)(source, options)?;
-        library::compile(&self.compiler, self.folder.path(), source, options)
+        library::compile(
+            source,
+            options,
+            self.folder.path(),
+            &self.compiler,
+            self.device_compiler,
+        )
     }
 
     fn compiler(&self) -> Result<String> {

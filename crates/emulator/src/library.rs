@@ -1,5 +1,6 @@
 //! Device code as a shared object.
 
+use crate::DeviceCompiler;
 use crate::memory::wrong;
 use mebridge_driver::Shape;
 use mebridge_support::error::{Error, Result};
@@ -18,12 +19,14 @@ type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
 /// All of them by what they are made of, as many tests compile the same.
 static COMPILED: Mutex<BTreeMap<String, CompiledProgram>> = Mutex::new(BTreeMap::new());
 
-/// Compiles device code in a folder. Only options that define something count.
+/// Compiles device code in a folder, after the compiler for GPUs has taken it. Of the options only those that define
+/// something count here.
 pub(crate) fn compile(
-    compiler: &Path,
-    folder: &Path,
     source: &str,
     options: &[String],
+    folder: &Path,
+    compiler: &Path,
+    device_compiler: DeviceCompiler,
 ) -> Result<Vec<u8>> {
     let key = format!("{options:?}\n{source}");
     let name = blake3::hash(key.as_bytes()).to_hex();
@@ -36,6 +39,7 @@ pub(crate) fn compile(
     if let Some(image) = &*slot {
         return Ok(image.clone());
     }
+    device_compiler(source, options)?;
     let (text, object) = (
         folder.join(format!("{name}.cc")),
         folder.join(format!("{name}.so")),
