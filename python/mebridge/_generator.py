@@ -16,7 +16,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _cuts, _gpu, _integrands, _lhe, _madnis, _records, _refine, _survey, _systematics
+from . import _cuts, _gpu, _integrands, _lhe, _madnis, _records, _refine, _single, _survey, _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
@@ -263,6 +263,8 @@ class Generator:
         A channel keeps its grid where its network is worse: a training may have diverged.
         """
         folder, channels = pathlib.Path(part), self._built.channels
+        if any(channel.mass is not None for channel in channels):
+            raise Error('no network draws a particle that goes out alone; give sampler="vegas"')
         assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
         of_grids = surveyed["channels"]
@@ -327,9 +329,17 @@ class Generator:
         channel = place.built.channels[i]
         adaptive = channel.grid(madspace) if flow is None else flow
         integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
-        return madspace.ChannelEventGenerator(
+        made = madspace.ChannelEventGenerator(
             place.contexts, integrand, *self._files(i), config, channel.element, str(i), None
         )
+        if channel.mass is None:
+            return made
+        path = self._scratch / f"{place.name}{i}.json"
+        made.save(str(path))
+        # It removes its files.
+        del made
+        _single.rewrite(path, channel.mass)
+        return madspace.ChannelEventGenerator.load(str(path), place.contexts, *self._files(i), config)
 
     def _kept(self, place: _Place, i: int) -> pathlib.Path:
         """The file of what makes points of a channel there, with the mapping that it has after the survey."""

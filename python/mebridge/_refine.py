@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _clustering, _cuts, _lines, _matching, _output, _records
+from . import _clustering, _cuts, _lines, _matching, _output, _records, _single
 from ._densities import ANTI
 from ._integrands import Element
 from ._library import Error
@@ -144,6 +144,9 @@ class Refiner:
             if element.redrawn and len(places):
                 momenta = events.momenta[places, : element.legs]
                 rows = element.helicities(momenta, alpha_s[places], drawn)
+                if element.legs == _single.LEGS:
+                    # It rests, and its helicity is its spin along z.
+                    rows[events.turned[places], 2] *= -1
                 found |= dict(zip(places.tolist(), rows.tolist()))
         return found
 
@@ -323,6 +326,8 @@ class _Events:
     """(E, px, py, pz) of the legs, the first that comes in along +z; zeros behind the last."""
     legs: NDArray[np.int64]
     """Which particles they are, from 0; behind them the others."""
+    turned: NDArray[np.bool_]
+    """Which have been turned for that by half a turn about the x axis."""
 
     @classmethod
     def read(cls, file: pathlib.Path, events: int) -> _Events:
@@ -335,10 +340,11 @@ class _Events:
         momenta = np.stack([particles[name] for name in ("energy", "px", "py", "pz")], axis=2)
         momenta[~legs] = 0.0
         momenta = np.take_along_axis(momenta, order[..., None], axis=1)
-        momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0
+        turned = momenta[:, 0, 3] < 0.0
+        momenta[turned, :, 2:] *= -1.0
         codes = np.where(legs, particles["pdg_id"], 0).astype(np.int64)
         codes = np.take_along_axis(codes, order, axis=1)
-        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order)
+        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order, turned)
 
     @property
     def weights(self) -> Array:
@@ -384,6 +390,9 @@ def _resting(momenta: Array) -> Array:
     rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))
     found: Array = momenta.copy()
     found[..., 0], found[..., 3] = _cuts.along_z(momenta[..., 0], momenta[..., 3], -rapidity[:, None])
+    if momenta.shape[1] == _single.LEGS:
+        # Helicities are about the direction in which it moves, which rounding would decide.
+        found[:, 2, 1:] = 0.0
     return found
 
 

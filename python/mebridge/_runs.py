@@ -32,6 +32,7 @@ from . import (
     _photons,
     _run_card,
     _scratch,
+    _single,
     _state,
     _written,
 )
@@ -354,8 +355,10 @@ class Run:
         fixed = card["fixed_fac_scale1"], card["fixed_fac_scale2"]
         factorisation = [card["dsqrt_q2fact1"], card["dsqrt_q2fact2"]] if all(fixed) else None
         renormalisation = card["scale"] if card["fixed_ren_scale"] else None
+        # That of a particle alone, by which it is clustered, is its mass.
+        alone = all(len(legs) == _single.LEGS for directory in self.directories for legs in directory.legs)
         return {
-            "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht/2"),
+            "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht" if alone else "ht/2"),
             "renormalisation": renormalisation,
             "factorisation": factorisation,
         }
@@ -386,7 +389,7 @@ class Run:
             numbers[path] += 1
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
-            _several(element, directory)
+            _two(element, directory)
             if _lines.name(element, directory, number):
                 changed.add(element.library)
             masses = _masses(element)
@@ -627,16 +630,14 @@ def _resonances(
     return list(found.values())
 
 
-def _several(element: _integrands.Element, directory: Directory) -> None:
-    """That two particles come in and several go out: MadSpace has no phase space for others."""
+def _two(element: _integrands.Element, directory: Directory) -> None:
+    """That two particles come in: MadSpace has no phase space for others."""
     incoming, pdg = len(element.entry["incoming"]), element.flavor["options"][0]
-    if incoming == 2 and len(pdg) > 3:
+    if incoming == 2:
         return
     of, to = (" ".join(map(str, some)) for some in (pdg[:incoming], pdg[incoming:]))
-    cure = "make it of two beams" if incoming != 2 else "let the particle that goes out decay (p p > w+, w+ > l+ vl)"
     raise Error(
-        f"{directory.path.name} ({of} > {to} in PDG codes): events are of two particles that come in and two or more that "
-        f"go out; {cure}"
+        f"{directory.path.name} ({of} > {to} in PDG codes): events are of two particles that come in; make it of two beams"
     )
 
 
