@@ -78,14 +78,16 @@ class Densities:
         beside = self.file.parent / f"{self.file.parent.name}.info"
         return [self.file, *([beside] if beside.is_file() else [])]
 
-    def grid(self, madspace: Any, folder: str, conjugated: bool = False) -> Grid:
+    def grid(self, madspace: Any, folder: str, conjugated: bool = False, bare: int | None = None) -> Grid:
         """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
-        antiparticle of the hadron, if asked for, whose codes are larger by ``ANTI``."""
+        antiparticle of the hadron, if asked for, and 1 for a parton that is a beam itself, whose codes are larger by
+        ``ANTI``."""
         try:
             wider = os.path.join(folder, "densities.dat")
             with open(wider, "w", encoding="ascii") as file:
                 text = _widened(self.file.read_text(encoding="ascii"))
-                file.write(_conjugated(text) if conjugated else text)
+                text = _conjugated(text) if conjugated else text
+                file.write(text if bare is None else _with_bare(text, ANTI + bare))
             grid = madspace.PdfGrid(wider)
             rows = grid.values
         except (RuntimeError, ValueError, IndexError) as error:
@@ -94,7 +96,7 @@ class Densities:
             pathlib.Path(wider).unlink(missing_ok=True)
         if not all(map(math.isfinite, (number for row in rows for number in row))):
             raise Error(f"{self.file} holds numbers that are not finite")
-        return Grid(self.file, grid)
+        return Grid(self.file, grid, None if bare is None else ANTI + bare)
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class Grid:
 
     file: pathlib.Path
     grid: Any
+    bare: int | None = None
+    """The code of a parton that is a beam itself, larger by ``ANTI``."""
 
     def check(self, incoming: set[int], least_x: float, cure: str) -> None:
         """That the grid has these partons, and fractions of the momentum from this one on, or else what to do."""
@@ -159,6 +163,16 @@ def _conjugated(text: str) -> str:
         values = [row.split() for row in rows]
         wider = [" ".join(row + [row[place] for place in places]) for row in values]
         found.append("\n".join([x, scales, f"{codes} {more}", *wider]) + "\n")
+    return "---\n".join([header, *found, parts[-1]])
+
+
+def _with_bare(text: str, code: int) -> str:
+    """A grid with a further column of 1, of this code."""
+    header, *parts = text.split("---\n")
+    found = []
+    for part in parts[:-1]:
+        x, scales, codes, *rows = part.splitlines()
+        found.append("\n".join([x, scales, f"{codes} {code}", *(f"{row} 1.0" for row in rows)]) + "\n")
     return "---\n".join([header, *found, parts[-1]])
 
 

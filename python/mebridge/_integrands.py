@@ -480,6 +480,7 @@ def build(
     folder: str,
     windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
     anti: Sequence[bool] = (False, False),
+    bare: int | None = None,
     threads: int = 1,
 ) -> Integrands:
     """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
@@ -490,6 +491,7 @@ def build(
         windows: of each matrix element, in the place of cuts, which say then alone whether the cross section is finite.
         anti: of both beams, whether densities are those of the antiparticle. Codes of what comes in are larger by
             ``ANTI`` then, in densities and in records.
+        bare: which beam, 0 or 1, is a parton itself (:mod:`mebridge._bare`); codes are larger by ``ANTI`` as well.
         threads: for phase space that is tried.
     """
     incoming = {pair for element in elements for pair in element.options}
@@ -505,7 +507,7 @@ def build(
         allowed = [[_cuts.Window(**window) for window in some] for some in windows]
         _check_windows(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
-    grid = None if densities is None else densities.grid(madspace, folder, any(anti))
+    grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, bare)
     beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
@@ -546,6 +548,25 @@ def build(
     return found
 
 
+def _grid(
+    madspace: Any,
+    folder: str,
+    densities: Densities,
+    elements: Sequence[Element],
+    anti: Sequence[bool],
+    bare: int | None,
+) -> Grid:
+    if bare is None:
+        return densities.grid(madspace, folder, any(anti))
+    codes = {pair[bare] for element in elements for pair in element.options}
+    if len(codes) > 1 or any(element.flavor["mirror"] for element in elements):
+        raise Error(
+            f"beam {bare + 1} is a parton itself (lpp{bare + 1} = 0), and the process has {', '.join(map(str, sorted(codes)))} "
+            "(PDG codes) there, or has it in both beams; name one particle"
+        )
+    return densities.grid(madspace, folder, anti[1 - bare], *codes)
+
+
 def _load(contexts: Sequence[Any], elements: Sequence[Element]) -> dict[str, Any]:
     """Libraries of matrix elements in all contexts, by their names."""
     # Each load costs as much memory as the whole library, however many matrix elements it has (p p > e+ e- j j j: 44).
@@ -580,7 +601,8 @@ def density_of(madspace: Any, grid: Grid | None) -> Density | None:
         found = np.zeros(len(x))
         for code in np.unique(codes):
             some = codes == code
-            found[some] = _first(of(int(code)).call([x[some], q[some]]))
+            # Rounding may take it beyond x = 1.
+            found[some] = 1.0 if code == grid.bare else _first(of(int(code)).call([x[some], q[some]]))
         return found
 
     return density

@@ -63,6 +63,7 @@ class Refiner:
         energies: of the beams in the frame of the detector; MadSpace's events have beams of the same energy.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
+        bare: which beam is a parton itself, beside one of hadrons.
     """
 
     def __init__(
@@ -78,12 +79,13 @@ class Refiner:
         energies: tuple[float, float],
         densities: Any,
         alpha_s: Any,
+        bare: int | None = None,
     ) -> None:
         self._scale = Scale.asked(scale, factor)
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
         boost = _cuts.rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
-        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s)
+        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s, bare)
         self._elements = [_Element(element, Asked(**of), frame) for element, of in zip(elements, asked)]
         self._matched = None
         if matching is not None and matching["reweighted"]:
@@ -198,6 +200,7 @@ class _Frame:
     """The rapidity of the frame of MadSpace's events in the one of the detector."""
     densities: Any
     alpha_s: Any
+    bare: int | None = None
 
 
 class _Element:
@@ -222,7 +225,7 @@ class _Element:
             matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings, **matching)
             self._channels = self.clustering.diagrams()
-            self._hadrons = settings.hadrons
+            self._hadrons = tuple(settings.hadrons and beam != frame.bare for beam in (0, 1))
 
     @property
     def _process(self) -> Process:
@@ -257,7 +260,8 @@ class _Element:
         weighing = self._weighing(momenta[some], codes[some])
         plain = np.where(codes[some] > ANTI // 2, codes[some] - ANTI, codes[some])
         of = self.clustering.scales(resting[some], channels[some], given, weighing, plain)
-        good[some[_clustering.drops(of, self._hadrons and not given.fixed)]] = False
+        first, second = ((False, False) if given.fixed else self._hadrons)
+        good[some[_clustering.drops(of, (first, second))]] = False
         found = np.zeros((3, len(momenta)))
         found[0, some] = of.renormalisation
         found[1, some], found[2, some] = of.factorisation

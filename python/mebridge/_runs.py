@@ -327,7 +327,8 @@ class Run:
                 **({"systematics": varied.asked()} if varied.groups else {}),
                 "scales": bool(self._powers(elements)),
                 "energies": self._energies,
-                "anti": [self.run_card[name] == -1 for name in ("lpp1", "lpp2")],
+                "anti": [self.run_card[name] == -1 or beam == self._bare for beam, name in enumerate(("lpp1", "lpp2"))],
+                "bare": self._bare,
             },
             head=lambda elements: self._head(densities, varied, elements),
             **asked,
@@ -337,6 +338,17 @@ class Run:
     def _radiated(self) -> bool:
         """Whether beams radiate photons."""
         return abs(self.run_card["lpp1"]) in _photons.BEAMS
+
+    @property
+    def _bare(self) -> int | None:
+        """Which beam, 0 or 1, is a parton itself beside one of hadrons."""
+        lpp = self.run_card["lpp1"], self.run_card["lpp2"]
+        return lpp.index(0) if lpp.count(0) == 1 else None
+
+    @property
+    def _resting(self) -> bool:
+        """Whether both beams are partons themselves."""
+        return not any(self._beams)
 
     @property
     def _energies(self) -> tuple[float, float]:
@@ -366,9 +378,9 @@ class Run:
     def _densities(self, folder: str) -> tuple[Densities | None, Coupling]:
         """Densities and alpha_s, as ``setrun.f`` chooses them."""
         card = self.run_card
-        if card["lpp1"] == 0:
+        if self._resting:
             return None, _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
-        label = card["pdlabel1"]
+        label = card["pdlabel2" if self._bare == 0 else "pdlabel1"]
         if label == _photons.LABEL:
             coupling = _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
             return _photons.densities(card["lpp1"], coupling, folder), coupling
@@ -400,7 +412,7 @@ class Run:
             rules, implied = _cuts.rules(legs, self._energy)
             windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
-            resting = self.run_card["lpp1"] == 0
+            resting = self._resting
             boost = _cuts.rapidity(self._energies)
             exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
             some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
@@ -418,7 +430,8 @@ class Run:
             )
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
-        if self.run_card["use_syst"] and not self._powers(elements) and not self._radiated:
+        plain = not self._radiated and self._bare is None
+        if self.run_card["use_syst"] and not self._powers(elements) and plain:
             _command.say(
                 "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
             )
@@ -445,16 +458,16 @@ class Run:
     def _scaled(self, massive: bool) -> str:
         """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""
         card = self.run_card
-        if card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"]):
+        if card["fixed_ren_scale"] and (self._resting or card["fixed_fac_scale1"]):
             return ""
-        moving = massive and card["lpp1"] != 0
+        moving = massive and not self._resting
         return {-1: "clustering", 1: "et" if moving else ""}.get(card["dynamical_scale_choice"], "")
 
     def _clustering(self) -> Mapping[str, Any]:
         """What :class:`mebridge._clustering.Settings` takes."""
         card = self.run_card
         return {
-            "hadrons": card["lpp1"] != 0,
+            "hadrons": not self._resting,
             "maxjetflavor": card["maxjetflavor"],
             "bwcutoff": card["bwcutoff"],
             "small_width": card["small_width_treatment"],
@@ -500,8 +513,9 @@ class Run:
         self, densities: Densities | None, varied: Systematics, elements: Sequence[_integrands.Element]
     ) -> Head:
         """What stands in its event files besides the events."""
-        codes = self._beams or tuple(elements[0].entry["incoming"])
-        beams = _lhe.Beams((codes[0], codes[1]), self._energies, (0 if densities is None else densities.number,) * 2)
+        first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
+        numbers = [0 if densities is None or beam == self._bare else densities.number for beam in (0, 1)]
+        beams = _lhe.Beams((first, second), self._energies, (numbers[0], numbers[1]))
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         header = varied.header() + "\n" if varied.groups else ""
@@ -519,11 +533,14 @@ class Run:
         card = self.run_card
         if asked is not None:
             found = Systematics.choose(asked, densities, True)
+            if found.groups and self._bare is not None:
+                raise Error("weights for systematics are for densities of both beams, or of none; ask for none")
             if found.groups and backend != "cpu":
                 raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
             return found
         program = card["systematics_program"].lower()
-        if not card["use_syst"] or program == "none" or densities is None or card["pdlabel1"] != "lhapdf":
+        unfit = self._bare is not None or card["pdlabel1"] != "lhapdf"
+        if not card["use_syst"] or program == "none" or densities is None or unfit:
             return Systematics((), ())
         if program not in ("systematics", "auto") or not card["systematics_arguments"]:
             said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
@@ -538,7 +555,7 @@ class Run:
         """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
         powers = [element.qcd_power for element in elements]
         found = [power for power in powers if power is not None]
-        if not self.run_card["use_syst"] or len(found) < len(powers) or self._radiated:
+        if not self.run_card["use_syst"] or len(found) < len(powers) or self._radiated or self._bare is not None:
             return []
         return found
 
@@ -551,30 +568,28 @@ class Run:
         return Cards(self.output.version, steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
 
 
-def _beams(card: RunCard) -> tuple[int, int] | None:
-    """PDG codes of the beams of hadrons; none where the partons themselves collide."""
+def _beams(card: RunCard) -> tuple[int, int]:
+    """PDG codes of the beams; 0 where the partons themselves are one."""
     where, lpp = card.source, (card["lpp1"], card["lpp2"])
-    if lpp == (0, 0):
-        beams = None
-    elif abs(lpp[0]) == abs(lpp[1]) == 1:
+    if max(map(abs, lpp)) <= 1:
         beams = (lpp[0] * _lhe.PROTON, lpp[1] * _lhe.PROTON)
     elif abs(lpp[0]) == abs(lpp[1]) in _photons.BEAMS:
         code = _photons.BEAMS[abs(lpp[0])][0]
         beams = (code if lpp[0] > 0 else -code, code if lpp[1] > 0 else -code)
     else:
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), 1 (protons) "
-            "or -1 (antiprotons), or 2, 3 or 4 but for their signs (photons of protons, electrons, muons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; each has to be 0 (a parton), 1 (proton) "
+            "or -1 (antiproton), or both 2, 3 or 4 but for their signs (photons of protons, electrons, muons)"
         )
     for name in ("ebeam1", "ebeam2"):
         if not 0.0 < card[name] < math.inf:
             raise Error(f"{where}: {name} = {card[name]:g}; it must be an energy in GeV")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
-    if beams is not None:
-        if card["pdlabel1"] != card["pdlabel2"]:
+    if any(beams):
+        if card["pdlabel1"] != card["pdlabel2"] and all(beams):
             raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
-        label, radiated = card["pdlabel1"], abs(lpp[0]) in _photons.BEAMS
+        label, radiated = card["pdlabel1" if beams[0] else "pdlabel2"], abs(lpp[0]) in _photons.BEAMS
         if radiated and label != _photons.LABEL:
             raise Error(
                 f"{where}: pdlabel = {label} cannot be honoured for lpp1 = {lpp[0]}; set it to {_photons.LABEL}, which has "
@@ -585,7 +600,7 @@ def _beams(card: RunCard) -> tuple[int, int] | None:
             raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {known}")
         if fixed[1] != fixed[2]:
             raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
-    if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (beams is None or fixed[1])):
+    if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams
 
