@@ -6,8 +6,11 @@ import math
 import os
 import pathlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from . import _arguments
 from ._library import Error
@@ -78,16 +81,15 @@ class Densities:
         beside = self.file.parent / f"{self.file.parent.name}.info"
         return [self.file, *([beside] if beside.is_file() else [])]
 
-    def grid(self, madspace: Any, folder: str, conjugated: bool = False, bare: int | None = None) -> Grid:
+    def grid(self, madspace: Any, folder: str, conjugated: bool = False, other: Other | None = None) -> Grid:
         """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
-        antiparticle of the hadron, if asked for, and 1 for a parton that is a beam itself, whose codes are larger by
-        ``ANTI``."""
+        antiparticle of the hadron, if asked for, and of what another beam is, whose codes are larger by ``ANTI``."""
         try:
             wider = os.path.join(folder, "densities.dat")
             with open(wider, "w", encoding="ascii") as file:
                 text = _widened(self.file.read_text(encoding="ascii"))
                 text = _conjugated(text) if conjugated else text
-                file.write(text if bare is None else _with_bare(text, ANTI + bare))
+                file.write(text if other is None else _with(text, other))
             grid = madspace.PdfGrid(wider)
             rows = grid.values
         except (RuntimeError, ValueError, IndexError) as error:
@@ -96,7 +98,16 @@ class Densities:
             pathlib.Path(wider).unlink(missing_ok=True)
         if not all(map(math.isfinite, (number for row in rows for number in row))):
             raise Error(f"{self.file} holds numbers that are not finite")
-        return Grid(self.file, grid, None if bare is None else ANTI + bare)
+        return Grid(self.file, grid, ANTI + other.code if other and other.density is None else None)
+
+
+@dataclass(frozen=True)
+class Other:
+    """What a beam is beside one of hadrons: a parton itself, or what radiates one."""
+
+    code: int
+    density: Callable[[Any, Any], Any] | None
+    """x f(x), by x and the squared scale, of what is radiated."""
 
 
 @dataclass(frozen=True)
@@ -166,13 +177,18 @@ def _conjugated(text: str) -> str:
     return "---\n".join([header, *found, parts[-1]])
 
 
-def _with_bare(text: str, code: int) -> str:
-    """A grid with a further column of 1, of this code."""
+def _with(text: str, other: Other) -> str:
+    """A grid with a further column, of what another beam is: 1 for a parton itself."""
     header, *parts = text.split("---\n")
     found = []
     for part in parts[:-1]:
         x, scales, codes, *rows = part.splitlines()
-        found.append("\n".join([x, scales, f"{codes} {code}", *(f"{row} 1.0" for row in rows)]) + "\n")
+        values = np.ones(len(rows))
+        if other.density is not None:
+            knots = [np.array(line.split(), dtype=np.float64) for line in (x, scales)]
+            values = other.density(np.repeat(knots[0], len(knots[1])), np.tile(knots[1], len(knots[0])) ** 2)
+        more = [f"{row} {value:.12e}" for row, value in zip(rows, values)]
+        found.append("\n".join([x, scales, f"{codes} {ANTI + other.code}", *more]) + "\n")
     return "---\n".join([header, *found, parts[-1]])
 
 

@@ -72,6 +72,7 @@ class Generator:
         energies: Sequence[float] | None = None,
         anti: Sequence[bool] = (False, False),
         bare: int | None = None,
+        photons: int = 0,
         bwcutoff: float = _integrands.BW_CUTOFF,
         forced: Sequence[int] = (),
         host: Sequence[str] = (),
@@ -92,6 +93,7 @@ class Generator:
             energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
             anti: whether the beams are antiprotons, with the densities of protons; or bare.
             bare: which beam is a parton itself, beside one of hadrons.
+            photons: what that beam is (the entry lpp) where it radiates a photon instead.
             scales: whether those of events are kept beside their records.
             bwcutoff: how many widths about their masses propagators are on their mass shells, and in event files.
             forced: PDG codes of particles of decay chains.
@@ -115,6 +117,7 @@ class Generator:
                 folder=folder,
                 anti=anti,
                 bare=bare,
+                photons=photons,
                 threads=threads,
                 **asked,
             )
@@ -125,7 +128,7 @@ class Generator:
         if not _integrands.same(elements, self._on_host):
             self._on_host = []
         self._folder = pathlib.Path(folder)
-        self._anti, self._bare = (anti[0], anti[1]), bare
+        self._anti, self._bare = (anti[0], anti[1]), None if photons else bare
         self._shifts = shifts = [ANTI if one else 0 for one in anti]
         # On a GPU a library takes its time to begin.
         known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
@@ -146,7 +149,7 @@ class Generator:
                 self._energies,
                 self._built.density,
                 self._built.alpha_s,
-                bare,
+                self._bare,
             )
         self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
         self._elements, self._keep_scales = elements, scales

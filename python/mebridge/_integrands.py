@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _arguments, _channels, _checks, _command, _cuts, _single, _survey
-from ._densities import ANTI, Coupling, Densities, Grid
+from . import _arguments, _channels, _checks, _command, _cuts, _photons, _single, _survey
+from ._densities import ANTI, Coupling, Densities, Grid, Other
 from ._library import Error
 from ._scales import as_mapping
 
@@ -481,6 +481,7 @@ def build(
     windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
     anti: Sequence[bool] = (False, False),
     bare: int | None = None,
+    photons: int = 0,
     threads: int = 1,
 ) -> Integrands:
     """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
@@ -492,6 +493,7 @@ def build(
         anti: of both beams, whether densities are those of the antiparticle. Codes of what comes in are larger by
             ``ANTI`` then, in densities and in records.
         bare: which beam, 0 or 1, is a parton itself (:mod:`mebridge._bare`); codes are larger by ``ANTI`` as well.
+        photons: what that beam is (the entry lpp of a run card) where it radiates a photon instead.
         threads: for phase space that is tried.
     """
     incoming = {pair for element in elements for pair in element.options}
@@ -507,7 +509,7 @@ def build(
         allowed = [[_cuts.Window(**window) for window in some] for some in windows]
         _check_windows(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
-    grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, bare)
+    grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, bare, photons)
     beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
@@ -555,16 +557,20 @@ def _grid(
     elements: Sequence[Element],
     anti: Sequence[bool],
     bare: int | None,
+    photons: int,
 ) -> Grid:
     if bare is None:
         return densities.grid(madspace, folder, any(anti))
     codes = {pair[bare] for element in elements for pair in element.options}
     if len(codes) > 1 or any(element.flavor["mirror"] for element in elements):
         raise Error(
-            f"beam {bare + 1} is a parton itself (lpp{bare + 1} = 0), and the process has {', '.join(map(str, sorted(codes)))} "
-            "(PDG codes) there, or has it in both beams; name one particle"
+            f"beam {bare + 1} is one particle (lpp{bare + 1}), and the process has several there, or in both beams: "
+            f"{', '.join(map(str, sorted(codes)))} (PDG codes); name one particle"
         )
-    return densities.grid(madspace, folder, anti[1 - bare], *codes)
+    flux = functools.partial(_photons.flux, photons) if photons else None
+    if flux is not None and codes != {_photons.PHOTON}:
+        raise Error(f"beam {bare + 1} radiates photons (lpp{bare + 1} = {photons}), and the process has none there")
+    return densities.grid(madspace, folder, anti[1 - bare], Other(codes.pop(), flux))
 
 
 def _load(contexts: Sequence[Any], elements: Sequence[Element]) -> dict[str, Any]:

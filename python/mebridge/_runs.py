@@ -329,6 +329,7 @@ class Run:
                 "energies": self._energies,
                 "anti": [self.run_card[name] == -1 or beam == self._bare for beam, name in enumerate(("lpp1", "lpp2"))],
                 "bare": self._bare,
+                "photons": 0 if self._bare is None else self.run_card[f"lpp{self._bare + 1}"],
             },
             head=lambda elements: self._head(densities, varied, elements),
             **asked,
@@ -336,14 +337,14 @@ class Run:
 
     @property
     def _radiated(self) -> bool:
-        """Whether beams radiate photons."""
-        return abs(self.run_card["lpp1"]) in _photons.BEAMS
+        """Whether both beams radiate photons."""
+        return all(abs(self.run_card[name]) in _photons.BEAMS for name in ("lpp1", "lpp2"))
 
     @property
     def _bare(self) -> int | None:
-        """Which beam, 0 or 1, is a parton itself beside one of hadrons."""
-        lpp = self.run_card["lpp1"], self.run_card["lpp2"]
-        return lpp.index(0) if lpp.count(0) == 1 else None
+        """Which beam, 0 or 1, is a parton itself, or radiates photons, beside one of hadrons."""
+        hadrons = [abs(self.run_card[name]) == 1 for name in ("lpp1", "lpp2")]
+        return hadrons.index(False) if sum(hadrons) == 1 else None
 
     @property
     def _resting(self) -> bool:
@@ -571,38 +572,37 @@ class Run:
 def _beams(card: RunCard) -> tuple[int, int]:
     """PDG codes of the beams; 0 where the partons themselves are one."""
     where, lpp = card.source, (card["lpp1"], card["lpp2"])
-    if max(map(abs, lpp)) <= 1:
-        beams = (lpp[0] * _lhe.PROTON, lpp[1] * _lhe.PROTON)
-    elif abs(lpp[0]) == abs(lpp[1]) in _photons.BEAMS:
-        code = _photons.BEAMS[abs(lpp[0])][0]
-        beams = (code if lpp[0] > 0 else -code, code if lpp[1] > 0 else -code)
-    else:
+    known = {0: 0, 1: _lhe.PROTON, **{entry: code for entry, (code, _) in _photons.BEAMS.items()}}
+    kinds = abs(lpp[0]), abs(lpp[1])
+    if not known.keys() >= set(kinds) or (kinds[0] != kinds[1] and 1 not in kinds):
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; each has to be 0 (a parton), 1 (proton) "
-            "or -1 (antiproton), or both 2, 3 or 4 but for their signs (photons of protons, electrons, muons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; one has to be 1 (proton) or -1 (antiproton), "
+            "and the other that, 0 (a parton), or 2, 3 or 4 (photons of protons, electrons, muons); or both are the same"
         )
+    beams = tuple(known[kind] if entry >= 0 else -known[kind] for kind, entry in zip(kinds, lpp))
     for name in ("ebeam1", "ebeam2"):
         if not 0.0 < card[name] < math.inf:
             raise Error(f"{where}: {name} = {card[name]:g}; it must be an energy in GeV")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if any(beams):
-        if card["pdlabel1"] != card["pdlabel2"] and all(beams):
+        if card["pdlabel1"] != card["pdlabel2"] and kinds[0] == kinds[1]:
             raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
-        label, radiated = card["pdlabel1" if beams[0] else "pdlabel2"], abs(lpp[0]) in _photons.BEAMS
-        if radiated and label != _photons.LABEL:
-            raise Error(
-                f"{where}: pdlabel = {label} cannot be honoured for lpp1 = {lpp[0]}; set it to {_photons.LABEL}, which has "
-                "photons of beams that are left whole"
-            )
-        if not radiated and label != "lhapdf" and not label in _pdfdata.SETS:
-            known = ", ".join(_pdfdata.SETS)
-            raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {known}")
+        for beam, kind in enumerate(kinds):
+            label = card[f"pdlabel{beam + 1}"]
+            if kind in _photons.BEAMS and label != _photons.LABEL:
+                raise Error(
+                    f"{where}: pdlabel = {label} cannot be honoured for lpp{beam + 1} = {lpp[beam]}; set it to "
+                    f"{_photons.LABEL}, which has photons of beams that are left whole"
+                )
+            if kind == 1 and label != "lhapdf" and not label in _pdfdata.SETS:
+                sets = ", ".join(_pdfdata.SETS)
+                raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {sets}")
         if fixed[1] != fixed[2]:
             raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
     if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
-    return beams
+    return beams[0], beams[1]
 
 
 def _polarised(card: RunCard, own: pathlib.Path) -> None:

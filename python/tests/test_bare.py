@@ -1,6 +1,7 @@
 """One beam that is a parton itself beside a proton: e- u > e- u against an integral over momentum and angle."""
 
 import dataclasses
+import functools
 import json
 import math
 import pathlib
@@ -11,7 +12,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _bare, _densities, _events, _integrands, _runs
+from mebridge import _bare, _densities, _events, _integrands, _photons, _runs
 from test_runs import CARD, output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -80,7 +81,7 @@ class Bare(Folder):
 
     def test_the_density_is_one(self):
         made = densities.write(self.folder)
-        grid = _densities.Densities.read(made).grid(madspace, str(self.folder), True, 11)
+        grid = _densities.Densities.read(made).grid(madspace, str(self.folder), True, _densities.Other(11, None))
         code = _densities.ANTI + 11
         self.assertIn(code, grid.grid.pids)
         self.assertIn(_densities.ANTI - 2, grid.grid.pids)
@@ -88,6 +89,16 @@ class Bare(Folder):
         # Rounding may take x beyond its end.
         found = density(np.full(3, code), np.array([0.3, 1.0, 1.0 + 1e-12]), np.full(3, 50.0))
         self.assertEqual(found.tolist(), [1.0, 1.0, 1.0])
+
+    def test_the_density_is_a_flux(self):
+        made = densities.write(self.folder)
+        flux = functools.partial(_photons.flux, 3)
+        grid = _densities.Densities.read(made).grid(madspace, str(self.folder), False, _densities.Other(22, flux))
+        density = _integrands.density_of(madspace, grid)
+        random = np.random.default_rng(1)
+        x, q = 10 ** random.uniform(-5, -0.2, 1000), 10 ** random.uniform(0.8, 3.5, 1000)
+        found = density(np.full(1000, _densities.ANTI + 22), x, q)
+        np.testing.assert_allclose(found, flux(x, q**2), rtol=2e-3)
 
     def test_what_is_rewritten(self):
         for beam in (0, 1):
@@ -108,6 +119,11 @@ class Bare(Folder):
         for lpp, beams, bare in (((0, 1), (0, 2212), 0), ((-1, 0), (-2212, 0), 1), ((0, 0), (0, 0), None)):
             run = _runs.Run(place, run_card={"lpp1": lpp[0], "lpp2": lpp[1]}, changed_files=True)
             self.assertEqual((run._beams, run._bare), (beams, bare))
+        photons = {"lpp1": 1, "lpp2": -3, "pdlabel1": "nn23lo1", "pdlabel2": "iww"}
+        run = _runs.Run(place, run_card=photons, changed_files=True)
+        self.assertEqual((run._beams, run._bare, run._radiated, run._resting), ((2212, -11), 1, False, False))
+        with self.assertRaisesRegex(mebridge.Error, "pdlabel = nn23lo1 cannot be honoured for lpp2"):
+            _runs.Run(place, run_card={"lpp2": 3}, changed_files=True)
         with self.assertRaisesRegex(mebridge.Error, "ickkw"):
             _runs.Run(place, run_card={"lpp1": 0, "ickkw": 1}, changed_files=True)
 

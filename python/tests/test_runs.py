@@ -180,7 +180,7 @@ class Cards(Folder):
         self.assertEqual(_runs._beams(card(lpp2=-1)), (2212, -2212))
         self.assertEqual(_runs._beams(card(lpp1=0, lpp2=0)), (0, 0))
         for values, said in (
-            ({"lpp1": 3}, "lpp1 = 3 and lpp2 = 1"),
+            ({"lpp1": 3, "lpp2": 0}, "lpp1 = 3 and lpp2 = 0"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
             ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
