@@ -630,10 +630,11 @@ def _rotation(axis: Array) -> Array:
     return found
 
 
-def drops(scales: Scales, densities: bool) -> NDArray[np.bool_]:
-    """Events that MadEvent drops: not clustered or cut, or with a scale of densities below 2 GeV."""
+def drops(scales: Scales, densities: tuple[bool, bool]) -> NDArray[np.bool_]:
+    """Events that MadEvent drops: not clustered or cut, or with a scale of densities, of beams that have some, below 2
+    GeV."""
     found = scales.renormalisation <= 0.0
-    if densities:
-        for scale in scales.factorisation:
+    for scale, there in zip(scales.factorisation, densities):
+        if there:
             found |= scale**2 < _LEAST
     return found

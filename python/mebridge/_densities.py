@@ -6,8 +6,11 @@ import math
 import os
 import pathlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from . import _arguments
 from ._library import Error
@@ -78,14 +81,15 @@ class Densities:
         beside = self.file.parent / f"{self.file.parent.name}.info"
         return [self.file, *([beside] if beside.is_file() else [])]
 
-    def grid(self, madspace: Any, folder: str, conjugated: bool = False) -> Grid:
+    def grid(self, madspace: Any, folder: str, conjugated: bool = False, other: Other | None = None) -> Grid:
         """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
-        antiparticle of the hadron, if asked for, whose codes are larger by ``ANTI``."""
+        antiparticle of the hadron, if asked for, and of what another beam is, whose codes are larger by ``ANTI``."""
         try:
             wider = os.path.join(folder, "densities.dat")
             with open(wider, "w", encoding="ascii") as file:
                 text = _widened(self.file.read_text(encoding="ascii"))
-                file.write(_conjugated(text) if conjugated else text)
+                text = _conjugated(text) if conjugated else text
+                file.write(text if other is None else _with(text, other))
             grid = madspace.PdfGrid(wider)
             rows = grid.values
         except (RuntimeError, ValueError, IndexError) as error:
@@ -94,7 +98,16 @@ class Densities:
             pathlib.Path(wider).unlink(missing_ok=True)
         if not all(map(math.isfinite, (number for row in rows for number in row))):
             raise Error(f"{self.file} holds numbers that are not finite")
-        return Grid(self.file, grid)
+        return Grid(self.file, grid, ANTI + other.code if other and other.density is None else None)
+
+
+@dataclass(frozen=True)
+class Other:
+    """What a beam is beside one of hadrons: a parton itself, or what radiates one."""
+
+    code: int
+    density: Callable[[Any, Any], Any] | None
+    """x f(x), by x and the squared scale, of what is radiated."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,8 @@ class Grid:
 
     file: pathlib.Path
     grid: Any
+    bare: int | None = None
+    """The code of a parton that is a beam itself, larger by ``ANTI``."""
 
     def check(self, incoming: set[int], least_x: float, cure: str) -> None:
         """That the grid has these partons, and fractions of the momentum from this one on, or else what to do."""
@@ -159,6 +174,21 @@ def _conjugated(text: str) -> str:
         values = [row.split() for row in rows]
         wider = [" ".join(row + [row[place] for place in places]) for row in values]
         found.append("\n".join([x, scales, f"{codes} {more}", *wider]) + "\n")
+    return "---\n".join([header, *found, parts[-1]])
+
+
+def _with(text: str, other: Other) -> str:
+    """A grid with a further column, of what another beam is: 1 for a parton itself."""
+    header, *parts = text.split("---\n")
+    found = []
+    for part in parts[:-1]:
+        x, scales, codes, *rows = part.splitlines()
+        values = np.ones(len(rows))
+        if other.density is not None:
+            knots = [np.array(line.split(), dtype=np.float64) for line in (x, scales)]
+            values = other.density(np.repeat(knots[0], len(knots[1])), np.tile(knots[1], len(knots[0])) ** 2)
+        more = [f"{row} {value:.12e}" for row, value in zip(rows, values)]
+        found.append("\n".join([x, scales, f"{codes} {ANTI + other.code}", *more]) + "\n")
     return "---\n".join([header, *found, parts[-1]])
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _arguments, _channels, _checks, _command, _cuts, _survey
-from ._densities import ANTI, Coupling, Densities, Grid
+from . import _arguments, _channels, _checks, _command, _cuts, _photons, _single, _survey
+from ._densities import ANTI, Coupling, Densities, Grid, Other
 from ._library import Error
 from ._scales import as_mapping
 
@@ -359,6 +359,8 @@ class Channel:
     """Of the matrix element."""
     shared: Mapping[str, Any]
     """What integrands of this matrix element have in common."""
+    mass: float | None = None
+    """Of the particle that goes out alone, GeV (:mod:`mebridge._single`)."""
 
     def grid(self, madspace: Any) -> Any:
         return madspace.VegasMapping(self.dimension, _BINS, self.name)
@@ -395,10 +397,12 @@ class _Rate:
     """Of partons; none without densities."""
     cached: Any
     """Where densities are found; ``None`` without them."""
+    legs: int
+    """Of its phase space."""
 
     def of(self, madspace: Any, api: Any) -> Any:
         inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
-        element = madspace.MatrixElement(api, inputs, outputs, True)
+        element = madspace.MatrixElement(api.index(), self.legs, inputs, outputs, api.diagram_count(), True)
         scale = madspace.CachedScale()
         return madspace.DifferentialCrossSection(
             element, self.energy, None, scale, self.pairs, self.cached, self.cached
@@ -476,6 +480,8 @@ def build(
     folder: str,
     windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
     anti: Sequence[bool] = (False, False),
+    bare: int | None = None,
+    photons: int = 0,
     threads: int = 1,
 ) -> Integrands:
     """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
@@ -486,6 +492,8 @@ def build(
         windows: of each matrix element, in the place of cuts, which say then alone whether the cross section is finite.
         anti: of both beams, whether densities are those of the antiparticle. Codes of what comes in are larger by
             ``ANTI`` then, in densities and in records.
+        bare: which beam, 0 or 1, is a parton itself (:mod:`mebridge._bare`); codes are larger by ``ANTI`` as well.
+        photons: what that beam is (the entry lpp of a run card) where it radiates a photon instead.
         threads: for phase space that is tried.
     """
     incoming = {pair for element in elements for pair in element.options}
@@ -493,13 +501,15 @@ def build(
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
             raise Error("a process with several partons that come in needs parton densities: pdf=")
     legs = [_legs(element, energy) for element in elements]
+    if densities is None and any(len(masses) == _single.LEGS for masses in legs):
+        raise Error("a particle that goes out alone has the energy of its mass: its events need parton densities")
     if windows is None:
         _check_poles(elements, legs, cuts)
     else:
         allowed = [[_cuts.Window(**window) for window in some] for some in windows]
         _check_windows(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
-    grid = None if densities is None else densities.grid(madspace, folder, any(anti))
+    grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, bare, photons)
     beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
@@ -509,11 +519,13 @@ def build(
     apis = _load(contexts, elements)
     found = Integrands([], [], coupling_of(madspace, alpha_s), density_of(madspace, grid), tables, [])
     for number, element in enumerate(elements):
-        pdg = element.flavor["options"][0]
+        pdg, of_legs = element.flavor["options"][0], legs[number]
+        if len(pdg) == _single.LEGS:
+            pdg, of_legs = [*pdg, 0], (*of_legs, 0.0)
         if windows is None:
-            selection, least = _named_cuts(madspace, pdg, legs[number], cuts, _on_shell(element))
+            selection, least = _named_cuts(madspace, pdg, of_legs, cuts, _on_shell(element))
         else:
-            selection, least = _windows(madspace, legs[number], allowed[number])
+            selection, least = _windows(madspace, of_legs, allowed[number])
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
         scales, fixed = _scales(madspace, len(pdg), scale, scale_factor)
@@ -527,8 +539,8 @@ def build(
                 if one is not None:
                     grid.check_scale(one)
         api = apis[str(element.library)]
-        of_legs = legs[number]
-        _element(madspace, contexts, threads, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams)
+        of = element, api, of_legs, selection, energy, grid, running, scales, beams
+        _element(madspace, contexts, threads, found, number, *of)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -536,6 +548,29 @@ def build(
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
+
+
+def _grid(
+    madspace: Any,
+    folder: str,
+    densities: Densities,
+    elements: Sequence[Element],
+    anti: Sequence[bool],
+    bare: int | None,
+    photons: int,
+) -> Grid:
+    if bare is None:
+        return densities.grid(madspace, folder, any(anti))
+    codes = {pair[bare] for element in elements for pair in element.options}
+    if len(codes) > 1 or any(element.flavor["mirror"] for element in elements):
+        raise Error(
+            f"beam {bare + 1} is one particle (lpp{bare + 1}), and the process has several there, or in both beams: "
+            f"{', '.join(map(str, sorted(codes)))} (PDG codes); name one particle"
+        )
+    flux = functools.partial(_photons.flux, photons) if photons else None
+    if flux is not None and codes != {_photons.PHOTON}:
+        raise Error(f"beam {bare + 1} radiates photons (lpp{bare + 1} = {photons}), and the process has none there")
+    return densities.grid(madspace, folder, anti[1 - bare], Other(codes.pop(), flux))
 
 
 def _load(contexts: Sequence[Any], elements: Sequence[Element]) -> dict[str, Any]:
@@ -572,7 +607,8 @@ def density_of(madspace: Any, grid: Grid | None) -> Density | None:
         found = np.zeros(len(x))
         for code in np.unique(codes):
             some = codes == code
-            found[some] = _first(of(int(code)).call([x[some], q[some]]))
+            # Rounding may take it beyond x = 1.
+            found[some] = 1.0 if code == grid.bare else _first(of(int(code)).call([x[some], q[some]]))
         return found
 
     return density
@@ -613,8 +649,8 @@ def _windows(madspace: Any, masses: tuple[float, ...], windows: Sequence[_cuts.W
 def _legs(element: Element, energy: float) -> tuple[float, ...]:
     """Masses of the legs of a matrix element that events can be made of."""
     pdg = element.flavor["options"][0]
-    if len(element.entry["incoming"]) != 2 or len(pdg) < 4:
-        raise ValueError("events are generated for two particles that come in and two or more that go out")
+    if len(element.entry["incoming"]) != 2 or len(pdg) < 3:
+        raise ValueError("events are generated for two particles that come in and one or more that go out")
     if not element.channels:
         raise Error("the process has no channels; take it from a MadEvent output")
     legs = masses(element.library, len(pdg))
@@ -646,7 +682,8 @@ def _element(
     options = [(way.codes(pair), way.processes(some)) for way in ways for pair, some in element.options.items()]
     pairs = [list(pair) for pair, _ in options]
     channels = element.channels
-    topologies = [_topology(madspace, legs, channel) for channel in channels]
+    single = len(element.flavor["options"][0]) == _single.LEGS
+    topologies = [_single.topology(madspace, legs) if single else _topology(madspace, legs, of) for of in channels]
     groups = _channels.groups(channels, _labels(element, grid is not None, beams))
     makes = [
         functools.partial(
@@ -654,7 +691,7 @@ def _element(
             topologies[group.members[0]],
             energy,
             cuts=selection,
-            permutations=[list(permutation) for permutation in group.permutations],
+            permutations=[[*permutation, *range(len(permutation), len(legs))] for permutation in group.permutations],
             leptonic=grid is None,
             invariant_power=_POWER,
         )
@@ -662,7 +699,9 @@ def _element(
     ]
     # MadSpace does not hold the interpreter's lock here.
     with ThreadPoolExecutor(threads) as pool:
-        counts = list(pool.map(lambda make: _passing(madspace, make()), makes))
+        counts = list(pool.map(lambda make: _passing(madspace, make()), [] if single else makes))
+    if single:
+        counts = [_single.passing(madspace, legs, energy, selection)] * len(makes)
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
     # Weights of channels, in the order of their diagrams; those of channels that are left out come last.
@@ -673,7 +712,8 @@ def _element(
     remap = [len(columns)] * element.entry["diagram_count"]
     for member, column in columns.items():
         remap[channels[member]["diagrams"][0]["diagram"]] = column
-    rate = _Rate(energy, pairs if grid is None else [], None if grid is None else madspace.CachedPdf())
+    cached = None if grid is None else madspace.CachedPdf()
+    rate = _Rate(energy, pairs if grid is None else [], cached, len(legs))
     found.rates.append(rate)
     shared = {
         "diff_xs": [rate.of(madspace, api)],
@@ -693,9 +733,12 @@ def _element(
         name = f"element{number}.channel{members[0]}"
         places = tuple(columns[member] for member in members)
         dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
-        channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, shared)
+        mass = legs[2] if single else None
+        channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, shared, mass)
         channel.begin(madspace, contexts)
         found.channels.append(channel)
+    if single:
+        topologies = [_single.completed(madspace, legs)] * len(channels)
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
 
 

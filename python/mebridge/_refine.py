@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _clustering, _cuts, _lines, _matching, _output, _records
+from . import _clustering, _cuts, _lines, _matching, _output, _records, _single
 from ._densities import ANTI
 from ._integrands import Element
 from ._library import Error
@@ -63,6 +63,7 @@ class Refiner:
         energies: of the beams in the frame of the detector; MadSpace's events have beams of the same energy.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
+        bare: which beam is a parton itself, beside one of hadrons.
     """
 
     def __init__(
@@ -78,12 +79,13 @@ class Refiner:
         energies: tuple[float, float],
         densities: Any,
         alpha_s: Any,
+        bare: int | None = None,
     ) -> None:
         self._scale = Scale.asked(scale, factor)
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
         boost = _cuts.rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
-        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s)
+        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s, bare)
         self._elements = [_Element(element, Asked(**of), frame) for element, of in zip(elements, asked)]
         self._matched = None
         if matching is not None and matching["reweighted"]:
@@ -144,6 +146,9 @@ class Refiner:
             if element.redrawn and len(places):
                 momenta = events.momenta[places, : element.legs]
                 rows = element.helicities(momenta, alpha_s[places], drawn)
+                if element.legs == _single.LEGS:
+                    # It rests, and its helicity is its spin along z.
+                    rows[events.turned[places], 2] *= -1
                 found |= dict(zip(places.tolist(), rows.tolist()))
         return found
 
@@ -195,6 +200,7 @@ class _Frame:
     """The rapidity of the frame of MadSpace's events in the one of the detector."""
     densities: Any
     alpha_s: Any
+    bare: int | None = None
 
 
 class _Element:
@@ -219,7 +225,7 @@ class _Element:
             matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings, **matching)
             self._channels = self.clustering.diagrams()
-            self._hadrons = settings.hadrons
+            self._hadrons = tuple(settings.hadrons and beam != frame.bare for beam in (0, 1))
 
     @property
     def _process(self) -> Process:
@@ -254,7 +260,8 @@ class _Element:
         weighing = self._weighing(momenta[some], codes[some])
         plain = np.where(codes[some] > ANTI // 2, codes[some] - ANTI, codes[some])
         of = self.clustering.scales(resting[some], channels[some], given, weighing, plain)
-        good[some[_clustering.drops(of, self._hadrons and not given.fixed)]] = False
+        first, second = ((False, False) if given.fixed else self._hadrons)
+        good[some[_clustering.drops(of, (first, second))]] = False
         found = np.zeros((3, len(momenta)))
         found[0, some] = of.renormalisation
         found[1, some], found[2, some] = of.factorisation
@@ -323,6 +330,8 @@ class _Events:
     """(E, px, py, pz) of the legs, the first that comes in along +z; zeros behind the last."""
     legs: NDArray[np.int64]
     """Which particles they are, from 0; behind them the others."""
+    turned: NDArray[np.bool_]
+    """Which have been turned for that by half a turn about the x axis."""
 
     @classmethod
     def read(cls, file: pathlib.Path, events: int) -> _Events:
@@ -335,10 +344,11 @@ class _Events:
         momenta = np.stack([particles[name] for name in ("energy", "px", "py", "pz")], axis=2)
         momenta[~legs] = 0.0
         momenta = np.take_along_axis(momenta, order[..., None], axis=1)
-        momenta[momenta[:, 0, 3] < 0.0, :, 2:] *= -1.0
+        turned = momenta[:, 0, 3] < 0.0
+        momenta[turned, :, 2:] *= -1.0
         codes = np.where(legs, particles["pdg_id"], 0).astype(np.int64)
         codes = np.take_along_axis(codes, order, axis=1)
-        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order)
+        return cls(records, records["process_id"].astype(np.int64) - 1, codes, momenta, order, turned)
 
     @property
     def weights(self) -> Array:
@@ -384,6 +394,9 @@ def _resting(momenta: Array) -> Array:
     rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))
     found: Array = momenta.copy()
     found[..., 0], found[..., 3] = _cuts.along_z(momenta[..., 0], momenta[..., 3], -rapidity[:, None])
+    if momenta.shape[1] == _single.LEGS:
+        # Helicities are about the direction in which it moves, which rounding would decide.
+        found[:, 2, 1:] = 0.0
     return found
 
 

@@ -47,10 +47,10 @@ _HONOURED = """
 run_tag = 'tag_1'                              | written into the banner
 nevents = 10000                                | events of the run
 iseed = 0                                      | of the random numbers; 0: drawn for each run
-lpp1 lpp2 = 1                                  | both 0 (partons), 1 (proton), -1 (antiproton); 2, 3, 4: photons of p, e, mu
+lpp1 lpp2 = 1                                  | 0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu); both, or one with a proton
 ebeam1 ebeam2 = 6500.0                         | GeV
 polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
-pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; iww: photons; both the same
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; iww: photons; one for both of a kind
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there

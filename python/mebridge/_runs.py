@@ -32,6 +32,7 @@ from . import (
     _photons,
     _run_card,
     _scratch,
+    _single,
     _state,
     _written,
 )
@@ -326,7 +327,9 @@ class Run:
                 **({"systematics": varied.asked()} if varied.groups else {}),
                 "scales": bool(self._powers(elements)),
                 "energies": self._energies,
-                "anti": [self.run_card[name] == -1 for name in ("lpp1", "lpp2")],
+                "anti": [self.run_card[name] == -1 or beam == self._bare for beam, name in enumerate(("lpp1", "lpp2"))],
+                "bare": self._bare,
+                "photons": 0 if self._bare is None else self.run_card[f"lpp{self._bare + 1}"],
             },
             head=lambda elements: self._head(densities, varied, elements),
             **asked,
@@ -334,8 +337,19 @@ class Run:
 
     @property
     def _radiated(self) -> bool:
-        """Whether beams radiate photons."""
-        return abs(self.run_card["lpp1"]) in _photons.BEAMS
+        """Whether both beams radiate photons."""
+        return all(abs(self.run_card[name]) in _photons.BEAMS for name in ("lpp1", "lpp2"))
+
+    @property
+    def _bare(self) -> int | None:
+        """Which beam, 0 or 1, is a parton itself, or radiates photons, beside one of hadrons."""
+        hadrons = [abs(self.run_card[name]) == 1 for name in ("lpp1", "lpp2")]
+        return hadrons.index(False) if sum(hadrons) == 1 else None
+
+    @property
+    def _resting(self) -> bool:
+        """Whether both beams are partons themselves."""
+        return not any(self._beams)
 
     @property
     def _energies(self) -> tuple[float, float]:
@@ -354,8 +368,10 @@ class Run:
         fixed = card["fixed_fac_scale1"], card["fixed_fac_scale2"]
         factorisation = [card["dsqrt_q2fact1"], card["dsqrt_q2fact2"]] if all(fixed) else None
         renormalisation = card["scale"] if card["fixed_ren_scale"] else None
+        # That of a particle alone, by which it is clustered, is its mass.
+        alone = all(len(legs) == _single.LEGS for directory in self.directories for legs in directory.legs)
         return {
-            "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht/2"),
+            "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht" if alone else "ht/2"),
             "renormalisation": renormalisation,
             "factorisation": factorisation,
         }
@@ -363,9 +379,9 @@ class Run:
     def _densities(self, folder: str) -> tuple[Densities | None, Coupling]:
         """Densities and alpha_s, as ``setrun.f`` chooses them."""
         card = self.run_card
-        if card["lpp1"] == 0:
+        if self._resting:
             return None, _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
-        label = card["pdlabel1"]
+        label = card["pdlabel2" if self._bare == 0 else "pdlabel1"]
         if label == _photons.LABEL:
             coupling = _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
             return _photons.densities(card["lpp1"], coupling, folder), coupling
@@ -386,7 +402,7 @@ class Run:
             numbers[path] += 1
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
-            _several(element, directory)
+            _two(element, directory)
             if _lines.name(element, directory, number):
                 changed.add(element.library)
             masses = _masses(element)
@@ -397,7 +413,7 @@ class Run:
             rules, implied = _cuts.rules(legs, self._energy)
             windows = _cuts.windows(legs) + implied
             windows += _resonances(directory, element, number, self.run_card)
-            resting = self.run_card["lpp1"] == 0
+            resting = self._resting
             boost = _cuts.rapidity(self._energies)
             exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
             some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
@@ -415,7 +431,8 @@ class Run:
             )
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
-        if self.run_card["use_syst"] and not self._powers(elements) and not self._radiated:
+        plain = not self._radiated and self._bare is None
+        if self.run_card["use_syst"] and not self._powers(elements) and plain:
             _command.say(
                 "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
             )
@@ -442,16 +459,16 @@ class Run:
     def _scaled(self, massive: bool) -> str:
         """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""
         card = self.run_card
-        if card["fixed_ren_scale"] and (card["lpp1"] == 0 or card["fixed_fac_scale1"]):
+        if card["fixed_ren_scale"] and (self._resting or card["fixed_fac_scale1"]):
             return ""
-        moving = massive and card["lpp1"] != 0
+        moving = massive and not self._resting
         return {-1: "clustering", 1: "et" if moving else ""}.get(card["dynamical_scale_choice"], "")
 
     def _clustering(self) -> Mapping[str, Any]:
         """What :class:`mebridge._clustering.Settings` takes."""
         card = self.run_card
         return {
-            "hadrons": card["lpp1"] != 0,
+            "hadrons": not self._resting,
             "maxjetflavor": card["maxjetflavor"],
             "bwcutoff": card["bwcutoff"],
             "small_width": card["small_width_treatment"],
@@ -497,8 +514,9 @@ class Run:
         self, densities: Densities | None, varied: Systematics, elements: Sequence[_integrands.Element]
     ) -> Head:
         """What stands in its event files besides the events."""
-        codes = self._beams or tuple(elements[0].entry["incoming"])
-        beams = _lhe.Beams((codes[0], codes[1]), self._energies, (0 if densities is None else densities.number,) * 2)
+        first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
+        numbers = [0 if densities is None or beam == self._bare else densities.number for beam in (0, 1)]
+        beams = _lhe.Beams((first, second), self._energies, (numbers[0], numbers[1]))
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
         header = varied.header() + "\n" if varied.groups else ""
@@ -516,11 +534,14 @@ class Run:
         card = self.run_card
         if asked is not None:
             found = Systematics.choose(asked, densities, True)
+            if found.groups and self._bare is not None:
+                raise Error("weights for systematics are for densities of both beams, or of none; ask for none")
             if found.groups and backend != "cpu":
                 raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
             return found
         program = card["systematics_program"].lower()
-        if not card["use_syst"] or program == "none" or densities is None or card["pdlabel1"] != "lhapdf":
+        unfit = self._bare is not None or card["pdlabel1"] != "lhapdf"
+        if not card["use_syst"] or program == "none" or densities is None or unfit:
             return Systematics((), ())
         if program not in ("systematics", "auto") or not card["systematics_arguments"]:
             said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
@@ -535,7 +556,7 @@ class Run:
         """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
         powers = [element.qcd_power for element in elements]
         found = [power for power in powers if power is not None]
-        if not self.run_card["use_syst"] or len(found) < len(powers) or self._radiated:
+        if not self.run_card["use_syst"] or len(found) < len(powers) or self._radiated or self._bare is not None:
             return []
         return found
 
@@ -548,43 +569,40 @@ class Run:
         return Cards(self.output.version, steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
 
 
-def _beams(card: RunCard) -> tuple[int, int] | None:
-    """PDG codes of the beams of hadrons; none where the partons themselves collide."""
+def _beams(card: RunCard) -> tuple[int, int]:
+    """PDG codes of the beams; 0 where the partons themselves are one."""
     where, lpp = card.source, (card["lpp1"], card["lpp2"])
-    if lpp == (0, 0):
-        beams = None
-    elif abs(lpp[0]) == abs(lpp[1]) == 1:
-        beams = (lpp[0] * _lhe.PROTON, lpp[1] * _lhe.PROTON)
-    elif abs(lpp[0]) == abs(lpp[1]) in _photons.BEAMS:
-        code = _photons.BEAMS[abs(lpp[0])][0]
-        beams = (code if lpp[0] > 0 else -code, code if lpp[1] > 0 else -code)
-    else:
+    known = {0: 0, 1: _lhe.PROTON, **{entry: code for entry, (code, _) in _photons.BEAMS.items()}}
+    kinds = abs(lpp[0]), abs(lpp[1])
+    if not known.keys() >= set(kinds) or (kinds[0] != kinds[1] and 1 not in kinds):
         raise Error(
-            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; both have to be 0 (partons), 1 (protons) "
-            "or -1 (antiprotons), or 2, 3 or 4 but for their signs (photons of protons, electrons, muons)"
+            f"{where}: lpp1 = {lpp[0]} and lpp2 = {lpp[1]} cannot be honoured; one has to be 1 (proton) or -1 (antiproton), "
+            "and the other that, 0 (a parton), or 2, 3 or 4 (photons of protons, electrons, muons); or both are the same"
         )
+    beams = tuple(known[kind] if entry >= 0 else -known[kind] for kind, entry in zip(kinds, lpp))
     for name in ("ebeam1", "ebeam2"):
         if not 0.0 < card[name] < math.inf:
             raise Error(f"{where}: {name} = {card[name]:g}; it must be an energy in GeV")
     choice = card["dynamical_scale_choice"]
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
-    if beams is not None:
-        if card["pdlabel1"] != card["pdlabel2"]:
+    if any(beams):
+        if card["pdlabel1"] != card["pdlabel2"] and kinds[0] == kinds[1]:
             raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
-        label, radiated = card["pdlabel1"], abs(lpp[0]) in _photons.BEAMS
-        if radiated and label != _photons.LABEL:
-            raise Error(
-                f"{where}: pdlabel = {label} cannot be honoured for lpp1 = {lpp[0]}; set it to {_photons.LABEL}, which has "
-                "photons of beams that are left whole"
-            )
-        if not radiated and label != "lhapdf" and not label in _pdfdata.SETS:
-            known = ", ".join(_pdfdata.SETS)
-            raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {known}")
+        for beam, kind in enumerate(kinds):
+            label = card[f"pdlabel{beam + 1}"]
+            if kind in _photons.BEAMS and label != _photons.LABEL:
+                raise Error(
+                    f"{where}: pdlabel = {label} cannot be honoured for lpp{beam + 1} = {lpp[beam]}; set it to "
+                    f"{_photons.LABEL}, which has photons of beams that are left whole"
+                )
+            if kind == 1 and label != "lhapdf" and not label in _pdfdata.SETS:
+                sets = ", ".join(_pdfdata.SETS)
+                raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {sets}")
         if fixed[1] != fixed[2]:
             raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
-    if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (beams is None or fixed[1])):
+    if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
-    return beams
+    return beams[0], beams[1]
 
 
 def _polarised(card: RunCard, own: pathlib.Path) -> None:
@@ -627,16 +645,14 @@ def _resonances(
     return list(found.values())
 
 
-def _several(element: _integrands.Element, directory: Directory) -> None:
-    """That two particles come in and several go out: MadSpace has no phase space for others."""
+def _two(element: _integrands.Element, directory: Directory) -> None:
+    """That two particles come in: MadSpace has no phase space for others."""
     incoming, pdg = len(element.entry["incoming"]), element.flavor["options"][0]
-    if incoming == 2 and len(pdg) > 3:
+    if incoming == 2:
         return
     of, to = (" ".join(map(str, some)) for some in (pdg[:incoming], pdg[incoming:]))
-    cure = "make it of two beams" if incoming != 2 else "let the particle that goes out decay (p p > w+, w+ > l+ vl)"
     raise Error(
-        f"{directory.path.name} ({of} > {to} in PDG codes): events are of two particles that come in and two or more that "
-        f"go out; {cure}"
+        f"{directory.path.name} ({of} > {to} in PDG codes): events are of two particles that come in; make it of two beams"
     )
 
 

@@ -230,14 +230,14 @@ class Steps(Folder):
         momenta, pt, _, _ = self.one()
         for cut in (30.0, 60.0):
             found, *_ = self.found(ONE, momenta, [2, -2, 23, 21], xqcut=cut)
-            np.testing.assert_array_equal(_clustering.drops(found, True), pt < cut)
+            np.testing.assert_array_equal(_clustering.drops(found, (True, True)), pt < cut)
         momenta, measure, _ = self.pair()
         found, *_ = self.found(TWO, momenta, [2, -2, 23, 1, -1], xqcut=15.0)
-        np.testing.assert_array_equal(_clustering.drops(found, True), measure < 15.0)
+        np.testing.assert_array_equal(_clustering.drops(found, (True, True)), measure < 15.0)
         # The central process.
         momenta, pt, _, _ = self.one()
         found, *_ = self.found(ONE, momenta, [2, -2, 23, 21], xmtcentral=100.0)
-        np.testing.assert_array_equal(_clustering.drops(found, True), np.hypot(MASS, pt) < 100.0)
+        np.testing.assert_array_equal(_clustering.drops(found, (True, True)), np.hypot(MASS, pt) < 100.0)
 
     def test_a_strong_pair_has_no_jets(self):
         size = np.linspace(20, 300, 20)
@@ -246,7 +246,7 @@ class Steps(Folder):
         out[:, 1, 1:] = -out[:, 0, 1:]
         out[:, :, 0] = np.hypot(173.0, size)[:, None]
         found, matched, _ = self.found(QUARKS, rest(out), [2, -2, 6, -6], xqcut=400.0)
-        self.assertFalse(_clustering.drops(found, True).any())
+        self.assertFalse(_clustering.drops(found, (True, True)).any())
         np.testing.assert_array_equal(matched["weight"], 1.0)
         np.testing.assert_array_equal(matched["pt"], BEAMS)
         np.testing.assert_allclose(np.sqrt(matched["start"]), np.hypot(173.0, 0.6 * size), rtol=1e-12)

@@ -178,9 +178,9 @@ class Cards(Folder):
     def test_beams(self):
         self.assertEqual(_runs._beams(card()), (2212, 2212))
         self.assertEqual(_runs._beams(card(lpp2=-1)), (2212, -2212))
-        self.assertIsNone(_runs._beams(card(lpp1=0, lpp2=0)))
+        self.assertEqual(_runs._beams(card(lpp1=0, lpp2=0)), (0, 0))
         for values, said in (
-            ({"lpp1": 0}, "lpp1 = 0 and lpp2 = 1"),
+            ({"lpp1": 3, "lpp2": 0}, "lpp1 = 3 and lpp2 = 0"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
             ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
@@ -597,13 +597,12 @@ class Scales(Folder):
             found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
             self.assertEqual((found != wanted).sum(), 0)
 
-    def test_two_that_become_one_are_refused_by_name(self):
+    def test_decays_are_refused_by_name(self):
         place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
         directory = _output.Directory.read(place)
-        for incoming, codes, said in (([2, -2], [2, -2, 23], "2 -2 > 23.*decay"), ([6], [6, 5, 24], "6 > 5 24.*two beams")):
-            element = _integrands.Element(place, {"incoming": incoming}, {"index": 0, "options": [codes]})
-            with self.assertRaisesRegex(mebridge.Error, said):
-                _runs._several(element, directory)
+        element = _integrands.Element(place, {"incoming": [6]}, {"index": 0, "options": [[6, 5, 24]]})
+        with self.assertRaisesRegex(mebridge.Error, "6 > 5 24.*two beams"):
+            _runs._two(element, directory)
 
     def test_channels_by_propagators(self):
         # One of the s-channel, one of the t-channel.
@@ -628,8 +627,8 @@ class Scales(Folder):
     def test_scales_too_low_are_dropped(self):
         low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])
         found = _clustering.Scales(np.array([3.0, 3.0, 0.0]), (low, high))
-        self.assertEqual(_clustering.drops(found, True).tolist(), [True, False, True])
-        self.assertEqual(_clustering.drops(found, False).tolist(), [False, False, True])
+        self.assertEqual(_clustering.drops(found, (True, True)).tolist(), [True, False, True])
+        self.assertEqual(_clustering.drops(found, (False, False)).tolist(), [False, False, True])
 
     def test_matrix_elements_follow_alpha_s(self):
         momenta = np.array([[[50.0, 0, 0, 50], [50, 0, 0, -50], [50, 30, 0, 40], [50, -30, 0, -40]]])
