@@ -454,6 +454,12 @@ class Generator:
         """A round of MadSpace."""
         assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
+        if all(row[1] == 0.0 for row in surveyed["channels"]):
+            # MadSpace would draw points without an end.
+            raise Error(
+                "each point of the survey has the weight 0: are densities 0 for what comes in, or couplings of the "
+                "process?"
+            )
         # A network is where it was trained.
         fixed = "grids" in surveyed
         channels = []

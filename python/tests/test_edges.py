@@ -22,6 +22,9 @@ from common import Folder
 import mebridge
 from mebridge import _worker
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+import densities
+
 MADSPACE = importlib.util.find_spec("madspace") is not None
 GPU = os.path.exists("/dev/nvidiactl")
 
@@ -34,6 +37,18 @@ def script(text, *arguments):
     """What a program of its own does: what is refused here hung, or ended the interpreter."""
     command = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@unittest.skipUnless(MADSPACE, "madspace is not installed")
+class NoCrossSection(Folder):
+    def test_densities_that_are_0_end_a_run(self):
+        with mock.patch.object(densities, "xf", lambda code, x, q: 0.0 * x * q):
+            pdf = densities.write(self.folder)
+        text = (
+            "import mebridge, sys\n"
+            "mebridge.generate_events('g g > t t~', energy=8000, events=5, pdf=sys.argv[1], scale='ht')"
+        )
+        self.assertIn("each point of the survey has the weight 0", script(text, pdf).stderr)
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
