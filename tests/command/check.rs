@@ -373,6 +373,22 @@ fn abnormal_matrix_elements_are_set_apart() {
 }
 
 #[test]
+fn interferences_may_be_negative() {
+    let d = directory();
+    let text = "u u~ > u u~ QCD^2==2 QED^2==2";
+    let made = mebridge(d.path(), &["generate", text, "-o", "x.mebridge"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let ran = mebridge(d.path(), &["check", "x.mebridge", "1", "32", "1"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(!ran.stdout.contains("Abnormal"), "{}", ran.stdout);
+    let mean = ran
+        .stdout
+        .lines()
+        .find(|l| l.starts_with("MeanMatrixElemValue"));
+    assert!(mean.is_some_and(|l| l.contains("( -")), "{}", ran.stdout);
+}
+
+#[test]
 fn a_profile_says_where_the_time_goes() {
     let d = directory();
     let p = gg_ttx();

@@ -19,7 +19,7 @@ pub enum Class {
     Denormal,
     /// Exactly zero.
     Zero,
-    /// Negative: a squared matrix element is not.
+    /// Negative: a squared matrix element is not, but for an interference.
     Negative,
 }
 
@@ -75,6 +75,7 @@ impl Abnormal {
 /// Running statistics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
+    signed: bool,
     count: u64,
     mean: f64,
     squares: f64,
@@ -86,6 +87,7 @@ pub struct Statistics {
 impl Default for Statistics {
     fn default() -> Self {
         Statistics {
+            signed: false,
             count: 0,
             mean: 0.0,
             squares: 0.0,
@@ -97,9 +99,17 @@ impl Default for Statistics {
 }
 
 impl Statistics {
+    /// Of values that may be negative, as interferences are.
+    pub fn signed() -> Statistics {
+        Statistics {
+            signed: true,
+            ..Statistics::default()
+        }
+    }
+
     /// Adds a value: to the mean where it is normal, otherwise to the abnormal ones alone.
     pub fn add(&mut self, value: f64) -> Class {
-        let class = Class::of(value);
+        let class = Class::of(if self.signed { value.abs() } else { value });
         match class {
             Class::Normal => {
                 self.count += 1;
@@ -209,6 +219,24 @@ mod tests {
         assert_eq!(expected.total(), 8);
         assert_eq!((s.count(), s.mean(), s.min(), s.max()), (1, 5.0, 5.0, 5.0));
         assert_eq!(s.standard_deviation(), 0.0);
+    }
+
+    #[test]
+    fn signed_values_count_by_their_size() {
+        let mut s = Statistics::signed();
+        for (value, class) in [
+            (-3.0, Class::Normal),
+            (1.0, Class::Normal),
+            (-1e-310, Class::Denormal),
+            (-0.0, Class::Zero),
+            (f64::NEG_INFINITY, Class::Infinite),
+        ] {
+            assert_eq!(s.add(value), class, "{value}");
+        }
+        assert_eq!(
+            (s.count(), s.mean(), s.min(), s.max()),
+            (2, -1.0, -3.0, 1.0)
+        );
     }
 
     #[test]

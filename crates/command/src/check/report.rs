@@ -5,7 +5,7 @@ use crate::number::{scientific, short};
 use crate::output;
 use crate::random_events::RandomEvents;
 use crate::statistics::{Abnormal, Statistics};
-use mebridge::process::Process;
+use mebridge::process::{HelicitySum, Process};
 use serde::ser::{Serialize, Serializer};
 use serde_json::json;
 use std::fmt::Write;
@@ -66,13 +66,17 @@ impl Report {
     pub fn new(process: &Process, configuration: Configuration) -> Report {
         let legs = process.legs.len() as i64;
         let outgoing = process.legs.iter().filter(|leg| !leg.incoming).count() as i64;
+        let elements = match process.helicity_sum {
+            HelicitySum::Positive => Statistics::default(),
+            HelicitySum::Signed | HelicitySum::Absolute => Statistics::signed(),
+        };
         Report {
             configuration,
             process: process.name.clone(),
             good_helicities: 0,
             helicities: process.helicities.len(),
             times: Times::default(),
-            elements: Statistics::default(),
+            elements,
             weights: Statistics::default(),
             profile: None,
             dimension: 8 - 2 * legs,
