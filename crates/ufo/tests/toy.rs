@@ -489,12 +489,19 @@ fn nothing_grows_without_bound() {
     };
     let nested =
         |open: &str, close: &str| format!("x = {}1{}\n", open.repeat(5000), close.repeat(5000));
+    let many = |large: usize| {
+        let lines = (0..large).map(|n| format!("x{} = x{n} + x{n}\n", n + 1));
+        let copies = (0..60).map(|n| format!("y{n} = x{large} + x1\n"));
+        format!("x0 = 'abc'\n{}", lines.chain(copies).collect::<String>())
+    };
     let deep: String = (0..100_000)
         .map(|n| format!("x{} = [x{n}]\n", n + 1))
         .collect();
     for (text, says) in [
         (doubled("'abc'"), "a text of more than"),
         (doubled("[1, 2]"), "a list of more than"),
+        (many(18), "entries and names are copied"),
+        ("x = 010\n".into(), "line 1: `010` begins with 0"),
         (nested("[", "]"), "too many brackets"),
         (nested("(", ")"), "too many brackets"),
         (format!("x = {}1\n", "2**".repeat(5000)), "too many powers"),

@@ -187,6 +187,10 @@ impl<'a> Lexer<'a> {
         }
         self.at += end;
         let whole = text.bytes().all(|b| b.is_ascii_digit());
+        if whole && text.starts_with('0') && text.bytes().any(|b| b != b'0') {
+            // Octal in Python 2, an error in Python 3.
+            return Err(format!("`{text}` begins with 0"));
+        }
         let number = text.parse().map_err(|_| format!("`{text}` is no number"))?;
         Ok(Token::Number(number, whole))
     }

@@ -15,6 +15,8 @@ use std::rc::Rc;
 const MOST_BYTES: u64 = 64 << 20;
 /// Text and lists that are put together.
 const MOST_PARTS: usize = 1 << 20;
+/// Characters, entries and names that a model copies, in all.
+const MOST_COPIED: usize = 1 << 24;
 /// Objects of a model.
 const MOST_OBJECTS: usize = 1_000_000;
 /// Modules that import each other.
@@ -107,6 +109,8 @@ pub struct Modules {
     names: HashMap<String, HashMap<String, Value>>,
     /// Modules that are being read.
     open: Vec<String>,
+    /// Characters, entries and names that were copied.
+    copied: usize,
     /// All objects, in the order in which they are made.
     pub objects: Vec<Object>,
     /// Functions of the model: name, arguments, formula.
@@ -143,6 +147,7 @@ impl Modules {
             folder: folder.to_owned(),
             names: HashMap::new(),
             open: Vec::new(),
+            copied: 0,
             objects: Vec::new(),
             functions: Vec::new(),
         }
@@ -287,6 +292,8 @@ impl Modules {
             }
             StatementKind::ImportAll(module) => match self.module(module)? {
                 Some(Value::Module(module)) => {
+                    let count = self.names[&module].len();
+                    self.copies(count).map_err(|what| fail(scope, what))?;
                     let names = self.names[&module].clone();
                     scope.names.extend(names);
                 }
@@ -316,6 +323,17 @@ impl Modules {
             }
         }
         Ok(true)
+    }
+
+    /// Counts what is copied: small lines may make much of it.
+    fn copies(&mut self, parts: usize) -> Fallible<()> {
+        self.copied += parts;
+        match self.copied <= MOST_COPIED {
+            true => Ok(()),
+            false => Err(format!(
+                "more than {MOST_COPIED} characters, entries and names are copied"
+            )),
+        }
     }
 
     /// A module by its path; none where it is not there.
@@ -410,7 +428,14 @@ impl Modules {
             }
             Kind::Arithmetic(sign, a, b) => {
                 let (a, b) = (self.value(a, scope)?, self.value(b, scope)?);
-                arithmetic(sign, a, b).map_err(fail)?
+                let value = arithmetic(sign, a, b).map_err(fail)?;
+                let parts = match &value {
+                    Value::Text(text) => text.len(),
+                    Value::List(list, _) => list.len(),
+                    _ => 0,
+                };
+                self.copies(parts).map_err(fail)?;
+                value
             }
             Kind::Call(callee, positional, named) => {
                 if let Kind::Attribute(object, method) = &callee.kind
