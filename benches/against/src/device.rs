@@ -11,6 +11,7 @@ pub struct Device {
     to_device: unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> c_int,
     from_device: unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> c_int,
     wait: unsafe extern "C" fn() -> c_int,
+    info: unsafe extern "C" fn(*mut usize, *mut usize) -> c_int,
 }
 
 /// What a status of the driver means.
@@ -49,6 +50,7 @@ impl Device {
                 to_device: *driver.get("cuMemcpyHtoD_v2").map_err(lacks)?,
                 from_device: *driver.get("cuMemcpyDtoH_v2").map_err(lacks)?,
                 wait: *driver.get("cuCtxSynchronize").map_err(lacks)?,
+                info: *driver.get("cuMemGetInfo_v2").map_err(lacks)?,
             })
         }
     }
@@ -57,6 +59,16 @@ impl Device {
     pub fn wait(&self) -> Result<(), String> {
         // SAFETY: the context is there as long as the program.
         done("cuCtxSynchronize", unsafe { (self.wait)() })
+    }
+
+    /// Bytes that nobody has taken.
+    pub fn free_bytes(&self) -> Result<usize, String> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are written; the context is there as long as the program.
+        done("cuMemGetInfo", unsafe {
+            (self.info)(&mut free, &mut total)
+        })?;
+        Ok(free)
     }
 }
 

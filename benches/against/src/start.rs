@@ -122,17 +122,25 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
         false => source,
     };
     let source = source.to_string_lossy();
-    let switches = |library: &Library, backend, place: usize| {
+    let gpu = match options.backend {
+        Backend::Cpu => None,
+        Backend::Cuda => Some(Device::open().map_err(Message::Wrong)?),
+    };
+    let free_bytes = || gpu.as_ref().map_or(Ok(0), Device::free_bytes);
+    let at_first = free_bytes().map_err(Message::Wrong)?;
+    let switches = |library: &Library, backend| {
+        let memory = format!("{:.4}", share_of_memory(at_first, free_bytes()?));
         let mut switches = vec![
             ("PROCESS", &*source),
             ("FPTYPE", row.precision),
             ("THREADS", "1"),
             ("IGRAPH", "yes"),
             ("BACKEND", backend),
-            ("GPUMEMORY", SHARES_OF_MEMORY[place]),
+            ("GPUMEMORY", &*memory),
         ];
         switches.extend(row.simd.map(|level| ("SIMD", level)));
         library.set_switches(&switches);
+        Ok::<(), String>(())
     };
     let backend = match options.backend {
         Backend::Cpu => "cpu",
@@ -142,7 +150,7 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
         Some(size) => size.clone(),
         None => {
             let channels = of_both(&libraries, |library| {
-                switches(library, "cpu", 0);
+                switches(library, "cpu")?;
                 channels(library, &row, &masses)
             })?;
             if channels[0] != channels[1] {
@@ -152,7 +160,7 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
             }
             let [channels, _] = channels;
             let [old, new] = of_both(&libraries, |library| {
-                switches(library, backend, 0);
+                switches(library, backend)?;
                 time_of_an_event(library, &masses, &channels, options.backend)
             })?;
             let events = events_of_a_call(old.max(new), row.call, options.backend);
@@ -163,18 +171,14 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
 
     let event_set = EventSet::new(&masses, events);
     let in_turn: Vec<i32> = channels.iter().copied().cycle().take(events).collect();
-    let device = match (row.call, options.backend) {
-        (Call::Umami, Backend::Cuda) => Some(Device::open().map_err(Message::Wrong)?),
-        _ => None,
-    };
+    let device = gpu.as_ref().filter(|_| row.call == Call::Umami);
     let mut both: [Option<Box<dyn Calls>>; 2] = [None, None];
     let mut answers = [Vec::new(), Vec::new()];
-    for (place, i) in order(start.number).into_iter().enumerate() {
+    for i in order(start.number) {
         let library = &libraries[i];
-        switches(library, backend, place);
+        switches(library, backend).map_err(Message::Wrong)?;
         let make = || {
-            calls::calls(library, row.call, &event_set, &in_turn, device.as_ref())
-                .map_err(Message::Wrong)
+            calls::calls(library, row.call, &event_set, &in_turn, device).map_err(Message::Wrong)
         };
         if device.is_some() && start.number == 0 {
             // The GPU's code of samples is compiled while tables answer. What goes waits for its compiler, and what
@@ -213,9 +217,14 @@ fn enter(folder: &Path) -> Result<PathBuf, String> {
     entered.map_err(|e| format!("{}: {e}", folder.display()))
 }
 
-/// What the bridges of the two libraries may take of a GPU's free memory, in the order in which they are made: as much
-/// as each other, 0.4 of all. If the first took more, the second would cut large calls into smaller chunks.
-const SHARES_OF_MEMORY: [&str; 2] = ["0.4", "0.66"];
+/// What a bridge may take of the free memory of a GPU: 0.4 of what was free at first. If the bridge that is made first
+/// took more, the other one would cut large calls into smaller chunks.
+fn share_of_memory(at_first: usize, now: usize) -> f64 {
+    match now {
+        0 => 0.4,
+        now => (0.4 * at_first as f64 / now as f64).min(1.0),
+    }
+}
 
 /// Which library is first: every other time the new one.
 fn order(number: usize) -> [usize; 2] {
