@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Bytes of shared memory of a block, as host.h has them.
 const SHARED: usize = 232_448;
 
-/// Has device code, with its options, read by the compiler for a real GPU, and fails where that fails.
+/// Compiles device code, with its options, for a real GPU as well, and fails where that fails.
 pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
 
 /// The emulated GPU.

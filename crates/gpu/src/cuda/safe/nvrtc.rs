@@ -85,23 +85,6 @@ impl Nvrtc {
     /// Compiles for `sm_90` or `gfx90a` to the code of that GPU, for `compute_90` to PTX. Of the options those that are
     /// NVRTC's alone are left out for hiprtc.
     pub fn compile(&self, architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
-        let program = self.program(architecture, source, options)?;
-        program.output(match architecture.starts_with("compute_") {
-            true => Output::Ptx,
-            false => Output::Cubin,
-        })
-    }
-
-    /// Whether it takes the code as CUDA, without compiling it where it need not: from 12.8 on, in a tenth of the time.
-    pub fn check(&self, architecture: &str, source: &str, options: &[String]) -> Result<()> {
-        let mut options = options.to_vec();
-        if self.platform == Platform::Cuda && self.version >= (12, 8) {
-            options.push("-fdevice-syntax-only".into());
-        }
-        self.program(architecture, source, &options).map(drop)
-    }
-
-    fn program(&self, architecture: &str, source: &str, options: &[String]) -> Result<Program> {
         let refused = |log: String| Error::GpuCompile {
             compiler: format!("{} for {architecture}", self.name()),
             log,
@@ -129,7 +112,10 @@ impl Nvrtc {
                 .collect();
             return Err(refused(format!("{error}\n{log}")));
         }
-        Ok(program)
+        program.output(match architecture.starts_with("compute_") {
+            true => Output::Ptx,
+            false => Output::Cubin,
+        })
     }
 }
 
