@@ -126,18 +126,18 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
         Backend::Cpu => None,
         Backend::Cuda => Some(Device::open().map_err(Message::Wrong)?),
     };
-    let free_bytes = || gpu.as_ref().map_or(Ok(0), Device::free_bytes);
+    let free_bytes = || gpu.as_ref().map(Device::free_bytes).transpose();
     let at_first = free_bytes().map_err(Message::Wrong)?;
     let switches = |library: &Library, backend| {
-        let memory = format!("{:.4}", share_of_memory(at_first, free_bytes()?));
+        let memory = at_first.zip(free_bytes()?).map(share_of_memory);
         let mut switches = vec![
             ("PROCESS", &*source),
             ("FPTYPE", row.precision),
             ("THREADS", "1"),
             ("IGRAPH", "yes"),
             ("BACKEND", backend),
-            ("GPUMEMORY", &*memory),
         ];
+        switches.extend(memory.as_deref().map(|share| ("GPUMEMORY", share)));
         switches.extend(row.simd.map(|level| ("SIMD", level)));
         library.set_switches(&switches);
         Ok::<(), String>(())
@@ -219,11 +219,9 @@ fn enter(folder: &Path) -> Result<PathBuf, String> {
 
 /// What a bridge may take of the free memory of a GPU: 0.4 of what was free at first. If the bridge that is made first
 /// took more, the other one would cut large calls into smaller chunks.
-fn share_of_memory(at_first: usize, now: usize) -> f64 {
-    match now {
-        0 => 0.4,
-        now => (0.4 * at_first as f64 / now as f64).min(1.0),
-    }
+fn share_of_memory((at_first, now): (usize, usize)) -> String {
+    let share = 0.4 * at_first as f64 / now as f64;
+    format!("{:.4}", share.min(1.0))
 }
 
 /// Which library is first: every other time the new one.
