@@ -116,7 +116,7 @@ class Grid:
 
     file: pathlib.Path
     grid: Any
-    bare: int | None = None
+    parton: int | None = None
     """The code of a parton that is a beam itself, larger by ``ANTI``."""
 
     def check(self, incoming: set[int], least_x: float, cure: str) -> None:

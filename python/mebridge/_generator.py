@@ -16,7 +16,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _bare, _cuts, _gpu, _integrands, _lhe, _madnis, _records, _refine, _single, _survey, _systematics
+from . import _cuts, _gpu, _integrands, _lhe, _madnis, _parton_beam, _records, _refine, _single, _survey, _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
@@ -71,7 +71,7 @@ class Generator:
         scales: bool = False,
         energies: Sequence[float] | None = None,
         anti: Sequence[bool] = (False, False),
-        bare: int | None = None,
+        other_beam: int | None = None,
         photons: int = 0,
         bwcutoff: float = _integrands.BW_CUTOFF,
         forced: Sequence[int] = (),
@@ -91,8 +91,8 @@ class Generator:
             refine: what of a run card MadSpace cannot take.
             systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
             energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
-            anti: whether the beams are antiprotons, with the densities of protons; or bare.
-            bare: which beam is a parton itself, beside one of hadrons.
+            anti: whether the beams are antiprotons, with the densities of protons; or the other beam.
+            other_beam: which one, 0 or 1, is no hadron, beside one that is.
             photons: what that beam is (the entry lpp) where it radiates a photon instead.
             scales: whether those of events are kept beside their records.
             bwcutoff: how many widths about their masses propagators are on their mass shells, and in event files.
@@ -116,7 +116,7 @@ class Generator:
                 coupling=Coupling(*map(tuple, coupling)),
                 folder=folder,
                 anti=anti,
-                bare=bare,
+                other_beam=other_beam,
                 photons=photons,
                 threads=threads,
                 **asked,
@@ -128,7 +128,7 @@ class Generator:
         if not _integrands.same(elements, self._on_host):
             self._on_host = []
         self._folder = pathlib.Path(folder)
-        self._anti, self._bare = (anti[0], anti[1]), None if photons else bare
+        self._anti, self._parton_beam = (anti[0], anti[1]), None if photons else other_beam
         self._shifts = shifts = [ANTI if one else 0 for one in anti]
         # On a GPU a library takes its time to begin.
         known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
@@ -149,7 +149,7 @@ class Generator:
                 self._energies,
                 self._built.density,
                 self._built.alpha_s,
-                self._bare,
+                self._parton_beam,
             )
         self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
         self._elements, self._keep_scales = elements, scales
@@ -270,7 +270,7 @@ class Generator:
         A channel keeps its grid where its network is worse: a training may have diverged.
         """
         folder, channels = pathlib.Path(part), self._built.channels
-        if self._bare is not None or any(channel.mass is not None for channel in channels):
+        if self._parton_beam is not None or any(channel.mass is not None for channel in channels):
             raise Error('no network draws a particle that goes out alone, nor e- p; give sampler="vegas"')
         assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
@@ -339,7 +339,7 @@ class Generator:
         made = madspace.ChannelEventGenerator(
             place.contexts, integrand, *self._files(i), config, channel.element, str(i), None
         )
-        if channel.mass is None and self._bare is None:
+        if channel.mass is None and self._parton_beam is None:
             return made
         path = self._scratch / f"{place.name}{i}.json"
         made.save(str(path))
@@ -347,8 +347,8 @@ class Generator:
         del made
         if channel.mass is not None:
             _single.rewrite(path, channel.mass)
-        if self._bare is not None:
-            _bare.rewrite(path, self._bare)
+        if self._parton_beam is not None:
+            _parton_beam.rewrite(path, self._parton_beam)
         return madspace.ChannelEventGenerator.load(str(path), place.contexts, *self._files(i), config)
 
     def _kept(self, place: _Place, i: int) -> pathlib.Path:

@@ -480,7 +480,7 @@ def build(
     folder: str,
     windows: Sequence[Sequence[Mapping[str, Any]]] | None = None,
     anti: Sequence[bool] = (False, False),
-    bare: int | None = None,
+    other_beam: int | None = None,
     photons: int = 0,
     threads: int = 1,
 ) -> Integrands:
@@ -492,7 +492,8 @@ def build(
         windows: of each matrix element, in the place of cuts, which say then alone whether the cross section is finite.
         anti: of both beams, whether densities are those of the antiparticle. Codes of what comes in are larger by
             ``ANTI`` then, in densities and in records.
-        bare: which beam, 0 or 1, is a parton itself (:mod:`mebridge._bare`); codes are larger by ``ANTI`` as well.
+        other_beam: which one, 0 or 1, is no hadron, beside one that is: a parton itself (:mod:`mebridge._parton_beam`),
+            or what radiates photons; codes are larger by ``ANTI`` as well.
         photons: what that beam is (the entry lpp of a run card) where it radiates a photon instead.
         threads: for phase space that is tried.
     """
@@ -509,7 +510,7 @@ def build(
         allowed = [[_cuts.Window(**window) for window in some] for some in windows]
         _check_windows(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
-    grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, bare, photons)
+    grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, other_beam, photons)
     beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
@@ -539,8 +540,9 @@ def build(
                 if one is not None:
                     grid.check_scale(one)
         api = apis[str(element.library)]
-        of = element, api, of_legs, selection, energy, grid, running, scales, beams
-        _element(madspace, contexts, threads, found, number, *of)
+        _element(
+            madspace, contexts, threads, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams
+        )
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -556,21 +558,23 @@ def _grid(
     densities: Densities,
     elements: Sequence[Element],
     anti: Sequence[bool],
-    bare: int | None,
+    other_beam: int | None,
     photons: int,
 ) -> Grid:
-    if bare is None:
+    if other_beam is None:
         return densities.grid(madspace, folder, any(anti))
-    codes = {pair[bare] for element in elements for pair in element.options}
+    codes = {pair[other_beam] for element in elements for pair in element.options}
     if len(codes) > 1 or any(element.flavor["mirror"] for element in elements):
         raise Error(
-            f"beam {bare + 1} is one particle (lpp{bare + 1}), and the process has several there, or in both beams: "
-            f"{', '.join(map(str, sorted(codes)))} (PDG codes); name one particle"
+            f"beam {other_beam + 1} is one particle (lpp{other_beam + 1}), and the process has several there, or in both "
+            f"beams: {', '.join(map(str, sorted(codes)))} (PDG codes); name one particle"
         )
     flux = functools.partial(_photons.flux, photons) if photons else None
     if flux is not None and codes != {_photons.PHOTON}:
-        raise Error(f"beam {bare + 1} radiates photons (lpp{bare + 1} = {photons}), and the process has none there")
-    return densities.grid(madspace, folder, anti[1 - bare], Other(codes.pop(), flux))
+        raise Error(
+            f"beam {other_beam + 1} radiates photons (lpp{other_beam + 1} = {photons}), and the process has none there"
+        )
+    return densities.grid(madspace, folder, anti[1 - other_beam], Other(codes.pop(), flux))
 
 
 def _load(contexts: Sequence[Any], elements: Sequence[Element]) -> dict[str, Any]:
@@ -608,7 +612,7 @@ def density_of(madspace: Any, grid: Grid | None) -> Density | None:
         for code in np.unique(codes):
             some = codes == code
             # Rounding may take it beyond x = 1.
-            found[some] = 1.0 if code == grid.bare else _first(of(int(code)).call([x[some], q[some]]))
+            found[some] = 1.0 if code == grid.parton else _first(of(int(code)).call([x[some], q[some]]))
         return found
 
     return density

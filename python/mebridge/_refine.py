@@ -63,7 +63,7 @@ class Refiner:
         energies: of the beams in the frame of the detector; MadSpace's events have beams of the same energy.
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
-        bare: which beam is a parton itself, beside one of hadrons.
+        parton_beam: which one is a parton itself, beside one of hadrons.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Refiner:
         energies: tuple[float, float],
         densities: Any,
         alpha_s: Any,
-        bare: int | None = None,
+        parton_beam: int | None = None,
     ) -> None:
         self._scale = Scale.asked(scale, factor)
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
         boost = _cuts.rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
-        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s, bare)
+        frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s, parton_beam)
         self._elements = [_Element(element, Asked(**of), frame) for element, of in zip(elements, asked)]
         self._matched = None
         if matching is not None and matching["reweighted"]:
@@ -200,7 +200,7 @@ class _Frame:
     """The rapidity of the frame of MadSpace's events in the one of the detector."""
     densities: Any
     alpha_s: Any
-    bare: int | None = None
+    parton_beam: int | None = None
 
 
 class _Element:
@@ -225,7 +225,8 @@ class _Element:
             matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings, **matching)
             self._channels = self.clustering.diagrams()
-            self._hadrons = tuple(settings.hadrons and beam != frame.bare for beam in (0, 1))
+            first, second = (settings.hadrons and beam != frame.parton_beam for beam in (0, 1))
+            self._hadrons = first, second
 
     @property
     def _process(self) -> Process:
@@ -260,8 +261,8 @@ class _Element:
         weighing = self._weighing(momenta[some], codes[some])
         plain = np.where(codes[some] > ANTI // 2, codes[some] - ANTI, codes[some])
         of = self.clustering.scales(resting[some], channels[some], given, weighing, plain)
-        first, second = ((False, False) if given.fixed else self._hadrons)
-        good[some[_clustering.drops(of, (first, second))]] = False
+        hadrons = (False, False) if given.fixed else self._hadrons
+        good[some[_clustering.drops(of, hadrons)]] = False
         found = np.zeros((3, len(momenta)))
         found[0, some] = of.renormalisation
         found[1, some], found[2, some] = of.factorisation

@@ -327,9 +327,9 @@ class Run:
                 **({"systematics": varied.asked()} if varied.groups else {}),
                 "scales": bool(self._powers(elements)),
                 "energies": self._energies,
-                "anti": [self.run_card[name] == -1 or beam == self._bare for beam, name in enumerate(("lpp1", "lpp2"))],
-                "bare": self._bare,
-                "photons": 0 if self._bare is None else self.run_card[f"lpp{self._bare + 1}"],
+                "anti": [self.run_card[f"lpp{beam + 1}"] == -1 or beam == self._other_beam for beam in (0, 1)],
+                "other_beam": self._other_beam,
+                "photons": 0 if self._other_beam is None else self.run_card[f"lpp{self._other_beam + 1}"],
             },
             head=lambda elements: self._head(densities, varied, elements),
             **asked,
@@ -341,10 +341,15 @@ class Run:
         return all(abs(self.run_card[name]) in _photons.BEAMS for name in ("lpp1", "lpp2"))
 
     @property
-    def _bare(self) -> int | None:
-        """Which beam, 0 or 1, is a parton itself, or radiates photons, beside one of hadrons."""
+    def _other_beam(self) -> int | None:
+        """Which one, 0 or 1, is no hadron, beside one that is: a parton itself, or what radiates photons."""
         hadrons = [abs(self.run_card[name]) == 1 for name in ("lpp1", "lpp2")]
         return hadrons.index(False) if sum(hadrons) == 1 else None
+
+    @property
+    def _reweightable(self) -> bool:
+        """Whether ``<mgrwt>`` can say what an event has of densities and alpha_s."""
+        return not self._radiated and self._other_beam is None
 
     @property
     def _resting(self) -> bool:
@@ -381,7 +386,7 @@ class Run:
         card = self.run_card
         if self._resting:
             return None, _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
-        label = card["pdlabel2" if self._bare == 0 else "pdlabel1"]
+        label = card["pdlabel2" if self._other_beam == 0 else "pdlabel1"]
         if label == _photons.LABEL:
             coupling = _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
             return _photons.densities(card["lpp1"], coupling, folder), coupling
@@ -431,8 +436,7 @@ class Run:
             )
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
-        plain = not self._radiated and self._bare is None
-        if self.run_card["use_syst"] and not self._powers(elements) and plain:
+        if self.run_card["use_syst"] and not self._powers(elements) and self._reweightable:
             _command.say(
                 "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
             )
@@ -515,7 +519,7 @@ class Run:
     ) -> Head:
         """What stands in its event files besides the events."""
         first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
-        numbers = [0 if densities is None or beam == self._bare else densities.number for beam in (0, 1)]
+        numbers = [0 if densities is None or beam == self._other_beam else densities.number for beam in (0, 1)]
         beams = _lhe.Beams((first, second), self._energies, (numbers[0], numbers[1]))
         by = f"by the cards of MG5aMC {self.output.version}"
         generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
@@ -534,13 +538,13 @@ class Run:
         card = self.run_card
         if asked is not None:
             found = Systematics.choose(asked, densities, True)
-            if found.groups and self._bare is not None:
+            if found.groups and self._other_beam is not None:
                 raise Error("weights for systematics are for densities of both beams, or of none; ask for none")
             if found.groups and backend != "cpu":
                 raise Error('weights for systematics are made on a CPU; set backend to "cpu"')
             return found
         program = card["systematics_program"].lower()
-        unfit = self._bare is not None or card["pdlabel1"] != "lhapdf"
+        unfit = self._other_beam is not None or card["pdlabel1"] != "lhapdf"
         if not card["use_syst"] or program == "none" or densities is None or unfit:
             return Systematics((), ())
         if program not in ("systematics", "auto") or not card["systematics_arguments"]:
@@ -556,7 +560,7 @@ class Run:
         """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
         powers = [element.qcd_power for element in elements]
         found = [power for power in powers if power is not None]
-        if not self.run_card["use_syst"] or len(found) < len(powers) or self._radiated or self._bare is not None:
+        if not self.run_card["use_syst"] or len(found) < len(powers) or not self._reweightable:
             return []
         return found
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _bare, _densities, _events, _integrands, _photons, _runs
+from mebridge import _densities, _events, _integrands, _parton_beam, _photons, _runs
 from test_runs import CARD, output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -55,12 +55,12 @@ def rate(edges):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
-class Bare(Folder):
+class PartonBeam(Folder):
     def test_electron_and_proton(self):
         pdf = densities.write(self.folder)
         asked = {**_events.DEFAULTS, "energy": ENERGY, "pdf": pdf, "cuts": {"pt": PT}, "scale": SCALE, "events": 10_000}
         order, _ = _events.ordered("e- u > e- u", **asked)
-        more = {"anti": [True, False], "bare": 0, "energies": ENERGIES}
+        more = {"anti": [True, False], "other_beam": 0, "energies": ENERGIES}
         rounds = []
         order = dataclasses.replace(order, more=lambda _: more)
         with self.subTest("cross section"):
@@ -107,7 +107,7 @@ class Bare(Folder):
             path = self.folder / "channel.json"
             function = {"inputs": [{"local": 0}], "instructions": [drawn]}
             path.write_text(json.dumps({"integrand_channel_function": function}))
-            _bare.rewrite(path, beam)
+            _parton_beam.rewrite(path, beam)
             made = json.loads(path.read_text())["integrand_channel_function"]["instructions"]
             by_output = {of["outputs"][0]: (of["name"], of["inputs"]) for of in made}
             self.assertEqual(by_output[3 + beam], ("full", [{**number, "data": 1 - 2**-53}, 0]))
@@ -116,12 +116,12 @@ class Bare(Folder):
 
     def test_run_cards(self):
         place = output(self.folder / "output", CARD)
-        for lpp, beams, bare in (((0, 1), (0, 2212), 0), ((-1, 0), (-2212, 0), 1), ((0, 0), (0, 0), None)):
+        for lpp, beams, other in (((0, 1), (0, 2212), 0), ((-1, 0), (-2212, 0), 1), ((0, 0), (0, 0), None)):
             run = _runs.Run(place, run_card={"lpp1": lpp[0], "lpp2": lpp[1]}, changed_files=True)
-            self.assertEqual((run._beams, run._bare), (beams, bare))
+            self.assertEqual((run._beams, run._other_beam), (beams, other))
         photons = {"lpp1": 1, "lpp2": -3, "pdlabel1": "nn23lo1", "pdlabel2": "iww"}
         run = _runs.Run(place, run_card=photons, changed_files=True)
-        self.assertEqual((run._beams, run._bare, run._radiated, run._resting), ((2212, -11), 1, False, False))
+        self.assertEqual((run._beams, run._other_beam, run._radiated, run._resting), ((2212, -11), 1, False, False))
         with self.assertRaisesRegex(mebridge.Error, "pdlabel = nn23lo1 cannot be honoured for lpp2"):
             _runs.Run(place, run_card={"lpp2": 3}, changed_files=True)
         with self.assertRaisesRegex(mebridge.Error, "ickkw"):
@@ -131,7 +131,7 @@ class Bare(Folder):
         pdf = densities.write(self.folder)
         asked = {**_events.DEFAULTS, "energy": 8000.0, "pdf": pdf, "cuts": {"pt": 20, "eta": 3}, "events": 1000}
         order, _ = _events.ordered("p p > t t~", **asked)
-        order = dataclasses.replace(order, more=lambda _: {"anti": [True, False], "bare": 0})
+        order = dataclasses.replace(order, more=lambda _: {"anti": [True, False], "other_beam": 0})
         with self.assertRaisesRegex(mebridge.Error, "name one particle"):
             _events.make(order, False, lambda made: None)
 
