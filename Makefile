@@ -9,6 +9,8 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
+# Tests are optimised less than what they test.
+export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 .PHONY: help run build rust wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
@@ -42,7 +44,7 @@ run: build
 build: rust $(BUILD)/event_loop
 
 rust: rust-there
-	@$(CARGO) build --release --locked --workspace --exclude mebridge-emulator --exclude mebridge-testing
+	@$(CARGO) build --release --locked --workspace
 
 wheel: rust-there
 	@python/wheel.sh $(or $(GLIBC),2.28) $(or $(ARCH),x86_64)

@@ -2,6 +2,7 @@
 // the other in the thread that calls, by emulator_block. Threads of a block take turns: each runs up to the next barrier,
 // in one order or the other, so that what lacks a barrier reads what has not been written yet.
 
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -46,15 +47,24 @@ typedef void (*EmulatorKernel)(const void *);
 static const unsigned int EMULATOR_THREADS = 1024;
 static const unsigned long EMULATOR_STACK = 1ul << 20, EMULATOR_FIRST_STACK = 64ul << 20;
 
-// The threads of a block. Each is called on a stack of its own, and gives way where it waits.
+// The threads of a block. Each is called on a stack of its own, and gives way where it waits. They change places by
+// _setjmp and _longjmp: swapcontext would ask the system for its signals each time.
 struct EmulatorBlock {
-    ucontext_t caller, of[EMULATOR_THREADS];
+    jmp_buf caller, of[EMULATOR_THREADS];
+    ucontext_t fresh;
     bool done[EMULATOR_THREADS];
     EmulatorKernel kernel;
     const void *arguments;
-    unsigned int now;
+    unsigned int now, threads;
+    // Threads at even places come first, or those at odd ones.
+    unsigned int turn;
+    bool alone, met_a_barrier;
 };
 static thread_local EmulatorBlock *emulator_block = nullptr;
+
+static unsigned int emulator_in_turn(unsigned int i) {
+    return emulator_block->turn % 2 ? emulator_block->threads - 1 - i : i;
+}
 
 static void emulator_become(unsigned int thread) {
     emulator_block->now = thread;
@@ -64,54 +74,67 @@ static void emulator_become(unsigned int thread) {
 static void emulator_thread() {
     emulator_block->kernel(emulator_block->arguments);
     emulator_block->done[emulator_block->now] = true;
+    _longjmp(emulator_block->caller, 1);
+}
+
+// The first thread of a block. Where it met no barrier, nobody has one, and the others follow on the same stack.
+static void emulator_first_thread() {
+    emulator_block->kernel(emulator_block->arguments);
+    emulator_block->alone = !emulator_block->met_a_barrier;
+    if (emulator_block->alone)
+        for (unsigned int i = 1; i < emulator_block->threads; i++) {
+            emulator_become(emulator_in_turn(i));
+            emulator_block->kernel(emulator_block->arguments);
+        }
+    else
+        emulator_block->done[emulator_block->now] = true;
+    _longjmp(emulator_block->caller, 1);
 }
 
 // Runs a thread up to its next barrier, or its end.
 static void emulator_resume(unsigned int thread) {
     emulator_become(thread);
-    swapcontext(&emulator_block->caller, &emulator_block->of[thread]);
+    if (!_setjmp(emulator_block->caller)) _longjmp(emulator_block->of[thread], 1);
 }
 
-static void emulator_start(unsigned int thread, unsigned char *stack, unsigned long bytes) {
-    ucontext_t *context = &emulator_block->of[thread];
+static void emulator_start(unsigned int thread, void (*run)(), unsigned char *stack, unsigned long bytes) {
+    ucontext_t *context = &emulator_block->fresh;
     getcontext(context);
     context->uc_stack.ss_sp = stack;
     context->uc_stack.ss_size = bytes;
-    context->uc_link = &emulator_block->caller;
-    makecontext(context, emulator_thread, 0);
+    context->uc_link = nullptr;
+    makecontext(context, run, 0);
     emulator_block->done[thread] = false;
-    emulator_resume(thread);
+    emulator_become(thread);
+    if (!_setjmp(emulator_block->caller)) setcontext(context);
 }
 
 // Waits until all threads of the block are here.
 [[maybe_unused]] static __attribute__((noinline)) void __syncthreads() {
-    swapcontext(&emulator_block->of[emulator_block->now], &emulator_block->caller);
+    emulator_block->met_a_barrier = true;
+    // Nobody else is there to wait for.
+    if (emulator_block->alone) return;
+    if (!_setjmp(emulator_block->of[emulator_block->now])) _longjmp(emulator_block->caller, 1);
 }
 
 // Runs the threads of a block; whether they meet at all barriers.
 static bool emulator_run(unsigned int threads, unsigned char *stacks) {
+    EmulatorBlock *block = emulator_block;
+    block->threads = threads;
     // Blocks and barriers take turns in the order of threads.
-    unsigned int turn = blockIdx.x + blockIdx.y + blockIdx.z;
-    auto in_turn = [&](unsigned int i) { return turn % 2 ? threads - 1 - i : i; };
-    const unsigned int first = in_turn(0);
-    emulator_start(first, stacks, EMULATOR_FIRST_STACK);
-    if (emulator_block->done[first]) {
-        for (unsigned int i = 1; i < threads; i++) {
-            const unsigned int thread = in_turn(i);
-            // As the first had no barrier, nobody else has one.
-            emulator_start(thread, stacks, EMULATOR_FIRST_STACK);
-            if (!emulator_block->done[thread]) return false;
-        }
-        return true;
-    }
+    block->turn = blockIdx.x + blockIdx.y + blockIdx.z;
+    block->alone = block->met_a_barrier = false;
+    emulator_start(emulator_in_turn(0), emulator_first_thread, stacks, EMULATOR_FIRST_STACK);
+    if (block->alone) return !block->met_a_barrier;
     for (unsigned int i = 1; i < threads; i++)
-        emulator_start(in_turn(i), stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK, EMULATOR_STACK);
+        emulator_start(emulator_in_turn(i), emulator_thread, stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK,
+                       EMULATOR_STACK);
     for (;;) {
         unsigned int done = 0;
-        for (unsigned int i = 0; i < threads; i++) done += emulator_block->done[i];
+        for (unsigned int i = 0; i < threads; i++) done += block->done[i];
         if (done) return done == threads;
-        turn++;
-        for (unsigned int i = 0; i < threads; i++) emulator_resume(in_turn(i));
+        block->turn++;
+        for (unsigned int i = 0; i < threads; i++) emulator_resume(emulator_in_turn(i));
     }
 }
 

@@ -3,8 +3,8 @@
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
 # There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
-# tests in Rust, which build in target/debug, and what uses the library, which is built in target/release. What the
-# second prints is kept until the first has ended.
+# tests in Rust, and what uses the library. The second begins with the library, on which the tests of the first are built
+# (tests/rustc.sh): cargo makes them wait for it. What the second prints is kept until the first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
@@ -26,6 +26,7 @@ export MEBRIDGE_TEST_LOG
 export CUDACPP_RUNTIME_CACHE=off
 # Everything is built once: fewer and larger codegen units take less time then, and nobody steps through it.
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
+export RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER-$PWD/tests/rustc.sh}"
 start=$(date +%s)
 
 # step NAME COMMAND...: runs a command and notes how it ended.
@@ -79,8 +80,8 @@ rust() {
     step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked \
         --workspace --no-deps --document-private-items --lib --bin mebridge-against --bin mebridge-tools --examples
     find_nvrtc
-    step "tests in Rust" "$cargo" test --locked --workspace --exclude mebridge-installed --exclude mebridge-stages \
-        --no-fail-fast
+    step "tests in Rust" "$cargo" test --locked --release --workspace --exclude mebridge-installed \
+        --exclude mebridge-stages --no-fail-fast
     need nvrtc "device code by NVRTC"
     need amd "device code by clang for AMD"
     need hiprtc "device code by hiprtc"
@@ -96,13 +97,14 @@ rust() {
 library() {
     # Taken from the network, while the other lane compiles.
     find_nvrtc
-    step "library" "$cargo" build --locked --release --workspace --exclude mebridge-emulator --exclude mebridge-testing
+    step "library" "$cargo" build --locked --release --workspace
+    # The longest first. What is below asks cargo whether the library is up to date, and waits for tests that it builds.
+    step "Python package" python/tests/run.sh
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh
     step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
     step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
     step "installation" tests/install.sh "${FC:-gfortran}"
-    step "Python package" python/tests/run.sh
 }
 
 fortran/require_rust.sh lint || exit 1

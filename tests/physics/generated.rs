@@ -254,3 +254,12 @@ fn what_is_violated_is_told() {
         assert!(error.starts_with(text) && error.contains(says), "{error}");
     }
 }
+
+/// More gluons have billions of diagrams: the search does not go through all of them.
+#[test]
+fn too_many_diagrams_are_refused() {
+    for process in ["g g > g g g g g g g g g g", "u u~ > g g g g g g g g g g"] {
+        let refused = generate(process).unwrap_err().to_string();
+        assert!(refused.contains("more than 4000000"), "{refused}");
+    }
+}
