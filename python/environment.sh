@@ -14,13 +14,16 @@ stamp=$environment/complete-4
 if [ ! -f "$stamp" ]; then
     rm -rf "$environment"
     "$python" -m venv "$environment" >/dev/null 2>&1 || skip "Python has no venv"
-    pip="$environment/bin/python -m pip --disable-pip-version-check install --quiet --retries 1 --timeout 60"
+    # Most of what it installs is never loaded: to compile all of it takes longer than to install it.
+    pip="$environment/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --retries 1 --timeout 60"
     $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
     # Another reader of event files, plots, compiled programs, executors, formats and a check of types; tests that use
     # them are skipped without.
-    for package in pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward mypy; do
+    packages="pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward mypy"
+    # shellcheck disable=SC2086
+    $pip --only-binary :all: $packages 2>/dev/null || for package in $packages; do
         $pip --only-binary :all: "$package" || echo "there is no $package for this system" >&2
     done
     touch "$stamp"
