@@ -4,7 +4,8 @@
 #
 # There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
 # tests in Rust, and what uses the library. The second begins with the library, on which the tests of the first are built
-# (tests/rustc.sh): cargo makes them wait for it. What the second prints is kept until the first has ended.
+# (tests/rustc.sh): cargo makes them wait for it. All of it is in target/release, so that build scripts and macros are
+# compiled once. What the second prints is kept until the first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
@@ -74,11 +75,11 @@ find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; 
 
 rust() {
     step "formatting" "$cargo" fmt --all --check
-    step "lints" "$cargo" clippy --locked --workspace --all-targets -- -D warnings
+    step "lints" "$cargo" clippy --locked --release --workspace --all-targets -- -D warnings
     # There are no examples: to ask for them gives other people's crates the features that they have above, so that they
     # are not compiled again.
     step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked \
-        --workspace --no-deps --document-private-items --lib --bin mebridge-against --bin mebridge-tools --examples
+        --release --workspace --no-deps --document-private-items --lib --bin mebridge-against --bin mebridge-tools --examples
     find_nvrtc
     step "tests in Rust" "$cargo" test --locked --release --workspace --exclude mebridge-installed \
         --exclude mebridge-stages --no-fail-fast
