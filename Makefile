@@ -9,7 +9,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
-# Tests are optimised less than what they test.
+# Tests are not optimised as what they test is.
 export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 

@@ -56,8 +56,9 @@ struct EmulatorBlock {
     EmulatorKernel kernel;
     const void *arguments;
     unsigned int now, threads;
-    // Threads at even places come first, or those at odd ones.
+    // Threads are called from the first to the last in even turns, from the last to the first in odd ones.
     unsigned int turn;
+    // Whether one thread after the other ran to its end, as the first met no barrier; and whether any has met one.
     bool alone, met_a_barrier;
 };
 static thread_local EmulatorBlock *emulator_block = nullptr;
@@ -72,23 +73,18 @@ static void emulator_become(unsigned int thread) {
 }
 
 static void emulator_thread() {
-    emulator_block->kernel(emulator_block->arguments);
-    emulator_block->done[emulator_block->now] = true;
-    _longjmp(emulator_block->caller, 1);
-}
-
-// The first thread of a block. Where it met no barrier, nobody has one, and the others follow on the same stack.
-static void emulator_first_thread() {
-    emulator_block->kernel(emulator_block->arguments);
-    emulator_block->alone = !emulator_block->met_a_barrier;
-    if (emulator_block->alone)
-        for (unsigned int i = 1; i < emulator_block->threads; i++) {
+    EmulatorBlock *block = emulator_block;
+    block->kernel(block->arguments);
+    block->done[block->now] = true;
+    // This was the first, and as it had no barrier, nobody else has one: the others need no stacks of their own.
+    if (!block->met_a_barrier) {
+        block->alone = true;
+        for (unsigned int i = 1; i < block->threads; i++) {
             emulator_become(emulator_in_turn(i));
-            emulator_block->kernel(emulator_block->arguments);
+            block->kernel(block->arguments);
         }
-    else
-        emulator_block->done[emulator_block->now] = true;
-    _longjmp(emulator_block->caller, 1);
+    }
+    _longjmp(block->caller, 1);
 }
 
 // Runs a thread up to its next barrier, or its end.
@@ -97,13 +93,13 @@ static void emulator_resume(unsigned int thread) {
     if (!_setjmp(emulator_block->caller)) _longjmp(emulator_block->of[thread], 1);
 }
 
-static void emulator_start(unsigned int thread, void (*run)(), unsigned char *stack, unsigned long bytes) {
+static void emulator_start(unsigned int thread, unsigned char *stack, unsigned long bytes) {
     ucontext_t *context = &emulator_block->fresh;
     getcontext(context);
     context->uc_stack.ss_sp = stack;
     context->uc_stack.ss_size = bytes;
     context->uc_link = nullptr;
-    makecontext(context, run, 0);
+    makecontext(context, emulator_thread, 0);
     emulator_block->done[thread] = false;
     emulator_become(thread);
     if (!_setjmp(emulator_block->caller)) setcontext(context);
@@ -112,29 +108,27 @@ static void emulator_start(unsigned int thread, void (*run)(), unsigned char *st
 // Waits until all threads of the block are here.
 [[maybe_unused]] static __attribute__((noinline)) void __syncthreads() {
     emulator_block->met_a_barrier = true;
-    // Nobody else is there to wait for.
+    // The first thread met none, so this is one that not all meet: emulator_run says so.
     if (emulator_block->alone) return;
     if (!_setjmp(emulator_block->of[emulator_block->now])) _longjmp(emulator_block->caller, 1);
 }
 
 // Runs the threads of a block; whether they meet at all barriers.
-static bool emulator_run(unsigned int threads, unsigned char *stacks) {
+static bool emulator_run(unsigned char *stacks) {
     EmulatorBlock *block = emulator_block;
-    block->threads = threads;
     // Blocks and barriers take turns in the order of threads.
     block->turn = blockIdx.x + blockIdx.y + blockIdx.z;
     block->alone = block->met_a_barrier = false;
-    emulator_start(emulator_in_turn(0), emulator_first_thread, stacks, EMULATOR_FIRST_STACK);
+    emulator_start(emulator_in_turn(0), stacks, EMULATOR_FIRST_STACK);
     if (block->alone) return !block->met_a_barrier;
-    for (unsigned int i = 1; i < threads; i++)
-        emulator_start(emulator_in_turn(i), emulator_thread, stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK,
-                       EMULATOR_STACK);
+    for (unsigned int i = 1; i < block->threads; i++)
+        emulator_start(emulator_in_turn(i), stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK, EMULATOR_STACK);
     for (;;) {
         unsigned int done = 0;
-        for (unsigned int i = 0; i < threads; i++) done += block->done[i];
-        if (done) return done == threads;
+        for (unsigned int i = 0; i < block->threads; i++) done += block->done[i];
+        if (done) return done == block->threads;
         block->turn++;
-        for (unsigned int i = 0; i < threads; i++) emulator_resume(emulator_in_turn(i));
+        for (unsigned int i = 0; i < block->threads; i++) emulator_resume(emulator_in_turn(i));
     }
 }
 
@@ -157,6 +151,7 @@ extern "C" __attribute__((visibility("default"))) int emulator_launch(EmulatorKe
     emulator_block = reinterpret_cast<EmulatorBlock *>(static_cast<unsigned char *>(at) + bytes);
     emulator_block->kernel = kernel;
     emulator_block->arguments = arguments;
+    emulator_block->threads = threads;
     int wrong = 0;
     for (unsigned int z = 0; z < gridDim.z && !wrong; z++)
         for (unsigned int y = 0; y < gridDim.y && !wrong; y++)
@@ -164,7 +159,7 @@ extern "C" __attribute__((visibility("default"))) int emulator_launch(EmulatorKe
                 blockIdx = {x, y, z};
                 block[0] = x, block[1] = y, block[2] = z;
                 __builtin_memset(emulator_shared, 0xff, shared + EMULATOR_ZONE);
-                if (!emulator_run(threads, static_cast<unsigned char *>(at))) wrong = 2;
+                if (!emulator_run(static_cast<unsigned char *>(at))) wrong = 2;
                 for (unsigned int i = 0; i < EMULATOR_ZONE && !wrong; i++) wrong = emulator_shared[shared + i] != 0xff;
             }
     munmap(at, all);

@@ -21,6 +21,7 @@ if [ ! -f "$stamp" ]; then
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
     # Another reader of event files, plots, compiled programs, executors, formats and a check of types; tests that use
     # them are skipped without.
+    # All in one call; one by one where one of them cannot be had.
     packages="pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward mypy"
     # shellcheck disable=SC2086
     $pip --only-binary :all: $packages 2>/dev/null || for package in $packages; do

@@ -25,9 +25,6 @@ MEBRIDGE_TEST_LOG=$folder/log
 export MEBRIDGE_TEST_LOG
 # Nothing is taken from the cache of whoever runs this, and nothing put into it.
 export CUDACPP_RUNTIME_CACHE=off
-# Everything is built once: fewer and larger codegen units take less time then, and nobody steps through it.
-export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
-export RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER-$PWD/tests/rustc.sh}"
 start=$(date +%s)
 
 # step NAME COMMAND...: runs a command and notes how it ended.
@@ -99,7 +96,7 @@ library() {
     # Taken from the network, while the other lane compiles.
     find_nvrtc
     step "library" "$cargo" build --locked --release --workspace
-    # The longest first. What is below asks cargo whether the library is up to date, and waits for tests that it builds.
+    # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
     step "Python package" python/tests/run.sh
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh

@@ -30,8 +30,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// The program that cargo built with this test. It names `mebridge-tools` too, but a shell (tests/rustc.sh) passes no
-/// variable on that has a hyphen in its name.
+/// The program that cargo built with this test: `mebridge`, or else `mebridge-tools`. Of the latter cargo's variable does
+/// not get here, as the shell of `tests/rustc.sh` passes none on with a hyphen in its name.
 fn program() -> PathBuf {
     match option_env!("CARGO_BIN_EXE_mebridge") {
         Some(command) => command.into(),
