@@ -72,12 +72,13 @@ find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; 
 
 rust() {
     step "formatting" "$cargo" fmt --all --check
+    # Taken from the network while the library is compiled, for which cargo makes the lints wait.
+    find_nvrtc
     step "lints" "$cargo" clippy --locked --release --workspace --all-targets -- -D warnings
     # There are no examples: to ask for them gives other people's crates the features that they have above, so that they
     # are not compiled again.
     step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked \
         --release --workspace --no-deps --document-private-items --lib --bin mebridge-against --bin mebridge-tools --examples
-    find_nvrtc
     step "tests in Rust" "$cargo" test --locked --release --workspace --exclude mebridge-installed \
         --exclude mebridge-stages --no-fail-fast
     need nvrtc "device code by NVRTC"
@@ -93,9 +94,9 @@ rust() {
 }
 
 library() {
-    # Taken from the network, while the other lane compiles.
-    find_nvrtc
+    # First of all, as the other lane waits for it.
     step "library" "$cargo" build --locked --release --workspace
+    find_nvrtc
     # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
     step "Python package" python/tests/run.sh
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
