@@ -243,6 +243,8 @@ impl Generator<'_> {
         for (i, group) in steps.groups.iter().enumerate() {
             let name = format!("generated_{i}");
             self.kernel_of(&name, &mut text, |text| {
+                // What is put away lies with the event: a thread that repeats one reads what the other has overwritten.
+                text.push_str("        if (mine >= events) break;\n");
                 if i == 0 {
                     self.check(text);
                 }
