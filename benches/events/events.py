@@ -2,6 +2,7 @@
 
     make bench-events
     make bench-events ARGS="--only 'g g > t t~ g g' --events 10000 --repeat 3"
+    make bench-events ARGS="--madevent OUTPUT --events 10000"    # an MG5aMC output, MadEvent beside `mebridge events`
 
 Each row is a process of its own, so that memory and time are its own. With `--repeat` runs have different seeds, and
 the row is their median. `--json` writes all that was measured.
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from typing import Any
 
+import madevent
 import parts
 import processes
 
@@ -51,6 +53,7 @@ def arguments() -> argparse.Namespace:
         prog="bench-events", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", action="append", metavar="PROCESS", help="this row; may be given several times")
+    parser.add_argument("--madevent", action="append", type=pathlib.Path, metavar="OUTPUT", help="runs of this instead")
     parser.add_argument("--list", action="store_true", help="name the rows and end")
     parser.add_argument("--events", type=int, help="how many events instead of the row's number")
     parser.add_argument("--repeat", type=int, default=1, help="runs of a row, of which the median is shown")
@@ -154,6 +157,10 @@ def main() -> None:
     asked = arguments()
     if asked.list:
         print("\n".join(row.process for row in processes.ROWS))
+        return
+    for output in asked.madevent or ():
+        madevent.table(output, asked.events or 10_000, asked.seed, asked.repeat)
+    if asked.madevent:
         return
     wanted = asked.only or [row.process for row in processes.ROWS]
     rows = {row.process: row for row in processes.ROWS}

@@ -7,6 +7,7 @@ target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 . python/environment.sh
 "$environment/bin/python" -c "import madspace" 2>/dev/null || skip "there is no MadSpace for this system"
 export PYTHONPATH="$PWD/python" MEBRIDGE_COMMAND="$target/release/mebridge"
+export MEBRIDGE_PYTHON="$environment/bin/python"
 for file in "$target/release/libmebridge.so" "$target/release/libmebridge.dylib"; do
     [ ! -f "$file" ] || export MEBRIDGE_LIBRARY="$file"
 done

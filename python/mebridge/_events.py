@@ -455,7 +455,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
         host = _integrands.libraries(others)
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
-        kept = State(pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state), asked)
+        place = pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state)
+        kept = State(place, asked, lasting=order.state is not None)
         stack.callback(kept.close)
         build = {
             "libraries": libraries,

@@ -404,15 +404,8 @@ class Generator:
         wanted = self._keep_scales or self._systematics is not None
         if wanted and self._refiner is None:
             np.save(_records.scales(output), _refine.scales(output, events, self._elements, self._scale))
-        _records.single_out(output, events, self._poles, self._forced)
-        # Not before: until then legs are in the order of their process.
-        _records.orient(output, events, self._mirrored)
-        if any(self._anti):
-            _records.conjugate(output, events, self._anti)
-        if self._energies[0] != self._energies[1]:
-            _records.boost(output, events, _cuts.rapidity(self._energies))
-        _records.couple(output, events, self._alpha_qed)
-        weights = dataclasses.astuple(_lhe.weights(output, events))
+        found = _records.change(output, events, *self._finished())
+        weights = dataclasses.astuple(_lhe.weights(output, found))
         if wanted:
             records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
             if self._systematics is not None:
@@ -430,6 +423,21 @@ class Generator:
         if not self._keep_scales:
             _records.scales(output).unlink(missing_ok=True)
         return {**made, "events": events, "weights": weights}
+
+    def _finished(self) -> list[Callable[[_records.Slice], None]]:
+        """What MadSpace's records go through to be those of an event file."""
+        steps = [
+            lambda of: _records.single_out(of, self._poles, self._forced),
+            # Not before: until then legs are in the order of their process.
+            lambda of: _records.orient(of, self._mirrored),
+            lambda of: _records.couple(of, self._alpha_qed),
+        ]
+        if any(self._anti):
+            steps.append(lambda of: _records.conjugate(of, self._anti))
+        if self._energies[0] != self._energies[1]:
+            rapidity = _cuts.rapidity(self._energies)
+            steps.append(lambda of: _records.boost(of, rapidity))
+        return steps
 
     def _refined(
         self, refiner: _refine.Refiner, output: pathlib.Path, events: int, overweight: float, seed: int

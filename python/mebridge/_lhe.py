@@ -95,13 +95,12 @@ class Weights:
     """The sum without signs."""
 
 
-def weights(path: pathlib.Path, events: int) -> Weights:
-    """Those of a round, which holds all of its events."""
-    found = np.array(_records.read(path, events)["weight"])
+def weights(path: pathlib.Path, found: np.ndarray[Any, Any]) -> Weights:
+    """What is kept of those of a round, whose events are in this file."""
     sizes = np.abs(found)
     nominal, largest = float(sizes.min()), float(sizes.max())
     if not 0.0 < nominal <= largest < math.inf:
-        raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
+        raise Error(f"{path} does not hold the {len(found)} events that MadSpace made; is the disk full?")
     # Of one weight MadSpace has different last digits.
     above = int((sizes > nominal * (1.0 + _ROUNDING)).sum())
     return Weights(nominal, math.fsum(found), above, largest, math.fsum(sizes))

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ _INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color
 _DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
 # Status of a propagator on its mass shell.
 _RESONANCE = 2
+# Records that are changed at a time: some 2 MB, which a core's cache holds.
+_AT_A_TIME = 4096
 # Of a particle.
 FIELDS = (*_INTEGERS, *_DOUBLES)
 PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
@@ -56,8 +59,36 @@ def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])
 
 
-def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
-    """Puts the particle along +z first, in the file.
+@dataclass(frozen=True)
+class Slice:
+    """Some of the records in a file, and what is kept beside them; all of it can be written."""
+
+    records: np.ndarray[Any, Any]
+    """As :func:`nested` has them."""
+    scales: np.ndarray[Any, Any] | None
+    matched: np.ndarray[Any, Any] | None
+
+
+def change(path: pathlib.Path, events: int, *steps: Callable[[Slice], None]) -> np.ndarray[Any, Any]:
+    """Takes all records of a file through these steps, in the file, so few at a time that they stay in a core's cache.
+
+    Returns:
+        Their weights.
+    """
+    records = nested(read(path, events, mode="r+"))
+    beside = [np.load(kept, mmap_mode="r+") if kept.exists() else None for kept in (scales(path), matched(path))]
+    weights = np.empty(events)
+    for first in range(0, events, _AT_A_TIME):
+        some = slice(first, first + _AT_A_TIME)
+        of = Slice(records[some], *(None if kept is None else kept[some] for kept in beside))
+        for step in steps:
+            step(of)
+        weights[some] = of.records["weight"]
+    return weights
+
+
+def orient(of: Slice, mirrored: Collection[int]) -> None:
+    """Puts the particle along +z first.
 
     Where the first one that comes in goes along -z, it is exchanged with the second if the process has both orders of its
     beams. If not, it is an event of a channel that another one stands for with its beams exchanged
@@ -69,28 +100,34 @@ def orient(path: pathlib.Path, events: int, mirrored: Collection[int]) -> None:
     Args:
         mirrored: numbers of the processes (IDPRUP) that have both orders of their beams.
     """
-    records = nested(read(path, events, mode="r+"))
-    of = records["particles"]
-    if of.shape[1] < 2:
+    particles = of.records["particles"]
+    if particles.shape[1] < 2:
         return
-    first, second = of[:, 0], of[:, 1]
+    first, second = particles[:, 0], particles[:, 1]
     behind = (first["status_code"] == -1) & (second["status_code"] == -1) & (first["pz"] < 0.0) & (second["pz"] > 0.0)
-    exchanged = behind & np.isin(records["process_id"], list(mirrored))
-    of[exchanged, :2] = of[exchanged, 1::-1]
-    if (kept := scales(path)).exists():
-        of_beams = np.load(kept, mmap_mode="r+")
-        of_beams[exchanged, 1:3] = of_beams[exchanged, 2:0:-1]
-    _exchange_matched(path, exchanged)
-    turned = behind & ~exchanged
+    exchanged = behind & np.isin(of.records["process_id"], list(mirrored))
+    _exchange(of, exchanged)
+    _turn(particles, behind & ~exchanged)
+
+
+def _exchange(of: Slice, events: np.ndarray[Any, Any]) -> None:
+    """Exchanges the beams of these events."""
+    particles = of.records["particles"]
+    particles[events, :2] = particles[events, 1::-1]
+    if of.scales is not None:
+        of.scales[events, 1:3] = of.scales[events, 2:0:-1]
+    if of.matched is not None:
+        _exchange_matched(of.matched, events)
+
+
+def _turn(particles: np.ndarray[Any, Any], events: np.ndarray[Any, Any]) -> None:
+    """Turns these events by half a turn about the x axis."""
     for name in ("py", "pz"):
-        of[name][turned] *= -1.0
+        particles[name][events] *= -1.0
 
 
-def _exchange_matched(path: pathlib.Path, events: np.ndarray[Any, Any]) -> None:
+def _exchange_matched(of: np.ndarray[Any, Any], events: np.ndarray[Any, Any]) -> None:
     """Exchanges the beams of these events in what matching found."""
-    if not (kept := matched(path)).exists():
-        return
-    of = np.load(kept, mmap_mode="r+")
     for name in ("pdg", "x", "q"):
         of[name][events] = of[name][events][:, ::-1]
     legs = of["legs"]
@@ -98,7 +135,7 @@ def _exchange_matched(path: pathlib.Path, events: np.ndarray[Any, Any]) -> None:
     legs[...] = np.where(beams & events[:, None, None], 3 - legs, legs)
 
 
-def single_out(path: pathlib.Path, events: int, poles: Mapping[int, float], forced: Collection[int]) -> None:
+def single_out(of: Slice, poles: Mapping[int, float], forced: Collection[int]) -> None:
     """Where a particle on its mass shell became the same particle on its mass shell and another one, one of both is left,
     as MadEvent has it: the one that is nearer to its mass, or the later one where it belongs to a decay chain.
 
@@ -106,15 +143,16 @@ def single_out(path: pathlib.Path, events: int, poles: Mapping[int, float], forc
         poles: masses by PDG code without sign.
         forced: PDG codes of particles of decay chains, without signs.
     """
-    records = nested(read(path, events, mode="r+"))
-    of = records["particles"]
-    mothers = np.maximum(of["mother1"] - 1, 0)
-    resonant = of["status_code"] == _RESONANCE
-    same = np.take_along_axis(of["pdg_id"], mothers, axis=1) == of["pdg_id"]
+    particles = of.records["particles"]
+    resonant = particles["status_code"] == _RESONANCE
+    if not resonant.any():
+        return
+    mothers = np.maximum(particles["mother1"] - 1, 0)
+    same = np.take_along_axis(particles["pdg_id"], mothers, axis=1) == particles["pdg_id"]
     inner = resonant & same & np.take_along_axis(resonant, mothers, axis=1)
     for event in np.flatnonzero(inner.any(axis=1)).tolist():
-        while (place := _extra(of[event], poles, forced)) is not None:
-            _drop(of[event], place)
+        while (place := _extra(particles[event], poles, forced)) is not None:
+            _drop(particles[event], place)
 
 
 def _extra(particles: np.ndarray[Any, Any], poles: Mapping[int, float], forced: Collection[int]) -> int | None:
@@ -142,38 +180,32 @@ def _drop(particles: np.ndarray[Any, Any], place: int) -> None:
     particles[-1] = 0
 
 
-def conjugate(path: pathlib.Path, events: int, anti: tuple[bool, bool]) -> None:
+def conjugate(of: Slice, anti: tuple[bool, bool]) -> None:
     """Gives what comes from antiprotons its PDG code. Where the second beam has the first particle's hadron, the event is
     turned by half a turn about the x axis, so that its particles go with their beams, and the one along +z is put first.
 
     Args:
         anti: whether the beams are antiprotons.
     """
-    records = nested(read(path, events, mode="r+"))
-    of = records["particles"]
-    from_anti = of["pdg_id"][:, :2] > ANTI // 2
-    of["pdg_id"][:, :2] -= np.where(from_anti, ANTI, 0).astype(np.int32)
+    particles = of.records["particles"]
+    from_anti = particles["pdg_id"][:, :2] > ANTI // 2
+    particles["pdg_id"][:, :2] -= np.where(from_anti, ANTI, 0).astype(np.int32)
     if anti[0] == anti[1]:
         return
     turned = from_anti[:, 0] != anti[0]
-    for name in ("py", "pz"):
-        of[name][turned] *= -1.0
-    of[turned, :2] = of[turned, 1::-1]
-    if (kept := scales(path)).exists():
-        of_beams = np.load(kept, mmap_mode="r+")
-        of_beams[turned, 1:3] = of_beams[turned, 2:0:-1]
-    _exchange_matched(path, turned)
+    _turn(particles, turned)
+    _exchange(of, turned)
 
 
-def boost(path: pathlib.Path, events: int, rapidity: float) -> None:
-    """Gives the frame of all records in the file this rapidity along z."""
-    records = nested(read(path, events, mode="r+"))["particles"]
-    records["energy"], records["pz"] = _cuts.along_z(records["energy"], records["pz"], rapidity)
+def boost(of: Slice, rapidity: float) -> None:
+    """Gives the frame of the records this rapidity along z."""
+    particles = of.records["particles"]
+    particles["energy"], particles["pz"] = _cuts.along_z(particles["energy"], particles["pz"], rapidity)
 
 
-def couple(path: pathlib.Path, events: int, alpha_qed: float) -> None:
-    """Puts the electromagnetic coupling into all records of the file."""
-    read(path, events, mode="r+")["alpha_qed"] = alpha_qed
+def couple(of: Slice, alpha_qed: float) -> None:
+    """Puts the electromagnetic coupling into the records."""
+    of.records["alpha_qed"] = alpha_qed
 
 
 def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.ndarray[Any, Any]:
@@ -183,7 +215,7 @@ def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.
         Error: where the file is not whole: MadSpace does not look whether a disk is full.
     """
     try:
-        records = np.load(path, mmap_mode=mode, allow_pickle=False)
+        records = np.load(path, mmap_mode="r", allow_pickle=False)
         whole = records.shape == (events,) and path.stat().st_size == records.offset + records.nbytes
     except (ValueError, EOFError):
         whole = False
@@ -191,5 +223,6 @@ def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.
         raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
     if records.dtype != layout(particles(records)):
         raise Error(f"{path} has other fields than those of MadSpace 0.2.1; install that version")
-    found: np.ndarray[Any, Any] = records
+    # Not before: NumPy fills a file that is too short with zeros, where it may write.
+    found: np.ndarray[Any, Any] = records if mode == "r" else np.load(path, mmap_mode=mode, allow_pickle=False)
     return found

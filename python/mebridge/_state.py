@@ -40,10 +40,11 @@ class State:
     Args:
         folder: made where it is not there.
         asked: what makes the run, as JSON; a folder of another run is refused, but that of fewer ``events`` is not.
+        lasting: whether it outlives this program. Otherwise no file has to reach the disk, or be known again.
     """
 
-    def __init__(self, folder: pathlib.Path, asked: dict[str, Any]) -> None:
-        self.folder = folder
+    def __init__(self, folder: pathlib.Path, asked: dict[str, Any], lasting: bool = True) -> None:
+        self.folder, self._lasting = folder, lasting
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _open_lock(folder / "lock")
@@ -81,7 +82,14 @@ class State:
         self.sizes, self._digests = sizes, digests
 
     def _write(self) -> None:
-        _write(self.folder, self._asked, self.sizes, self._digests, self.rounds)
+        _write(self.folder, self._asked, self.sizes, self._digests, self.rounds, self._lasting)
+
+    def _settled(self, path: pathlib.Path) -> str:
+        """Sees that a file, or the names in a folder, are on the disk; the digest of the file."""
+        if not self._lasting:
+            return ""
+        _flush(path)
+        return _digest(path) if path.is_file() else ""
 
     def kept(self, name: str) -> pathlib.Path | None:
         """Where this part of the run is, once it is done."""
@@ -116,15 +124,15 @@ class State:
         with self._keeping():
             digests = {}
             for path in part.rglob("*"):
-                _flush(path)
+                digest = self._settled(path)
                 if path.is_file():
-                    digests[f"{name}/{path.relative_to(part)}"] = _digest(path)
-            _flush(part)
+                    digests[f"{name}/{path.relative_to(part)}"] = digest
+            self._settled(part)
             folder = self.folder / name
             # One that an interrupted run left before it was written down.
             shutil.rmtree(folder, ignore_errors=True)
             os.rename(part, folder)
-            _flush(self.folder)
+            self._settled(self.folder)
             self._digests |= digests
             self._write()
         return folder
@@ -149,9 +157,8 @@ class State:
                 if beside(found).exists():
                     files.append((beside(found), beside(pathlib.Path(name)).name))
             for before, after in files:
-                _flush(before)
+                self._digests[after] = self._settled(before)
                 os.replace(before, self.folder / after)
-                self._digests[after] = _digest(self.folder / after)
             shutil.rmtree(part, ignore_errors=True)
             self._note(number, {**done, "file": name})
             self._write()
@@ -237,6 +244,7 @@ def _write(
     sizes: list[int],
     digests: dict[str, str],
     rounds: dict[int, dict[str, Any]],
+    lasting: bool = True,
 ) -> None:
     # Of each round the shares of channels are in a file of their own: this one is written after each.
     short = {number: {"events": done["events"], "file": done["file"]} for number, done in rounds.items()}
@@ -253,8 +261,9 @@ def _write(
     part.unlink(missing_ok=True)
     with open(part, "x") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
     os.replace(part, folder / _RUN)
 
 

@@ -747,6 +747,15 @@ class Interruptions(Folder):
                 self.assertNotIn("mebridge: events", self.finish(state, output))
                 self.assertEqual(output.read_bytes(), whole.read_bytes())
 
+    def test_what_no_later_run_finds_does_not_wait_for_the_disk(self):
+        settled = []
+        with mock.patch("mebridge._state._flush", settled.append):
+            generate("g g > t t~", energy=1000, events=100)
+            self.assertEqual(settled, [])
+            generate("g g > t t~", energy=1000, events=100, state=self.folder / "state")
+        names = {path.name for path in settled}
+        self.assertLessEqual({"events.npy", "round0000.json"}, names)
+
     def test_a_state_of_another_run(self):
         state = self.folder / "state"
         generate("g g > t t~", energy=1000, events=100, state=state)

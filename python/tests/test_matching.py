@@ -357,7 +357,7 @@ class Texts(Folder):
         of["pz"][0, :2] = -50.0, 70.0
         np.save(file, records)
         np.save(_records.matched(file), before)
-        _records.orient(file, 1, {1})
+        _records.change(file, 1, lambda of: _records.orient(of, {1}))
         after = np.load(_records.matched(file))
         self.assertEqual(after["pdg"][0, 0, :2].tolist(), [-2, -2])
         self.assertEqual(after["x"][0, 1, 0], 0.1)
