@@ -27,6 +27,8 @@ _EVENT_BYTES, _PARTICLE_BYTES = 160, 240
 
 # Events whose text is made at a time, and how many such texts wait for the file, of each thread.
 _EVENTS_AT_A_TIME, _AHEAD = 10_000, 2
+# Texts that are on their way into the file at a time.
+_WRITERS = 4
 _ROUNDING = 1e-6
 _END = b"</event>\n"
 # PDG code.
@@ -165,17 +167,17 @@ def write(
     beside = beside or Beside(beams)
     events = sum(count for _, count, _ in rounds)
     nominal = nominal_weight([weights for *_, weights in rounds], mean, events)
-    packed = _compressed if output.suffix == ".gz" else bytes
+    packed = _compressed if output.suffix == ".gz" else _plain
 
     def block(
         some: Records, factor: float, more: Records | None, scales: Records | None, matched: Records | None
-    ) -> bytes:
+    ) -> bytes | memoryview:
         text = _events(some, factor, names, more)
         if scales is not None or matched is not None:
-            text = _with_blocks(text, _blocks(some, scales, matched, beside))
+            text = _with_blocks(bytes(text), _blocks(some, scales, matched, beside))
         return packed(text)
 
-    def texts() -> Iterator[Callable[[], bytes]]:
+    def texts() -> Iterator[Callable[[], bytes | memoryview]]:
         yield lambda: packed(_head(beams, processes, header, banner or Banner()))
         for path, count, weights in rounds:
             records = _records.read(path, count)
@@ -189,14 +191,37 @@ def write(
         yield lambda: packed(b"</LesHouchesEvents>\n")
 
     with replaced(output) as part, open(part, "xb") as file:
-        for text in _in_order(texts(), threads):
-            file.write(text)
+        _store(file.fileno(), _in_order(texts(), threads), threads)
 
 
-def _in_order(tasks: Iterable[Callable[[], bytes]], threads: int) -> Iterator[bytes]:
+def _store(file: int, texts: Iterable[bytes | memoryview], threads: int) -> None:
+    """Writes texts one after the other into an empty file. Several are on their way at a time: a large file is copied by
+    the kernel for as long as it takes to make its text."""
+    place = 0
+    waiting: collections.deque[Future[None]] = collections.deque()
+    with ThreadPoolExecutor(min(threads, _WRITERS)) as pool:
+        for text in texts:
+            waiting.append(pool.submit(_put, file, text, place))
+            place += len(text)
+            if len(waiting) > _WRITERS:
+                waiting.popleft().result()
+        for future in waiting:
+            future.result()
+
+
+def _put(file: int, text: bytes | memoryview, place: int) -> None:
+    left = memoryview(text)
+    while left:
+        written = os.pwrite(file, left, place)
+        left, place = left[written:], place + written
+
+
+def _in_order(
+    tasks: Iterable[Callable[[], bytes | memoryview]], threads: int
+) -> Iterator[bytes | memoryview]:
     """What tasks give, one after the other, while others of them run in threads. Few are done ahead."""
     with ThreadPoolExecutor(threads) as pool:
-        waiting: collections.deque[Future[bytes]] = collections.deque()
+        waiting: collections.deque[Future[bytes | memoryview]] = collections.deque()
         try:
             for task in tasks:
                 waiting.append(pool.submit(task))
@@ -247,7 +272,11 @@ def _like(former: pathlib.Path, descriptor: int) -> None:
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def _compressed(text: bytes) -> bytes:
+def _plain(text: bytes | memoryview) -> bytes | memoryview:
+    return text
+
+
+def _compressed(text: bytes | memoryview) -> bytes:
     """A member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in
     it: the same run gives the same file."""
     return gzip.compress(text, compresslevel=6, mtime=0)
@@ -279,7 +308,7 @@ def _events(
     weight_factor: float,
     names: Sequence[str] = (),
     ratios: Records | None = None,
-) -> bytes:
+) -> bytes | memoryview:
     """Their text, with further weights of these names. The library writes it without the lock of the interpreter."""
     records = np.ascontiguousarray(records)
     particles = _records.particles(records)
@@ -287,8 +316,10 @@ def _events(
     text, written = np.empty(room, np.uint8), ctypes.c_size_t()
     given = (records.ctypes.data, len(records), particles, weight_factor)
     check(lib.mebridge_lhe_events(*given, text.ctypes.data, room, ctypes.byref(written)))
-    found = text[: written.value].tobytes()
-    return found if ratios is None else _reweighted(found, names, ratios * (records["weight"] * weight_factor)[:, None])
+    found = text.data[: written.value]
+    if ratios is None:
+        return found
+    return _reweighted(bytes(found), names, ratios * (records["weight"] * weight_factor)[:, None])
 
 
 def _reweighted(text: bytes, names: Sequence[str], weights: np.ndarray[Any, Any]) -> bytes:

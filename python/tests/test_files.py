@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import pathlib
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -70,7 +72,7 @@ class Files(Folder):
     @unittest.skipIf(madspace is None, "MadSpace is missing")
     def test_events_are_what_madspace_writes(self):
         records = some(500, 6)
-        text = _lhe._events(records, 1.0).decode()
+        text = bytes(_lhe._events(records, 1.0)).decode()
         self.assertEqual(text, "".join(by_madspace(record, 6) for record in records))
 
     def test_files_are_the_same_with_many_threads_and_compressed(self):
@@ -82,6 +84,17 @@ class Files(Folder):
         packed = self.write("x.lhe.gz", rounds)
         self.assertEqual(packed, self.write("y.lhe.gz", rounds, threads=3))
         self.assertEqual(gzip.decompress(packed), plain)
+
+    def test_texts_are_written_in_their_order(self):
+        texts = [bytes([i]) * (1 + 97 * i % 53) for i in range(40)]
+        before = os.pwrite
+        # A file system may take less than it is given.
+        with mock.patch("os.pwrite", lambda file, text, place: before(file, text[:7], place)):
+            with open(self.folder / "texts", "xb") as file:
+                _lhe._store(file.fileno(), texts, 3)
+        self.assertEqual((self.folder / "texts").read_bytes(), b"".join(texts))
+        with self.assertRaises(OSError), open("/dev/full", "wb") as file:
+            _lhe._store(file.fileno(), texts, 3)
 
     def test_weights_average_to_the_cross_section(self):
         rounds = [some(100, 3, 1), some(50, 3, 2)]

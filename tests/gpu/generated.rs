@@ -27,12 +27,14 @@ fn is_generated(bridge: &Bridge, ask: Ask) -> bool {
         .any(|kernel| kernel.name == "helicities")
 }
 
-/// What is wrong with a process in a precision, and a line of the table.
+/// What is wrong with a process in a precision, and a line of the table. Two bridges have this share of the GPU's free
+/// memory each.
 fn compare(
     gpu: &Gpu,
     r: &Reference,
     process: &Process,
     precision: Precision,
+    memory: f64,
 ) -> (Vec<String>, String) {
     let mut wrong = Vec::new();
     let name = format!("{} {precision:?}", r.name);
@@ -41,13 +43,19 @@ fn compare(
         Precision::Mixed => (1e-5, 1e-3),
         Precision::Float => (2e-3, f64::MAX),
     };
-    let switches = Switches {
+    let of_tables = Switches {
         precision,
-        gpu_group: None,
+        gpu_memory: Some(memory),
         ..gpu.switches()
     };
-    let mut generated = bridge(process, &switches);
-    let mut tables = gpu.bridge(process, precision);
+    let mut tables = bridge(process, &of_tables);
+    let mut generated = bridge(
+        process,
+        &Switches {
+            gpu_group: None,
+            ..of_tables
+        },
+    );
     let batch = Batch::of(r);
     let start = Instant::now();
     let mut by = [0.0f64; 2];
@@ -134,13 +142,15 @@ fn generated_code_agrees_before_and_after_it_is_there() {
     let wrong = Mutex::new(Vec::new());
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = cores.min(gpu.free() / MEMORY).max(1);
+    // Otherwise some would take what others need.
+    let memory = 0.4 / threads as f64;
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(&((r, process), precision)) =
                     tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let (found, line) = compare(&gpu, r, process, precision);
+                    let (found, line) = compare(&gpu, r, process, precision, memory);
                     println!("{line}");
                     wrong.lock().expect("nobody panicked").extend(found);
                 }
