@@ -105,7 +105,7 @@ def weights(path: pathlib.Path, found: np.ndarray[Any, Any]) -> Weights:
         raise Error(f"{path} does not hold the {len(found)} events that MadSpace made; is the disk full?")
     # Of one weight MadSpace has different last digits.
     above = int((sizes > nominal * (1.0 + _ROUNDING)).sum())
-    return Weights(nominal, math.fsum(found), above, largest, math.fsum(sizes))
+    return Weights(nominal, math.fsum(found.tolist()), above, largest, math.fsum(sizes.tolist()))
 
 
 def overweights(rounds: Sequence[Weights], events: int) -> dict[str, float]:

@@ -75,7 +75,8 @@ def change(path: pathlib.Path, events: int, *steps: Callable[[Slice], None]) -> 
     Returns:
         Their weights.
     """
-    records = nested(read(path, events, mode="r+"))
+    # NumPy takes its time for each part of an array that it knows to be a file's.
+    records = nested(read(path, events, mode="r+")).view(np.ndarray)
     beside = [np.load(kept, mmap_mode="r+") if kept.exists() else None for kept in (scales(path), matched(path))]
     weights = np.empty(events)
     for first in range(0, events, _AT_A_TIME):
