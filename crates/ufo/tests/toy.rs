@@ -563,6 +563,140 @@ fn nothing_grows_without_bound() {
     );
 }
 
+/// Lines that name much again and again: a few kilobytes would otherwise be more work than any machine does.
+#[test]
+fn what_is_named_again_is_counted_again() {
+    let start = "from .object_library import all_vertices, Vertex\n";
+    let read_with = |other: &str, text: &str| {
+        let (_folder, path) = copy();
+        fs::write(path.join("other.py"), other).unwrap();
+        let file = path.join("vertices.py");
+        let vertices = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("{start}{text}{vertices}")).unwrap();
+        read(&path, &Restriction::Default).map_err(|error| error.to_string())
+    };
+    // 20,000 names are taken over in each of many lines.
+    let names: String = (0..20_000).map(|n| format!("n{n} = 1\n")).collect();
+    let all = |times: usize| read_with(&names, &"from .other import *\n".repeat(times));
+    all(10).unwrap();
+    let error = all(1000).unwrap_err();
+    assert!(error.contains("entries and names are copied"), "{error}");
+    // One list or one text that many objects have.
+    let list = |last: &str| format!("x = ['abcdefghijklmnopqrstuvwxyz']{last}\n");
+    let long: String = (0..16).map(|_| "x = x + x\n").collect();
+    let functions = |named: &str, times: usize| {
+        let text = format!(
+            "from .object_library import Function\n{}{long}{}",
+            list(""),
+            format!("F = Function(name = 'f', {named})\n").repeat(times)
+        );
+        read_with("", &text)
+    };
+    for named in ["arguments = x", "arguments = [x]", "expression = {0: x}"] {
+        let error = functions(named, 40).unwrap_err();
+        assert!(error.contains("characters and entries"), "{named}: {error}");
+    }
+    let particle = "import particles as P\nP.g.more = x\n";
+    let text = format!("{}{long}{}", list(""), particle.repeat(40));
+    let error = read_with("", &text).unwrap_err();
+    assert!(error.contains("characters and entries"), "{error}");
+}
+
+/// Each count that has an end is tried beyond it.
+#[test]
+fn counts_have_ends() {
+    let start = "from .object_library import all_vertices, Vertex\n";
+    // Modules that import each other, without a circle.
+    let (_folder, path) = copy();
+    for n in 0..30 {
+        let text = format!("from .m{} import x\n", n + 1);
+        fs::write(path.join(format!("m{n}.py")), text).unwrap();
+    }
+    let file = path.join("vertices.py");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("from .m0 import x\n{text}")).unwrap();
+    let error = read(&path, &Restriction::Default).unwrap_err().to_string();
+    assert!(
+        error.contains("more than 20 modules import each other"),
+        "{error}"
+    );
+    // Couplings of a vertex.
+    let couplings = "(0,0):C.GC_1,".repeat(10_002);
+    let error = changed("vertices.py", "{(0,0):C.GC_1}", &format!("{{{couplings}}}"));
+    assert!(error.contains("more than 10000 couplings"), "{error}");
+    // Numbers of a particle.
+    let charges: String = (0..101).map(|n| format!(", c{n} = 1")).collect();
+    let error = changed("particles.py", "spin = 3", &format!("spin = 3{charges}"));
+    assert!(error.contains("more than 100 charges"), "{error}");
+    // Particles, more than there are numbers for.
+    let more = |n: u32| {
+        let particle = |n| {
+            format!("Particle({n}, 'y{n}', 'Y{n}', 1, 1, Param.ZERO, Param.ZERO, 'y', 'Y', 0)\n")
+        };
+        (0..n).map(|n| particle(20_000_000 + n)).collect::<String>()
+    };
+    let (_folder, path) = copy();
+    let file = path.join("particles.py");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}{}", more(40_000))).unwrap();
+    let error = read(&path, &Restriction::Default).unwrap_err().to_string();
+    assert!(error.contains("more than 65535 particles"), "{error}");
+    // Weights of coupling orders, which are added up.
+    let error = changed(
+        "coupling_orders.py",
+        "hierarchy = 1",
+        "hierarchy = 2147483646",
+    );
+    assert!(error.contains("weight 2147483646"), "{error}");
+    // Exponents beyond what a number can be, and towers of them.
+    for (file, from, to, says) in [
+        (
+            "vertices.py",
+            start,
+            "x = 10**(10**10)\nfrom .object_library import all_vertices, Vertex\n",
+            None,
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'G*10**(10**10)'",
+            Some("no finite number"),
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'G*2**99999999999999999999'",
+            Some("no finite number"),
+        ),
+        (
+            "parameters.py",
+            "'Mix**2'",
+            "'Mix**(-10**400)'",
+            Some("no finite number"),
+        ),
+        (
+            "parameters.py",
+            "'Mix**2'",
+            "'Mix/(Mix - Mix)**2'",
+            Some("no finite number"),
+        ),
+    ] {
+        match says {
+            Some(says) => {
+                let error = changed(file, from, to);
+                assert!(error.contains(says), "{to}: {error}");
+            }
+            None => {
+                let (_folder, path) = copy();
+                let file = path.join(file);
+                let text = fs::read_to_string(&file).unwrap();
+                fs::write(&file, text.replacen(from, to, 1)).unwrap();
+                read(&path, &Restriction::Default).unwrap();
+            }
+        }
+    }
+}
+
 /// Files in which something was put, taken away or exchanged at random are models or errors.
 #[test]
 fn damaged_files_are_models_or_errors() {

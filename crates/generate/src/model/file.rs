@@ -10,6 +10,11 @@ use std::fmt::{self, Display, Formatter};
 /// Version of the format.
 pub const FORMAT: u32 = 1;
 
+/// The largest weight of a coupling order, and power of one: sums over the vertices of a diagram stay numbers.
+const MOST_WEIGHT: u32 = 1000;
+/// The largest charge.
+const MOST_CHARGE: u32 = 1_000_000;
+
 type Fallible<T> = Result<T, String>;
 
 /// A model as its file has it (docs/generate.md). Formulas are text.
@@ -180,6 +185,18 @@ impl Document {
         if let Some(order) = self.expansion.keys().find(unknown) {
             return Err(format!("expansion: there is no order `{order}`"));
         }
+        if let Some((order, n)) = self.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+            return Err(format!(
+                "order {order} has the weight {n}; it can be {MOST_WEIGHT} at most"
+            ));
+        }
+        for (name, row) in &self.couplings {
+            if let Some((order, n)) = row.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+                return Err(format!(
+                    "coupling {name}: {order} = {n}; it can be {MOST_WEIGHT} at most"
+                ));
+            }
+        }
         let expansion = self.orders.keys().map(|o| self.expansion.get(o).copied());
         Ok(Model {
             alpha_s: self.alpha_s,
@@ -329,6 +346,14 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
         if let Some(unknown) = row.charges.keys().find(|c| !file.charges.contains_key(*c)) {
             return Err(format!(
                 "particle {}: there is no charge `{unknown}`",
+                row.name
+            ));
+        }
+        if let Some((name, charge)) =
+            (row.charges.iter()).find(|(_, c)| c.unsigned_abs() > MOST_CHARGE)
+        {
+            return Err(format!(
+                "particle {}: {name} = {charge}; it can be {MOST_CHARGE} at most",
                 row.name
             ));
         }
