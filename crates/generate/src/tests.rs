@@ -175,3 +175,56 @@ fn equal(a: &Process, b: &Process) -> bool {
         && a.routines == b.routines
         && a.channels == b.channels
 }
+
+/// The first process of a label that has diagrams says what a negative squared order is for all of them, as in MG5aMC.
+#[test]
+fn a_negative_squared_order_is_one_for_a_label() {
+    let names = |text: &str| -> Vec<String> {
+        let model = Model::standard().unwrap();
+        let elements = MatrixElements::of(text, &model);
+        elements.map_or_else(|_| Vec::new(), |all| all.names())
+    };
+    let first = |label: &str, bound: &str| -> Vec<String> {
+        let names = names(&format!("define xx = {label}; xx s~ > s~ g QED^2{bound}"));
+        let words = names.iter().filter_map(|name| name.split(' ').next());
+        words.map(str::to_owned).collect()
+    };
+    // The lowest power is 0 of the gluon's process and 1 of that of the Z boson.
+    for label in ["g z", "z g"] {
+        assert_eq!(first(label, "==-2"), ["z"]);
+        assert_eq!(first(label, "<=-1"), ["g"]);
+    }
+    // That of the electrons comes first and is 2, so that the top quarks have photon, Z and Higgs boson, too.
+    let text = "define xx = t e-; define yy = t~ e+; xx yy > u u~ QED^2<=-1";
+    let both = generate(text).unwrap();
+    let diagrams: Vec<u32> = both.iter().map(|process| process.diagrams).collect();
+    assert_eq!(diagrams, [2, 3]);
+    // Each line is one of its own.
+    let text = "g s~ > s~ g QED^2==-1; z s~ > s~ g QED^2==-1";
+    assert_eq!(
+        MatrixElements::of(text, &Model::standard().unwrap())
+            .unwrap()
+            .len(),
+        2
+    );
+}
+
+/// Orders behind `@` are those of the process with all its decays. MG5aMC has none too, or, where a decay of a decay is
+/// beyond them, goes on without the decays.
+#[test]
+fn orders_of_a_chain_are_those_of_all_of_it() {
+    let chain = "u u~ > t t~, (t > w+ b, w+ > e+ ve)";
+    let names = |bound: &str| generate(&format!("{chain} @3 {bound}"));
+    assert_eq!(names("QED<=2").unwrap()[0].diagrams, 1);
+    for bound in ["QED<=1", "QED=1 QCD=2"] {
+        let error = names(bound).unwrap_err().to_string();
+        assert!(
+            error.contains("of the process with all its decays"),
+            "{error}"
+        );
+        assert!(
+            error.contains("at least QCD>=2, QED>=2, WEIGHTED>=6"),
+            "{error}"
+        );
+    }
+}
