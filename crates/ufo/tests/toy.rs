@@ -3,6 +3,7 @@
 use mebridge_generate::generate_with;
 use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
+use mebridge_process::card::Card;
 use mebridge_support::random::SplitMix64;
 use mebridge_ufo::{Restriction, is_ufo, read};
 use std::fs;
@@ -176,7 +177,7 @@ fn a_card_restricts_it() {
     assert!(error.contains("no restrict_nothing.dat"), "{error}");
 }
 
-/// A width that MG5aMC would compute, entries that are missing, and values of another card for what is left.
+/// Entries that are missing, and values of another card for what is left.
 #[test]
 fn cards_are_what_mg5amc_takes() {
     let (_folder, path) = copy();
@@ -191,8 +192,6 @@ fn cards_are_what_mg5amc_takes() {
         let entry = document.card.iter().find(|entry| entry.name == name);
         entry.map(|entry| entry.value)
     };
-    let document = restricted("auto", "DECAY 9000004 0.0", "DECAY 9000004 Auto").unwrap();
-    assert_eq!(value(&document, "WZp"), Some(20.0));
     let error = restricted("less", "  2 0.25 # gy\n", "").unwrap_err();
     assert!(
         error.contains("restrict_less.dat: there is no number for 2 of block xsector (gy)"),
@@ -215,6 +214,123 @@ fn cards_are_what_mg5amc_takes() {
     assert_eq!(
         (value(&document, "gx"), value(&document, "MX")),
         (Some(0.75), value(&model("equal"), "MX"))
+    );
+}
+
+/// Widths that a card leaves to be computed are sums of the partial widths of `decays.py`.
+#[test]
+fn widths_are_computed() {
+    let (_folder, path) = copy();
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    let restricted = |mass: &str| {
+        let auto = card
+            .replace("9000004 1.", mass)
+            .replace("9000004 0.0", "9000004 Auto");
+        fs::write(path.join("restrict_auto.dat"), auto).unwrap();
+        read(&path, &Restriction::By("auto".into())).map_err(|error| error.to_string())
+    };
+    let width = |document: &Document| {
+        let entry = document.card.iter().find(|entry| entry.name == "WZp");
+        entry.unwrap().value
+    };
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
+    let coupling = 0.0625;
+    let heavy = restricted("9000004 500.").unwrap();
+    let quarks = coupling * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI);
+    assert!(near(width(&heavy), quarks + coupling * 500.0 * 1.5));
+    // MX is MQ and MS is 0: what is closed is not counted.
+    let light = restricted("9000004 150.").unwrap();
+    assert!(near(width(&light), coupling * 150.0), "{}", width(&light));
+    let rows = &light.decays["zp"];
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[2], ["s s~", "gx**2*(MZp + 0)"].map(str::to_owned));
+    // A process has the formulas with it, for its own card.
+    let model = Model::from_document(heavy).unwrap();
+    let process = generate_with("q q~ > q q~ QCD=0", &model)
+        .unwrap()
+        .remove(0)
+        .model;
+    let at = process.card_parameter("WZp").unwrap();
+    let widths = |card: &str| {
+        let card = Card::parse(card, Path::new("my.dat"));
+        let values = process
+            .card_values(&card)
+            .map_err(|error| error.to_string());
+        values.map(|values| values[at])
+    };
+    let auto = card
+        .replace("9000004 1.", "9000004 300.")
+        .replace("9000004 0.0", "9000004 Auto");
+    let quarks = coupling * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
+    assert!(near(
+        widths(&auto).unwrap(),
+        quarks + coupling * 300.0 * 1.5
+    ));
+    assert_eq!(widths(&auto.replace("Auto", "7.5")), Ok(7.5));
+    let error = widths(&auto.replace("Auto", "Auto@NLO")).unwrap_err();
+    assert!(
+        error.contains("DECAY 9000004 (MDL_WZP) is Auto, and the process has no formula"),
+        "{error}"
+    );
+    let error = widths(&auto.replace("1 0.25 # gx", "# gx")).unwrap_err();
+    assert!(error.contains("1 of block xsector"), "{error}");
+    // With alpha_s, that of the mass.
+    let document = read(&path, &Restriction::None).unwrap();
+    assert_eq!(
+        document.decays["x"][0],
+        ["q s~", "G**2/(4*pi)*MX*abs(mix)"].map(str::to_owned)
+    );
+    // The card of processes may leave it, too, and a number there ends it.
+    fs::write(path.join("paramcard_auto.dat"), "DECAY 9000004 2.5\n").unwrap();
+    assert_eq!(width(&restricted("9000004 500.").unwrap()), 2.5);
+    fs::write(
+        path.join("restrict_later.dat"),
+        card.replace("9000004 1.", "9000004 150.")
+            .replace("9000004 0.0", "9000004 3.0"),
+    )
+    .unwrap();
+    fs::write(path.join("paramcard_later.dat"), "DECAY 9000004 auto\n").unwrap();
+    let later = read(&path, &Restriction::By("later".into())).unwrap();
+    assert!(near(width(&later), coupling * 150.0));
+    fs::remove_file(path.join("paramcard_auto.dat")).unwrap();
+    // What is no formula is no width, and says so.
+    let file = path.join("decays.py");
+    let decays = fs::read_to_string(&file).unwrap();
+    let with = |from: &str, to: &str| {
+        assert!(decays.contains(from), "{from}");
+        fs::write(&file, decays.replacen(from, to, 1)).unwrap();
+        restricted("9000004 500.")
+    };
+    let error = with("'half(gy**2*MZp)'", "'-MZp'").unwrap_err();
+    assert!(
+        error
+            .contains("DECAY 9000004 is Auto, and the model's formula for zp > x x gives -500 GeV"),
+        "{error}"
+    );
+    for (from, to) in [
+        ("'half(gy**2*MZp)'", "'half(g7)'"),
+        ("'half(gy**2*MZp)'", "open('f')"),
+        ("(P.x,P.x)", "(P.x,P.y)"),
+        ("particle = P.zp", "particle = 7"),
+        ("particle = P.zp", "particle = P.g"),
+    ] {
+        // The model's own value stays.
+        let document = with(from, to).unwrap();
+        assert_eq!(
+            (width(&document), document.decays.get("zp")),
+            (20.0, None),
+            "{to}"
+        );
+    }
+    fs::remove_file(&file).unwrap();
+    assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
+    let file = path.join("parameters.py");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("value = 20.", "value = 0.")).unwrap();
+    let error = restricted("9000004 500.").unwrap_err();
+    assert!(
+        error.contains("DECAY 9000004 is Auto, and there is no decays.py; write a number"),
+        "{error}"
     );
 }
 

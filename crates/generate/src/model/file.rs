@@ -45,6 +45,9 @@ pub struct Document {
     pub lorentz: BTreeMap<String, String>,
     #[serde(default)]
     pub propagators: BTreeMap<String, PropagatorRow>,
+    /// Of particles what they decay into, with the partial width.
+    #[serde(default)]
+    pub decays: BTreeMap<String, Vec<[String; 2]>>,
     pub vertices: Vec<VertexRow>,
 }
 
@@ -153,6 +156,19 @@ impl Document {
                 })
                 .collect()
         };
+        let mut decays = BTreeMap::new();
+        for (name, rows) in &self.decays {
+            let within = |what: String| format!("decays of {name}: {what}");
+            let Some(&mother) = by_name.get(name) else {
+                return Err(format!("decays: there is no particle `{name}`"));
+            };
+            let rows = rows.iter().map(|[particles, width]| {
+                let width = expression(width).map_err(|what| format!("{particles}: {what}"))?;
+                Ok((list(particles)?, width))
+            });
+            let rows = rows.collect::<Fallible<Vec<_>>>().map_err(within)?;
+            decays.insert(mother, rows);
+        }
         let mut labels = BTreeMap::new();
         for (label, names) in &self.labels {
             if by_name.contains_key(label) {
@@ -211,6 +227,7 @@ impl Document {
             labels,
             lorentz,
             propagators,
+            decays,
             vertices,
             unphysical,
             by_name,
@@ -273,6 +290,12 @@ impl Display for Document {
             let below = below.map(|text| format!(", denominator = {}", Quoted(text)));
             let below = below.unwrap_or_default();
             format!("{{ numerator = {}{below} }}", Quoted(&row.numerator))
+        })?;
+        table(f, "decays", &self.decays, |rows| {
+            let rows = rows.iter().map(|[particles, width]| {
+                format!("\n    [{}, {}],", Quoted(particles), Quoted(width))
+            });
+            format!("[{}\n]", rows.collect::<String>())
         })?;
         for row in &self.vertices {
             writeln!(

@@ -174,14 +174,23 @@ impl Modules {
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
+    /// Reads `decays.py`, which no other module needs; whether there is one.
+    pub fn read_decays(&mut self) -> Fallible<bool> {
+        self.read_module("decays")
+    }
+
     /// Reads a module; whether there is one.
     pub fn read(&mut self, module: &str) -> Fallible<bool> {
+        let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        match is_left_out(module) || !module.chars().all(plain) {
+            true => Ok(false),
+            false => self.read_module(module),
+        }
+    }
+
+    fn read_module(&mut self, module: &str) -> Fallible<bool> {
         if self.names.contains_key(module) {
             return Ok(true);
-        }
-        let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
-        if is_left_out(module) || !module.chars().all(plain) {
-            return Ok(false);
         }
         let Some(text) = self.text(&format!("{module}.py"))? else {
             return Ok(false);
