@@ -470,15 +470,13 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
 }
 
 fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
-    let by_code = |pdg: i32| {
-        let of = |p: &&Pair| p.pdg == pdg || (p.antiname.is_some() && p.pdg == -pdg);
-        pairs.iter().find(of)
-    };
-    let known: HashMap<i32, Option<&Pair>> = source
-        .particles
-        .iter()
-        .map(|p| (p.pdg, by_code(p.pdg)))
-        .collect();
+    let mut by_code: HashMap<i32, &Pair> = HashMap::new();
+    for pair in pairs {
+        by_code.entry(pair.pdg).or_insert(pair);
+        if pair.antiname.is_some() {
+            by_code.entry(-pair.pdg).or_insert(pair);
+        }
+    }
     let loops = source.orders.iter().any(|order| order.perturbative);
     let mut interactions = Vec::new();
     for vertex in &source.vertices {
@@ -486,7 +484,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
         let particles: Vec<i32> = particles.collect();
         let mut physical = true;
         for (pdg, &p) in particles.iter().zip(&vertex.particles) {
-            match known[pdg] {
+            match by_code.get(pdg) {
                 Some(pair) => physical &= (loops || !pair.ghost) && !pair.goldstone,
                 None => {
                     return Err(format!(

@@ -155,6 +155,8 @@ const NO_CHARGES: [&str; 17] = [
     "width",
 ];
 
+/// Particles and antiparticles.
+const MOST_PARTICLES: usize = u16::MAX as usize;
 /// Terms of one vertex.
 const MOST_TERMS: usize = 10_000;
 
@@ -276,6 +278,9 @@ impl Source {
             });
         }
         for (number, object) in of("Particle") {
+            if self.particles.len() == MOST_PARTICLES {
+                return Err(object.fail(format!("more than {MOST_PARTICLES} particles")));
+            }
             let particle = self.particle(object, modules, &places)?;
             places.insert(number, self.particles.len());
             self.particles.push(particle);

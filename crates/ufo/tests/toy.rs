@@ -754,7 +754,7 @@ fn counts_have_ends() {
     let (_folder, path) = copy();
     let file = path.join("particles.py");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, format!("{text}{}", more(40_000))).unwrap();
+    fs::write(&file, format!("{text}{}", more(66_000))).unwrap();
     let error = read(&path, &Restriction::Default).unwrap_err().to_string();
     assert!(error.contains("more than 65535 particles"), "{error}");
     // Weights of coupling orders, which are added up.
