@@ -1,5 +1,8 @@
 use super::*;
 use mebridge_process::example;
+use mebridge_process::model::CardParameter;
+use num_complex::Complex64;
+use std::f64::consts::PI;
 use std::path::Path;
 
 /// A model that is not the Standard Model: one scalar, as in [`example`].
@@ -225,6 +228,103 @@ fn orders_of_a_chain_are_those_of_all_of_it() {
         assert!(
             error.contains("at least QCD>=2, QED>=2, WEIGHTED>=6"),
             "{error}"
+        );
+    }
+}
+
+/// Partial widths are |M|^2 of the decays at rest times phase space. With a heavy Z and Higgs boson, and so a heavy
+/// W, those are open that are closed with their own masses.
+#[test]
+fn partial_widths_are_those_of_amplitudes() {
+    let model = Model::standard().unwrap();
+    let mut open = 0;
+    for (mother, name) in [(6, "t"), (23, "z"), (24, "w+"), (25, "h")] {
+        let entry = model
+            .card
+            .iter()
+            .find(|e| e.block == "decay" && e.index == [mother]);
+        let width = model
+            .auto_width(0, &entry.unwrap().parameter())
+            .unwrap()
+            .unwrap();
+        for heavy in [1.0, 5.0] {
+            let card = |parameters: &[CardParameter]| -> Vec<f64> {
+                let factor = |name: &str| match name {
+                    "MDL_MZ" => heavy,
+                    "MDL_MH" => heavy * heavy,
+                    _ => 1.0,
+                };
+                parameters
+                    .iter()
+                    .map(|p| p.default * factor(&p.name))
+                    .collect()
+            };
+            let inputs: Vec<Complex64> = card(&width.card)
+                .iter()
+                .chain(&[1.2])
+                .map(|&x| x.into())
+                .collect();
+            let values = width.program.evaluate(&inputs);
+            for partial in &width.values[1..] {
+                let ours = values[partial.value as usize].re;
+                let process = generate_with(&partial.name, &model).unwrap().remove(0);
+                let own = card(&process.model.card);
+                let quantities = process.model.evaluate(&own, 1.2);
+                let mass = |leg: usize| {
+                    let mass = process.legs[leg]
+                        .mass
+                        .0
+                        .map(|n| &process.model.parameters[n as usize]);
+                    mass.map_or(0.0, |mass| quantities[mass.value as usize].re)
+                };
+                let [m, a, b] = [0, 1, 2].map(mass);
+                if m <= a + b {
+                    assert_eq!(ours, 0.0, "{}", partial.name);
+                    continue;
+                }
+                let p = ((m * m - (a + b).powi(2)) * (m * m - (a - b).powi(2))).sqrt() / (2.0 * m);
+                let energy = |mass: f64| (mass * mass + p * p).sqrt();
+                let momenta = [
+                    [m, 0.0, 0.0, 0.0],
+                    [energy(a), 0.36 * p, 0.48 * p, 0.8 * p],
+                    [energy(b), -0.36 * p, -0.48 * p, -0.8 * p],
+                ];
+                let squared = process.evaluate(&momenta, 1.2, &own).total();
+                let expected = squared * p / (8.0 * PI * m * m);
+                assert!(
+                    (ours / expected - 1.0).abs() < 1e-9,
+                    "{}: {ours} {expected}",
+                    partial.name
+                );
+                open += 1;
+            }
+        }
+    }
+    // Of 24 decays 19 are open with the masses of the card, and all but t > w+ b with the others.
+    assert_eq!(open, 42);
+}
+
+/// With the card of its own the library's Standard Model has MG5aMC's widths (`compute_widths --body_decay=2`).
+#[test]
+fn widths_of_the_standard_model() {
+    let model = Model::standard().unwrap();
+    for (pdg, expected) in [
+        (6, 1.491472),
+        (23, 2.441755),
+        (24, 2.047910),
+        (25, 5.649527e-3),
+    ] {
+        let entry = model
+            .card
+            .iter()
+            .find(|e| e.block == "decay" && e.index == [pdg])
+            .unwrap();
+        let width = model.auto_width(0, &entry.parameter()).unwrap().unwrap();
+        let card: Vec<f64> = width.card.iter().map(|p| p.default).collect();
+        let (width, _) = width.of(&card).unwrap();
+        assert!(
+            (width / expected - 1.0).abs() < 3e-7,
+            "{pdg}: {width} {expected}"
         );
     }
 }
