@@ -43,7 +43,7 @@ from ._library import Error, version
 from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
-from ._slha import Card
+from ._slha import Card, open_widths
 from ._systematics import DYNAMICAL, Systematics
 
 if TYPE_CHECKING:
@@ -570,6 +570,12 @@ class Run:
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
         steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
+        # MG5aMC would compute them for the header; what matrix elements need is refused where they are made.
+        if codes := open_widths(parameters):
+            _command.say(
+                f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "
+                "no matrix element needs them, but put numbers there if a shower does\n"
+            )
         return Cards(self.output.version, steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
 
 

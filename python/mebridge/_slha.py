@@ -10,6 +10,13 @@ from ._library import Error
 from ._process import Path
 
 
+def open_widths(text: str) -> list[str]:
+    """Codes of particles whose width a card leaves to be computed (``DECAY 6 Auto``)."""
+    lines = (line.split("#")[0].split() for line in text.splitlines())
+    found = (words for words in lines if len(words) > 2 and words[0].lower() == "decay")
+    return [words[1] for words in found if words[2].lower().startswith("auto")]
+
+
 @dataclass(frozen=True)
 class Card:
     """Numbers of a card by block and code."""

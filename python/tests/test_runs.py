@@ -124,6 +124,18 @@ class Cards(Folder):
         text = (ROOT / "docs" / "run_card.md").read_text()
         self.assertIn(_run_card.table().strip(), text)
 
+    def test_widths_that_are_left_open_are_said(self):
+        place = output(self.folder / "one")
+        parameters = place / "Cards" / "param_card.dat"
+        run = mebridge.Run(place, changed_files=True)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            run._cards({})
+        self.assertEqual(said.getvalue(), "")
+        parameters.write_text("DECAY 6 1.5 # Auto\ndecay 25 auto # h\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            run._cards({})
+        self.assertIn(f"{parameters}: the widths of 25, 23 are Auto", said.getvalue())
+
     def test_values_are_read_as_fortran_and_python_write_them(self):
         file = self.folder / "run_card.dat"
         file.write_text(CARD)

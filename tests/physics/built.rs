@@ -30,6 +30,7 @@ pub fn uux_ttx() -> Process {
         parameters: vec![named("MDL_MT", mass)],
         couplings: vec![named("GC_11", coupling)],
         widths_signed: false,
+        auto_widths: Vec::new(),
     };
     let color = ColorMatrix {
         flows: 2,
@@ -64,6 +65,7 @@ pub fn ee_mumu() -> Process {
         parameters: vec![named("MDL_MMU", mass)],
         couplings: vec![named("GC_3", coupling)],
         widths_signed: false,
+        auto_widths: Vec::new(),
     };
     let color = ColorMatrix {
         flows: 1,

@@ -5,7 +5,8 @@
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
 use super::request::{Labels, Request, arrow_apart, particles};
-use crate::model::Model;
+use crate::model::{Model, ParticleId};
+use std::cmp::Reverse;
 
 /// Decays within decays.
 const MOST_NESTED: usize = 16;
@@ -34,6 +35,14 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
         });
         let mut request = request(process.unwrap_or(line), model, &labels)?;
         request.zero_width = zero_width;
+        let first: &Request = requests.first().unwrap_or(&request);
+        if first.incoming.len() != request.incoming.len() {
+            return Err(format!(
+                "`{line}` has {} that come in and the first process {}; generate decays and collisions apart",
+                request.incoming.len(),
+                first.incoming.len()
+            ));
+        }
         requests.push(request);
     }
     match requests.is_empty() {
@@ -97,8 +106,24 @@ fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> 
             "`{name}` is a particle, and no label can have its name"
         ));
     }
+    sort(&mut found, model);
     labels.insert(name.to_lowercase(), found);
     Ok(())
+}
+
+/// The particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which the processes that
+/// come of it have too: massless ones first, of these colour octets, bosons, particles before antiparticles.
+fn sort(label: &mut [ParticleId], model: &Model) {
+    label.sort_by_key(|&p| {
+        let particle = model.of(p);
+        let color = Reverse(particle.color.unsigned_abs());
+        (
+            particle.mass.is_some(),
+            color,
+            particle.is_fermion(),
+            particle.pdg < 0,
+        )
+    });
 }
 
 /// A process with its decays.
@@ -250,6 +275,19 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_in_the_order_of_mg5amc() {
+        let model = Model::standard().unwrap();
+        let order = |label: &str| {
+            let text = format!("define xx = {label}; xx u > xx u");
+            model.names(&requests(&text, &model).unwrap()[0].incoming[0].particles)
+        };
+        assert_eq!(order("z e+ t~ g a e- u~ t u"), "g u u~ a e- e+ t t~ z");
+        assert_eq!(order("z g"), "g z");
+        // Those that differ in nothing of it stay as they are written.
+        assert_eq!(order("s d"), "s d");
+    }
+
+    #[test]
     fn several_lines() {
         let all = parse(
             "define q = u d / d; define v w+ z\ngenerate q u~ > v g # one\nadd process g q > v q",
@@ -275,6 +313,11 @@ mod tests {
             ("g g > t t~, (t > w+ b) w+ > l+ vl", "comma is missing"),
             ("g g > t t~, g g > t t~", "of one particle"),
             ("g g > t t~, t{L} > w+ b", "not in its decay"),
+            (
+                "t > w+ b\nadd process g g > t t~",
+                "has 2 that come in and the first process 1",
+            ),
+            ("g g > t t~; t > w+ b", "apart"),
             ("g g > t t~ QCD^2==4, t > w+ b", "upper bounds"),
             ("g g > t t~, t > w+ b QED==1", "upper bounds"),
             ("g g > t t~, t > w+ b @1 / z", "can follow"),

@@ -200,6 +200,7 @@ impl<'a> MatrixElements<'a> {
             tail,
         } = Candidates::of(request, model)?;
         let orders = Rc::new(orders);
+        let mut squared = request.squared.clone();
         for (subprocess, lowest) in found {
             let plain =
                 !request.s_channels.select() && request.squared.is_empty() && !request.zero_width;
@@ -218,7 +219,7 @@ impl<'a> MatrixElements<'a> {
                 Some(vertices) => AmplitudeContent::Vertices(vertices),
                 None => {
                     let mut diagrams = rules.diagrams(&subprocess.outgoing, &lowest, &orders)?;
-                    selection = select(&mut diagrams, &rules, &request.squared);
+                    selection = select(&mut diagrams, &rules, &mut squared);
                     AmplitudeContent::Diagrams(diagrams)
                 }
             };
@@ -247,11 +248,20 @@ impl<'a> MatrixElements<'a> {
         // Orders of processes with decays are looked at again where they are bounded together.
         let bounded = request.overall.iter().any(|range| *range.end() != u32::MAX);
         let rules = Rules::new(model, request)?;
+        // The lowest orders of any diagram, and whether one is left.
+        let (mut lowest, mut some): (Option<CouplingOrders>, bool) = (None, false);
         for chain in self.chains(request, true)? {
             let name = format!("{}{}", chain.name, request.number);
             let (subprocess, mut diagrams, on_shell) = chain.into_diagrams(model);
             if bounded {
                 let found = diagrams.orders(&rules);
+                for orders in &found {
+                    let lowest = lowest.get_or_insert_with(|| orders.clone());
+                    lowest
+                        .iter_mut()
+                        .zip(orders)
+                        .for_each(|(n, other)| *n = (*n).min(*other));
+                }
                 let allowed = |orders: &CouplingOrders| {
                     orders
                         .iter()
@@ -266,6 +276,7 @@ impl<'a> MatrixElements<'a> {
             if diagrams.diagrams.is_empty() {
                 continue;
             }
+            some = true;
             let element = MatrixElement {
                 subprocess,
                 line: None,
@@ -281,7 +292,13 @@ impl<'a> MatrixElements<'a> {
             };
             self.add(element, kinds)?;
         }
-        Ok(())
+        match lowest.filter(|_| !some) {
+            Some(lowest) => Err(format!(
+                "the orders behind `@` are those of the process with all its decays, and of that {}",
+                subprocess::too_few(&lowest, model)
+            )),
+            None => Ok(()),
+        }
     }
 
     /// All processes of a request with all of its decays; `whole` says that it is no decay of another one.
@@ -405,7 +422,11 @@ impl<'a> MatrixElements<'a> {
 }
 
 /// Leaves those diagrams that squared coupling orders take, and says which products.
-fn select(diagrams: &mut Diagrams, rules: &Rules, squared: &[SquaredOrder]) -> Option<Selection> {
+fn select(
+    diagrams: &mut Diagrams,
+    rules: &Rules,
+    squared: &mut [SquaredOrder],
+) -> Option<Selection> {
     if squared.is_empty() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What is asked for: a process in MG5aMC's language.
 
-use crate::model::{Model, ParticleId};
+use crate::model::{Model, Particle, ParticleId};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -122,7 +122,7 @@ impl Request {
     /// cure.
     pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<Request, String> {
         refuse_what_is_missing(text)?;
-        let words = words(text);
+        let words = words(text, &|name| is_order(name, model, labels));
         let count = model.orders.len() + 1;
         let mut request = Request {
             incoming: Vec::new(),
@@ -287,6 +287,7 @@ impl Request {
             Err(_) if digit > 0 && name.len() > 1 => (digit, particles(&name[1..], model, labels)?),
             found => (1, found?),
         };
+        refuse_unphysical(word, &found, model)?;
         let leg = RequestedLeg {
             polarization: match polarization {
                 Some(text) => polarizations(text, &found, model)
@@ -337,6 +338,26 @@ impl Request {
         self.tail.push(' ');
         self.tail.push_str(word);
     }
+}
+
+/// What is no particle of an experiment in the unitary gauge, by name.
+fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<(), String> {
+    let all = |is: &dyn Fn(&Particle) -> bool| found.iter().all(|&p| is(model.of(p)));
+    if all(&|p| p.ghost) {
+        return Err(format!(
+            "`{word}`: a ghost of the model {}, which neither comes in nor goes out and only belongs to loops; name other \
+             particles",
+            model.name
+        ));
+    }
+    if all(&|p| p.goldstone || p.ghost) {
+        return Err(format!(
+            "`{word}`: a Goldstone boson of the model {}, which the unitary gauge does not have; in its place stands the \
+             longitudinal vector boson, as in `z{{0}}`",
+            model.name
+        ));
+    }
+    Ok(())
 }
 
 /// Lists of particles, of each of which one has to be an s-channel: `z | a` is either, `w+ z` both.
@@ -452,8 +473,9 @@ fn refuse_what_is_missing(text: &str) -> Result<(), String> {
 /// Options of MG5aMC that do not change a process.
 const IGNORED: [&str; 2] = ["--no_warning", "--standalone"];
 
-/// The words of a text, with `/`, `$`, `$$` and `|` as ones of their own and orders without spaces in them.
-fn words(text: &str) -> Vec<String> {
+/// The words of a text, with `/`, `$`, `$$` and `|` as ones of their own and orders without spaces in them; `is_order`
+/// says which names are those of coupling orders.
+fn words(text: &str, is_order: &dyn Fn(&str) -> bool) -> Vec<String> {
     let kept = text
         .split_whitespace()
         .filter(|word| !word.starts_with("--"));
@@ -461,7 +483,7 @@ fn words(text: &str) -> Vec<String> {
     // A second arrow stands where the text behind the first has one.
     let mut spaced = arrow_apart(&text);
     if let Some((before, after)) = spaced.split_once(" > ") {
-        spaced = format!("{before} > {}", arrow_behind(after));
+        spaced = format!("{before} > {}", arrow_behind(after, is_order));
     }
     for sign in ["/", "|"] {
         spaced = spaced.replace(sign, &format!(" {sign} "));
@@ -499,20 +521,42 @@ fn words(text: &str) -> Vec<String> {
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What is behind the first arrow with spaces around another one: one that no number follows, as it does in `QCD>1`.
-fn arrow_behind(text: &str) -> String {
+/// What is behind the first arrow with spaces around another one, and without those around one that compares a coupling
+/// order: a number follows it, which may be negative where the name is that of an order (`QED^2>-2`, not `21>-6 6`).
+fn arrow_behind(text: &str, is_order: &dyn Fn(&str) -> bool) -> String {
     let mut found = String::new();
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let number = letters
-            .peek()
-            .is_some_and(|c| c.is_ascii_digit() || *c == '=');
-        match letter == '>' && !number {
-            true => found.push_str(" > "),
-            false => found.push(letter),
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('>') {
+        found.push_str(before);
+        let name = found.trim_end().rsplit([' ', '/', '|', '$', '>']).next();
+        let order = name.is_some_and(is_order);
+        let number = after.trim_start();
+        let number = number.strip_prefix('-').unwrap_or(number);
+        let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        match after.starts_with('=') || digit(after) || (order && digit(number)) {
+            true => {
+                found.truncate(found.trim_end().len());
+                found.push('>');
+                rest = after.trim_start();
+            }
+            false => {
+                found.push_str(" > ");
+                rest = after;
+            }
         }
     }
-    found
+    found + rest
+}
+
+/// Whether a name is that of a coupling order or of its square, and no particle's.
+fn is_order(name: &str, model: &Model, labels: &Labels) -> bool {
+    if let Some(name) = name.strip_suffix("^2") {
+        return !name.is_empty();
+    }
+    let (order, _) = alias(name, model);
+    let mut known = model.orders.iter().map(|(name, _)| name.as_str());
+    (order.eq_ignore_ascii_case("WEIGHTED") || known.any(|n| n.eq_ignore_ascii_case(order)))
+        && particles(name, model, labels).is_err()
 }
 
 /// A bound on a coupling order.
@@ -587,7 +631,9 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
             value: if twice { 2 * value } else { value },
         })));
     }
-    let value: u32 = value.parse().map_err(number)?;
+    let value: u32 = value.parse().map_err(|_| {
+        format!("`{word}`: a number from 0 on has to follow; negative ones are of squared orders ({name}^2)")
+    })?;
     let range = match operator {
         "<=" | "=" => 0..=value,
         "<" if value > 0 => 0..=value - 1,
@@ -736,6 +782,36 @@ mod tests {
         assert_eq!(parse("u u~ > u u~ aS=1").unwrap().squared[0].value, 2);
     }
 
+    /// A `>` behind a coupling order compares it, whatever stands around; others are arrows.
+    #[test]
+    fn arrows_are_no_comparisons() {
+        let squared = |text: &str| {
+            let squared = &parse(text).unwrap().squared[0];
+            (squared.order, squared.bound, squared.value)
+        };
+        for text in [
+            "QED^2>-2",
+            "QED^2 >-2",
+            "QED^2> -2",
+            "QED^2 > -2",
+            "qed^2>-2",
+        ] {
+            let whole = format!("u u~ > z > u u~ {text} QCD=2");
+            assert_eq!(squared(&whole), (1, SquaredBound::Above, -2), "{text}");
+        }
+        assert_eq!(squared("u u~ > u u~ aS>-1"), (0, SquaredBound::Above, -2));
+        assert_eq!(squared("u u~>u u~ QED^2 > 2"), (1, SquaredBound::Above, 2));
+        let orders = parse("u u~ > u u~ QED > 1 WEIGHTED>3").unwrap().orders;
+        assert_eq!(orders[1..], [2..=u32::MAX, 4..=u32::MAX]);
+        // Minus signs of PDG codes.
+        let request = parse("21 21>-6 6").unwrap();
+        let model = Model::standard().unwrap();
+        assert_eq!(model.names(&request.outgoing[0].particles), "t~");
+        let request = parse("2 -2>23>-6 6 QED^2>-2").unwrap();
+        assert_eq!(model.names(&request.s_channels.required[0]), "z");
+        assert_eq!(request.outgoing.len(), 2);
+    }
+
     #[test]
     fn orders_are_no_more_than_the_model_allows() {
         let mut model = Model::standard().unwrap();
@@ -751,6 +827,30 @@ mod tests {
             [0..=3, 0..=1, 0..=u32::MAX]
         );
         assert_eq!(orders("g g > t t~ QED=0")[1], 0..=0);
+    }
+
+    #[test]
+    fn ghosts_and_goldstone_bosons_are_named() {
+        let mut model = Model::standard().unwrap();
+        let mut labels = model.labels.clone();
+        labels.insert(
+            "s".into(),
+            ["h", "z"].map(|p| model.particle(p).unwrap()).into(),
+        );
+        let of = |model: &Model, text: &str| Request::parse_one(text, model, &labels);
+        let h = usize::from(model.particle("h").unwrap());
+        of(&model, "z z > h h").unwrap();
+        model.particles[h].goldstone = true;
+        let error = of(&model, "z z > 2h").unwrap_err();
+        assert!(
+            error.starts_with("`2h`: a Goldstone boson of the model sm"),
+            "{error}"
+        );
+        // One of several that a label stands for has no diagrams, and without it nothing is decided.
+        of(&model, "z z > s s / h").unwrap();
+        model.particles[h].ghost = true;
+        let error = of(&model, "h h > z z").unwrap_err();
+        assert!(error.starts_with("`h`: a ghost of the model sm"), "{error}");
     }
 
     #[test]
@@ -778,6 +878,8 @@ mod tests {
             ("u u > u u QED^2<=-1 QCD^2<=-1", "at most one squared"),
             ("u u > u u NP=1", "no coupling order NP"),
             ("u u > u u QED=x", "number"),
+            ("u u > u u QED>-2", "a number from 0 on"),
+            ("21 21>-6 99", "PDG code 9"),
             ("u u > u u @x", "number"),
             ("u u > u 99", "PDG code 9"),
         ] {

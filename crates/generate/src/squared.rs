@@ -16,8 +16,9 @@ pub struct Selection {
 
 impl Selection {
     /// What these bounds take of diagrams with these orders; `None` where that is everything. As in MG5aMC, a diagram
-    /// is left out that is in no product, until all that are left are in one.
-    pub fn of(orders: &[CouplingOrders], squared: &[SquaredOrder]) -> Option<Selection> {
+    /// is left out that is in no product, until all that are left are in one. What a negative bound stands for is put in
+    /// its place: it then holds for the other processes of a label, in MG5aMC too.
+    pub fn of(orders: &[CouplingOrders], squared: &mut [SquaredOrder]) -> Option<Selection> {
         if squared.is_empty() {
             return None;
         }
@@ -71,6 +72,7 @@ impl Selection {
             && let Some(lowest) = kept.iter().map(|&k| kinds[k][bounds[at].0]).min()
         {
             bounds[at].2 = 2 * lowest + 2 * (-bounds[at].2 - 1);
+            squared[at].value = bounds[at].2;
             let before = kept.clone();
             let own = &bounds[at..=at];
             kept.retain(|&a| before.iter().any(|&b| passes(&kinds[a], &kinds[b], own)));
@@ -98,7 +100,7 @@ mod tests {
     fn selection(squared: &[(usize, SquaredBound, i64)]) -> Option<Selection> {
         // QCD and QED of two diagrams by gluons, one by a photon and one by both.
         let orders = [[2, 0], [2, 0], [0, 2], [1, 1]].map(Vec::from);
-        let squared: Vec<_> = squared
+        let mut squared: Vec<_> = squared
             .iter()
             .map(|&(order, bound, value)| SquaredOrder {
                 order,
@@ -106,7 +108,7 @@ mod tests {
                 value,
             })
             .collect();
-        Selection::of(&orders, &squared)
+        Selection::of(&orders, &mut squared)
     }
 
     #[test]
@@ -128,6 +130,16 @@ mod tests {
         // The second lowest power of QED.
         let negative = selection(&[(1, Equal, -2)]).unwrap();
         assert_eq!(negative.pairs, interference.pairs);
+        // What it stands for holds for other processes.
+        let mut squared = [SquaredOrder {
+            order: 1,
+            bound: Equal,
+            value: -2,
+        }];
+        assert_eq!(Selection::of(&[], &mut squared), None);
+        assert_eq!(squared[0].value, -2);
+        Selection::of(&[vec![2, 1], vec![0, 3]], &mut squared);
+        assert_eq!(squared[0].value, 4);
         let empty = selection(&[(1, Equal, 9)]).unwrap();
         assert_eq!((empty.count, empty.groups[0]), (0, None));
     }

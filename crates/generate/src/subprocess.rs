@@ -162,6 +162,21 @@ fn choices(
     taken.iter().map(particles).collect()
 }
 
+/// That no diagram has the coupling orders that are asked for, given the least that there are.
+pub fn too_few(lowest: &CouplingOrders, model: &Model) -> String {
+    let names = model
+        .orders
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .chain(["WEIGHTED"]);
+    let needed = names.zip(lowest).filter(|(_, n)| **n > 0);
+    let needed: Vec<String> = needed.map(|(name, n)| format!("{name}>={n}")).collect();
+    format!(
+        "no diagram has these coupling orders; every one has at least {}",
+        needed.join(", ")
+    )
+}
+
 /// Why a request gives no process, with what would.
 pub fn why_none(
     all: &[Subprocess],
@@ -183,17 +198,7 @@ pub fn why_none(
         };
     }
     if let Some(first) = lowest.first() {
-        let names = model
-            .orders
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .chain(["WEIGHTED"]);
-        let needed = names.zip(*first).filter(|(_, n)| **n > 0);
-        let needed: Vec<String> = needed.map(|(name, n)| format!("{name}>={n}")).collect();
-        return format!(
-            "no diagram has these coupling orders; every one has at least {}",
-            needed.join(", ")
-        );
+        return too_few(first, model);
     }
     if request.s_channels.select() {
         return "there are no diagrams with these s-channels".into();

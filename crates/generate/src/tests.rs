@@ -1,5 +1,8 @@
 use super::*;
 use mebridge_process::example;
+use mebridge_process::model::CardParameter;
+use num_complex::Complex64;
+use std::f64::consts::PI;
 use std::path::Path;
 
 /// A model that is not the Standard Model: one scalar, as in [`example`].
@@ -174,4 +177,154 @@ fn equal(a: &Process, b: &Process) -> bool {
         && a.model == b.model
         && a.routines == b.routines
         && a.channels == b.channels
+}
+
+/// The first process of a label that has diagrams says what a negative squared order is for all of them, as in MG5aMC.
+#[test]
+fn a_negative_squared_order_is_one_for_a_label() {
+    let names = |text: &str| -> Vec<String> {
+        let model = Model::standard().unwrap();
+        let elements = MatrixElements::of(text, &model);
+        elements.map_or_else(|_| Vec::new(), |all| all.names())
+    };
+    let first = |label: &str, bound: &str| -> Vec<String> {
+        let names = names(&format!("define xx = {label}; xx s~ > s~ g QED^2{bound}"));
+        let words = names.iter().filter_map(|name| name.split(' ').next());
+        words.map(str::to_owned).collect()
+    };
+    // The lowest power is 0 of the gluon's process and 1 of that of the Z boson.
+    for label in ["g z", "z g"] {
+        assert_eq!(first(label, "==-2"), ["z"]);
+        assert_eq!(first(label, "<=-1"), ["g"]);
+    }
+    // That of the electrons comes first and is 2, so that the top quarks have photon, Z and Higgs boson, too.
+    let text = "define xx = t e-; define yy = t~ e+; xx yy > u u~ QED^2<=-1";
+    let both = generate(text).unwrap();
+    let diagrams: Vec<u32> = both.iter().map(|process| process.diagrams).collect();
+    assert_eq!(diagrams, [2, 3]);
+    // Each line is one of its own.
+    let text = "g s~ > s~ g QED^2==-1; z s~ > s~ g QED^2==-1";
+    assert_eq!(
+        MatrixElements::of(text, &Model::standard().unwrap())
+            .unwrap()
+            .len(),
+        2
+    );
+}
+
+/// Orders behind `@` are those of the process with all its decays. MG5aMC has none too, or, where a decay of a decay is
+/// beyond them, goes on without the decays.
+#[test]
+fn orders_of_a_chain_are_those_of_all_of_it() {
+    let chain = "u u~ > t t~, (t > w+ b, w+ > e+ ve)";
+    let names = |bound: &str| generate(&format!("{chain} @3 {bound}"));
+    assert_eq!(names("QED<=2").unwrap()[0].diagrams, 1);
+    for bound in ["QED<=1", "QED=1 QCD=2"] {
+        let error = names(bound).unwrap_err().to_string();
+        assert!(
+            error.contains("of the process with all its decays"),
+            "{error}"
+        );
+        assert!(
+            error.contains("at least QCD>=2, QED>=2, WEIGHTED>=6"),
+            "{error}"
+        );
+    }
+}
+
+/// Partial widths are |M|^2 of the decays at rest times phase space. With a heavy Z and Higgs boson, and so a heavy
+/// W, those are open that are closed with their own masses.
+#[test]
+fn partial_widths_are_those_of_amplitudes() {
+    let model = Model::standard().unwrap();
+    let mut open = 0;
+    for (mother, name) in [(6, "t"), (23, "z"), (24, "w+"), (25, "h")] {
+        let entry = model
+            .card
+            .iter()
+            .find(|e| e.block == "decay" && e.index == [mother]);
+        let width = model
+            .auto_width(0, &entry.unwrap().parameter())
+            .unwrap()
+            .unwrap();
+        for heavy in [1.0, 5.0] {
+            let card = |parameters: &[CardParameter]| -> Vec<f64> {
+                let factor = |name: &str| match name {
+                    "MDL_MZ" => heavy,
+                    "MDL_MH" => heavy * heavy,
+                    _ => 1.0,
+                };
+                parameters
+                    .iter()
+                    .map(|p| p.default * factor(&p.name))
+                    .collect()
+            };
+            let inputs: Vec<Complex64> = card(&width.card)
+                .iter()
+                .chain(&[1.2])
+                .map(|&x| x.into())
+                .collect();
+            let values = width.program.evaluate(&inputs);
+            for partial in &width.values[1..] {
+                let ours = values[partial.value as usize].re;
+                let process = generate_with(&partial.name, &model).unwrap().remove(0);
+                let own = card(&process.model.card);
+                let quantities = process.model.evaluate(&own, 1.2);
+                let mass = |leg: usize| {
+                    let mass = process.legs[leg]
+                        .mass
+                        .0
+                        .map(|n| &process.model.parameters[n as usize]);
+                    mass.map_or(0.0, |mass| quantities[mass.value as usize].re)
+                };
+                let [m, a, b] = [0, 1, 2].map(mass);
+                if m <= a + b {
+                    assert_eq!(ours, 0.0, "{}", partial.name);
+                    continue;
+                }
+                let p = ((m * m - (a + b).powi(2)) * (m * m - (a - b).powi(2))).sqrt() / (2.0 * m);
+                let energy = |mass: f64| (mass * mass + p * p).sqrt();
+                let momenta = [
+                    [m, 0.0, 0.0, 0.0],
+                    [energy(a), 0.36 * p, 0.48 * p, 0.8 * p],
+                    [energy(b), -0.36 * p, -0.48 * p, -0.8 * p],
+                ];
+                let squared = process.evaluate(&momenta, 1.2, &own).total();
+                let expected = squared * p / (8.0 * PI * m * m);
+                assert!(
+                    (ours / expected - 1.0).abs() < 1e-9,
+                    "{}: {ours} {expected}",
+                    partial.name
+                );
+                open += 1;
+            }
+        }
+    }
+    // Of 24 decays 19 are open with the masses of the card, and all but t > w+ b with the others.
+    assert_eq!(open, 42);
+}
+
+/// With the card of its own the library's Standard Model has MG5aMC's widths (`compute_widths --body_decay=2`).
+#[test]
+fn widths_of_the_standard_model() {
+    let model = Model::standard().unwrap();
+    for (pdg, expected) in [
+        (6, 1.491472),
+        (23, 2.441755),
+        (24, 2.047910),
+        (25, 5.649527e-3),
+    ] {
+        let entry = model
+            .card
+            .iter()
+            .find(|e| e.block == "decay" && e.index == [pdg])
+            .unwrap();
+        let width = model.auto_width(0, &entry.parameter()).unwrap().unwrap();
+        let card: Vec<f64> = width.card.iter().map(|p| p.default).collect();
+        let (width, _) = width.of(&card).unwrap();
+        assert!(
+            (width / expected - 1.0).abs() < 3e-7,
+            "{pdg}: {width} {expected}"
+        );
+    }
 }

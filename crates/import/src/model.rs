@@ -260,6 +260,7 @@ impl<'l> ModelReader<'l> {
             parameters: renamed(parameters),
             couplings: renamed(couplings),
             widths_signed: madevent,
+            auto_widths: Vec::new(),
         };
         if let Some(card) = card {
             let values = model.card_values(card)?;

@@ -245,6 +245,7 @@ mod tests {
             parameters: vec![name("M", m)],
             couplings: vec![name("GC_1", ig), name("GC_2", both), name("GC_3", root)],
             widths_signed: false,
+            auto_widths: Vec::new(),
         }
     }
 

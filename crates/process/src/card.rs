@@ -17,6 +17,7 @@
 use super::model::{CardParameter, Model};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::regular;
+use mebridge_support::message;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -101,9 +102,27 @@ impl Card {
         number(&entry.text)
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether an entry leaves a number to be computed: `Auto`, or `Auto@NLO`.
+    pub fn is_auto(&self, block: &str, index: &[i32]) -> bool {
+        let entry = self.entries.get(&(block.to_owned(), index.to_vec()));
+        entry.is_some_and(|entry| is_auto(&entry.text))
+    }
+
     /// Whether the card gives a particle a mass below zero.
     fn has_negative_mass(&self, pdg: &[i32]) -> bool {
         self.number("mass", pdg).is_some_and(|mass| mass < 0.0)
+    }
+
+    /// What stands in the place of a parameter, in lower case; nothing where there are two values, or none.
+    fn text(&self, parameter: &CardParameter) -> String {
+        let key = (parameter.block.clone(), parameter.index.clone());
+        let one = self.entries.get(&key).filter(|entry| entry.other.is_none());
+        one.map_or_else(String::new, |entry| entry.text.to_ascii_lowercase())
     }
 
     /// An entry whose indices begin with these.
@@ -135,10 +154,10 @@ impl Card {
                 parameter.name
             )));
         };
-        if text.eq_ignore_ascii_case("auto") || text.to_ascii_lowercase().starts_with("auto@") {
+        if is_auto(text) {
             return Err(fail(format!(
-                "line {line}: {place} ({}) is Auto; let MG5aMC compute it first (it writes the \
-                 number into the card when the run is launched), or put a number there",
+                "line {line}: {place} ({}) is Auto, and the process has no formula for it; let MG5aMC compute it first \
+                 (it writes the number into the card when the run is launched), or put a number there",
                 parameter.name
             )));
         }
@@ -178,8 +197,14 @@ fn number(text: &str) -> Option<f64> {
     text.replace(['d', 'D'], "e").parse().ok()
 }
 
+/// Whether a number is left to be computed.
+fn is_auto(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text == "auto" || text.starts_with("auto@")
+}
+
 /// A parameter's place in the card, in words.
-fn place(parameter: &CardParameter) -> String {
+pub(crate) fn place(parameter: &CardParameter) -> String {
     let index: Vec<String> = parameter.index.iter().map(i32::to_string).collect();
     match parameter.block.as_str() {
         "decay" => format!("DECAY {}", index.join(" ")),
@@ -189,19 +214,27 @@ fn place(parameter: &CardParameter) -> String {
 }
 
 impl Model {
-    /// The values that a card gives to [`Model::card`], in its order.
+    /// The values that a card gives to [`Model::card`], in its order. A width that it leaves to be computed is computed
+    /// where the model has formulas, and a line on stderr says so.
     pub fn card_values(&self, card: &Card) -> Result<Vec<f64>> {
-        let value = |parameter: &CardParameter| match parameter.block.is_empty() {
-            true => Ok(parameter.default),
-            false => {
-                let negative = self.widths_signed
-                    && parameter.block == "decay"
-                    && card.has_negative_mass(&parameter.index);
-                let value = card.value(parameter)?;
-                Ok(if negative { -value } else { value })
+        let value = |(at, parameter): (u32, &CardParameter)| {
+            if parameter.block.is_empty() {
+                return Ok(parameter.default);
             }
+            // A one-loop width (`Auto@NLO`) is another one.
+            let auto = self.auto_widths.iter().find(|width| width.parameter == at);
+            if let (Some(width), "auto") = (auto, card.text(parameter).as_str()) {
+                let (value, line) = width.value(card, parameter)?;
+                message::say_once(line);
+                return Ok(value);
+            }
+            let negative = self.widths_signed
+                && parameter.block == "decay"
+                && card.has_negative_mass(&parameter.index);
+            let value = card.value(parameter)?;
+            Ok(if negative { -value } else { value })
         };
-        self.card.iter().map(value).collect()
+        (0..).zip(&self.card).map(value).collect()
     }
 }
 

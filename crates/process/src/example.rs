@@ -125,6 +125,7 @@ fn model() -> Model {
         parameters: vec![named("MDL_MPHI", mass)],
         couplings: vec![named("GC_1", coupling)],
         widths_signed: false,
+        auto_widths: Vec::new(),
     }
 }
 

@@ -25,7 +25,7 @@ use std::path::Path;
 
 /// Version of the format. To be raised whenever a type within [`Process`] changes; the test
 /// `the_encoding_is_that_of_this_version` fails where that was forgotten.
-pub const FORMAT_VERSION: u32 = 9;
+pub const FORMAT_VERSION: u32 = 10;
 
 /// Extension of the files, without the dot.
 pub const EXTENSION: &str = "mebridge";
@@ -203,7 +203,7 @@ mod tests {
             bytes.len(),
             crc32fast::hash(&bytes[HEADER..]),
         );
-        assert_eq!(seen, (9, 521, 1_743_409_447));
+        assert_eq!(seen, (10, 522, 2_165_621_781));
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod prune;
 pub mod random_routines;
 pub mod sample_routines;
 mod validate;
+pub mod widths;
 
 use channels::Channels;
 use color::{ColorMatrix, FlowWeight};
@@ -194,6 +195,7 @@ impl Process {
         process.name.clear();
         process.model_name.clear();
         process.other_flavours.clear();
+        process.model.auto_widths.clear();
         for leg in &mut process.legs {
             leg.pdg = 0;
         }

@@ -6,6 +6,7 @@
 //! the last one G of the event. What does not depend on G is the same for all events.
 
 use super::arith::{Program, ValueId};
+use super::widths::AutoWidth;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,8 @@ pub struct Model {
     /// Whether a particle of negative mass has a negative width: so MG5aMC writes the card for MadEvent
     /// (`write_inc_file` of its check_param_card.py), while a standalone output takes the card as it is.
     pub widths_signed: bool,
+    /// Widths that the model computes where the card says `Auto`.
+    pub auto_widths: Vec<AutoWidth>,
 }
 
 /// A parameter of the card, found by block and index.

@@ -266,6 +266,22 @@ impl Process {
                 return bad(format!("model: {} has no value", named.name));
             }
         }
+        for width in &model.auto_widths {
+            let bad = |what: &str| bad(format!("model: a width: {what}"));
+            if let Some(defect) = width.program.defect() {
+                return bad(&defect);
+            }
+            let (inputs, values) = (width.card.len(), width.program.ops.len());
+            if width.program.inputs as usize != inputs + 1 {
+                return bad("wrong number of inputs");
+            }
+            if width.alpha_s.is_some_and(|at| at as usize >= inputs) {
+                return bad("alpha_s is not in its card");
+            }
+            if width.values.iter().any(|v| v.value as usize >= values) {
+                return bad("it has no value");
+            }
+        }
         Ok(())
     }
 

@@ -1,14 +1,30 @@
 //! What the library says to those who run the program: lines on stderr.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes a line. Not `eprintln!`, which panics where stderr is closed; nothing is lost there.
 pub fn say(line: impl Display) {
     let line = line.to_string();
     let _ = writeln!(std::io::stderr(), "mebridge: {}", visible(&line));
 }
+
+/// Writes a line unless the program has written it: what holds for each process of a label is said once.
+pub fn say_once(line: impl Display) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let line = line.to_string();
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.len() < MOST_SAID && said.insert(line.clone()) {
+        drop(said);
+        say(line);
+    }
+}
+
+/// Lines that are kept to be compared with.
+const MOST_SAID: usize = 10_000;
 
 /// A text as a terminal may have it. Names and contents of files are anybody's: control characters in them, which would
 /// move the cursor or change its title, are written out (`\u{1b}`). Lines and tabs stay.

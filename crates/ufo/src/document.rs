@@ -2,12 +2,13 @@
 
 use crate::imported::{Imported, Pair};
 use crate::source::{Parameter, ParameterValue};
-use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate};
+use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate, formulas};
 use mebridge_generate::model::CardEntry;
 use mebridge_generate::model::expression::{Expr, parse};
 use mebridge_generate::model::file::{
     CouplingRow, Document, FORMAT, ParticleRow, PropagatorRow, VertexRow,
 };
+use mebridge_generate::model::program;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::f64::consts::PI;
 
@@ -118,6 +119,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             terms: terms.collect(),
         });
     }
+    document.decays = decays(model, &formula)?;
     let propagators: BTreeSet<&String> = model
         .particles
         .iter()
@@ -140,6 +142,43 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         document.propagators.insert(propagator.name.clone(), row);
     }
     Ok(document)
+}
+
+/// Partial widths of the particles that have a width in the card. Of a particle for which one cannot be computed there are
+/// none, so that none is left out in silence.
+fn decays(
+    model: &Imported,
+    formula: &dyn Fn(&Expr) -> Expr,
+) -> Fallible<BTreeMap<String, Vec<[String; 2]>>> {
+    let formulas = formulas(model);
+    let card = model.parameters.iter().filter(|p| p.block().is_some());
+    let card: Vec<&str> = card.map(|p| p.name.as_str()).collect();
+    let in_card = |pdg: i32| {
+        model.parameters.iter().any(|p| match &p.value {
+            ParameterValue::External(block, index, _) => {
+                block.eq_ignore_ascii_case("decay")
+                    && matches!(index[..], [n] if n.abs() == pdg.abs())
+            }
+            ParameterValue::Formula(_) => false,
+        })
+    };
+    let mut found = BTreeMap::new();
+    for decays in model.decays.iter().filter(|decays| in_card(decays.mother)) {
+        let widths: Vec<&Expr> = decays.channels.iter().map(|(_, width)| width).collect();
+        let known = decays.channels.iter().flat_map(|(particles, _)| particles);
+        let named = known
+            .chain([&decays.mother])
+            .all(|&pdg| !model.name(pdg).is_empty());
+        if !named || program(&card, &formulas, &widths).is_err() {
+            continue;
+        }
+        let rows = decays.channels.iter().map(|(particles, width)| {
+            let names: Vec<&str> = particles.iter().map(|&pdg| model.name(pdg)).collect();
+            [names.join(" "), formula(width).to_string()]
+        });
+        found.insert(model.name(decays.mother).to_owned(), rows.collect());
+    }
+    Ok(found)
 }
 
 /// Whether the model's strong coupling is that of the event.

@@ -1,10 +1,11 @@
 //! A model as MG5aMC imports it (`UFOMG5Converter` of its import_ufo.py): which of two particles is the particle, names,
 //! charges, Lorentz structures that have one coupling as one.
 
-use crate::source::{Coupling, CouplingOrder, Lorentz, Parameter, Propagator, Source};
+use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
 use mebridge_generate::model::expression::parse;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 /// A particle with its antiparticle.
 #[derive(Clone, Debug)]
@@ -62,6 +63,11 @@ pub struct Imported {
     pub propagators: Vec<Propagator>,
     pub interactions: Vec<Interaction>,
     pub orders: Vec<CouplingOrder>,
+    pub decays: Vec<Decays>,
+    /// Why there are none.
+    pub no_decays: Option<String>,
+    /// Particles whose width a card leaves to be computed, and the card.
+    pub auto: BTreeMap<i32, PathBuf>,
     /// Names of new Lorentz structures by the names of their parts, which are sorted.
     merged: HashMap<Vec<String>, String>,
 }
@@ -148,6 +154,9 @@ impl Imported {
             couplings: source.couplings,
             propagators: source.propagators,
             orders: source.orders,
+            decays: source.decays,
+            no_decays: source.no_decays,
+            auto: BTreeMap::new(),
             merged: HashMap::new(),
         };
         imported.keep_conserved()?;
@@ -461,15 +470,13 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
 }
 
 fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
-    let by_code = |pdg: i32| {
-        let of = |p: &&Pair| p.pdg == pdg || (p.antiname.is_some() && p.pdg == -pdg);
-        pairs.iter().find(of)
-    };
-    let known: HashMap<i32, Option<&Pair>> = source
-        .particles
-        .iter()
-        .map(|p| (p.pdg, by_code(p.pdg)))
-        .collect();
+    let mut by_code: HashMap<i32, &Pair> = HashMap::new();
+    for pair in pairs {
+        by_code.entry(pair.pdg).or_insert(pair);
+        if pair.antiname.is_some() {
+            by_code.entry(-pair.pdg).or_insert(pair);
+        }
+    }
     let loops = source.orders.iter().any(|order| order.perturbative);
     let mut interactions = Vec::new();
     for vertex in &source.vertices {
@@ -477,7 +484,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
         let particles: Vec<i32> = particles.collect();
         let mut physical = true;
         for (pdg, &p) in particles.iter().zip(&vertex.particles) {
-            match known[pdg] {
+            match by_code.get(pdg) {
                 Some(pair) => physical &= (loops || !pair.ghost) && !pair.goldstone,
                 None => {
                     return Err(format!(

@@ -11,6 +11,7 @@
 //! | `imported` | a model as MG5aMC imports it |
 //! | `values` | numbers of all parameters and couplings |
 //! | `restrict` | restrictions by a card, as MG5aMC applies them |
+//! | `widths` | widths that a card leaves to be computed |
 //! | `document` | the file of a model that comes of it |
 
 mod document;
@@ -20,6 +21,7 @@ mod python;
 mod restrict;
 mod source;
 mod values;
+mod widths;
 
 use imported::Imported;
 use mebridge_generate::model::Model;
@@ -71,8 +73,9 @@ pub fn read(folder: &Path, restriction: &Restriction) -> Result<Document> {
             values::evaluate(&model).map_err(fail)?;
         }
     }
-    let document = document::document(&model, &format!("{name}{tail}")).map_err(fail)?;
-    Model::from_document(document.clone()).map_err(fail)?;
+    let mut document = document::document(&model, &format!("{name}{tail}")).map_err(fail)?;
+    let known = Model::from_document(document.clone()).map_err(fail)?;
+    widths::compute(&model, &known, &mut document).map_err(fail)?;
     Ok(document)
 }
 

@@ -1,6 +1,7 @@
 //! Restrictions as MG5aMC applies them (`RestrictModel` of its import_ufo.py): a card with zeros, ones and equal values
 //! says which parameters and vertices a model does not have.
 
+use crate::formula::replaced;
 use crate::imported::Imported;
 use crate::source::{Coupling, Parameter, ParameterValue};
 use crate::values::{Values, evaluate};
@@ -21,6 +22,8 @@ const SCALES: &str = "loop";
 const SUPERSYMMETRY: [&str; 8] = [
     "USQMIX", "SL2", "MSOFT", "YE", "NMIX", "TU", "MSE2", "UPMNS",
 ];
+/// What a width is that nobody knows yet: neither 0 nor 1.
+pub const UNKNOWN_WIDTH: f64 = 0.5;
 /// Values that stand for 0 and 1 without being them.
 const NEITHER_ZERO_NOR_ONE: [f64; 2] = [0.000001e-99, 9.999999e-1];
 
@@ -35,12 +38,27 @@ impl Imported {
                 continue;
             };
             let block = block.to_ascii_lowercase();
+            if block == "decay"
+                && let [pdg] = index[..]
+            {
+                match card.is_auto(&block, index) {
+                    true => self.auto.insert(pdg, path.to_path_buf()),
+                    false => self.auto.remove(&pdg),
+                };
+                if self.auto.contains_key(&pdg) {
+                    // Computed when all else is known; until then nothing that means more than a number.
+                    if [0.0, 1.0].contains(value) {
+                        *value = UNKNOWN_WIDTH;
+                    }
+                    continue;
+                }
+            }
             *value = match card.number(&block, index) {
                 Some(x) if x.is_finite() => x,
                 None if block == SCALES && card.number("mass", &[23]).is_some() => {
                     card.number("mass", &[23]).unwrap_or_default()
                 }
-                // A width that MG5aMC computes: what the model says stays, unless that is a special value.
+                // What the model says stays, unless that is a special value.
                 None if block == "decay" && *value != 0.0 && *value != 1.0 => {
                     message::say(format!(
                         "{}: DECAY {} is no number; {} stays {value}, the model's own value",
@@ -122,7 +140,15 @@ impl Imported {
             let ParameterValue::External(block, index, value) = &mut parameter.value else {
                 continue;
             };
-            let number = card.number(&block.to_ascii_lowercase(), index);
+            let block = block.to_ascii_lowercase();
+            let number = card.number(&block, index);
+            if let ("decay", [pdg]) = (block.as_str(), &index[..]) {
+                match card.is_auto(&block, index) {
+                    true => drop(self.auto.insert(*pdg, path.to_path_buf())),
+                    false if number.is_some() => drop(self.auto.remove(pdg)),
+                    false => {}
+                }
+            }
             *value = number.filter(|x| x.is_finite()).unwrap_or(*value);
         }
         Ok(())
@@ -248,6 +274,17 @@ impl Imported {
             }
             true
         });
+        // Formulas of widths find the numbers of parameters that are gone.
+        let left: HashSet<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
+        let gone = |name: &str| fixed.get(name).filter(|_| !left.contains(name));
+        let number = |name: &str| gone(name).map(|&x| Expr::Number(x));
+        for (_, width) in self
+            .decays
+            .iter_mut()
+            .flat_map(|decays| &mut decays.channels)
+        {
+            *width = replaced(width, &number);
+        }
     }
 
     /// Of parameters of one block with one value, or opposite ones, the first stays in the card.

@@ -93,6 +93,16 @@ pub struct Vertex {
     pub place: String,
 }
 
+/// What a particle decays into.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Decays {
+    /// PDG code.
+    pub mother: i32,
+    /// PDG codes of what goes out, and the partial width.
+    pub channels: Vec<(Vec<i32>, Expr)>,
+}
+
 /// A coupling order.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -117,6 +127,9 @@ pub struct Source {
     pub orders: Vec<CouplingOrder>,
     /// Gauges that it has: 0 unitary, 1 Feynman.
     pub gauges: Vec<f64>,
+    /// What `decays.py` says, or why it says nothing: a model without it is a model.
+    pub decays: Vec<Decays>,
+    pub no_decays: Option<String>,
 }
 
 type Fallible<T> = Result<T, String>;
@@ -142,6 +155,8 @@ const NO_CHARGES: [&str; 17] = [
     "width",
 ];
 
+/// Particles and antiparticles.
+const MOST_PARTICLES: usize = u16::MAX as usize;
 /// Terms of one vertex.
 const MOST_TERMS: usize = 10_000;
 
@@ -167,6 +182,7 @@ impl Source {
                 return Err(format!("there is no {file}.py: this is no UFO model"));
             }
         }
+        let decays = modules.read_decays();
         if folder.join("running.py").is_file() {
             message::say(format!(
                 "{}: running.py is not read; parameters that it lets run have the values of the card at every scale",
@@ -178,11 +194,49 @@ impl Source {
             gauges: gauges.unwrap_or_else(|| vec![0.0]),
             ..Source::default()
         };
-        source.collect(&modules)?;
+        let functions = source.collect(&modules)?;
+        let found = match decays {
+            Ok(true) => source.decays(&modules, &functions),
+            Ok(false) => Err("there is no decays.py".into()),
+            Err(what) => Err(what),
+        };
+        match found {
+            Ok(decays) => source.decays = decays,
+            Err(what) => source.no_decays = Some(what),
+        }
         Ok(source)
     }
 
-    fn collect(&mut self, modules: &Modules) -> Fallible<()> {
+    /// The decays that are read. As in Python the last one of a particle, and of what it decays into, holds.
+    fn decays(&self, modules: &Modules, functions: &Functions) -> Fallible<Vec<Decays>> {
+        let mut all: Vec<Decays> = Vec::new();
+        for object in modules.objects.iter().filter(|o| o.class == "Decay") {
+            let particle = |value: Option<&Value>| -> Fallible<i32> {
+                let at = value.and_then(Value::object).map(|at| &modules.objects[at]);
+                let particle = at.filter(|object| object.class == "Particle");
+                let none = || object.fail("there is something else in the place of a Particle");
+                particle.ok_or_else(none)?.integer("pdg_code")
+            };
+            let mother = particle(object.get("particle"))?;
+            let mut channels: Vec<(Vec<i32>, Expr)> = Vec::new();
+            for (key, value) in object.dict("partial_widths")?.iter() {
+                let (Value::List(particles, _), Value::Text(text)) = (key, value) else {
+                    return Err(object.fail("`partial_widths` has no particles and formulas"));
+                };
+                let particles = particles.iter().map(|value| particle(Some(value)));
+                let particles = particles.collect::<Fallible<Vec<_>>>()?;
+                let width = functions.read(text).map_err(|what| object.fail(what))?;
+                channels.retain(|(known, _)| *known != particles);
+                channels.push((particles, width));
+            }
+            all.retain(|known| known.mother != mother);
+            all.push(Decays { mother, channels });
+        }
+        Ok(all)
+    }
+
+    /// Takes what modules say; their functions are given back.
+    fn collect(&mut self, modules: &Modules) -> Fallible<Functions> {
         let of = |class: &'static str| {
             let objects = modules.objects.iter().enumerate();
             objects.filter(move |(_, object)| object.class == class)
@@ -224,6 +278,9 @@ impl Source {
             });
         }
         for (number, object) in of("Particle") {
+            if self.particles.len() == MOST_PARTICLES {
+                return Err(object.fail(format!("more than {MOST_PARTICLES} particles")));
+            }
             let particle = self.particle(object, modules, &places)?;
             places.insert(number, self.particles.len());
             self.particles.push(particle);
@@ -281,7 +338,7 @@ impl Source {
         for (_, object) in of("Vertex") {
             self.vertices.push(vertex(object, modules, &places)?);
         }
-        Ok(())
+        Ok(functions)
     }
 
     fn particle(

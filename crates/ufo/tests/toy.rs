@@ -3,6 +3,7 @@
 use mebridge_generate::generate_with;
 use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
+use mebridge_process::card::Card;
 use mebridge_support::random::SplitMix64;
 use mebridge_ufo::{Restriction, is_ufo, read};
 use std::fs;
@@ -176,7 +177,7 @@ fn a_card_restricts_it() {
     assert!(error.contains("no restrict_nothing.dat"), "{error}");
 }
 
-/// A width that MG5aMC would compute, entries that are missing, and values of another card for what is left.
+/// Entries that are missing, and values of another card for what is left.
 #[test]
 fn cards_are_what_mg5amc_takes() {
     let (_folder, path) = copy();
@@ -191,8 +192,6 @@ fn cards_are_what_mg5amc_takes() {
         let entry = document.card.iter().find(|entry| entry.name == name);
         entry.map(|entry| entry.value)
     };
-    let document = restricted("auto", "DECAY 9000004 0.0", "DECAY 9000004 Auto").unwrap();
-    assert_eq!(value(&document, "WZp"), Some(20.0));
     let error = restricted("less", "  2 0.25 # gy\n", "").unwrap_err();
     assert!(
         error.contains("restrict_less.dat: there is no number for 2 of block xsector (gy)"),
@@ -215,6 +214,123 @@ fn cards_are_what_mg5amc_takes() {
     assert_eq!(
         (value(&document, "gx"), value(&document, "MX")),
         (Some(0.75), value(&model("equal"), "MX"))
+    );
+}
+
+/// Widths that a card leaves to be computed are sums of the partial widths of `decays.py`.
+#[test]
+fn widths_are_computed() {
+    let (_folder, path) = copy();
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    let restricted = |mass: &str| {
+        let auto = card
+            .replace("9000004 1.", mass)
+            .replace("9000004 0.0", "9000004 Auto");
+        fs::write(path.join("restrict_auto.dat"), auto).unwrap();
+        read(&path, &Restriction::By("auto".into())).map_err(|error| error.to_string())
+    };
+    let width = |document: &Document| {
+        let entry = document.card.iter().find(|entry| entry.name == "WZp");
+        entry.unwrap().value
+    };
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
+    let coupling = 0.0625;
+    let heavy = restricted("9000004 500.").unwrap();
+    let quarks = coupling * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI);
+    assert!(near(width(&heavy), quarks + coupling * 500.0 * 1.5));
+    // MX is MQ and MS is 0: what is closed is not counted.
+    let light = restricted("9000004 150.").unwrap();
+    assert!(near(width(&light), coupling * 150.0), "{}", width(&light));
+    let rows = &light.decays["zp"];
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[2], ["s s~", "gx**2*(MZp + 0)"].map(str::to_owned));
+    // A process has the formulas with it, for its own card.
+    let model = Model::from_document(heavy).unwrap();
+    let process = generate_with("q q~ > q q~ QCD=0", &model)
+        .unwrap()
+        .remove(0)
+        .model;
+    let at = process.card_parameter("WZp").unwrap();
+    let widths = |card: &str| {
+        let card = Card::parse(card, Path::new("my.dat"));
+        let values = process
+            .card_values(&card)
+            .map_err(|error| error.to_string());
+        values.map(|values| values[at])
+    };
+    let auto = card
+        .replace("9000004 1.", "9000004 300.")
+        .replace("9000004 0.0", "9000004 Auto");
+    let quarks = coupling * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
+    assert!(near(
+        widths(&auto).unwrap(),
+        quarks + coupling * 300.0 * 1.5
+    ));
+    assert_eq!(widths(&auto.replace("Auto", "7.5")), Ok(7.5));
+    let error = widths(&auto.replace("Auto", "Auto@NLO")).unwrap_err();
+    assert!(
+        error.contains("DECAY 9000004 (MDL_WZP) is Auto, and the process has no formula"),
+        "{error}"
+    );
+    let error = widths(&auto.replace("1 0.25 # gx", "# gx")).unwrap_err();
+    assert!(error.contains("1 of block xsector"), "{error}");
+    // With alpha_s, that of the mass.
+    let document = read(&path, &Restriction::None).unwrap();
+    assert_eq!(
+        document.decays["x"][0],
+        ["q s~", "G**2/(4*pi)*MX*abs(mix)"].map(str::to_owned)
+    );
+    // The card of processes may leave it, too, and a number there ends it.
+    fs::write(path.join("paramcard_auto.dat"), "DECAY 9000004 2.5\n").unwrap();
+    assert_eq!(width(&restricted("9000004 500.").unwrap()), 2.5);
+    fs::write(
+        path.join("restrict_later.dat"),
+        card.replace("9000004 1.", "9000004 150.")
+            .replace("9000004 0.0", "9000004 3.0"),
+    )
+    .unwrap();
+    fs::write(path.join("paramcard_later.dat"), "DECAY 9000004 auto\n").unwrap();
+    let later = read(&path, &Restriction::By("later".into())).unwrap();
+    assert!(near(width(&later), coupling * 150.0));
+    fs::remove_file(path.join("paramcard_auto.dat")).unwrap();
+    // What is no formula is no width, and says so.
+    let file = path.join("decays.py");
+    let decays = fs::read_to_string(&file).unwrap();
+    let with = |from: &str, to: &str| {
+        assert!(decays.contains(from), "{from}");
+        fs::write(&file, decays.replacen(from, to, 1)).unwrap();
+        restricted("9000004 500.")
+    };
+    let error = with("'half(gy**2*MZp)'", "'-MZp'").unwrap_err();
+    assert!(
+        error
+            .contains("DECAY 9000004 is Auto, and the model's formula for zp > x x gives -500 GeV"),
+        "{error}"
+    );
+    for (from, to) in [
+        ("'half(gy**2*MZp)'", "'half(g7)'"),
+        ("'half(gy**2*MZp)'", "open('f')"),
+        ("(P.x,P.x)", "(P.x,P.y)"),
+        ("particle = P.zp", "particle = 7"),
+        ("particle = P.zp", "particle = P.g"),
+    ] {
+        // The model's own value stays.
+        let document = with(from, to).unwrap();
+        assert_eq!(
+            (width(&document), document.decays.get("zp")),
+            (20.0, None),
+            "{to}"
+        );
+    }
+    fs::remove_file(&file).unwrap();
+    assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
+    let file = path.join("parameters.py");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("value = 20.", "value = 0.")).unwrap();
+    let error = restricted("9000004 500.").unwrap_err();
+    assert!(
+        error.contains("DECAY 9000004 is Auto, and there is no decays.py; write a number"),
+        "{error}"
     );
 }
 
@@ -561,6 +677,140 @@ fn nothing_grows_without_bound() {
         error.contains("p0") || error.contains("defined by itself"),
         "{error}"
     );
+}
+
+/// Lines that name much again and again: a few kilobytes would otherwise be more work than any machine does.
+#[test]
+fn what_is_named_again_is_counted_again() {
+    let start = "from .object_library import all_vertices, Vertex\n";
+    let read_with = |other: &str, text: &str| {
+        let (_folder, path) = copy();
+        fs::write(path.join("other.py"), other).unwrap();
+        let file = path.join("vertices.py");
+        let vertices = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("{start}{text}{vertices}")).unwrap();
+        read(&path, &Restriction::Default).map_err(|error| error.to_string())
+    };
+    // 20,000 names are taken over in each of many lines.
+    let names: String = (0..20_000).map(|n| format!("n{n} = 1\n")).collect();
+    let all = |times: usize| read_with(&names, &"from .other import *\n".repeat(times));
+    all(10).unwrap();
+    let error = all(1000).unwrap_err();
+    assert!(error.contains("entries and names are copied"), "{error}");
+    // One list or one text that many objects have.
+    let list = |last: &str| format!("x = ['abcdefghijklmnopqrstuvwxyz']{last}\n");
+    let long: String = (0..16).map(|_| "x = x + x\n").collect();
+    let functions = |named: &str, times: usize| {
+        let text = format!(
+            "from .object_library import Function\n{}{long}{}",
+            list(""),
+            format!("F = Function(name = 'f', {named})\n").repeat(times)
+        );
+        read_with("", &text)
+    };
+    for named in ["arguments = x", "arguments = [x]", "expression = {0: x}"] {
+        let error = functions(named, 40).unwrap_err();
+        assert!(error.contains("characters and entries"), "{named}: {error}");
+    }
+    let particle = "import particles as P\nP.g.more = x\n";
+    let text = format!("{}{long}{}", list(""), particle.repeat(40));
+    let error = read_with("", &text).unwrap_err();
+    assert!(error.contains("characters and entries"), "{error}");
+}
+
+/// Each count that has an end is tried beyond it.
+#[test]
+fn counts_have_ends() {
+    let start = "from .object_library import all_vertices, Vertex\n";
+    // Modules that import each other, without a circle.
+    let (_folder, path) = copy();
+    for n in 0..30 {
+        let text = format!("from .m{} import x\n", n + 1);
+        fs::write(path.join(format!("m{n}.py")), text).unwrap();
+    }
+    let file = path.join("vertices.py");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("from .m0 import x\n{text}")).unwrap();
+    let error = read(&path, &Restriction::Default).unwrap_err().to_string();
+    assert!(
+        error.contains("more than 20 modules import each other"),
+        "{error}"
+    );
+    // Couplings of a vertex.
+    let couplings = "(0,0):C.GC_1,".repeat(10_002);
+    let error = changed("vertices.py", "{(0,0):C.GC_1}", &format!("{{{couplings}}}"));
+    assert!(error.contains("more than 10000 couplings"), "{error}");
+    // Numbers of a particle.
+    let charges: String = (0..101).map(|n| format!(", c{n} = 1")).collect();
+    let error = changed("particles.py", "spin = 3", &format!("spin = 3{charges}"));
+    assert!(error.contains("more than 100 charges"), "{error}");
+    // Particles, more than there are numbers for.
+    let more = |n: u32| {
+        let particle = |n| {
+            format!("Particle({n}, 'y{n}', 'Y{n}', 1, 1, Param.ZERO, Param.ZERO, 'y', 'Y', 0)\n")
+        };
+        (0..n).map(|n| particle(20_000_000 + n)).collect::<String>()
+    };
+    let (_folder, path) = copy();
+    let file = path.join("particles.py");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}{}", more(66_000))).unwrap();
+    let error = read(&path, &Restriction::Default).unwrap_err().to_string();
+    assert!(error.contains("more than 65535 particles"), "{error}");
+    // Weights of coupling orders, which are added up.
+    let error = changed(
+        "coupling_orders.py",
+        "hierarchy = 1",
+        "hierarchy = 2147483646",
+    );
+    assert!(error.contains("weight 2147483646"), "{error}");
+    // Exponents beyond what a number can be, and towers of them.
+    for (file, from, to, says) in [
+        (
+            "vertices.py",
+            start,
+            "x = 10**(10**10)\nfrom .object_library import all_vertices, Vertex\n",
+            None,
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'G*10**(10**10)'",
+            Some("no finite number"),
+        ),
+        (
+            "couplings.py",
+            "'-G'",
+            "'G*2**99999999999999999999'",
+            Some("no finite number"),
+        ),
+        (
+            "parameters.py",
+            "'Mix**2'",
+            "'Mix**(-10**400)'",
+            Some("no finite number"),
+        ),
+        (
+            "parameters.py",
+            "'Mix**2'",
+            "'Mix/(Mix - Mix)**2'",
+            Some("no finite number"),
+        ),
+    ] {
+        match says {
+            Some(says) => {
+                let error = changed(file, from, to);
+                assert!(error.contains(says), "{to}: {error}");
+            }
+            None => {
+                let (_folder, path) = copy();
+                let file = path.join(file);
+                let text = fs::read_to_string(&file).unwrap();
+                fs::write(&file, text.replacen(from, to, 1)).unwrap();
+                read(&path, &Restriction::Default).unwrap();
+            }
+        }
+    }
 }
 
 /// Files in which something was put, taken away or exchanged at random are models or errors.

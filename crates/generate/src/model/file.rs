@@ -10,6 +10,11 @@ use std::fmt::{self, Display, Formatter};
 /// Version of the format.
 pub const FORMAT: u32 = 1;
 
+/// The largest weight of a coupling order, and power of one: sums over the vertices of a diagram stay numbers.
+const MOST_WEIGHT: u32 = 1000;
+/// The largest charge.
+const MOST_CHARGE: u32 = 1_000_000;
+
 type Fallible<T> = Result<T, String>;
 
 /// A model as its file has it (docs/generate.md). Formulas are text.
@@ -40,6 +45,9 @@ pub struct Document {
     pub lorentz: BTreeMap<String, String>,
     #[serde(default)]
     pub propagators: BTreeMap<String, PropagatorRow>,
+    /// Of particles what they decay into, with the partial width.
+    #[serde(default)]
+    pub decays: BTreeMap<String, Vec<[String; 2]>>,
     pub vertices: Vec<VertexRow>,
 }
 
@@ -148,6 +156,19 @@ impl Document {
                 })
                 .collect()
         };
+        let mut decays = BTreeMap::new();
+        for (name, rows) in &self.decays {
+            let within = |what: String| format!("decays of {name}: {what}");
+            let Some(&mother) = by_name.get(name) else {
+                return Err(format!("decays: there is no particle `{name}`"));
+            };
+            let rows = rows.iter().map(|[particles, width]| {
+                let width = expression(width).map_err(|what| format!("{particles}: {what}"))?;
+                Ok((list(particles)?, width))
+            });
+            let rows = rows.collect::<Fallible<Vec<_>>>().map_err(within)?;
+            decays.insert(mother, rows);
+        }
         let mut labels = BTreeMap::new();
         for (label, names) in &self.labels {
             if by_name.contains_key(label) {
@@ -180,6 +201,18 @@ impl Document {
         if let Some(order) = self.expansion.keys().find(unknown) {
             return Err(format!("expansion: there is no order `{order}`"));
         }
+        if let Some((order, n)) = self.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+            return Err(format!(
+                "order {order} has the weight {n}; it can be {MOST_WEIGHT} at most"
+            ));
+        }
+        for (name, row) in &self.couplings {
+            if let Some((order, n)) = row.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+                return Err(format!(
+                    "coupling {name}: {order} = {n}; it can be {MOST_WEIGHT} at most"
+                ));
+            }
+        }
         let expansion = self.orders.keys().map(|o| self.expansion.get(o).copied());
         Ok(Model {
             alpha_s: self.alpha_s,
@@ -194,6 +227,7 @@ impl Document {
             labels,
             lorentz,
             propagators,
+            decays,
             vertices,
             unphysical,
             by_name,
@@ -256,6 +290,12 @@ impl Display for Document {
             let below = below.map(|text| format!(", denominator = {}", Quoted(text)));
             let below = below.unwrap_or_default();
             format!("{{ numerator = {}{below} }}", Quoted(&row.numerator))
+        })?;
+        table(f, "decays", &self.decays, |rows| {
+            let rows = rows.iter().map(|[particles, width]| {
+                format!("\n    [{}, {}],", Quoted(particles), Quoted(width))
+            });
+            format!("[{}\n]", rows.collect::<String>())
         })?;
         for row in &self.vertices {
             writeln!(
@@ -329,6 +369,14 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
         if let Some(unknown) = row.charges.keys().find(|c| !file.charges.contains_key(*c)) {
             return Err(format!(
                 "particle {}: there is no charge `{unknown}`",
+                row.name
+            ));
+        }
+        if let Some((name, charge)) =
+            (row.charges.iter()).find(|(_, c)| c.unsigned_abs() > MOST_CHARGE)
+        {
+            return Err(format!(
+                "particle {}: {name} = {charge}; it can be {MOST_CHARGE} at most",
                 row.name
             ));
         }

@@ -10,6 +10,7 @@
 //! | `expression` | the grammar of all formulas |
 //! | `parameters` | formulas of parameters and couplings as arithmetic |
 //! | `lorentz` | Lorentz structures as sums of products of tensors |
+//! | `widths` | widths as sums of partial widths |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
 
 pub mod expression;
@@ -18,6 +19,7 @@ pub mod lorentz;
 mod parameters;
 mod routine;
 mod tensor;
+mod widths;
 
 pub use parameters::{Parameters, program};
 pub use routine::{PropagatorPart, RoutineForm, derive};
@@ -26,6 +28,7 @@ use crate::trees::LARGEST_VERTEX;
 use expression::Expr;
 use file::Document;
 use lorentz::Structure;
+use mebridge_process::model::CardParameter;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::regular;
 use serde::Deserialize;
@@ -65,12 +68,17 @@ pub struct Model {
     pub lorentz: Vec<Lorentz>,
     /// Propagators of the model's own.
     pub propagators: Vec<Propagator>,
+    /// Of particles what they decay into, with the partial width.
+    pub decays: BTreeMap<ParticleId, Vec<Decay>>,
     /// Vertices; terms of one vertex have the same coupling orders. None has a Goldstone boson or a ghost.
     pub vertices: Vec<Vertex>,
     /// The vertices with Goldstone bosons or ghosts, which the unitary gauge does not have.
     pub unphysical: Vec<Vertex>,
     by_name: HashMap<String, ParticleId>,
 }
+
+/// What a particle decays into, and the partial width.
+pub type Decay = (Vec<ParticleId>, Expr);
 
 /// A particle or an antiparticle.
 #[derive(Clone, Debug)]
@@ -145,6 +153,18 @@ pub struct CardEntry {
     pub index: Vec<i32>,
     /// Its value in the model's own card.
     pub value: f64,
+}
+
+impl CardEntry {
+    /// The parameter as a process has it.
+    pub fn parameter(&self) -> CardParameter {
+        CardParameter {
+            name: format!("MDL_{}", self.name.to_uppercase()),
+            block: self.block.clone(),
+            index: self.index.clone(),
+            default: self.value,
+        }
+    }
 }
 
 /// A Lorentz structure.
@@ -281,7 +301,9 @@ impl Model {
         let quantities = self.particles.iter();
         let quantities = quantities.flat_map(|p| p.mass.iter().chain(&p.width));
         let quantities: Vec<Expr> = quantities.map(|name| Expr::Name(name.clone())).collect();
+        let decays = self.decays.values().flatten().map(|(_, width)| width);
         let formulas = self.parameters.values().chain(self.couplings.values());
+        let formulas = formulas.chain(decays);
         Parameters::new(self).check(formulas.chain(&quantities))?;
         let mut vertices = self.vertices.iter().chain(&self.unphysical);
         vertices.try_for_each(|vertex| self.conserves(vertex))

@@ -1,7 +1,7 @@
 //! Parameters and couplings that a process uses, as arithmetic.
 
-use super::Model;
 use super::expression::{Binary, Expr};
+use super::{CardEntry, Model};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
 use mebridge_process::model::{CardParameter, Model as Formulas, Named};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -101,14 +101,13 @@ impl<'a> Parameters<'a> {
         let parameters = named(&self.used, &parameters, "MDL_")?;
         let couplings = named(&coupling_names, &couplings, "")?;
         let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
-        let card = card.map(|entry| CardParameter {
-            name: format!("MDL_{}", entry.name.to_uppercase()),
-            block: entry.block.clone(),
-            index: entry.index.clone(),
-            default: entry.value,
-        });
+        let card: Vec<CardParameter> = card.map(CardEntry::parameter).collect();
+        let auto_widths = (0..).zip(&card).map(|(at, p)| self.model.auto_width(at, p));
         Ok(Formulas {
-            card: card.collect(),
+            auto_widths: auto_widths
+                .filter_map(Result::transpose)
+                .collect::<Result<_, _>>()?,
+            card,
             program: lowering.builder.finish(),
             parameters,
             couplings,
@@ -160,6 +159,17 @@ fn needs(
         needed.names.insert(name);
     }
     Ok(())
+}
+
+/// Which parameters of the card formulas refer to.
+pub fn needed<'a>(model: &'a Model, formulas: &[&Expr]) -> Result<Vec<&'a CardEntry>, String> {
+    let names: HashSet<&str> = model.card.iter().map(|entry| entry.name.as_str()).collect();
+    let mut needed = Needed::default();
+    for formula in formulas {
+        needs(&names, &model.parameters, formula, &mut needed, 0)?;
+    }
+    let is_needed = |entry: &&CardEntry| needed.names.contains(&entry.name);
+    Ok(model.card.iter().filter(is_needed).collect())
 }
 
 /// The program of formulas over the parameters of a card and the strong coupling, which is its last input, and where

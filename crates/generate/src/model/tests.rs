@@ -251,6 +251,17 @@ fn a_model_that_cannot_be_is_refused() {
         ("spin = 2", "spin = 6", "particle d: spin = 6"),
         ("color = 8", "color = 7", "particle g: color = 7"),
         ("color = 8", "colour = 8", "colour"),
+        ("QED = 2\n", "QED = 1001\n", "order QED has the weight 1001"),
+        (
+            "orders = { QCD = 1 }",
+            "orders = { QCD = 4294967295 }",
+            "QCD = 4294967295",
+        ),
+        (
+            "electric = -1",
+            "electric = -2147483648",
+            "particle d: electric = -2147483648",
+        ),
         (
             "particles = \"u~ d w+\"",
             "particles = \"u~ d w-\"",

@@ -19,6 +19,8 @@ const MOST_PARTS: usize = 1 << 20;
 const MOST_COPIED: usize = 1 << 24;
 /// Objects of a model.
 const MOST_OBJECTS: usize = 1_000_000;
+/// Characters and entries of attributes of all objects: one list or text may be that of each.
+const MOST_ATTRIBUTES: usize = 1 << 26;
 /// Modules that import each other.
 const DEEPEST: usize = 20;
 
@@ -111,6 +113,8 @@ pub struct Modules {
     open: Vec<String>,
     /// Characters, entries and names that were copied.
     copied: usize,
+    /// Characters and entries that attributes may still have.
+    left: usize,
     /// All objects, in the order in which they are made.
     pub objects: Vec<Object>,
     /// Functions of the model: name, arguments, formula.
@@ -148,6 +152,7 @@ impl Modules {
             names: HashMap::new(),
             open: Vec::new(),
             copied: 0,
+            left: MOST_ATTRIBUTES,
             objects: Vec::new(),
             functions: Vec::new(),
         }
@@ -169,14 +174,23 @@ impl Modules {
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
+    /// Reads `decays.py`, which no other module needs; whether there is one.
+    pub fn read_decays(&mut self) -> Fallible<bool> {
+        self.read_module("decays")
+    }
+
     /// Reads a module; whether there is one.
     pub fn read(&mut self, module: &str) -> Fallible<bool> {
+        let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        match is_left_out(module) || !module.chars().all(plain) {
+            true => Ok(false),
+            false => self.read_module(module),
+        }
+    }
+
+    fn read_module(&mut self, module: &str) -> Fallible<bool> {
         if self.names.contains_key(module) {
             return Ok(true);
-        }
-        let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
-        if is_left_out(module) || !module.chars().all(plain) {
-            return Ok(false);
         }
         let Some(text) = self.text(&format!("{module}.py"))? else {
             return Ok(false);
@@ -261,6 +275,7 @@ impl Modules {
                 let (object, value) = (self.value(object, scope)?, self.value(value, scope)?);
                 match object {
                     Value::Object(object) => {
+                        self.hold(&value).map_err(|what| fail(scope, what))?;
                         let attributes = &mut self.objects[object].attributes;
                         attributes.insert(name.clone(), value);
                     }
@@ -333,6 +348,17 @@ impl Modules {
             false => Err(format!(
                 "more than {MOST_COPIED} characters, entries and names are copied"
             )),
+        }
+    }
+
+    /// Counts what an object has: one long list, or text, may be an attribute of many, and each reads it.
+    fn hold(&mut self, value: &Value) -> Fallible<()> {
+        take(value, 2, &mut self.left);
+        match self.left {
+            0 => Err(format!(
+                "objects have more than {MOST_ATTRIBUTES} characters and entries"
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -488,6 +514,7 @@ impl Modules {
         if self.objects.len() == MOST_OBJECTS {
             return Err(format!("more than {MOST_OBJECTS} objects"));
         }
+        attributes.values().try_for_each(|value| self.hold(value))?;
         self.objects.push(Object {
             class,
             attributes,
@@ -522,6 +549,30 @@ impl Modules {
         }
         self.object("Particle", attributes, place)
     }
+}
+
+/// Takes characters and entries of a value from what is left, as long as there is something; lists are looked into this
+/// far.
+fn take(value: &Value, depth: u32, left: &mut usize) {
+    let parts = match value {
+        Value::Text(text) => text.len(),
+        Value::List(list, _) => list.len(),
+        Value::Dict(dict, _) => dict.len(),
+        _ => 0,
+    };
+    *left = left.saturating_sub(1 + parts);
+    let mut inner = |value| {
+        let some = *left > 0;
+        if some {
+            take(value, depth - 1, left);
+        }
+        some
+    };
+    let _all = match value {
+        Value::List(list, _) if depth > 0 => list.iter().all(inner),
+        Value::Dict(dict, _) if depth > 0 => dict.iter().all(|(key, of)| inner(key) && inner(of)),
+        _ => true,
+    };
 }
 
 /// How deep a list of these is.

@@ -1,0 +1,52 @@
+//! Widths that the card of a restriction leaves to be computed (`DECAY 6 Auto`).
+
+use crate::imported::Imported;
+use crate::restrict::UNKNOWN_WIDTH;
+use mebridge_generate::model::Model;
+use mebridge_generate::model::file::Document;
+use mebridge_support::message;
+
+/// Puts them into the document of a model, computed by its partial widths with its card. A line on stderr says what each
+/// is. Where there are no formulas the model's own value stays, if it has one.
+pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Result<(), String> {
+    for (pdg, card) in &from.auto {
+        let is = |block: &str, index: &[i32]| block == "decay" && index == [*pdg];
+        let entries = document.card.iter_mut();
+        let mut entries = entries.filter(|entry| is(&entry.block.to_lowercase(), &entry.index));
+        // What the restriction took out of the card has no width.
+        let Some(entry) = entries.next() else {
+            continue;
+        };
+        let auto = format!("{}: DECAY {pdg} is Auto", card.display());
+        let Some(width) = model.auto_width(0, &entry.parameter())? else {
+            let why = match &from.no_decays {
+                Some(why) => why.clone(),
+                None => format!("decays.py has no formulas for {}", from.name(*pdg)),
+            };
+            if entry.value == UNKNOWN_WIDTH {
+                return Err(format!("{auto}, and {why}; write a number in its place"));
+            }
+            message::say_once(format!(
+                "{auto}, and {why}; {} stays {}, the model's own value",
+                entry.name, entry.value
+            ));
+            continue;
+        };
+        let open = |p: &&mebridge_process::model::CardParameter| {
+            p.block == "decay" && p.index.iter().any(|pdg| from.auto.contains_key(pdg))
+        };
+        if let Some(other) = width.card.iter().find(open) {
+            return Err(format!(
+                "{auto}, and its formula needs the width {}, which is Auto as well; write a number in its place",
+                other.name
+            ));
+        }
+        let inputs: Vec<f64> = width.card.iter().map(|p| p.default).collect();
+        let (value, of) = width
+            .of(&inputs)
+            .map_err(|what| format!("{auto}, and {what}; write a number in its place"))?;
+        message::say_once(format!("{auto}: {}", width.line(value, &of)));
+        entry.value = value;
+    }
+    Ok(())
+}
