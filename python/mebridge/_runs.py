@@ -95,6 +95,8 @@ class Run:
         self._changed = _run_card.of_both(changed)
         self.run_card = RunCard.read(self._card_file, self._changed)
         self.run_card.check()
+        for name, (last, before) in self.run_card.repeated.items():
+            _command.say(f"mebridge: {given} has {name} twice, {before} and {last}; the last holds\n")
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
         self.param_card = pathlib.Path(os.path.abspath(card))
         self.directories = [Directory.read(path) for path in self.output.directories]

@@ -155,8 +155,41 @@ class Cards(Folder):
             self.assertEqual(found, ["--mur=0.5,1,2", "--pdf=errorset,NNPDF31@3"])
 
     def test_unknown_entries_are_named(self):
-        with self.assertRaisesRegex(mebridge.Error, "an entry ptjj that"):
+        with self.assertRaisesRegex(mebridge.Error, r"an entry ptjj that .* \(do you mean ptj\?\); remove it"):
             card(ptjj=3)
+        file = self.folder / "run_card.dat"
+        file.write_text(CARD)
+        # What the caller gives is not in the card.
+        with self.assertRaisesRegex(mebridge.Error, r"^ebeam, which is to be set, .* \(do you mean ebeam[12]\?\)"):
+            RunCard.read(file, {"ebeam": 30})
+        with self.assertRaisesRegex(mebridge.Error, "^ptj, which is to be set, is 'many'; it must be a number"):
+            RunCard.read(file, {"ptj": "many"})
+
+    def test_a_line_that_is_no_entry_is_refused(self):
+        file = self.folder / "run_card.dat"
+        file.write_text(f"{CARD}  $ecut\n ! a comment\n  30 ptj\n")
+        with self.assertRaisesRegex(mebridge.Error, f"line {len(CARD.splitlines()) + 3}: '30 ptj' is no entry; write"):
+            RunCard.read(file)
+
+    def test_what_is_one_of_a_few(self):
+        for name, value in (("event_norm", "sums"), ("sde_strategy", 3), ("ickkw", 2), ("ktscheme", 0)):
+            with self.assertRaisesRegex(mebridge.Error, f"{name} = {value} cannot be honoured; set it to .* or "):
+                card(**{name: value}).check()
+        card(event_norm="Average").check()
+        with self.assertRaisesRegex(mebridge.Error, "ptj is 'nan'; it must be a number"):
+            card(ptj="nan")
+        with self.assertRaisesRegex(mebridge.Error, "run_tag = a/b is part of a file's name"):
+            card(run_tag="a/b").check()
+
+    def test_the_last_of_two_holds_and_is_told(self):
+        file = self.folder / "run_card.dat"
+        file.write_text(f"{CARD} 500 = ebeam1\n 1000 = nevents\n")
+        found = RunCard.read(file)
+        self.assertEqual(found["ebeam1"], 500.0)
+        self.assertEqual(found.repeated, {"ebeam1": ("500", "6500.0")})
+        self.assertEqual(RunCard.read(file, {"ebeam1": 7}).repeated, {})
+        # Both are changed, so that the one that holds is.
+        self.assertEqual(_run_card.parse(_run_card.changed(file.read_text(), {"ebeam1": 7}))["ebeam1"], "7")
 
     def test_what_cannot_be_honoured_is_refused_by_name_and_cure(self):
         card().check()
