@@ -183,12 +183,11 @@ class Run:
             try:
                 made = _events.make(order, progress, write)
             except (Error, ValueError):
-                # Nothing was begun that could go on.
-                if not (folder / _STATE / "run.json").exists():
-                    shutil.rmtree(folder / _STATE, ignore_errors=True)
-                    with contextlib.suppress(OSError):
-                        folder.rmdir()
+                _forget(folder)
                 raise
+            except KeyboardInterrupt:
+                _forget(folder)
+                raise KeyboardInterrupt(f"run {name} goes on with this name" if folder.exists() else "") from None
         # What was surveyed stays, for a pack.
         try:
             _state.forget_rounds(folder / _STATE)
@@ -702,6 +701,13 @@ def _made_folder(folder: pathlib.Path, fresh: bool) -> None:
         raise Error(f"{folder} cannot be made: {error.strerror}") from None
 
 
+def _forget(folder: pathlib.Path) -> None:
+    """Removes the folder of a run where nothing was begun that could go on."""
+    with contextlib.suppress(OSError):
+        _state.forget_empty(folder / _STATE)
+        folder.rmdir()
+
+
 def summary(name: str, made: Made) -> str:
     """Cross sections by subprocess, and how the events were made."""
     total, error = made.cross_section
@@ -753,8 +759,8 @@ def main(arguments: Sequence[str]) -> int:
     except (Error, ValueError, TypeError) as error:
         sys.stderr.write(f"mebridge: {error}\n")
         return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("mebridge: interrupted; --name with the name of the run goes on\n")
+    except KeyboardInterrupt as stopped:
+        sys.stderr.write("; ".join(["mebridge: interrupted", *filter(None, [str(stopped)])]) + "\n")
         return 130
     sys.stdout.write((events.folder / "summary.txt").read_text())
     sys.stdout.write(f"\n{events.output}\n")

@@ -16,7 +16,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _written
+from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -270,6 +270,36 @@ class Files(Folder):
         for name in ("run_01", "run_09_decayed_1", "other"):
             (self.folder / "Events" / name).mkdir(parents=True)
         self.assertEqual(_output.next_run(self.folder / "Events"), "run_10")
+
+    def test_a_run_that_is_at_work_is_left_alone(self):
+        folder = self.folder / "run_01"
+        state = _state.State(folder / "state", {})
+        with self.assertRaisesRegex(mebridge.Error, "another run is at work"):
+            _state.State(folder / "state", {})
+        _runs._forget(folder)
+        self.assertTrue((folder / "state" / "lock").exists())
+        state.close()
+        (folder / "state" / "notes").write_text("of somebody")
+        _runs._forget(folder)
+        self.assertTrue((folder / "state" / "notes").exists())
+        (folder / "state" / "notes").unlink()
+        _runs._forget(folder)
+        self.assertFalse(folder.exists())
+
+    def test_another_run_is_told_by_its_entry(self):
+        folder = self.folder / "state"
+        state = _state.State(folder, {"run_card": {"ptj": 20.0, "ptl": 10.0}})
+        state.part("survey")
+        state.close()
+        said = r"another run_card: ptl \(10.0 there, 30.0 now\); name another folder"
+        with self.assertRaisesRegex(mebridge.Error, said):
+            _state.State(folder, {"run_card": {"ptj": 20.0, "ptl": 30.0}})
+
+    def test_an_interrupted_command_names_the_run(self):
+        for text, told in (("run run_07 goes on with this name", "interrupted; run run_07 goes on"), ("", "interrupted\n")):
+            with mock.patch.object(_runs, "by_cards", side_effect=KeyboardInterrupt(text)), mock.patch("sys.stderr") as said:
+                self.assertEqual(_runs.main([str(self.folder)]), 130)
+            self.assertIn(told, "".join(call.args[0] for call in said.write.call_args_list))
 
     def test_the_command_says_what_is_wrong(self):
         with mock.patch("sys.stderr") as said:
