@@ -500,8 +500,12 @@ class Generator:
     def _working(self, events: int, folder: pathlib.Path) -> Iterator[None]:
         """While MadSpace works: its errors are ours. It does not look whether files can be written."""
         for place in (self._scratch, folder):
-            if shutil.disk_usage(place).free < room(events):
-                raise Error(f"there is too little space in {place} for {events} events")
+            free, needed = shutil.disk_usage(place).free, room(events)
+            if free < needed:
+                raise Error(
+                    f"there is too little space in {place} for {events} events, {free >> 20} MiB where they may take "
+                    f"{-(-needed >> 20)}; make room, and the run goes on where it keeps its state"
+                )
         try:
             yield
         except RuntimeError as error:

@@ -295,6 +295,17 @@ class Files(Folder):
         with self.assertRaisesRegex(mebridge.Error, said):
             _state.State(folder, {"run_card": {"ptj": 20.0, "ptl": 30.0}})
 
+    def test_a_run_goes_on_where_its_directory_was_moved_to(self):
+        state = _state.State(self.folder / "before", {"output": "before", "seed": 1})
+        state.keep("survey", state.part("survey"))
+        state.close()
+        os.rename(self.folder / "before", self.folder / "after")
+        state = _state.State(self.folder / "after", {"output": "after", "seed": 1})
+        state.part("round")
+        state.close()
+        with self.assertRaisesRegex(mebridge.Error, r"another seed \(1 there, 2 now\)"):
+            _state.State(self.folder / "after", {"output": "after", "seed": 2})
+
     def test_an_interrupted_command_names_the_run(self):
         for text, told in (("run run_07 goes on with this name", "interrupted; run run_07 goes on"), ("", "interrupted\n")):
             with mock.patch.object(_runs, "by_cards", side_effect=KeyboardInterrupt(text)), mock.patch("sys.stderr") as said:
