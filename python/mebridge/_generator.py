@@ -16,7 +16,8 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _cuts, _gpu, _integrands, _lhe, _madnis, _parton_beam, _polarised, _records, _refine, _single, _survey, _systematics
+from . import _cuts, _gpu, _integrands, _lhe, _madnis, _parton_beam, _polarised, _records, _refine, _single, _survey
+from . import _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
