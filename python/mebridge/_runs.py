@@ -592,7 +592,7 @@ def _beams(card: RunCard) -> tuple[int, int]:
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if any(beams):
         if card["pdlabel1"] != card["pdlabel2"] and kinds[0] == kinds[1]:
-            raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
+            raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; give both one value")
         for beam, kind in enumerate(kinds):
             label = card[f"pdlabel{beam + 1}"]
             if kind in _photons.BEAMS and label != _photons.LABEL:
@@ -604,7 +604,7 @@ def _beams(card: RunCard) -> tuple[int, int]:
                 sets = ", ".join(_pdfdata.SETS)
                 raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {sets}")
         if fixed[1] != fixed[2]:
-            raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
+            raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both one value")
     if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams[0], beams[1]

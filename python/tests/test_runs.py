@@ -218,7 +218,8 @@ class Cards(Folder):
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
             ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
             ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
-            ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale"),
+            ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale2 are not the same; give both"),
+            ({"pdlabel1": "nn23lo", "pdlabel2": "nn23lo1"}, "pdlabel2 are not the same; give both"),
         ):
             with self.assertRaisesRegex(mebridge.Error, said):
                 _runs._beams(card(**values))
