@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _files, _integrands, _lhe, _scratch
+from . import _arguments, _command, _files, _integrands, _lhe, _polarised, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -470,6 +470,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "scale_factor": order.scale_factor,
             "cuts": order.cuts,
             "alpha_qed": _alpha_qed(order),
+            "polarised": any(map(_polarised.names, order.sources)),
             **order.more(elements),
         }
         # A run card may have changed what is said of the one.

@@ -16,7 +16,8 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _cuts, _gpu, _integrands, _lhe, _madnis, _parton_beam, _records, _refine, _single, _survey, _systematics
+from . import _cuts, _gpu, _integrands, _lhe, _madnis, _parton_beam, _polarised, _records, _refine, _single, _survey
+from . import _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
@@ -76,6 +77,7 @@ class Generator:
         bwcutoff: float = _integrands.BW_CUTOFF,
         forced: Sequence[int] = (),
         host: Sequence[str] = (),
+        polarised: bool = False,
         **asked: Any,
     ) -> list[list[int]]:
         """Makes the integrands.
@@ -97,6 +99,7 @@ class Generator:
             scales: whether those of events are kept beside their records.
             bwcutoff: how many widths about their masses propagators are on their mass shells, and in event files.
             forced: PDG codes of particles of decay chains.
+            polarised: whether |M|^2 depends on the frame (:mod:`mebridge._polarised`).
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
@@ -128,6 +131,9 @@ class Generator:
         if not _integrands.same(elements, self._on_host):
             self._on_host = []
         self._folder = pathlib.Path(folder)
+        self._polarised = polarised and pdf is not None
+        for element in elements if self._polarised else []:
+            _polarised.check(element.entry)
         self._anti, self._parton_beam = (anti[0], anti[1]), None if photons else other_beam
         self._shifts = shifts = [ANTI if one else 0 for one in anti]
         # On a GPU a library takes its time to begin.
@@ -272,6 +278,8 @@ class Generator:
         folder, channels = pathlib.Path(part), self._built.channels
         if self._parton_beam is not None or any(channel.mass is not None for channel in channels):
             raise Error('no network draws a particle that goes out alone, nor e- p; give sampler="vegas"')
+        if self._polarised:
+            raise Error('no network draws polarised particles; give sampler="vegas"')
         assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
         of_grids = surveyed["channels"]
@@ -339,7 +347,7 @@ class Generator:
         made = madspace.ChannelEventGenerator(
             place.contexts, integrand, *self._files(i), config, channel.element, str(i), None
         )
-        if channel.mass is None and self._parton_beam is None:
+        if channel.mass is None and self._parton_beam is None and not self._polarised:
             return made
         path = self._scratch / f"{place.name}{i}.json"
         made.save(str(path))
@@ -347,6 +355,8 @@ class Generator:
         del made
         if channel.mass is not None:
             _single.rewrite(path, channel.mass)
+        elif self._polarised:
+            _polarised.rewrite(path)
         if self._parton_beam is not None:
             _parton_beam.rewrite(path, self._parton_beam)
         return madspace.ChannelEventGenerator.load(str(path), place.contexts, *self._files(i), config)
@@ -508,8 +518,12 @@ class Generator:
     def _working(self, events: int, folder: pathlib.Path) -> Iterator[None]:
         """While MadSpace works: its errors are ours. It does not look whether files can be written."""
         for place in (self._scratch, folder):
-            if shutil.disk_usage(place).free < room(events):
-                raise Error(f"there is too little space in {place} for {events} events")
+            free, needed = shutil.disk_usage(place).free, room(events)
+            if free < needed:
+                raise Error(
+                    f"there is too little space in {place} for {events} events, {free >> 20} MiB where they may take "
+                    f"{-(-needed >> 20)}; make room, and the run goes on where it keeps its state"
+                )
         try:
             yield
         except RuntimeError as error:

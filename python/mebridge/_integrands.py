@@ -660,7 +660,9 @@ def _legs(element: Element, energy: float) -> tuple[float, ...]:
     legs = masses(element.library, len(pdg))
     _checks.beams(pdg, legs)
     if energy <= sum(legs[2:]):
-        raise ValueError(f"{energy} GeV are less than the masses of the process need")
+        raise ValueError(
+            f"{energy} GeV are less than the masses of the process need; raise the energy (of a run card ebeam1 and ebeam2)"
+        )
     return legs
 
 

@@ -314,6 +314,7 @@ class _Element:
         """|M|^2 at another alpha_s over what it was."""
         if self._power is not None:
             return np.asarray((after / before) ** self._power)
+        momenta = _resting(momenta)
         one, other = (np.asarray(self._process.evaluate(momenta, alpha_s=value)) for value in (after, before))
         return np.asarray(one / other)
 

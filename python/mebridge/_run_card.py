@@ -7,10 +7,11 @@ table by a test.
 from __future__ import annotations
 
 import ast
+import difflib
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -185,6 +186,13 @@ ENTRIES = {
 
 # Entries with one for each beam beside them.
 _BOTH = ("pdlabel", "fixed_fac_scale")
+# What is one of a few.
+_CHOICES: Mapping[str, tuple[Value, ...]] = {
+    "event_norm": ("average", "sum", "unity"),
+    "sde_strategy": (1, 2),
+    "ickkw": (0, 1),
+    "ktscheme": (1, 2),
+}
 _TRUE, _FALSE = ("t", "true", ".true.", "1", "yes", "on"), ("f", "false", ".false.", "0", "no", "off")
 
 
@@ -194,20 +202,27 @@ class RunCard(Mapping[str, Any]):
     Args:
         given: what a card says, as text.
         source: what messages call it.
+        changed: entries that the caller gives, and not the card.
     """
 
-    def __init__(self, given: Mapping[str, str], source: str) -> None:
+    def __init__(self, given: Mapping[str, str], source: str, changed: Collection[str] = ()) -> None:
         self.source = source
         self.given = dict(given)
-        unknown = sorted(set(self.given) - set(ENTRIES))
-        if unknown:
+        self.repeated: dict[str, tuple[str, str]] = {}
+        """What :func:`repeated` tells."""
+        for name in sorted(set(self.given) - set(ENTRIES)):
+            near = difflib.get_close_matches(name, ENTRIES, 1)
+            meant = f" (do you mean {near[0]}?)" if near else ""
+            if name in changed:
+                raise Error(f"{name}, which is to be set, is no entry of a run card{meant}; docs/run_card.md has all")
             raise Error(
-                f"{source} has an entry {unknown[0]} that mebridge does not know; remove it if nothing depends on it "
+                f"{source} has an entry {name} that mebridge does not know{meant}; remove it if nothing depends on it "
                 "(docs/run_card.md has all that are known)"
             )
         self._values: dict[str, Any] = {name: entry.default for name, entry in ENTRIES.items()}
         for name, text in self.given.items():
-            self._values[name] = self._parsed(ENTRIES[name], text)
+            where = f"{name}, which is to be set," if name in changed else f"{source}: {name}"
+            self._values[name] = self._parsed(ENTRIES[name], text, where)
         self._follow()
 
     @classmethod
@@ -218,9 +233,18 @@ class RunCard(Mapping[str, Any]):
                 text = file.read()
         except OSError as error:
             raise Error(f"the run card {os.fspath(path)} cannot be read: {error.strerror}") from None
+        for number, line in enumerate(text.splitlines(), 1):
+            said = _entry(line).strip()
+            # A template has names of blocks that MG5aMC fills.
+            if said and "=" not in said and not said.startswith("$"):
+                raise Error(
+                    f"{os.fspath(path)}, line {number}: {said!r} is no entry; write VALUE = NAME, or # before a comment"
+                )
         given = parse(text)
-        given |= {name: str(value) for name, value in of_both(changed or {}).items()}
-        return cls(given, os.fspath(path))
+        other = {name: str(value) for name, value in of_both(changed or {}).items()}
+        card = cls(given | other, os.fspath(path), other)
+        card.repeated = {name: values for name, values in repeated(text).items() if name not in other}
+        return card
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -231,7 +255,8 @@ class RunCard(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def _parsed(self, entry: Entry, text: str) -> Any:
+    @staticmethod
+    def _parsed(entry: Entry, text: str, where: str) -> Any:
         try:
             if entry.name == "lhaid" and text.strip()[:1].isalpha():
                 return _name(text.strip())
@@ -241,7 +266,7 @@ class RunCard(Mapping[str, Any]):
         except (ValueError, SyntaxError, TypeError):
             kind = {bool: "True or False", int: "a whole number", float: "a number", list: "a list", dict: "a dict"}
             wanted = kind[type(entry.default)]
-            raise Error(f"{self.source}: {entry.name} is {text!r}; it must be {wanted}") from None
+            raise Error(f"{where} is {text!r}; it must be {wanted}") from None
 
     def _follow(self) -> None:
         """What MG5aMC sets by other entries."""
@@ -267,6 +292,13 @@ class RunCard(Mapping[str, Any]):
 
     def check(self) -> None:
         """Refuses what a run would have to leave out."""
+        for name, known in _CHOICES.items():
+            value = self[name].lower() if isinstance(self[name], str) else self[name]
+            if value not in known:
+                listed = " or ".join(map(str, known))
+                raise Error(f"{self.source}: {name} = {self[name]} cannot be honoured; set it to {listed}")
+        if not self["run_tag"] or set(self["run_tag"]) & set("/\\\0"):
+            raise Error(f"{self.source}: run_tag = {self['run_tag']} is part of a file's name; make it one word without /")
         self._check_matching()
         for entry in ENTRIES.values():
             if entry.kind == REFUSED and not _same(self[entry.name], entry.default):
@@ -278,10 +310,6 @@ class RunCard(Mapping[str, Any]):
 
     def _check_matching(self) -> None:
         where = self.source
-        for name, known in (("ickkw", (0, 1)), ("ktscheme", (1, 2))):
-            if self[name] not in known:
-                listed = " and ".join(map(str, known))
-                raise Error(f"{where}: {name} = {self[name]} cannot be honoured; there are {listed}")
         for name in ("xqcut", "xmtcentral"):
             if not 0.0 <= self[name] < math.inf:
                 raise Error(f"{where}: {name} = {self[name]:g}; it must be 0 or an energy in GeV")
@@ -300,11 +328,28 @@ def of_both(changed: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{name}{beam}": found[name] for name in _BOTH if name in found for beam in "12"} | found
 
 
+def _entry(line: str) -> str:
+    """A line of a card without its comment."""
+    return line.split("#")[0].split("!")[0]
+
+
+def repeated(text: str) -> dict[str, tuple[str, str]]:
+    """Entries that a card has twice with different values: the last of them, which holds, and one before it."""
+    found: dict[str, tuple[str, str]] = {}
+    last: dict[str, str] = {}
+    for line in text.splitlines():
+        for name, value in parse(line).items():
+            if last.get(name, value) != value:
+                found[name] = value, last[name]
+            last[name] = value
+    return found
+
+
 def parse(text: str) -> dict[str, str]:
-    """Entries of a card by their names in small letters."""
+    """Entries of a card by their names in small letters; of one that it has twice the last, as in MG5aMC."""
     found = {}
     for line in text.splitlines():
-        value, equals, name = line.split("#")[0].split("!")[0].rpartition("=")
+        value, equals, name = _entry(line).rpartition("=")
         if equals:
             found[name.strip().lower()] = value.strip()
     return found
@@ -312,15 +357,16 @@ def parse(text: str) -> dict[str, str]:
 
 def changed(text: str, values: Mapping[str, Any]) -> str:
     """A card with other values of some entries, which are added where it has none."""
-    left, lines = {name.lower(): value for name, value in values.items()}, []
+    changed, lines, there = {name.lower(): value for name, value in values.items()}, [], set()
     for line in text.splitlines():
-        before, equals, name = line.split("#")[0].split("!")[0].rpartition("=")
+        before, equals, name = _entry(line).rpartition("=")
         word = name.strip().lower()
-        if equals and word in left:
+        if equals and word in changed:
+            there.add(word)
             comment = line[len(before) + 1 + len(name) :]
-            line = f"  {left.pop(word)} = {name.strip()} {comment}".rstrip()
+            line = f"  {changed[word]} = {name.strip()} {comment}".rstrip()
         lines.append(line)
-    lines += [f"  {value} = {name}" for name, value in left.items()]
+    lines += [f"  {value} = {name}" for name, value in changed.items() if name not in there]
     return "\n".join(lines) + "\n"
 
 
@@ -347,6 +393,8 @@ def _number(given: str, whole: bool) -> Any:
     if text[-1:] in ("k", "m"):
         factor, text = (1e3 if text[-1] == "k" else 1e6), text[:-1]
     value = float(text.replace("d", "e")) * factor
+    if math.isnan(value):
+        raise ValueError
     if whole and not value.is_integer():
         raise ValueError
     return int(value) if whole else value

@@ -95,6 +95,8 @@ class Run:
         self._changed = _run_card.of_both(changed)
         self.run_card = RunCard.read(self._card_file, self._changed)
         self.run_card.check()
+        for name, (last, before) in self.run_card.repeated.items():
+            _command.say(f"mebridge: {given} has {name} twice, {before} and {last}; the last holds\n")
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
         self.param_card = pathlib.Path(os.path.abspath(card))
         self.directories = [Directory.read(path) for path in self.output.directories]
@@ -181,12 +183,11 @@ class Run:
             try:
                 made = _events.make(order, progress, write)
             except (Error, ValueError):
-                # Nothing was begun that could go on.
-                if not (folder / _STATE / "run.json").exists():
-                    shutil.rmtree(folder / _STATE, ignore_errors=True)
-                    with contextlib.suppress(OSError):
-                        folder.rmdir()
+                _forget(folder)
                 raise
+            except KeyboardInterrupt:
+                _forget(folder)
+                raise KeyboardInterrupt(f"run {name} goes on with this name" if folder.exists() else "") from None
         # What was surveyed stays, for a pack.
         try:
             _state.forget_rounds(folder / _STATE)
@@ -597,7 +598,7 @@ def _beams(card: RunCard) -> tuple[int, int]:
     fixed = [card[name] for name in ("fixed_ren_scale", "fixed_fac_scale1", "fixed_fac_scale2")]
     if any(beams):
         if card["pdlabel1"] != card["pdlabel2"] and kinds[0] == kinds[1]:
-            raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; set pdlabel alone")
+            raise Error(f"{where}: pdlabel1 and pdlabel2 are not the same; give both one value")
         for beam, kind in enumerate(kinds):
             label = card[f"pdlabel{beam + 1}"]
             if kind in _photons.BEAMS and label != _photons.LABEL:
@@ -609,7 +610,7 @@ def _beams(card: RunCard) -> tuple[int, int]:
                 sets = ", ".join(_pdfdata.SETS)
                 raise Error(f"{where}: pdlabel = {label} cannot be honoured; set it to lhapdf, or to one of {sets}")
         if fixed[1] != fixed[2]:
-            raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; set fixed_fac_scale alone")
+            raise Error(f"{where}: fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both one value")
     if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams[0], beams[1]
@@ -706,6 +707,13 @@ def _made_folder(folder: pathlib.Path, fresh: bool) -> None:
         raise Error(f"{folder} cannot be made: {error.strerror}") from None
 
 
+def _forget(folder: pathlib.Path) -> None:
+    """Removes the folder of a run where nothing was begun that could go on."""
+    with contextlib.suppress(OSError):
+        _state.forget_empty(folder / _STATE)
+        folder.rmdir()
+
+
 def summary(name: str, made: Made) -> str:
     """Cross sections by subprocess, and how the events were made."""
     total, error = made.cross_section
@@ -757,8 +765,8 @@ def main(arguments: Sequence[str]) -> int:
     except (Error, ValueError, TypeError) as error:
         sys.stderr.write(f"mebridge: {error}\n")
         return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("mebridge: interrupted; --name with the name of the run goes on\n")
+    except KeyboardInterrupt as stopped:
+        sys.stderr.write("; ".join(["mebridge: interrupted", *filter(None, [str(stopped)])]) + "\n")
         return 130
     sys.stdout.write((events.folder / "summary.txt").read_text())
     sys.stdout.write(f"\n{events.output}\n")

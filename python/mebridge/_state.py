@@ -207,6 +207,15 @@ def check_same(folder: pathlib.Path, before: dict[str, Any], asked: dict[str, An
     _compare(folder, before, {**now, **{name: before[name] for name in but if name in before}}, cure=cure)
 
 
+def forget_empty(folder: pathlib.Path) -> None:
+    """Removes the folder of a run in which nothing is done, unless another run is at work there."""
+    if not folder.is_dir() or {entry.name for entry in folder.iterdir()} - {"lock", f"{_RUN}.part"}:
+        return
+    with contextlib.suppress(OSError), _open_lock(folder / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder)
+
+
 def forget_rounds(folder: pathlib.Path) -> None:
     """Leaves of a run that is done what it surveyed, and what it found."""
     asked, _, _, digests = _known(folder)
@@ -275,13 +284,23 @@ def _compare(
     cure: str = "name another folder, or remove it",
 ) -> None:
     """That nothing of what was asked is another one; some may be larger than before."""
-    # What a caller can change comes before what follows from it.
+    # What a caller can change comes before what follows from it. A directory may have been moved: what is made of it is
+    # compared.
     for name in dict.fromkeys([*asked, *before]):
+        if name == "output":
+            continue
         if name in growing and before[name] < asked[name]:
             continue
         if before.get(name) != asked.get(name):
-            there, now = before.get(name), asked.get(name)
-            raise Error(f"{folder} holds a run with another {name} ({there} there, {now} now); {cure}")
+            raise Error(f"{folder} holds a run with another {_other(name, before.get(name), asked.get(name))}; {cure}")
+
+
+def _other(name: str, there: Any, now: Any) -> str:
+    """What is another one: of a table the first entry that is."""
+    if isinstance(there, dict) and isinstance(now, dict):
+        entry = next(entry for entry in [*now, *there] if there.get(entry) != now.get(entry))
+        return _other(f"{name}: {entry}", there.get(entry), now.get(entry))
+    return f"{name} ({there} there, {now} now)"
 
 
 def _check(folder: pathlib.Path, name: str, digest: str) -> None:

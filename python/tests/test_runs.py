@@ -16,7 +16,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _written
+from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -167,8 +167,41 @@ class Cards(Folder):
             self.assertEqual(found, ["--mur=0.5,1,2", "--pdf=errorset,NNPDF31@3"])
 
     def test_unknown_entries_are_named(self):
-        with self.assertRaisesRegex(mebridge.Error, "an entry ptjj that"):
+        with self.assertRaisesRegex(mebridge.Error, r"an entry ptjj that .* \(do you mean ptj\?\); remove it"):
             card(ptjj=3)
+        file = self.folder / "run_card.dat"
+        file.write_text(CARD)
+        # What the caller gives is not in the card.
+        with self.assertRaisesRegex(mebridge.Error, r"^ebeam, which is to be set, .* \(do you mean ebeam[12]\?\)"):
+            RunCard.read(file, {"ebeam": 30})
+        with self.assertRaisesRegex(mebridge.Error, "^ptj, which is to be set, is 'many'; it must be a number"):
+            RunCard.read(file, {"ptj": "many"})
+
+    def test_a_line_that_is_no_entry_is_refused(self):
+        file = self.folder / "run_card.dat"
+        file.write_text(f"{CARD}  $ecut\n ! a comment\n  30 ptj\n")
+        with self.assertRaisesRegex(mebridge.Error, f"line {len(CARD.splitlines()) + 3}: '30 ptj' is no entry; write"):
+            RunCard.read(file)
+
+    def test_what_is_one_of_a_few(self):
+        for name, value in (("event_norm", "sums"), ("sde_strategy", 3), ("ickkw", 2), ("ktscheme", 0)):
+            with self.assertRaisesRegex(mebridge.Error, f"{name} = {value} cannot be honoured; set it to .* or "):
+                card(**{name: value}).check()
+        card(event_norm="Average").check()
+        with self.assertRaisesRegex(mebridge.Error, "ptj is 'nan'; it must be a number"):
+            card(ptj="nan")
+        with self.assertRaisesRegex(mebridge.Error, "run_tag = a/b is part of a file's name"):
+            card(run_tag="a/b").check()
+
+    def test_the_last_of_two_holds_and_is_told(self):
+        file = self.folder / "run_card.dat"
+        file.write_text(f"{CARD} 500 = ebeam1\n 1000 = nevents\n")
+        found = RunCard.read(file)
+        self.assertEqual(found["ebeam1"], 500.0)
+        self.assertEqual(found.repeated, {"ebeam1": ("500", "6500.0")})
+        self.assertEqual(RunCard.read(file, {"ebeam1": 7}).repeated, {})
+        # Both are changed, so that the one that holds is.
+        self.assertEqual(_run_card.parse(_run_card.changed(file.read_text(), {"ebeam1": 7}))["ebeam1"], "7")
 
     def test_what_cannot_be_honoured_is_refused_by_name_and_cure(self):
         card().check()
@@ -197,7 +230,8 @@ class Cards(Folder):
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
             ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
             ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
-            ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale"),
+            ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale2 are not the same; give both"),
+            ({"pdlabel1": "nn23lo", "pdlabel2": "nn23lo1"}, "pdlabel2 are not the same; give both"),
         ):
             with self.assertRaisesRegex(mebridge.Error, said):
                 _runs._beams(card(**values))
@@ -249,6 +283,47 @@ class Files(Folder):
         for name in ("run_01", "run_09_decayed_1", "other"):
             (self.folder / "Events" / name).mkdir(parents=True)
         self.assertEqual(_output.next_run(self.folder / "Events"), "run_10")
+
+    def test_a_run_that_is_at_work_is_left_alone(self):
+        folder = self.folder / "run_01"
+        state = _state.State(folder / "state", {})
+        with self.assertRaisesRegex(mebridge.Error, "another run is at work"):
+            _state.State(folder / "state", {})
+        _runs._forget(folder)
+        self.assertTrue((folder / "state" / "lock").exists())
+        state.close()
+        (folder / "state" / "notes").write_text("of somebody")
+        _runs._forget(folder)
+        self.assertTrue((folder / "state" / "notes").exists())
+        (folder / "state" / "notes").unlink()
+        _runs._forget(folder)
+        self.assertFalse(folder.exists())
+
+    def test_another_run_is_told_by_its_entry(self):
+        folder = self.folder / "state"
+        state = _state.State(folder, {"run_card": {"ptj": 20.0, "ptl": 10.0}})
+        state.part("survey")
+        state.close()
+        said = r"another run_card: ptl \(10.0 there, 30.0 now\); name another folder"
+        with self.assertRaisesRegex(mebridge.Error, said):
+            _state.State(folder, {"run_card": {"ptj": 20.0, "ptl": 30.0}})
+
+    def test_a_run_goes_on_where_its_directory_was_moved_to(self):
+        state = _state.State(self.folder / "before", {"output": "before", "seed": 1})
+        state.keep("survey", state.part("survey"))
+        state.close()
+        os.rename(self.folder / "before", self.folder / "after")
+        state = _state.State(self.folder / "after", {"output": "after", "seed": 1})
+        state.part("round")
+        state.close()
+        with self.assertRaisesRegex(mebridge.Error, r"another seed \(1 there, 2 now\)"):
+            _state.State(self.folder / "after", {"output": "after", "seed": 2})
+
+    def test_an_interrupted_command_names_the_run(self):
+        for text, told in (("run run_07 goes on with this name", "interrupted; run run_07 goes on"), ("", "interrupted\n")):
+            with mock.patch.object(_runs, "by_cards", side_effect=KeyboardInterrupt(text)), mock.patch("sys.stderr") as said:
+                self.assertEqual(_runs.main([str(self.folder)]), 130)
+            self.assertIn(told, "".join(call.args[0] for call in said.write.call_args_list))
 
     def test_the_command_says_what_is_wrong(self):
         with mock.patch("sys.stderr") as said:
