@@ -719,7 +719,10 @@ fn what_is_named_again_is_counted_again() {
         forks.collect::<String>()
     );
     let error = read_with("", &forks).unwrap_err();
-    assert!(error.contains("too many lists within each other"), "{error}");
+    assert!(
+        error.contains("too many lists within each other"),
+        "{error}"
+    );
     let particle = "import particles as P\nP.g.more = x\n";
     let text = format!("{}{long}{}", list(""), particle.repeat(40));
     let error = read_with("", &text).unwrap_err();
