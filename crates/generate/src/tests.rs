@@ -238,7 +238,7 @@ fn orders_of_a_chain_are_those_of_all_of_it() {
 fn partial_widths_are_those_of_amplitudes() {
     let model = Model::standard().unwrap();
     let mut open = 0;
-    for (mother, name) in [(6, "t"), (23, "z"), (24, "w+"), (25, "h")] {
+    for mother in [6, 23, 24, 25] {
         let entry = model
             .card
             .iter()

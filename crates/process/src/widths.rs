@@ -160,7 +160,7 @@ mod tests {
     /// A particle of mass M that decays into one of mass m with the width w, where M > m, and by alpha_s.
     fn example(colored: bool) -> AutoWidth {
         let mut builder = Builder::new(5);
-        let [alpha_s, heavy, light, w, g] = [0, 1, 2, 3, 4].map(|n| builder.input(n));
+        let [heavy, light, w, g] = [1, 2, 3, 4].map(|n| builder.input(n));
         let zero = builder.real(0.0);
         let open = builder.push(Op::Select {
             test: Comparison::Gt,
@@ -181,17 +181,15 @@ mod tests {
             name: name.into(),
             value,
         };
-        let values = vec![
-            named("M", heavy),
-            named("X > y y", open),
-            named("X > g g", strong),
-            named("aS", alpha_s),
-        ];
         AutoWidth {
             parameter: 0,
             card: card.collect(),
             alpha_s: Some(0),
-            values: values[..3].to_vec(),
+            values: vec![
+                named("M", heavy),
+                named("X > y y", open),
+                named("X > g g", strong),
+            ],
             program: builder.finish(),
             colored,
         }

@@ -712,6 +712,17 @@ fn what_is_named_again_is_counted_again() {
         let error = functions(named, 40).unwrap_err();
         assert!(error.contains("characters and entries"), "{named}: {error}");
     }
+    // Lists that fork: as many ends as no memory holds.
+    let forks = (0..60).map(|n| format!("x{} = [x{n}, x{n}]\n", n + 1));
+    let forks = format!(
+        "from .object_library import Function\nx0 = ['z']\n{}F = Function('f', x60, 'z')\n",
+        forks.collect::<String>()
+    );
+    let error = read_with("", &forks).unwrap_err();
+    assert!(
+        error.contains("too many lists within each other"),
+        "{error}"
+    );
     let particle = "import particles as P\nP.g.more = x\n";
     let text = format!("{}{long}{}", list(""), particle.repeat(40));
     let error = read_with("", &text).unwrap_err();
