@@ -246,21 +246,21 @@ class _Element:
         """Scales of the run card, which events it keeps, and what matching found of them."""
         seen = _cuts.boosted(momenta, self._frame.boost)
         good = _cuts.passed(self._windows, seen) & _cuts.obeyed(self._rules, seen)
-        resting, scaled = _resting(momenta), self._frame.scaled
+        rest, scaled = resting(momenta), self._frame.scaled
         if scaled == "et":
-            before = scale.of(resting)
+            before = scale.of(rest)
         if self.clustering is None:
             return before, good, None
-        channels = self._drawn(resting, alpha_s, drawn)
+        channels = self._drawn(rest, alpha_s, drawn)
         good &= channels > 0
         some = np.flatnonzero(good)
         if self._frame.matching is None and scaled != "clustering":
-            good[some] = ~self.clustering.excluded(resting[some], channels[some])
+            good[some] = ~self.clustering.excluded(rest[some], channels[some])
             return before, good, None
-        given = self._given(resting[some], scaled, scale)
+        given = self._given(rest[some], scaled, scale)
         weighing = self._weighing(momenta[some], codes[some])
         plain = np.where(codes[some] > ANTI // 2, codes[some] - ANTI, codes[some])
-        of = self.clustering.scales(resting[some], channels[some], given, weighing, plain)
+        of = self.clustering.scales(rest[some], channels[some], given, weighing, plain)
         hadrons = (False, False) if given.fixed else self._hadrons
         good[some[_clustering.drops(of, hadrons)]] = False
         found = np.zeros((3, len(momenta)))
@@ -306,7 +306,7 @@ class _Element:
 
     def helicities(self, momenta: Array, alpha_s: Array, drawn: Array) -> NDArray[np.int8]:
         """Of the legs, by their shares."""
-        found = self._process.evaluate(_resting(momenta), alpha_s=alpha_s, helicities=drawn).helicity
+        found = self._process.evaluate(resting(momenta), alpha_s=alpha_s, helicities=drawn).helicity
         assert found is not None
         return np.asarray(self._process.helicities[found])
 
@@ -314,7 +314,7 @@ class _Element:
         """|M|^2 at another alpha_s over what it was."""
         if self._power is not None:
             return np.asarray((after / before) ** self._power)
-        momenta = _resting(momenta)
+        momenta = resting(momenta)
         one, other = (np.asarray(self._process.evaluate(momenta, alpha_s=value)) for value in (after, before))
         return np.asarray(one / other)
 
@@ -390,7 +390,7 @@ def scales(file: pathlib.Path, events: int, elements: Sequence[Element], scale: 
     return found
 
 
-def _resting(momenta: Array) -> Array:
+def resting(momenta: Array) -> Array:
     """In the rest frame of the partons, which go along z."""
     total = momenta[:, :2].sum(axis=1)
     rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))

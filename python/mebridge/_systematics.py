@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _densities, _records
+from . import _densities, _records, _refine
 from ._densities import Coupling, Densities
 from ._integrands import Density, Element
 from ._library import Error
@@ -404,7 +404,7 @@ def calculator(
             inputs = [of.momenta_in, of.alpha_s_in, of.flavor_in]
             runtimes[number] = madspace.FunctionRuntime(of(api, inputs, [of.matrix_element_out]).function(), context)
         flavors = np.full(len(momenta), elements[number].flavor["index"], np.int32)
-        given = [np.ascontiguousarray(momenta), np.ascontiguousarray(coupling), flavors]
+        given = [np.ascontiguousarray(_refine.resting(momenta)), np.ascontiguousarray(coupling), flavors]
         (found,) = runtimes[number].call(given)
         return np.asarray(found.numpy(), dtype=float).ravel()
 

@@ -133,7 +133,7 @@ class Spin(unittest.TestCase):
     def test_it_rests(self):
         """Rounding says nothing of the direction that helicities are about."""
         momenta = np.array([[[200.0, 0, 0, 200.0], [8.0, 0, 0, -8.0], [208.0, 0, 0, 192.0]]])
-        resting = _refine._resting(momenta)
+        resting = _refine.resting(momenta)
         self.assertEqual(resting[0, 2, 1:].tolist(), [0.0, 0.0, 0.0])
         np.testing.assert_allclose(resting[0, :, 0], [40.0, 40.0, 80.0], rtol=1e-12)
 
