@@ -4,6 +4,7 @@ mod clocks;
 mod color_ordered;
 
 mod high_spin;
+mod polarized;
 mod processes;
 mod samples;
 mod split_orders;

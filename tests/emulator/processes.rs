@@ -22,7 +22,7 @@ pub(super) struct Outcome {
     pub(super) helicity: Vec<i32>,
     pub(super) color: Vec<i32>,
     pub(super) good: Option<usize>,
-    recursion: bool,
+    pub(super) recursion: bool,
 }
 
 pub(super) fn run(bridge: &mut Bridge, events: &Events) -> Outcome {

@@ -43,7 +43,7 @@ impl Engine {
             let helicities = self.rows(&slot.contributions, self.tables.waves.len())?;
             let amp2 = self.amp2()?;
             for lane in 0..count {
-                let column = |rows: &[f64]| rows[lane..].iter().step_by(lanes).copied().collect();
+                let column = |rows: &[f64]| rows.chunks_exact(lanes).map(|row| row[lane]).collect();
                 all.push(Contributions {
                     helicities: column(&helicities),
                     amp2: column(&amp2),
