@@ -643,6 +643,12 @@ fn samples_by_subsets_of_a_larger_process_are_those_of_the_cpu() {
     compare("g g > t t~ g", By::ItsSubsets, Precision::Double);
 }
 
+/// A recursion without any AMP2 (see `polarized`).
+#[test]
+fn samples_of_polarized_particles_are_those_of_the_cpu() {
+    compare("g g > t{L} t~ g", By::ItsSubsets, Precision::Double);
+}
+
 #[test]
 fn samples_by_helicities_are_those_of_the_cpu() {
     compare("g g > t t~", By::Helicities, Precision::Double);

@@ -198,9 +198,9 @@ impl KernelSpec {
         })
     }
 
-    /// The code for samples, without or with diagrams; that for a helicity is the same as for calls.
+    /// The code for samples, without or with diagrams, if the plan has some; that for a helicity is the same as for calls.
     pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<CompilationUnit> {
-        if diagrams && !self.has_amp2() {
+        if diagrams && (self.plan.channels().is_empty() || !self.has_amp2()) {
             return None;
         }
         let generator = Generator {
