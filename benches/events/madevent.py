@@ -18,6 +18,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+from mebridge import _run_card
+
 _WAYS = ("MadEvent", "linked", "mebridge events")
 # The last words of this form on stdout and stderr.
 _CROSS_SECTION = re.compile(r"([-\d.]+(?:e[-+]?\d+)?) \+- ([-\d.]+(?:e[-+]?\d+)?) pb")
@@ -56,7 +58,8 @@ def table(output: pathlib.Path, events: int, first_seed: int, repeat: int) -> No
 
 
 def _run(command: str, way: str, copy: pathlib.Path, events: int, seed: int) -> Run:
-    _set(copy / "Cards" / "run_card.dat", nevents=str(events), iseed=str(seed), use_syst="False")
+    card = copy / "Cards" / "run_card.dat"
+    card.write_text(_run_card.changed(card.read_text(), {"nevents": events, "iseed": seed, "use_syst": False}))
     arguments = [command, "events", str(copy)]
     if way != "mebridge events":
         arguments = [str(copy / "bin" / "generate_events"), "-f", "--nb_core=1"]
@@ -74,12 +77,3 @@ def _cpu() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
-
-def _set(card: pathlib.Path, **entries: str) -> None:
-    """Sets entries of a run card, `value = name`."""
-    text = card.read_text()
-    for name, value in entries.items():
-        text, count = re.subn(rf"^\s*\S+\s*=\s*{name}\b", f"  {value} = {name}", text, flags=re.M)
-        if count == 0:
-            text += f"\n  {value} = {name}\n"
-    card.write_text(text)
