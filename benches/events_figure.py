@@ -21,7 +21,7 @@ def rows() -> dict[str, list[float]]:
     """Of each process what it makes now, and before where that is known."""
     found: dict[str, list[float]] = {}
     column, name = None, ""
-    for line in (DOCS / "events.md").read_text().split("## What it is")[1].split("\nOn one H100")[0].splitlines():
+    for line in (DOCS / "events.md").read_text().split("## What it is")[1].split("\n### Beside MadEvent")[0].splitlines():
         cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
         if HEADING in cells:
             column = cells.index(HEADING)
@@ -29,7 +29,7 @@ def rows() -> dict[str, list[float]]:
             # Below a process that has the state before stands that of now.
             process, _, state = cells[0].partition(",")
             name = name if cells[0] == "now" else process
-            before = state.strip() == "before"
+            before = state.strip() == "by diagrams"
             number = float(cells[column].replace(" ", ""))
             # A process that was measured twice has the first.
             if before or cells[0] == "now" or name not in found:
@@ -51,7 +51,7 @@ def main() -> None:
         "Unweighted events a second of one core",
         "Unweighted events a second of CPU, after the survey (logarithmic)",
     )
-    figure.legend(30, COLOURS, ("before (782e90d)", "now"))
+    figure.legend(30, COLOURS, ("channels by squared diagrams", "now"))
     for decade in range(decades + 1):
         x = DECADE * decade
         figure.line(x, TOP - 4, end, "#bbbbbb")

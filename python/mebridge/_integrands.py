@@ -689,15 +689,20 @@ def _element(
     pairs = [list(pair) for pair, _ in options]
     channels = element.channels
     single = len(element.flavor["options"][0]) == _single.LEGS
-    topologies = [_single.topology(madspace, legs) if single else _topology(madspace, legs, of) for of in channels]
-    groups = _channels.groups(channels, _labels(element, grid is not None, beams))
+    if single:
+        # All diagrams are one channel: nothing is mapped.
+        topologies = [_single.topology(madspace, legs)]
+        groups = [_channels.Group((0,), (tuple(range(len(legs))),))]
+    else:
+        topologies = [_topology(madspace, legs, of) for of in channels]
+        groups = _channels.groups(channels, _labels(element, grid is not None, beams))
     makes = [
         functools.partial(
             madspace.PhaseSpaceMapping,
             topologies[group.members[0]],
             energy,
             cuts=selection,
-            permutations=[[*permutation, *range(len(permutation), len(legs))] for permutation in group.permutations],
+            permutations=[list(permutation) for permutation in group.permutations],
             leptonic=grid is None,
             invariant_power=_POWER,
         )
@@ -710,25 +715,22 @@ def _element(
         counts = [_single.passing(madspace, legs, energy, selection)] * len(makes)
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
-    # Weights of channels, in the order of their diagrams; those of channels that are left out come last.
-    columns: dict[int, int] = {}
-    for i in kept:
-        for member in groups[i].members:
-            columns[member] = len(columns)
-    remap = [len(columns)] * element.entry["diagram_count"]
-    for member, column in columns.items():
-        remap[channels[member]["diagrams"][0]["diagram"]] = column
+    columns = {member: column for column, member in enumerate(m for i in kept for m in groups[i].members)}
     cached = None if grid is None else madspace.CachedPdf()
     rate = _Rate(energy, pairs if grid is None else [], cached, len(legs))
     found.rates.append(rate)
+    if grid is not None or element.qcd_power != 0:
+        weights = _by_propagators(madspace, [topologies[member] for member in columns], len(legs))
+    else:
+        weights = _by_diagrams(element, columns)
     shared = {
         "diff_xs": [rate.of(madspace, api)],
         "pid_options": pairs,
         "pdf_grid": None if grid is None else grid.grid,
         "running_coupling": running,
         "energy_scale": scales,
-        "first_chan_weight_remap": [remap],
         "first_remapped_chan_count": len(columns),
+        **weights,
         "flavor_remap": [element.flavor["index"]] * len(pairs),
         "flavor_factors": [float(len(processes)) for _, processes in options],
         "flavor_mirror": [mirror and not beams.different] * len(pairs),
@@ -746,6 +748,31 @@ def _element(
     if single:
         topologies = [_single.completed(madspace, legs)] * len(channels)
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
+
+
+def _by_propagators(madspace: Any, topologies: Sequence[Any], legs: int) -> dict[str, Any]:
+    """Weights of channels are the products of their squared propagators, as by MG5aMC's sde_strategy 2.
+
+    They do not follow what cancels in the sum of the diagrams, as it does with gluons and with vector bosons:
+    p p > t t~ j j takes a fourth of the points, p p > w+ z j j QCD=0 a tenth.
+    """
+    if not topologies:
+        return {}
+    same = [[list(range(legs))]] * len(topologies)
+    each = [[i] for i in range(len(topologies))]
+    return {"prop_chan_weights": madspace.PropagatorChannelWeights(topologies, same, each)}
+
+
+def _by_diagrams(element: Element, columns: Mapping[int, int]) -> dict[str, Any]:
+    """Weights of channels are squared diagrams, as by sde_strategy 1; those of channels that are left out come last.
+
+    They are for beams of one energy without the strong interaction: of e+ e- > mu+ mu- a at 1 TeV rare weights are large
+    by propagators, so that it takes ten times as many points.
+    """
+    remap = [len(columns)] * element.entry["diagram_count"]
+    for member, column in columns.items():
+        remap[element.channels[member]["diagrams"][0]["diagram"]] = column
+    return {"first_chan_weight_remap": [remap]}
 
 
 def _labels(element: Element, densities: bool, of: _Beams) -> list[Any]:

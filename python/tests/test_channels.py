@@ -7,6 +7,7 @@ import unittest
 import mebridge
 import numpy as np
 from mebridge import _channels, _integrands
+from mebridge._densities import Coupling
 
 try:
     import madspace
@@ -96,6 +97,48 @@ class Groups(unittest.TestCase):
         ]
         for found, permutation in zip(momenta, group.permutations):
             np.testing.assert_array_equal(found, momenta[0][:, list(permutation)])
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_weights_are_products_of_squared_propagators(self):
+        known, _ = element("g g > t t~ g")
+        masses = (0.0, 0.0, 173.0, 173.0, 0.0)
+        topologies = [_integrands._topology(madspace, masses, channel) for channel in known]
+        context = madspace.Context(madspace.cpu_device(), 1)
+        mapping = madspace.PhaseSpaceMapping(topologies[-1], 1000.0, leptonic=True)
+        points = np.random.default_rng(1).random((10, mapping.random_dim()))
+        momenta = madspace.FunctionRuntime(mapping.forward_function(), context).call([points])[0].numpy()
+        expected = np.ones((len(momenta), len(known)))
+        for column, channel in enumerate(known):
+            for (mass, width), legs in propagators(channel, 5):
+                # Seen from the first beam: the legs behind a line, of which a beam comes in.
+                total = sum(momenta[:, leg] if leg > 1 else -momenta[:, leg] for leg in legs)
+                squared = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1)
+                expected[:, column] /= (squared - mass**2) ** 2 + (mass * width) ** 2
+        expected /= expected.sum(axis=1, keepdims=True)
+        of = _integrands._by_propagators(madspace, topologies, 5)["prop_chan_weights"].function()
+        found = madspace.FunctionRuntime(of, context).call([momenta])
+        weights = (found[0] if isinstance(found, (list, tuple)) else found).numpy()
+        np.testing.assert_allclose(weights, expected, rtol=1e-6)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_squared_diagrams_are_for_leptons_of_one_energy(self):
+        for process, name in (("e+ e- > w+ w-", "first_chan_weight_remap"), ("g g > t t~", "prop_chan_weights")):
+            with tempfile.TemporaryDirectory() as folder:
+                built = _integrands.build(
+                    madspace,
+                    [madspace.Context(madspace.cpu_device(), 1)],
+                    _integrands.elements([process], None, {}, "cpu", {}, folder),
+                    energy=1000.0,
+                    densities=None,
+                    coupling=Coupling.constant(0.118),
+                    scale=1000.0,
+                    scale_factor=1.0,
+                    cuts={},
+                    folder=folder,
+                )
+            names = {"first_chan_weight_remap", "prop_chan_weights"}
+            for channel in built.channels:
+                self.assertEqual(names & set(channel.shared), {name})
 
 
 if __name__ == "__main__":
