@@ -326,8 +326,24 @@ fn widths_are_computed() {
     assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
     let file = path.join("parameters.py");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("value = 20.", "value = 0.")).unwrap();
-    let error = restricted("9000004 500.").unwrap_err();
+    let with = |own: &str| {
+        let own = text.replace("value = 20.", &format!("value = {own}"));
+        fs::write(&file, own).unwrap();
+        restricted("9000004 500.")
+    };
+    // Any number is a value, but those that stand for none.
+    assert_eq!(width(&with("0.5").unwrap()), 0.5);
+    // A second card that does not name the width leaves it open.
+    let less: Vec<&str> = card
+        .lines()
+        .filter(|line| !line.to_lowercase().contains("decay 9000004"))
+        .collect();
+    fs::write(path.join("param_auto.dat"), less.join("\n")).unwrap();
+    assert_eq!(width(&with("0.75").unwrap()), 0.75);
+    let error = with("0.").unwrap_err();
+    assert!(error.contains("DECAY 9000004 is Auto"), "{error}");
+    fs::remove_file(path.join("param_auto.dat")).unwrap();
+    let error = with("0.").unwrap_err();
     assert!(
         error.contains("DECAY 9000004 is Auto, and there is no decays.py; write a number"),
         "{error}"
