@@ -43,7 +43,7 @@ from ._library import Error, version
 from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
-from ._slha import Card, open_widths
+from ._slha import Card, open_widths, with_widths
 from ._systematics import DYNAMICAL, Systematics
 
 if TYPE_CHECKING:
@@ -565,13 +565,25 @@ class Run:
             return []
         return found
 
+    def _computed_widths(self) -> dict[str, float]:
+        """Widths that matrix elements have, by the codes of the particles."""
+        found = {}
+        for directory in self.directories:
+            options = "--json", f"--card={self.param_card}", "--", str(directory.path)
+            for element in json.loads(_command.run("info", *options, warns=False)):
+                rows = (row for row in element.get("card", ()) if row["block"] == "decay")
+                found.update({str(code): abs(row["value"]) for row in rows for code in row["index"]})
+        return found
+
     def _cards(self, changed: Mapping[str, Any]) -> Cards:
         assert self._card_file is not None
         process = self.output.path / "Cards" / "proc_card_mg5.dat"
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
         steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
-        # MG5aMC would compute them for the header; what matrix elements need is refused where they are made.
+        # MG5aMC would compute all of them for the header.
+        if open_widths(parameters):
+            parameters = with_widths(parameters, self._computed_widths())
         if codes := open_widths(parameters):
             _command.say(
                 f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "

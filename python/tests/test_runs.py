@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import json
 import math
 import os
 import pathlib
@@ -16,7 +17,8 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _state, _written
+from mebridge import _clustering, _command, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs
+from mebridge import _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -131,10 +133,21 @@ class Cards(Folder):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             run._cards({})
         self.assertEqual(said.getvalue(), "")
-        parameters.write_text("DECAY 6 1.5 # Auto\ndecay 25 auto # h\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n")
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            run._cards({})
+        text = "DECAY 6 1.5 # Auto\ndecay 25 auto # h\nDECAY 36 Auto\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n"
+        parameters.write_text(text)
+        # What matrix elements have is a number in the header; a width has the sign of the mass there.
+        card = [{"block": "mass", "index": [23], "value": 91.0}, {"block": "decay", "index": [36], "value": -0.25}]
+        asked = []
+
+        def command(*arguments, **_):
+            asked.append(arguments)
+            return json.dumps([{"card": card}, {"error": "refused"}])
+
+        with mock.patch.object(_command, "run", command), contextlib.redirect_stderr(io.StringIO()) as said:
+            cards = run._cards({})
         self.assertIn(f"{parameters}: the widths of 25, 23 are Auto", said.getvalue())
+        self.assertEqual(cards.parameters, text.replace("36 Auto", "36 2.500000e-01"))
+        self.assertEqual(asked, [("info", "--json", f"--card={parameters}", "--", str(run.directories[0].path))])
 
     def test_values_are_read_as_fortran_and_python_write_them(self):
         file = self.folder / "run_card.dat"

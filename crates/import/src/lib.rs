@@ -63,9 +63,14 @@ pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
     import_with_card(dir, None)
 }
 
-/// The same, with all that was looked at.
+/// The same for who evaluates it with other values than those of the card, which may leave widths to be computed; with
+/// all that was looked at.
 pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<DependencyRecord>) {
-    dependencies::record(dir, || import_directory(dir))
+    let options = Options {
+        open_widths: true,
+        ..Options::default()
+    };
+    dependencies::record(dir, || import_with(dir, &options))
 }
 
 /// As [`import_directory`], with another parameter card.
@@ -88,6 +93,8 @@ pub struct Options<'a> {
     pub harmless_calls: &'a [String],
     /// The only matrix element that is wanted, from 1: others may be ones that are refused.
     pub element: Option<usize>,
+    /// Widths that the card leaves to be computed (`Auto`) are NaN; otherwise a card with one is refused.
+    pub open_widths: bool,
 }
 
 /// Imports a directory as [`import_directory`] does, with options.
@@ -142,7 +149,11 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             helicity_sum: matrix.sum.weights,
             beam_weights: matrix.sum.beam_weights,
             iden: matrix.sum.iden,
-            model: model.finish(card.as_ref(), !directory.is_standalone())?,
+            model: model.finish(
+                card.as_ref(),
+                !directory.is_standalone(),
+                options.open_widths,
+            )?,
             routines: routines.found,
             wavefunctions: matrix.wavefunctions,
             amplitudes: Amplitudes::Diagrams(Diagrams {

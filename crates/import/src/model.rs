@@ -196,8 +196,9 @@ impl<'l> ModelReader<'l> {
     }
 
     /// The model with what was asked for and nothing else, with the card's values as defaults.
-    /// `madevent` says that MadEvent reads the card, and no standalone program.
-    pub fn finish(self, card: Option<&Card>, madevent: bool) -> Result<Model> {
+    /// `madevent` says that MadEvent reads the card, and no standalone program; `open` that widths which the card leaves
+    /// to be computed need no value.
+    pub fn finish(self, card: Option<&Card>, madevent: bool, open: bool) -> Result<Model> {
         let g_input = self.inputs.len() as u32;
         let Names {
             parameters,
@@ -263,7 +264,10 @@ impl<'l> ModelReader<'l> {
             auto_widths: Vec::new(),
         };
         if let Some(card) = card {
-            let values = model.card_values(card)?;
+            let values = match open {
+                true => model.card_values_so_far(card)?,
+                false => model.card_values(card)?,
+            };
             for (parameter, value) in model.card.iter_mut().zip(values) {
                 parameter.default = value;
             }
