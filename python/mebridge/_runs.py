@@ -109,6 +109,8 @@ class Run:
             )
         self._beams = _beams(self.run_card)
         _polarised(self.run_card, self.output.card("run_card.dat"))
+        if (self.output.path / "Source" / "RUNNING").is_dir():
+            _extra_scale(self.run_card, self.output.card("run_card.dat"))
 
     def generate(
         self,
@@ -326,6 +328,7 @@ class Run:
             more=lambda elements: {
                 **self._more(elements),
                 **({"systematics": varied.asked()} if varied.groups else {}),
+                "alpha_qed": self._alpha_qed(),
                 "scales": bool(self._powers(elements)),
                 "energies": self._energies,
                 "anti": [self.run_card[f"lpp{beam + 1}"] == -1 or beam == self._other_beam for beam in (0, 1)],
@@ -565,6 +568,11 @@ class Run:
             return []
         return found
 
+    def _alpha_qed(self) -> float:
+        """alpha of events whose matrix elements do not know it."""
+        model = self.output.path / "bin" / "internal" / "ufomodel"
+        return _events.alpha_qed(self.param_card, str(model) if model.is_dir() else None)
+
     def _computed_widths(self) -> dict[str, float]:
         """Widths that matrix elements have, by the codes of the particles."""
         found = {}
@@ -640,6 +648,17 @@ def _polarised(card: RunCard, own: pathlib.Path) -> None:
             )
         if card[name] != 0.0 and card[f"lpp{beam}"] != 0:
             raise Error(f"{card.source}: {name} = {card[name]:g} needs lpp{beam} = 0; set {name} to 0")
+
+
+def _extra_scale(card: RunCard, own: pathlib.Path) -> None:
+    """That couplings which run have the scale that matrix elements take from the run card of their output."""
+    known = RunCard.read(own)
+    for name in ("fixed_extra_scale", "mue_ref_fixed"):
+        if card[name] != known[name]:
+            raise Error(
+                f"{card.source}: {name} = {card[name]}, and {own} has {known[name]}: matrix elements have couplings at the "
+                "scale that that file says; change it there"
+            )
 
 
 def _with_coupling(densities: Densities) -> Coupling:
