@@ -147,6 +147,7 @@ fn with_card(
         Some(path) => {
             let card = Card::read(path)?;
             if let Some(directory) = directory.filter(|_| imported) {
+                same_scales(&directory, &card)?;
                 add_formulas([&mut process].into_iter(), &directory, &card)?;
             }
             process.model.card_values(&card)?
@@ -159,6 +160,24 @@ fn with_card(
         card,
         card_path,
     })
+}
+
+/// Refuses a card whose blocks have other scales than that of the output, where couplings run between them.
+fn same_scales(directory: &Path, card: &Card) -> Result<()> {
+    if !directory.join("../../Source/RUNNING").is_dir() {
+        return Ok(());
+    }
+    match card_of(directory) {
+        Some(path) if !Card::read(&path)?.has_scales_of(card) => Err(Error::Card {
+            path: card.path().to_path_buf(),
+            what: format!(
+                "its blocks have other scales (Q=) than in {}, and the model has couplings that run between them, which \
+                 mebridge does not do; give them the same scales",
+                path.display()
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// What messages call a process that is part of the executable.

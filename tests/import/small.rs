@@ -911,6 +911,122 @@ fn another_card_is_read_and_its_faults_are_named() {
     assert!(missing.unwrap_err().to_string().contains("/nowhere"));
 }
 
+/// MG5aMC's code for couplings that run would change what the card says, unless their scale is that of the card.
+#[test]
+fn couplings_that_run_are_those_of_the_card_or_refused() {
+    let file = "Source/MODEL/couplings.f";
+    let output = Output::new()
+        .replace(
+            file,
+            "      LOGICAL READLHA, FIRST\n",
+            "      LOGICAL READLHA, FIRST, FIXED_EXTRA_SCALE\n      DOUBLE PRECISION MUE_REF_FIXED, MDL__DIM6__SCALE, \
+             GOTHER, ALPHAS\n      EXTERNAL ALPHAS\n      COMMON/TO_SCALE/FIXED_EXTRA_SCALE, MUE_REF_FIXED\n      \
+             COMMON/SCALES/MDL__DIM6__SCALE\n",
+        )
+        .replace(
+            file,
+            "      ALL_G(VECID) = G\n",
+            "      ALL_G(VECID) = G\n      IF(FIXED_EXTRA_SCALE.AND.FIRST) THEN\n        GOTHER = ALPHAS(MUE_REF_FIXED)\n        \
+             FIRST = .FALSE.\n        CALL C_RUNNING_1(GOTHER)\n      ELSEIF(.NOT.FIXED_EXTRA_SCALE) THEN\n        \
+             CALL C_RUNNING_1(G)\n      ENDIF\n",
+        )
+        .replace(
+            file,
+            "      SUBROUTINE COUP1( )\n",
+            "      SUBROUTINE C_RUNNING_1(GMU)\n      DOUBLE PRECISION GMU\n      CALL C8MAT_EXPM1(GMU)\n      END\n\n      \
+             SUBROUTINE COUP1( )\n",
+        );
+    let with = |run: &str, scale: &str| {
+        output.write("Cards/run_card.dat", run);
+        output.write(
+            "Cards/param_card.dat",
+            &format!("Block dim6{scale}\nBlock MASS\n  25 1.25D+02\nblock sminputs\n 3 0.118\nDECAY 25 0.0\n"),
+        );
+        let all = import_directory(&output.path("SubProcesses/P1_x"));
+        all.map(|all| all[0].model.default_card())
+            .map_err(|error| error.to_string())
+    };
+    let fixed = "  True = fixed_extra_scale ! yes\n 100.0 = mue_ref_fixed\n";
+    assert_eq!(with(fixed, " Q= 1.0e2").unwrap(), [0.0, 125.0]);
+    for (run, scale, why) in [
+        (
+            "",
+            " Q= 100",
+            "the run card lets their scale follow the event",
+        ),
+        (
+            "  False = fixed_extra_scale\n 100.0 = mue_ref_fixed\n",
+            " Q= 100",
+            "the run card lets their scale follow the event",
+        ),
+        (
+            fixed,
+            " Q= 200",
+            "mue_ref_fixed = 100 of the run card is not the scale of block dim6 of the parameter card, Q= 200",
+        ),
+        (
+            "  .true. = fixed_extra_scale\n",
+            " Q= 100",
+            "mue_ref_fixed = 91.188 of the run card is not the scale",
+        ),
+        (fixed, "", "block dim6 of the parameter card has no scale"),
+    ] {
+        let error = with(run, scale).unwrap_err();
+        assert!(
+            error.contains("C_RUNNING_1 lets couplings other than alpha_s run")
+                && error.contains(why),
+            "{run}: {error}"
+        );
+    }
+    // Another card for the same process must not have its couplings at another scale.
+    with(fixed, " Q= 100").unwrap();
+    output.write("Source/RUNNING/makefile", "");
+    let located = |scale: &str| {
+        output.write(
+            "other.dat",
+            &format!("Block dim6{scale}\nBlock MASS\n  25 200\nDECAY 25 1.0\n"),
+        );
+        let switches = mebridge::Switches {
+            process: Some(mebridge::runtime::ProcessChoice::parse(
+                output.path("SubProcesses/P1_x"),
+            )),
+            param_card: Some(output.path("other.dat")),
+            ..mebridge::Switches::default()
+        };
+        let located = mebridge::locate::locate(&switches);
+        located
+            .map(|located| located.card)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(located(" Q= 100").unwrap(), [1.0, 200.0]);
+    let error = located(" Q= 90").unwrap_err();
+    assert!(
+        error.contains("other.dat") && error.contains("other scales (Q=)"),
+        "{error}"
+    );
+}
+
+/// What a routine changes is not known where nobody knows whether it is called.
+#[test]
+fn calls_under_conditions_that_cannot_be_decided_are_refused() {
+    let error = Output::new()
+        .replace(
+            "Source/MODEL/couplings.f",
+            "      ALL_G(VECID) = G\n",
+            "      ALL_G(VECID) = G\n      IF (FLAG.EQ.1) THEN\n        CALL COUP1()\n      ENDIF\n",
+        )
+        .replace(
+            "Source/MODEL/couplings.f",
+            "      INTEGER VECID\n      DOUBLE PRECISION PI, ZERO\n",
+            "      INTEGER VECID, FLAG\n      COMMON/FLAGS/FLAG\n      DOUBLE PRECISION PI, ZERO\n",
+        )
+        .error();
+    assert!(
+        error.contains("couplings.f:") && error.contains("FLAG"),
+        "{error}"
+    );
+}
+
 /// A UFO model of the scalar, with a partial width.
 const MODEL: [(&str, &str); 6] = [
     (

@@ -51,7 +51,7 @@ use mebridge_process::channels::Channels;
 use mebridge_process::model::CardParameter;
 use mebridge_process::{Amplitudes, Diagrams, Leg, Process, Quantity, Wavefunction};
 use mebridge_support::error::{Error, Result};
-use model::ModelReader;
+use model::{ExtraScale, ModelReader};
 use program_unit::Library;
 use std::path::Path;
 use std::rc::Rc;
@@ -115,6 +115,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let small_width = directory.run_parameter("small_width_treatment", 1e-6)?;
     // How many widths from its mass a line is off shell where `$` forbids that it is on shell.
     let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
+    let scale = ExtraScale::of(&directory, card.as_ref())?;
     let contract = directory.contract();
     let model_name = directory.model_name();
     for (_, path) in &directory.matrices {
@@ -127,7 +128,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             continue;
         }
         let units = matrix::units(&library, path, number)?;
-        let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
+        let mut model = ModelReader::run(&library, &directory.model, inputs.clone(), &scale)?;
         let mut routines = Routines::new(&library, bw_cutoff);
         let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, &beams)?;
         let tables = tables(&directory, number, &units.prefix, &matrix)?;

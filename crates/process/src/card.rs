@@ -33,6 +33,8 @@ pub struct Card {
     path: PathBuf,
     /// Entries by block and indices.
     entries: HashMap<(String, Vec<i32>), Entry>,
+    /// Scales of blocks, in GeV.
+    scales: HashMap<String, f64>,
 }
 
 /// A value as it stands in a card.
@@ -58,6 +60,7 @@ impl Card {
         let mut card = Card {
             path: path.to_path_buf(),
             entries: HashMap::new(),
+            scales: HashMap::new(),
         };
         let mut block: Option<String> = None;
         for (i, line) in text.lines().enumerate() {
@@ -68,6 +71,9 @@ impl Card {
             };
             if first.eq_ignore_ascii_case("block") {
                 block = words.get(1).map(|name| name.to_ascii_lowercase());
+                if let (Some(name), Some(scale)) = (&block, scale(&words[1..])) {
+                    card.scales.insert(name.clone(), scale);
+                }
             } else if first.eq_ignore_ascii_case("decay") {
                 block = None;
                 if let Some(pdg) = words.get(1).and_then(|w| w.parse::<i32>().ok()) {
@@ -103,6 +109,16 @@ impl Card {
     pub fn number(&self, block: &str, index: &[i32]) -> Option<f64> {
         let entry = self.entries.get(&(block.to_owned(), index.to_vec()))?;
         number(&entry.text)
+    }
+
+    /// The scale of a block (`Q=`), where it has one.
+    pub fn scale(&self, block: &str) -> Option<f64> {
+        self.scales.get(block).copied()
+    }
+
+    /// Whether blocks have the same scales as in another card.
+    pub fn has_scales_of(&self, other: &Card) -> bool {
+        self.scales == other.scales
     }
 
     /// The file.
@@ -212,6 +228,12 @@ fn parts<'a, 'b>(words: &'a [&'b str]) -> (Vec<i32>, &'a [&'b str]) {
     (index, &words[at..])
 }
 
+/// The scale behind the name of a block: `Q= 172.5`, with spaces or without.
+fn scale(words: &[&str]) -> Option<f64> {
+    let text = words.get(1..)?.concat();
+    number(text.to_ascii_lowercase().strip_prefix("q=")?)
+}
+
 /// A number, whose exponent may be written with D.
 fn number(text: &str) -> Option<f64> {
     text.replace(['d', 'D'], "e").parse().ok()
@@ -304,6 +326,19 @@ DECAY 23 nan
         assert_eq!(value("mix", &[1, 2]).unwrap(), -0.5);
         assert_eq!(value("alpha", &[]).unwrap(), -0.11);
         assert_eq!(value("decay", &[6]).unwrap(), 1.49);
+    }
+
+    #[test]
+    fn blocks_have_scales() {
+        let card = Card::parse(
+            "Block A Q=1.5D2 # GeV\nBLOCK b q = 91.\nBLOCK c\nBLOCK d Q\n",
+            Path::new("x"),
+        );
+        let scales = ["a", "b", "c", "d"].map(|block| card.scale(block));
+        assert_eq!(scales, [Some(150.0), Some(91.0), None, None]);
+        let other = Card::parse(CARD, Path::new("x"));
+        assert_eq!(other.scale("mass"), Some(91.0));
+        assert!(!other.has_scales_of(&card) && other.has_scales_of(&other.clone()));
     }
 
     #[test]
