@@ -1028,7 +1028,7 @@ fn calls_under_conditions_that_cannot_be_decided_are_refused() {
 }
 
 /// A UFO model of the scalar, with a partial width.
-const MODEL: [(&str, &str); 6] = [
+const UFO: [(&str, &str); 6] = [
     (
         "parameters.py",
         "from .object_library import Parameter\n\
@@ -1080,7 +1080,7 @@ fn widths_left_open_are_those_of_the_model_beside() {
         ),
         "{error}"
     );
-    for (name, text) in MODEL {
+    for (name, text) in UFO {
         output.write(&format!("bin/internal/ufomodel/{name}"), text);
     }
     let model = import().unwrap();

@@ -189,7 +189,7 @@ impl Directory {
     pub fn run_switch(&self, parameter: &str) -> Result<bool> {
         let value = self.run_entry(parameter)?;
         let value = value.map(|(_, value)| value.trim_matches('.').to_ascii_lowercase());
-        Ok(value.is_some_and(|value| ["true", "t", "1", "on"].contains(&&*value)))
+        Ok(value.is_some_and(|value| ["true", "t", "1"].contains(&&*value)))
     }
 
     /// A number of the run card, if it is there.
