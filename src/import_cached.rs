@@ -3,20 +3,19 @@
 use crate::cache::key::Key;
 use crate::cache::{Cache, Kind};
 use crate::error::Result;
-use crate::import::{
-    DependencyRecord, Options, folder_name, fortran_of, import_with, read_bounded, record,
-};
+use crate::import::{DependencyRecord, Options, folder_name, fortran_of, read_bounded, record};
+use crate::open_widths::import;
 use crate::process::Process;
 use crate::process::file::FORMAT_VERSION;
 use mebridge_support::digest;
 use std::path::Path;
 
-/// The processes of a directory, as [`import_with`] gives them.
+/// The processes of a directory, as [`import`] gives them.
 pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec<Process>> {
     // Another card may lie anywhere: that is not kept.
     let keeps = cache.is_on() && options.card.is_none();
     let Some(key) = keeps.then(|| key(dir, options)).flatten() else {
-        return import_with(dir, options);
+        return import(dir, options);
     };
     type Stored = (Vec<DependencyRecord>, Vec<Process>);
     if let Some((looks, processes)) = cache.load::<Stored>(Kind::Process, &key)
@@ -25,9 +24,13 @@ pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec
     {
         return Ok(processes);
     }
-    let (processes, looks) = record(dir, || import_with(dir, options));
+    let (processes, looks) = record(dir, || import(dir, options));
     let stored: Stored = (looks, processes?);
-    cache.store(Kind::Process, &key, &stored);
+    // What was read of the model for widths that the card leaves open is not among the looks.
+    let computed = |process: &Process| !process.model.auto_widths.is_empty();
+    if !stored.1.iter().any(computed) {
+        cache.store(Kind::Process, &key, &stored);
+    }
     Ok(stored.1)
 }
 

@@ -73,6 +73,8 @@ pub mod locate;
 #[doc(hidden)]
 pub mod models;
 #[doc(hidden)]
+pub mod open_widths;
+#[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
 pub mod target;

@@ -23,6 +23,7 @@ use crate::generate::{MatrixElements, generate_with, is_process};
 use crate::import::Options;
 use crate::import_cached::import_cached;
 use crate::models::model;
+use crate::open_widths::add_formulas;
 use crate::process::Process;
 use crate::process::card::Card;
 use crate::process::file::EXTENSION;
@@ -45,21 +46,21 @@ pub struct Located {
 /// Finds the process and its card.
 pub fn locate(switches: &Switches) -> Result<Located> {
     let cache = Cache::new(&switches.cache);
-    let (process, origin, directory) = match &switches.process {
+    let (process, origin, directory, imported) = match &switches.process {
         Some(choice) if process_text(&choice.path).is_some() => {
             let process = from_text(choice, switches)?;
-            (process, describe(choice), process_directory())
+            (process, describe(choice), process_directory(), false)
         }
         Some(choice) if is_directory(&choice.path)? => {
             let process = from_directory(choice, switches, &cache)?;
-            (process, describe(choice), Some(choice.path.clone()))
+            (process, describe(choice), Some(choice.path.clone()), true)
         }
         Some(choice) => {
             let process = from_file(choice)?;
-            (process, describe(choice), process_directory())
+            (process, describe(choice), process_directory(), false)
         }
         None => match linked()? {
-            Some(process) => (process, LINKED.into(), process_directory()),
+            Some(process) => (process, LINKED.into(), process_directory(), false),
             None => {
                 let path = process_directory().ok_or_else(no_process)?;
                 let choice = ProcessChoice {
@@ -67,11 +68,11 @@ pub fn locate(switches: &Switches) -> Result<Located> {
                     element: None,
                 };
                 let process = from_directory(&choice, switches, &cache)?;
-                (process, describe(&choice), Some(choice.path))
+                (process, describe(&choice), Some(choice.path), true)
             }
         },
     };
-    with_card(process, origin, directory, switches)
+    with_card(process, origin, directory, imported, switches)
 }
 
 /// Finds all processes, with their cards, where the switches name a text that stands for several; they are generated
@@ -89,7 +90,13 @@ pub fn locate_all(switches: &Switches) -> Result<Vec<Located>> {
             path: choice.path.clone(),
             element: several.then_some(number),
         };
-        with_card(process, describe(&choice), process_directory(), switches)
+        with_card(
+            process,
+            describe(&choice),
+            process_directory(),
+            false,
+            switches,
+        )
     });
     located.collect()
 }
@@ -112,24 +119,39 @@ pub fn locate_every(switches: &Switches) -> Result<Vec<Located>> {
             path: choice.path.clone(),
             element: (!one).then_some(number),
         };
-        with_card(process, describe(&one), Some(choice.path.clone()), switches)
+        with_card(
+            process,
+            describe(&one),
+            Some(choice.path.clone()),
+            true,
+            switches,
+        )
     });
     located.collect()
 }
 
-/// A process with the card that the switches name, or that of the directory.
+/// A process with the card that the switches name, or that of the directory; `imported` says that the process is that
+/// of the directory.
 fn with_card(
-    process: Process,
+    mut process: Process,
     origin: String,
     directory: Option<PathBuf>,
+    imported: bool,
     switches: &Switches,
 ) -> Result<Located> {
     let card_path = match &switches.param_card {
         Some(path) => Some(path.clone()),
-        None => directory.and_then(|d| card_of(&d)),
+        None => directory.as_deref().and_then(card_of),
     };
     let card = match &card_path {
-        Some(path) => process.model.card_values(&Card::read(path)?)?,
+        Some(path) => {
+            let card = Card::read(path)?;
+            if let Some(directory) = directory.filter(|_| imported) {
+                same_scales(&directory, &card)?;
+                add_formulas([&mut process].into_iter(), &directory, &card)?;
+            }
+            process.model.card_values(&card)?
+        }
         None => process.model.default_card(),
     };
     Ok(Located {
@@ -138,6 +160,24 @@ fn with_card(
         card,
         card_path,
     })
+}
+
+/// Refuses a card whose blocks have other scales than that of the output, where couplings run between them.
+fn same_scales(directory: &Path, card: &Card) -> Result<()> {
+    if !directory.join("../../Source/RUNNING").is_dir() {
+        return Ok(());
+    }
+    match card_of(directory) {
+        Some(path) if !Card::read(&path)?.has_scales_of(card) => Err(Error::Card {
+            path: card.path().to_path_buf(),
+            what: format!(
+                "its blocks have other scales (Q=) than in {}, and the model has couplings that run between them, which \
+                 mebridge does not do; give them the same scales",
+                path.display()
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// What messages call a process that is part of the executable.

@@ -39,14 +39,18 @@ def say(text: str) -> None:
         sys.stderr.write(text)
 
 
-def run(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
-    """What the command prints, with these variables. Raises :class:`mebridge.Error` with its message where it fails."""
+def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bool = True) -> str:
+    """What the command prints, with these variables. Raises :class:`mebridge.Error` with its message where it fails.
+
+    Args:
+        warns: whether its warnings are repeated.
+    """
     variables = {**os.environ, **(environment or {})}
     done = subprocess.run([str(command()), *arguments], capture_output=True, text=True, env=variables)
     if done.returncode != 0:
         raise Error(done.stderr.strip().removeprefix("mebridge: "))
-    # What it warns of.
-    say(done.stderr)
+    if warns:
+        say(done.stderr)
     return done.stdout
 
 

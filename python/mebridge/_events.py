@@ -532,18 +532,33 @@ def tell(progress: bool | Callable[[Progress], None], found: Progress) -> None:
 def _alpha_qed(order: Order) -> float:
     """alpha of events whose matrix elements do not depend on it: the card's, or the one that the model begins with; 0
     where neither is known."""
+    model = order.environment.get("CUDACPP_RUNTIME_MODEL")
     if order.card is not None:
-        return Card.read(order.card).alpha_qed
+        return alpha_qed(order.card, model)
     # Files and directories have models of their own, which are not told here.
     if any(os.path.exists(source.rpartition("#")[0] or source) for source in order.sources):
         return 0.0
     try:
         # A process that depends on it knows it. Not all models have these leptons.
-        parameters = Process("e+ e- > mu+ mu-", model=order.environment.get("CUDACPP_RUNTIME_MODEL") or None).parameters
+        parameters = Process("e+ e- > mu+ mu-", model=model or None).parameters
     except Error:
         return 0.0
     inverse = next((value for name, value in parameters.items() if name.lower().removeprefix("mdl_") == "aewm1"), 0.0)
     return 1.0 / abs(inverse) if inverse else 0.0
+
+
+def alpha_qed(card: Path, model: str | None) -> float:
+    """alpha of a card; by the model's own aEWM1, as MG5aMC takes it, where that is a formula of others."""
+    numbers = Card.read(card)
+    if model and not numbers.value("sminputs", 1, 0.0):
+        try:
+            arguments = "--parameter=aEWM1", f"--card={os.fspath(card)}", "--", model
+            inverse = float(_command.run("model", *arguments, warns=False).split()[0])
+        except Error:
+            inverse = 0.0
+        if inverse:
+            return 1.0 / abs(inverse)
+    return numbers.alpha_qed
 
 
 def switches(environment: Mapping[str, str]) -> dict[str, str]:

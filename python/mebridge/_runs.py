@@ -43,7 +43,7 @@ from ._library import Error, version
 from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
-from ._slha import Card, open_widths
+from ._slha import Card, open_widths, with_widths
 from ._systematics import DYNAMICAL, Systematics
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ class Run:
             )
         self._beams = _beams(self.run_card)
         _polarised(self.run_card, self.output.card("run_card.dat"))
+        if (self.output.path / "Source" / "RUNNING").is_dir():
+            _extra_scale(self.run_card, self.output.card("run_card.dat"))
 
     def generate(
         self,
@@ -326,6 +328,7 @@ class Run:
             more=lambda elements: {
                 **self._more(elements),
                 **({"systematics": varied.asked()} if varied.groups else {}),
+                "alpha_qed": self._alpha_qed(),
                 "scales": bool(self._powers(elements)),
                 "energies": self._energies,
                 "anti": [self.run_card[f"lpp{beam + 1}"] == -1 or beam == self._other_beam for beam in (0, 1)],
@@ -565,13 +568,30 @@ class Run:
             return []
         return found
 
+    def _alpha_qed(self) -> float:
+        """alpha of events whose matrix elements do not know it."""
+        model = self.output.path / "bin" / "internal" / "ufomodel"
+        return _events.alpha_qed(self.param_card, str(model) if model.is_dir() else None)
+
+    def _computed_widths(self) -> dict[str, float]:
+        """Widths that matrix elements have, by the codes of the particles."""
+        found = {}
+        for directory in self.directories:
+            options = "--json", f"--card={self.param_card}", "--", str(directory.path)
+            for element in json.loads(_command.run("info", *options, warns=False)):
+                rows = (row for row in element.get("card", ()) if row["block"] == "decay")
+                found.update({str(code): abs(row["value"]) for row in rows for code in row["index"]})
+        return found
+
     def _cards(self, changed: Mapping[str, Any]) -> Cards:
         assert self._card_file is not None
         process = self.output.path / "Cards" / "proc_card_mg5.dat"
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
         steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
-        # MG5aMC would compute them for the header; what matrix elements need is refused where they are made.
+        # MG5aMC would compute all of them for the header.
+        if open_widths(parameters):
+            parameters = with_widths(parameters, self._computed_widths())
         if codes := open_widths(parameters):
             _command.say(
                 f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "
@@ -628,6 +648,17 @@ def _polarised(card: RunCard, own: pathlib.Path) -> None:
             )
         if card[name] != 0.0 and card[f"lpp{beam}"] != 0:
             raise Error(f"{card.source}: {name} = {card[name]:g} needs lpp{beam} = 0; set {name} to 0")
+
+
+def _extra_scale(card: RunCard, own: pathlib.Path) -> None:
+    """That couplings which run have the scale that matrix elements take from the run card of their output."""
+    known = RunCard.read(own)
+    for name in ("fixed_extra_scale", "mue_ref_fixed"):
+        if card[name] != known[name]:
+            raise Error(
+                f"{card.source}: {name} = {card[name]}, and {own} has {known[name]}: matrix elements have couplings at the "
+                "scale that that file says; change it there"
+            )
 
 
 def _with_coupling(densities: Densities) -> Coupling:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ._library import Error
@@ -15,6 +17,16 @@ def open_widths(text: str) -> list[str]:
     lines = (line.split("#")[0].split() for line in text.splitlines())
     found = (words for words in lines if len(words) > 2 and words[0].lower() == "decay")
     return [words[1] for words in found if words[2].lower().startswith("auto")]
+
+
+def with_widths(text: str, widths: Mapping[str, float]) -> str:
+    """The card with numbers in the place of widths that it leaves to be computed, by the codes of the particles."""
+
+    def line(found: re.Match[str]) -> str:
+        width = widths.get(found["code"])
+        return found[0] if width is None else f"{found['start']}{width:.6e}"
+
+    return re.sub(r"(?im)^(?P<start>[^\S\n]*decay[^\S\n]+(?P<code>\S+)[^\S\n]+)auto(?![^\s#])", line, text)
 
 
 @dataclass(frozen=True)

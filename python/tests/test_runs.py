@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import json
 import math
 import os
 import pathlib
@@ -16,7 +17,8 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs, _state, _written
+from mebridge import _clustering, _command, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs
+from mebridge import _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -131,10 +133,60 @@ class Cards(Folder):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             run._cards({})
         self.assertEqual(said.getvalue(), "")
-        parameters.write_text("DECAY 6 1.5 # Auto\ndecay 25 auto # h\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n")
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            run._cards({})
+        text = "DECAY 6 1.5 # Auto\ndecay 25 auto # h\nDECAY 36 Auto\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n"
+        parameters.write_text(text)
+        # What matrix elements have is a number in the header; a width has the sign of the mass there.
+        card = [{"block": "mass", "index": [23], "value": 91.0}, {"block": "decay", "index": [36], "value": -0.25}]
+        asked = []
+
+        def command(*arguments, **_):
+            asked.append(arguments)
+            return json.dumps([{"card": card}, {"error": "refused"}])
+
+        with mock.patch.object(_command, "run", command), contextlib.redirect_stderr(io.StringIO()) as said:
+            cards = run._cards({})
         self.assertIn(f"{parameters}: the widths of 25, 23 are Auto", said.getvalue())
+        self.assertEqual(cards.parameters, text.replace("36 Auto", "36 2.500000e-01"))
+        self.assertEqual(asked, [("info", "--json", f"--card={parameters}", "--", str(run.directories[0].path))])
+
+    def test_couplings_that_run_have_the_scale_of_the_output(self):
+        place = output(self.folder / "one", CARD + "  True = fixed_extra_scale\n  172.5 = mue_ref_fixed\n")
+        own = place / "Cards" / "run_card.dat"
+        changed = {"fixed_extra_scale": "F", "mue_ref_fixed": 91.0}
+        # Without such couplings they mean nothing.
+        mebridge.Run(place, run_card=changed, changed_files=True)
+        (place / "Source" / "RUNNING").mkdir(parents=True)
+        self.assertEqual(mebridge.Run(place, changed_files=True).run_card["mue_ref_fixed"], 172.5)
+        for name, value in changed.items():
+            with self.assertRaisesRegex(mebridge.Error, f"{name} = .*, and {re.escape(str(own))} has .*; change it there"):
+                mebridge.Run(place, run_card={name: value}, changed_files=True)
+        with self.assertRaisesRegex(mebridge.Error, "mue_over_ref"):
+            mebridge.Run(place, run_card={"mue_over_ref": 2.0}, changed_files=True)
+
+    def test_alpha_of_events_is_that_of_the_model(self):
+        place = output(self.folder / "one")
+        run = mebridge.Run(place, changed_files=True)
+        parameters = place / "Cards" / "param_card.dat"
+        parameters.write_text("Block SMINPUTS\n 2 1.16637e-5 # Gf\nBlock MASS\n 23 91.1876\n 24 80.387\n")
+        by_masses = math.sqrt(2.0) / math.pi * 1.16637e-5 * 80.387**2 * (1.0 - (80.387 / 91.1876) ** 2)
+        self.assertAlmostEqual(run._alpha_qed(), by_masses, 12)
+        model = place / "bin" / "internal" / "ufomodel"
+        model.mkdir(parents=True)
+        asked = []
+
+        def command(*arguments, **_):
+            asked.append(arguments)
+            return "1.25e2 1e-3\n"
+
+        with mock.patch.object(_command, "run", command):
+            self.assertEqual(run._alpha_qed(), 1.0 / 125.0)
+        self.assertEqual(asked, [("model", "--parameter=aEWM1", f"--card={parameters}", "--", str(model))])
+        # A model without it, and a card that has it.
+        with mock.patch.object(_command, "run", side_effect=mebridge.Error("there is no parameter aEWM1")):
+            self.assertAlmostEqual(run._alpha_qed(), by_masses, 12)
+        parameters.write_text("Block SMINPUTS\n 1 128.0 # aEWM1\n")
+        with mock.patch.object(_command, "run", side_effect=AssertionError):
+            self.assertEqual(run._alpha_qed(), 1.0 / 128.0)
 
     def test_values_are_read_as_fortran_and_python_write_them(self):
         file = self.folder / "run_card.dat"

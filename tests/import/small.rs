@@ -2,6 +2,7 @@
 //! in a theory of one scalar, the process of `mebridge::process::example`.
 
 use mebridge::import::{import_directory, import_with_card};
+use mebridge::process::card::Card;
 use mebridge::process::{Contract, Process, Wavefunction, example};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -908,6 +909,227 @@ fn another_card_is_read_and_its_faults_are_named() {
         Some(Path::new("/nowhere")),
     );
     assert!(missing.unwrap_err().to_string().contains("/nowhere"));
+}
+
+/// MG5aMC's code for couplings that run would change what the card says, unless their scale is that of the card.
+#[test]
+fn couplings_that_run_are_those_of_the_card_or_refused() {
+    let file = "Source/MODEL/couplings.f";
+    let output = Output::new()
+        .replace(
+            file,
+            "      LOGICAL READLHA, FIRST\n",
+            "      LOGICAL READLHA, FIRST, FIXED_EXTRA_SCALE\n      DOUBLE PRECISION MUE_REF_FIXED, MDL__DIM6__SCALE, \
+             GOTHER, ALPHAS\n      EXTERNAL ALPHAS\n      COMMON/TO_SCALE/FIXED_EXTRA_SCALE, MUE_REF_FIXED\n      \
+             COMMON/SCALES/MDL__DIM6__SCALE\n",
+        )
+        .replace(
+            file,
+            "      ALL_G(VECID) = G\n",
+            "      ALL_G(VECID) = G\n      IF(FIXED_EXTRA_SCALE.AND.FIRST) THEN\n        GOTHER = ALPHAS(MUE_REF_FIXED)\n        \
+             FIRST = .FALSE.\n        CALL C_RUNNING_1(GOTHER)\n      ELSEIF(.NOT.FIXED_EXTRA_SCALE) THEN\n        \
+             CALL C_RUNNING_1(G)\n      ENDIF\n",
+        )
+        .replace(
+            file,
+            "      SUBROUTINE COUP1( )\n",
+            "      SUBROUTINE C_RUNNING_1(GMU)\n      DOUBLE PRECISION GMU\n      CALL C8MAT_EXPM1(GMU)\n      END\n\n      \
+             SUBROUTINE COUP1( )\n",
+        );
+    let with = |run: &str, scale: &str| {
+        output.write("Cards/run_card.dat", run);
+        output.write(
+            "Cards/param_card.dat",
+            &format!("Block dim6{scale}\nBlock MASS\n  25 1.25D+02\nblock sminputs\n 3 0.118\nDECAY 25 0.0\n"),
+        );
+        let all = import_directory(&output.path("SubProcesses/P1_x"));
+        all.map(|all| all[0].model.default_card())
+            .map_err(|error| error.to_string())
+    };
+    let fixed = "  True = fixed_extra_scale ! yes\n 100.0 = mue_ref_fixed\n";
+    assert_eq!(with(fixed, " Q= 1.0e2").unwrap(), [0.0, 125.0]);
+    for (run, scale, why) in [
+        (
+            "",
+            " Q= 100",
+            "the run card lets their scale follow the event",
+        ),
+        (
+            "  False = fixed_extra_scale\n 100.0 = mue_ref_fixed\n",
+            " Q= 100",
+            "the run card lets their scale follow the event",
+        ),
+        (
+            fixed,
+            " Q= 200",
+            "mue_ref_fixed = 100 of the run card is not the scale of block dim6 of the parameter card, Q= 200",
+        ),
+        (
+            "  .true. = fixed_extra_scale\n",
+            " Q= 100",
+            "mue_ref_fixed = 91.188 of the run card is not the scale",
+        ),
+        (fixed, "", "block dim6 of the parameter card has no scale"),
+    ] {
+        let error = with(run, scale).unwrap_err();
+        assert!(
+            error.contains("C_RUNNING_1 lets couplings other than alpha_s run")
+                && error.contains(why),
+            "{run}: {error}"
+        );
+    }
+    // Another card for the same process must not have its couplings at another scale.
+    with(fixed, " Q= 100").unwrap();
+    output.write("Source/RUNNING/makefile", "");
+    let located = |scale: &str| {
+        output.write(
+            "other.dat",
+            &format!("Block dim6{scale}\nBlock MASS\n  25 200\nDECAY 25 1.0\n"),
+        );
+        let switches = mebridge::Switches {
+            process: Some(mebridge::runtime::ProcessChoice::parse(
+                output.path("SubProcesses/P1_x"),
+            )),
+            param_card: Some(output.path("other.dat")),
+            ..mebridge::Switches::default()
+        };
+        let located = mebridge::locate::locate(&switches);
+        located
+            .map(|located| located.card)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(located(" Q= 100").unwrap(), [1.0, 200.0]);
+    let error = located(" Q= 90").unwrap_err();
+    assert!(
+        error.contains("other.dat") && error.contains("other scales (Q=)"),
+        "{error}"
+    );
+}
+
+/// What a routine changes is not known where nobody knows whether it is called.
+#[test]
+fn calls_under_conditions_that_cannot_be_decided_are_refused() {
+    let error = Output::new()
+        .replace(
+            "Source/MODEL/couplings.f",
+            "      ALL_G(VECID) = G\n",
+            "      ALL_G(VECID) = G\n      IF (FLAG.EQ.1) THEN\n        CALL COUP1()\n      ENDIF\n",
+        )
+        .replace(
+            "Source/MODEL/couplings.f",
+            "      INTEGER VECID\n      DOUBLE PRECISION PI, ZERO\n",
+            "      INTEGER VECID, FLAG\n      COMMON/FLAGS/FLAG\n      DOUBLE PRECISION PI, ZERO\n",
+        )
+        .error();
+    assert!(
+        error.contains("couplings.f:") && error.contains("FLAG"),
+        "{error}"
+    );
+}
+
+/// A UFO model of the scalar, with a partial width.
+const UFO: [(&str, &str); 6] = [
+    (
+        "parameters.py",
+        "from .object_library import Parameter\n\
+         MPhi = Parameter(name='MPhi', nature='external', type='real', value=125., lhablock='MASS', lhacode=[25])\n\
+         WPhi = Parameter(name='WPhi', nature='external', type='real', value=1., lhablock='DECAY', lhacode=[25])\n\
+         ZERO = Parameter(name='ZERO', nature='internal', type='real', value='0.0')\n",
+    ),
+    (
+        "particles.py",
+        "from .object_library import Particle\nfrom . import parameters as P\n\
+         phi = Particle(pdg_code=25, name='phi', antiname='phi', spin=1, color=1, mass=P.MPhi, width=P.WPhi, charge=0)\n\
+         x = Particle(pdg_code=90, name='x', antiname='x', spin=1, color=1, mass=P.ZERO, width=P.ZERO, charge=0)\n",
+    ),
+    (
+        "couplings.py",
+        "from .object_library import Coupling\nGC = Coupling(name='GC', value='complex(0,1)', order={'QED':1})\n",
+    ),
+    (
+        "lorentz.py",
+        "from .object_library import Lorentz\nSSS = Lorentz(name='SSS', spins=[1,1,1], structure='1')\n",
+    ),
+    (
+        "vertices.py",
+        "from .object_library import Vertex\nfrom . import particles as P, couplings as C, lorentz as L\n\
+         V = Vertex(name='V', particles=[P.phi,P.x,P.x], color=['1'], lorentz=[L.SSS], couplings={(0,0):C.GC})\n",
+    ),
+    (
+        "decays.py",
+        "from .object_library import Decay\nfrom . import particles as P\n\
+         D = Decay(name='D', particle=P.phi, partial_widths={(P.x,P.x):'abs(MPhi)/50'})\n",
+    ),
+];
+
+/// An output may say `Auto`: MG5aMC computes the width when it is launched, and it has the model for that.
+#[test]
+fn widths_left_open_are_those_of_the_model_beside() {
+    let output = Output::new().replace("Cards/param_card.dat", "DECAY 25 0.0", "DECAY 25 Auto");
+    let directory = output.path("SubProcesses/P1_x");
+    let options = mebridge::import::Options::default();
+    let import = || {
+        let all = mebridge::open_widths::import(&directory, &options);
+        all.map(|mut all| all.remove(0).model)
+            .map_err(|error| error.to_string())
+    };
+    let error = import().unwrap_err();
+    assert!(
+        error.contains(
+            "line 5: DECAY 25 (MDL_WPHI) is Auto, and this output has no bin/internal/ufomodel"
+        ),
+        "{error}"
+    );
+    for (name, text) in UFO {
+        output.write(&format!("bin/internal/ufomodel/{name}"), text);
+    }
+    let model = import().unwrap();
+    assert_eq!(model.default_card(), [2.5, 125.0]);
+    assert_eq!(model.auto_widths.len(), 1);
+    // The formula comes along, for another card; a negative mass has a negative width in MadEvent.
+    let values = |card: &str| model.card_values(&Card::parse(card, Path::new("other.dat")));
+    assert_eq!(
+        values("BLOCK mass\n25 -200\nDECAY 25 auto\n").unwrap(),
+        [-4.0, -200.0]
+    );
+    assert_eq!(
+        values("BLOCK mass\n25 200\nDECAY 25 3\n").unwrap(),
+        [3.0, 200.0]
+    );
+    // A card that is named, in the place of one with numbers.
+    let numbers = output.replace("Cards/param_card.dat", "DECAY 25 Auto", "DECAY 25 0.5");
+    let card = numbers.path("other.dat");
+    numbers.write("other.dat", "BLOCK mass\n25 250\nDECAY 25 Auto\n");
+    let located = |card: Option<&Path>| {
+        let switches = mebridge::Switches {
+            process: Some(mebridge::runtime::ProcessChoice::parse(&directory)),
+            param_card: card.map(Path::to_owned),
+            ..mebridge::Switches::default()
+        };
+        mebridge::locate::locate(&switches).map(|located| located.card)
+    };
+    assert_eq!(located(None).unwrap(), [0.5, 125.0]);
+    assert_eq!(located(Some(&card)).unwrap(), [5.0, 250.0]);
+    // Who takes the values from MadEvent needs none.
+    let output = numbers.replace("Cards/param_card.dat", "DECAY 25 0.5", "DECAY 25 Auto@NLO");
+    let (noted, _) = mebridge::import::import_noted(&directory);
+    let values = noted.unwrap()[0].model.default_card();
+    assert!(values[0].is_nan() && values[1] == 125.0, "{values:?}");
+    let error = import().unwrap_err();
+    assert!(error.contains("DECAY 25 (MDL_WPHI) is Auto"), "{error}");
+    // No formula, and a model that cannot be read.
+    let output = output
+        .replace("Cards/param_card.dat", "Auto@NLO", "Auto")
+        .replace("bin/internal/ufomodel/decays.py", "P.phi", "P.x");
+    let error = import().unwrap_err();
+    assert!(error.contains("decays.py has no formula for it"), "{error}");
+    output.write("bin/internal/ufomodel/couplings.py", "while True: pass\n");
+    let error = import().unwrap_err();
+    assert!(
+        error.contains("the model with its formula cannot be read")
+            && error.contains("couplings.py"),
+        "{error}"
+    );
 }
 
 #[test]

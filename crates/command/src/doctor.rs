@@ -224,7 +224,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         let is_linked = linked
             .as_ref()
             .is_some_and(|r| r.directories.contains(name));
-        match mebridge::import::import_directory(&subprocess.path) {
+        match mebridge::import::import_noted(&subprocess.path).0 {
             Err(error) => report.wrong(format!("{name}: {error}")),
             Ok(processes) => {
                 for process in processes {

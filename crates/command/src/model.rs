@@ -2,7 +2,8 @@
 
 use crate::output;
 use mebridge::model::Model;
-use mebridge::models::ufo;
+use mebridge::models::{model, ufo};
+use mebridge::process::card::Card;
 use mebridge::ufo::{Restriction, read};
 use mebridge::{Error, Result};
 use std::fmt::Write;
@@ -12,7 +13,8 @@ use std::path::PathBuf;
 ///
 /// No code of the model is run: its Python is read as data, and what is none is refused with its place. Restrictions
 /// are applied as MG5aMC applies them, so that names, card and numbers are those of its 'import model'. The file is text
-/// (TOML); mebridge generate --model and CUDACPP_RUNTIME_MODEL take it, and the folder as well.
+/// (TOML); mebridge generate --model and CUDACPP_RUNTIME_MODEL take it, and the folder as well. With --parameter it
+/// tells one number: the real part, and the imaginary one if there is one.
 #[derive(clap::Args)]
 pub struct Options {
     /// UFO folder; -X behind it for its restrict_X.dat, -full for none [default: its restrict_default.dat, if it is
@@ -25,11 +27,30 @@ pub struct Options {
     /// File to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print the value of this parameter alone; the model may also be a file
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["output", "restrict"])]
+    parameter: Option<String>,
+    /// Parameter card to take values from [default: those that the model begins with]
+    #[arg(long, value_name = "CARD", requires = "parameter")]
+    card: Option<PathBuf>,
 }
 
 impl Options {
     /// Reads and writes.
     pub fn run(self) -> Result<()> {
+        if let Some(name) = &self.parameter {
+            let card = self.card.as_deref().map(Card::read).transpose()?;
+            let value = model(Some(&self.folder))?.parameter(name, card.as_ref());
+            let value = value.map_err(|what| Error::Model {
+                path: self.folder.clone(),
+                what,
+            })?;
+            let imaginary = match value.im {
+                0.0 => String::new(),
+                x => format!(" {x:e}"),
+            };
+            return output::print(&format!("{:e}{imaginary}\n", value.re));
+        }
         let (folder, found) = ufo(&self.folder).unwrap_or((self.folder, Restriction::Default));
         let restriction = self.restrict.map_or(found, Restriction::By);
         let document = read(&folder, &restriction)?;

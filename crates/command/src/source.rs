@@ -2,9 +2,10 @@
 
 use mebridge::Result;
 use mebridge::generate::generate_with;
-use mebridge::import::{Options, import_with};
+use mebridge::import::Options;
 use mebridge::locate::{Located, all_from_text, locate, locate_all, locate_every, process_text};
 use mebridge::models::model;
+use mebridge::open_widths::import;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
@@ -68,7 +69,7 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProc
         ..Options::default()
     };
     // The card is read by the importer.
-    numbered(import_with(&choice.path, &options)?, None)
+    numbered(import(&choice.path, &options)?, None)
 }
 
 /// Processes with their numbers and the values of a card, or their own.

@@ -299,13 +299,6 @@ impl Chain {
                     mother.name
                 )
             })?;
-            // Its helicity depends on which way its line is followed, and MG5aMC and we follow it differently.
-            if propagator != PropagatorPart::Whole && mother.is_majorana(decay.mother()) {
-                return Err(format!(
-                    "{} is a Majorana fermion, and decays with a polarisation",
-                    mother.name
-                ));
-            }
             let Ends::Trees(ends) = &decay.ends else {
                 return Err("a decay is of one particle".into());
             };

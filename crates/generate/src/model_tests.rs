@@ -140,14 +140,100 @@ fn fermions_that_are_their_own_antiparticles() {
         assert_ne!(other, MAJORANA);
         close(squared(text, &self::model(&other)), one);
     }
-    // Its helicity is that of one of the two directions of its line, and nobody says which.
+}
+
+/// On the mass shell of what decays, a chain of definite helicities is production times decays with these helicities: so
+/// it is known without a propagator, or the way that a line is followed.
+#[test]
+fn majorana_fermions_decay_with_a_helicity() {
     let width = MAJORANA.replace("mass = \"MN\"", "mass = \"MN\"\nwidth = \"WN\"");
+    let width = width.replace("value = 97.0", "value = 320.0");
     let card = "[[card]]\nname = \"WN\"\nblock = \"decay\"\nindex = [1000022]\nvalue = 1.0\n";
-    let model = self::model(&width.replacen("[[card]]", &format!("{card}[[card]]"), 1));
-    generate_with("e- e+ > n n, n > e- s+", &model).unwrap();
-    let error = generate_with("e- e+ > n{L} n{R}, n > e- s+", &model).unwrap_err();
-    let why = "n is a Majorana fermion, and decays with a polarisation";
-    assert!(error.to_string().contains(why), "{error}");
+    let model = model(&width.replacen("[[card]]", &format!("{card}[[card]]"), 1));
+    let (mass, light, energy): (f64, f64, f64) = (320.0, 250.0, 900.0);
+    let boosted = |p: [f64; 4], by: [f64; 4]| -> [f64; 4] {
+        let m = (by[0] * by[0] - by[1] * by[1] - by[2] * by[2] - by[3] * by[3]).sqrt();
+        let along = p[1] * by[1] + p[2] * by[2] + p[3] * by[3];
+        let e = (p[0] * by[0] + along) / m;
+        let k = (p[0] + e) / (by[0] + m);
+        [e, p[1] + k * by[1], p[2] + k * by[2], p[3] + k * by[3]]
+    };
+    let direction = |cos: f64, phi: f64, size: f64| {
+        let sin = (1.0 - cos * cos).sqrt();
+        [size * sin * phi.cos(), size * sin * phi.sin(), size * cos]
+    };
+    let half = energy / 2.0;
+    let momenta = |random: &mut SplitMix64| {
+        let mut angles = || (random.between(-1.0, 1.0), random.between(0.0, 6.28));
+        let (cos, phi) = angles();
+        let n = direction(cos, phi, (half * half - mass * mass).sqrt());
+        let mothers = [1.0, -1.0].map(|s| [half, s * n[0], s * n[1], s * n[2]]);
+        let e = (mass * mass - light * light) / (2.0 * mass);
+        let mut all = vec![[half, 0.0, 0.0, half], [half, 0.0, 0.0, -half]];
+        // Turned and boosted, so that nothing is along an axis.
+        for mother in mothers {
+            let (cos, phi) = angles();
+            let d = direction(cos, phi, e);
+            all.push(boosted([e, d[0], d[1], d[2]], mother));
+            all.push(boosted([mass - e, -d[0], -d[1], -d[2]], mother));
+        }
+        let frame = [1.3, 0.3, -0.5, 0.4];
+        let all: Vec<[f64; 4]> = all.into_iter().map(|p| boosted(p, frame)).collect();
+        let mothers = mothers.map(|p| boosted(p, frame));
+        (all, mothers)
+    };
+    let of = |text: &str| generate_with(text, &model).unwrap().remove(0);
+    // The sum over the rows in which one leg has a helicity.
+    let of_helicity = |process: &Process, p: &[[f64; 4]], helicity: i8| -> f64 {
+        let card = process.model.default_card();
+        let evaluation = process.evaluate(p, 1.1, &card);
+        let rows = process.helicities.iter().zip(&evaluation.contributions);
+        let rows = rows.filter(|(row, _)| row[0] == helicity);
+        rows.map(|(_, x)| x).sum::<f64>() * f64::from(process.iden)
+    };
+    let total = |process: &Process, p: &[[f64; 4]]| {
+        let card = process.model.default_card();
+        process.evaluate(p, 1.1, &card).total() * f64::from(process.iden)
+    };
+    let decays = [of("n > e- s+"), of("n > e+ s-")];
+    let mut random = SplitMix64::new(3);
+    for (letters, helicities) in [
+        ("LR", [-1, 1]),
+        ("RL", [1, -1]),
+        ("LL", [-1, -1]),
+        ("RR", [1, 1]),
+    ] {
+        let (a, b) = letters.split_at(1);
+        let production = of(&format!("e- e+ > n{{{a}}} n{{{b}}}"));
+        for (which, text) in [
+            ([0, 0], "n > e- s+"),
+            ([1, 1], "n > e+ s-"),
+            ([0, 1], "n > e- s+, n > e+ s-"),
+        ] {
+            let chain = of(&format!("e- e+ > n{{{a}}} n{{{b}}}, {text}"));
+            for _ in 0..3 {
+                let (p, mothers) = momenta(&mut random);
+                let parts: f64 = [0, 1]
+                    .map(|n| {
+                        let products = &p[2 + 2 * n..4 + 2 * n];
+                        of_helicity(
+                            &decays[which[n]],
+                            &[mothers[n], products[0], products[1]],
+                            helicities[n],
+                        )
+                    })
+                    .iter()
+                    .product();
+                let made = total(&production, &[p[0], p[1], mothers[0], mothers[1]]);
+                let whole = total(&chain, &p) * mass.powi(4);
+                assert!(
+                    (whole / (made * parts) - 1.0).abs() < 1e-8,
+                    "{letters} {text}: {}",
+                    whole / (made * parts)
+                );
+            }
+        }
+    }
 }
 
 /// Scalars with vertices of five and six legs.

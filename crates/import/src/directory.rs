@@ -185,8 +185,29 @@ impl Directory {
         }
     }
 
-    /// A number of the run card, if it is there. The last of several counts, as in MG5aMC.
+    /// Whether the run card switches something on that is off otherwise.
+    pub fn run_switch(&self, parameter: &str) -> Result<bool> {
+        let value = self.run_entry(parameter)?;
+        let value = value.map(|(_, value)| value.trim_matches('.').to_ascii_lowercase());
+        Ok(value.is_some_and(|value| ["true", "t", "1"].contains(&&*value)))
+    }
+
+    /// A number of the run card, if it is there.
     fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
+        let Some((line, value)) = self.run_entry(parameter)? else {
+            return Ok(None);
+        };
+        match value.replace(['d', 'D'], "e").parse::<f64>() {
+            Ok(x) if x.is_finite() => Ok(Some(x)),
+            _ => Err(Error::Card {
+                path: self.cards.join("run_card.dat"),
+                what: format!("line {line}: {parameter} is `{value}`, which is no number"),
+            }),
+        }
+    }
+
+    /// An entry of the run card with its line, if it is there. The last of several counts, as in MG5aMC.
+    fn run_entry(&self, parameter: &str) -> Result<Option<(usize, String)>> {
         let path = self.cards.join("run_card.dat");
         if !dependencies::is_file(&path) {
             return Ok(None);
@@ -202,18 +223,9 @@ impl Directory {
             if !name.trim().eq_ignore_ascii_case(parameter) {
                 continue;
             }
-            found = Some((i + 1, value.trim()));
+            found = Some((i + 1, value.trim().to_owned()));
         }
-        let Some((line, value)) = found else {
-            return Ok(None);
-        };
-        match value.replace(['d', 'D'], "e").parse::<f64>() {
-            Ok(x) if x.is_finite() => Ok(Some(x)),
-            _ => Err(Error::Card {
-                path,
-                what: format!("line {line}: {parameter} is `{value}`, which is no number"),
-            }),
-        }
+        Ok(found)
     }
 
     /// Name of the model, from the card of the generation, if it is there.

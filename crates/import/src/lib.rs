@@ -51,7 +51,7 @@ use mebridge_process::channels::Channels;
 use mebridge_process::model::CardParameter;
 use mebridge_process::{Amplitudes, Diagrams, Leg, Process, Quantity, Wavefunction};
 use mebridge_support::error::{Error, Result};
-use model::ModelReader;
+use model::{ExtraScale, ModelReader};
 use program_unit::Library;
 use std::path::Path;
 use std::rc::Rc;
@@ -63,9 +63,14 @@ pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
     import_with_card(dir, None)
 }
 
-/// The same, with all that was looked at.
+/// The same for who evaluates it with other values than those of the card, which may leave widths to be computed; with
+/// all that was looked at.
 pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<DependencyRecord>) {
-    dependencies::record(dir, || import_directory(dir))
+    let options = Options {
+        open_widths: true,
+        ..Options::default()
+    };
+    dependencies::record(dir, || import_with(dir, &options))
 }
 
 /// As [`import_directory`], with another parameter card.
@@ -88,6 +93,8 @@ pub struct Options<'a> {
     pub harmless_calls: &'a [String],
     /// The only matrix element that is wanted, from 1: others may be ones that are refused.
     pub element: Option<usize>,
+    /// Widths that the card leaves to be computed (`Auto`) are NaN; otherwise a card with one is refused.
+    pub open_widths: bool,
 }
 
 /// Imports a directory as [`import_directory`] does, with options.
@@ -108,6 +115,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let small_width = directory.run_parameter("small_width_treatment", 1e-6)?;
     // How many widths from its mass a line is off shell where `$` forbids that it is on shell.
     let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
+    let scale = ExtraScale::of(&directory, card.as_ref())?;
     let contract = directory.contract();
     let model_name = directory.model_name();
     for (_, path) in &directory.matrices {
@@ -120,7 +128,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             continue;
         }
         let units = matrix::units(&library, path, number)?;
-        let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
+        let mut model = ModelReader::run(&library, &directory.model, inputs.clone(), &scale)?;
         let mut routines = Routines::new(&library, bw_cutoff);
         let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, &beams)?;
         let tables = tables(&directory, number, &units.prefix, &matrix)?;
@@ -142,7 +150,11 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             helicity_sum: matrix.sum.weights,
             beam_weights: matrix.sum.beam_weights,
             iden: matrix.sum.iden,
-            model: model.finish(card.as_ref(), !directory.is_standalone())?,
+            model: model.finish(
+                card.as_ref(),
+                !directory.is_standalone(),
+                options.open_widths,
+            )?,
             routines: routines.found,
             wavefunctions: matrix.wavefunctions,
             amplitudes: Amplitudes::Diagrams(Diagrams {

@@ -5,7 +5,10 @@
 //! COMMON blocks afterwards are the formulas. `SETPARA`, which reads the card and calls `COUP`, is looked at
 //! for doing so (`setpara`).
 
+mod running;
 mod setpara;
+
+pub use running::ExtraScale;
 
 use super::program_unit::{Library, NodeKind, blocks};
 use super::source::SourceFile;
@@ -16,8 +19,10 @@ use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::card::Card;
 use mebridge_process::model::{CardParameter, Model, Named};
 use mebridge_support::error::{Error, Result};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
 pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
@@ -142,7 +147,12 @@ impl Names {
 
 impl<'l> ModelReader<'l> {
     /// Runs the model's subroutines. `inputs` are what the card holds.
-    pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
+    pub fn run(
+        library: &'l Library,
+        folder: &Path,
+        inputs: Vec<CardParameter>,
+        scale: &ExtraScale,
+    ) -> Result<Self> {
         let builder = Builder::new(inputs.len() as u32 + 1);
         let (read, builder) = setpara::run(library, &inputs, builder)?;
         let mut interpreter = Interpreter::new(library, builder);
@@ -183,7 +193,10 @@ impl<'l> ModelReader<'l> {
         }
         interpreter.declare_in(&mut frame, &update, &body)?;
         interpreter.set_name(&mut frame, "G", Value::Real(g));
+        scale.set(&mut interpreter, &mut frame);
+        interpreter.externals = Some(Rc::new(RefCell::new(scale.clone())));
         interpreter.run(&mut frame, &body)?;
+        interpreter.externals = None;
         interpreter.outer.extend(interpreter.locations(&frame));
         interpreter.defer = false;
         Ok(ModelReader {
@@ -196,8 +209,9 @@ impl<'l> ModelReader<'l> {
     }
 
     /// The model with what was asked for and nothing else, with the card's values as defaults.
-    /// `madevent` says that MadEvent reads the card, and no standalone program.
-    pub fn finish(self, card: Option<&Card>, madevent: bool) -> Result<Model> {
+    /// `madevent` says that MadEvent reads the card, and no standalone program; `open` that widths which the card leaves
+    /// to be computed need no value.
+    pub fn finish(self, card: Option<&Card>, madevent: bool, open: bool) -> Result<Model> {
         let g_input = self.inputs.len() as u32;
         let Names {
             parameters,
@@ -263,7 +277,10 @@ impl<'l> ModelReader<'l> {
             auto_widths: Vec::new(),
         };
         if let Some(card) = card {
-            let values = model.card_values(card)?;
+            let values = match open {
+                true => model.card_values_so_far(card)?,
+                false => model.card_values(card)?,
+            };
             for (parameter, value) in model.card.iter_mut().zip(values) {
                 parameter.default = value;
             }

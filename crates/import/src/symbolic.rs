@@ -92,6 +92,13 @@ pub struct Frame {
     depth: usize,
 }
 
+impl Frame {
+    /// The names that are declared.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.symbols.keys()
+    }
+}
+
 /// How a list of statements ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {

@@ -21,6 +21,9 @@ use mebridge_support::message;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// What stands in the place of a width that is left to be computed.
+const AUTO: &str = "auto";
+
 /// A card is a few kilobytes; a file beyond this is none.
 const MAX_CARD_BYTES: u64 = 64 << 20;
 
@@ -30,6 +33,8 @@ pub struct Card {
     path: PathBuf,
     /// Entries by block and indices.
     entries: HashMap<(String, Vec<i32>), Entry>,
+    /// Scales of blocks, in GeV.
+    scales: HashMap<String, f64>,
 }
 
 /// A value as it stands in a card.
@@ -55,6 +60,7 @@ impl Card {
         let mut card = Card {
             path: path.to_path_buf(),
             entries: HashMap::new(),
+            scales: HashMap::new(),
         };
         let mut block: Option<String> = None;
         for (i, line) in text.lines().enumerate() {
@@ -65,6 +71,9 @@ impl Card {
             };
             if first.eq_ignore_ascii_case("block") {
                 block = words.get(1).map(|name| name.to_ascii_lowercase());
+                if let (Some(name), Some(scale)) = (&block, scale(&words[1..])) {
+                    card.scales.insert(name.clone(), scale);
+                }
             } else if first.eq_ignore_ascii_case("decay") {
                 block = None;
                 if let Some(pdg) = words.get(1).and_then(|w| w.parse::<i32>().ok()) {
@@ -102,6 +111,16 @@ impl Card {
         number(&entry.text)
     }
 
+    /// The scale of a block (`Q=`), where it has one.
+    pub fn scale(&self, block: &str) -> Option<f64> {
+        self.scales.get(block).copied()
+    }
+
+    /// Whether blocks have the same scales as in another card.
+    pub fn has_scales_of(&self, other: &Card) -> bool {
+        self.scales == other.scales
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -111,6 +130,27 @@ impl Card {
     pub fn is_auto(&self, block: &str, index: &[i32]) -> bool {
         let entry = self.entries.get(&(block.to_owned(), index.to_vec()));
         entry.is_some_and(|entry| is_auto(&entry.text))
+    }
+
+    /// Whether the card leaves a width of the process to be computed.
+    pub fn leaves_open(&self, parameter: &CardParameter) -> bool {
+        parameter.block == "decay" && self.text(parameter) == AUTO
+    }
+
+    /// What is wrong with an entry that is left to be computed where it cannot be.
+    pub fn not_computed(&self, parameter: &CardParameter, why: &str) -> Error {
+        let key = (parameter.block.clone(), parameter.index.clone());
+        let line = self.entries.get(&key).map_or(0, |entry| entry.line);
+        let what = format!(
+            "line {line}: {} ({}) is Auto, and {why}; let MG5aMC compute it first (it writes the number into the card \
+             when the run is launched), or put a number there",
+            place(parameter),
+            parameter.name
+        );
+        Error::Card {
+            path: self.path.clone(),
+            what,
+        }
     }
 
     /// Whether the card gives a particle a mass below zero.
@@ -155,11 +195,7 @@ impl Card {
             )));
         };
         if is_auto(text) {
-            return Err(fail(format!(
-                "line {line}: {place} ({}) is Auto, and the process has no formula for it; let MG5aMC compute it first \
-                 (it writes the number into the card when the run is launched), or put a number there",
-                parameter.name
-            )));
+            return Err(self.not_computed(parameter, "the process has no formula for it"));
         }
         if let Some((again, other)) = other {
             return Err(fail(format!(
@@ -192,6 +228,12 @@ fn parts<'a, 'b>(words: &'a [&'b str]) -> (Vec<i32>, &'a [&'b str]) {
     (index, &words[at..])
 }
 
+/// The scale behind the name of a block: `Q= 172.5`, with spaces or without.
+fn scale(words: &[&str]) -> Option<f64> {
+    let text = words.get(1..)?.concat();
+    number(text.to_ascii_lowercase().strip_prefix("q=")?)
+}
+
 /// A number, whose exponent may be written with D.
 fn number(text: &str) -> Option<f64> {
     text.replace(['d', 'D'], "e").parse().ok()
@@ -200,7 +242,7 @@ fn number(text: &str) -> Option<f64> {
 /// Whether a number is left to be computed.
 fn is_auto(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    text == "auto" || text.starts_with("auto@")
+    text == AUTO || text.starts_with("auto@")
 }
 
 /// A parameter's place in the card, in words.
@@ -217,21 +259,33 @@ impl Model {
     /// The values that a card gives to [`Model::card`], in its order. A width that it leaves to be computed is computed
     /// where the model has formulas, and a line on stderr says so.
     pub fn card_values(&self, card: &Card) -> Result<Vec<f64>> {
+        self.values(card, false)
+    }
+
+    /// The same, NaN for widths that the card leaves to be computed: for who gets their values later.
+    pub fn card_values_so_far(&self, card: &Card) -> Result<Vec<f64>> {
+        self.values(card, true)
+    }
+
+    fn values(&self, card: &Card, so_far: bool) -> Result<Vec<f64>> {
         let value = |(at, parameter): (u32, &CardParameter)| {
             if parameter.block.is_empty() {
                 return Ok(parameter.default);
             }
+            let is_width = parameter.block == "decay";
+            let negative =
+                self.widths_signed && is_width && card.has_negative_mass(&parameter.index);
             // A one-loop width (`Auto@NLO`) is another one.
             let auto = self.auto_widths.iter().find(|width| width.parameter == at);
-            if let (Some(width), "auto") = (auto, card.text(parameter).as_str()) {
-                let (value, line) = width.value(card, parameter)?;
-                message::say_once(line);
-                return Ok(value);
-            }
-            let negative = self.widths_signed
-                && parameter.block == "decay"
-                && card.has_negative_mass(&parameter.index);
-            let value = card.value(parameter)?;
+            let value = match auto.filter(|_| card.leaves_open(parameter)) {
+                Some(width) => {
+                    let (value, line) = width.value(card, parameter)?;
+                    message::say_once(line);
+                    value
+                }
+                None if so_far && is_width && card.is_auto("decay", &parameter.index) => f64::NAN,
+                None => card.value(parameter)?,
+            };
             Ok(if negative { -value } else { value })
         };
         (0..).zip(&self.card).map(value).collect()
@@ -272,6 +326,51 @@ DECAY 23 nan
         assert_eq!(value("mix", &[1, 2]).unwrap(), -0.5);
         assert_eq!(value("alpha", &[]).unwrap(), -0.11);
         assert_eq!(value("decay", &[6]).unwrap(), 1.49);
+    }
+
+    #[test]
+    fn blocks_have_scales() {
+        let card = Card::parse(
+            "Block A Q=1.5D2 # GeV\nBLOCK b q = 91.\nBLOCK c\nBLOCK d Q\n",
+            Path::new("x"),
+        );
+        let scales = ["a", "b", "c", "d"].map(|block| card.scale(block));
+        assert_eq!(scales, [Some(150.0), Some(91.0), None, None]);
+        let other = Card::parse(CARD, Path::new("x"));
+        assert_eq!(other.scale("mass"), Some(91.0));
+        assert!(!other.has_scales_of(&card) && other.has_scales_of(&other.clone()));
+    }
+
+    #[test]
+    fn widths_may_be_left_open() {
+        let model = Model {
+            card: [("decay", 25), ("mass", 25)]
+                .map(|(block, index)| CardParameter {
+                    name: "MDL_X".into(),
+                    block: block.into(),
+                    index: vec![index],
+                    default: 0.0,
+                })
+                .into(),
+            ..Model::default()
+        };
+        let card = |text: &str| Card::parse(text, Path::new("param_card.dat"));
+        for auto in ["Auto", "auto@NLO"] {
+            let open = card(&format!("BLOCK MASS\n25 125\nDECAY 25 {auto}\n"));
+            let values = model.card_values_so_far(&open).unwrap();
+            assert!(values[0].is_nan() && values[1] == 125.0, "{values:?}");
+            // A one-loop width is none that formulas of two bodies give.
+            assert_eq!(open.leaves_open(&model.card[0]), auto == "Auto");
+            let error = model.card_values(&open).unwrap_err().to_string();
+            assert!(
+                error.contains("line 3: DECAY 25 (MDL_X) is Auto"),
+                "{error}"
+            );
+        }
+        // What is no width is not left open.
+        let mass = card("BLOCK MASS\n25 Auto\nDECAY 25 1\n");
+        assert!(!mass.leaves_open(&model.card[1]));
+        assert!(model.card_values_so_far(&mass).is_err());
     }
 
     #[test]

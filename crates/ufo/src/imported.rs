@@ -1,11 +1,11 @@
 //! A model as MG5aMC imports it (`UFOMG5Converter` of its import_ufo.py): which of two particles is the particle, names,
 //! charges, Lorentz structures that have one coupling as one.
 
+use crate::restrict::OpenWidths;
 use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
 use mebridge_generate::model::expression::parse;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
 
 /// A particle with its antiparticle.
 #[derive(Clone, Debug)]
@@ -66,8 +66,8 @@ pub struct Imported {
     pub decays: Vec<Decays>,
     /// Why there are none.
     pub no_decays: Option<String>,
-    /// Particles whose width a card leaves to be computed, and the card.
-    pub auto: BTreeMap<i32, PathBuf>,
+    /// Widths that a card leaves to be computed.
+    pub open_widths: OpenWidths,
     /// Names of new Lorentz structures by the names of their parts, which are sorted.
     merged: HashMap<Vec<String>, String>,
 }
@@ -156,7 +156,7 @@ impl Imported {
             orders: source.orders,
             decays: source.decays,
             no_decays: source.no_decays,
-            auto: BTreeMap::new(),
+            open_widths: OpenWidths::new(),
             merged: HashMap::new(),
         };
         imported.keep_conserved()?;

@@ -10,7 +10,7 @@ use mebridge_process::card::Card;
 use mebridge_support::message;
 use num_complex::Complex64;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A coupling below is zero.
 const ZERO: f64 = 1e-13;
@@ -22,12 +22,41 @@ const SCALES: &str = "loop";
 const SUPERSYMMETRY: [&str; 8] = [
     "USQMIX", "SL2", "MSOFT", "YE", "NMIX", "TU", "MSE2", "UPMNS",
 ];
-/// What a width is that nobody knows yet: neither 0 nor 1.
-pub const UNKNOWN_WIDTH: f64 = 0.5;
+/// What a width is to a restriction until it is computed: neither 0 nor 1, which would take it away.
+const NOT_YET_COMPUTED: f64 = 0.5;
 /// Values that stand for 0 and 1 without being them.
 const NEITHER_ZERO_NOR_ONE: [f64; 2] = [0.000001e-99, 9.999999e-1];
 
 type Fallible<T> = Result<T, String>;
+
+/// A width that a card leaves to be computed.
+#[derive(Clone, Debug)]
+pub struct OpenWidth {
+    /// The card.
+    pub card: PathBuf,
+    /// The model's own value, unless it is one that stands for none.
+    pub own: Option<f64>,
+}
+
+/// Widths that a card leaves to be computed, by the particle.
+pub type OpenWidths = BTreeMap<i32, OpenWidth>;
+
+/// Notes what a card says of a width, and whether it is open then. A number closes it; a card that does not name it
+/// changes nothing.
+fn is_open(open: &mut OpenWidths, card: &Card, pdg: i32, value: &mut f64) -> bool {
+    if card.number("decay", &[pdg]).is_some() {
+        open.remove(&pdg);
+    } else if card.is_auto("decay", &[pdg]) {
+        let own = match open.get(&pdg) {
+            Some(known) => known.own,
+            None => Some(*value).filter(|own| ![0.0, 1.0].contains(own)),
+        };
+        *value = own.unwrap_or(NOT_YET_COMPUTED);
+        let card = card.path().to_path_buf();
+        open.insert(pdg, OpenWidth { card, own });
+    }
+    open.contains_key(&pdg)
+}
 
 impl Imported {
     /// Puts the values of a card in.
@@ -40,18 +69,9 @@ impl Imported {
             let block = block.to_ascii_lowercase();
             if block == "decay"
                 && let [pdg] = index[..]
+                && is_open(&mut self.open_widths, &card, pdg, value)
             {
-                match card.is_auto(&block, index) {
-                    true => self.auto.insert(pdg, path.to_path_buf()),
-                    false => self.auto.remove(&pdg),
-                };
-                if self.auto.contains_key(&pdg) {
-                    // Computed when all else is known; until then nothing that means more than a number.
-                    if [0.0, 1.0].contains(value) {
-                        *value = UNKNOWN_WIDTH;
-                    }
-                    continue;
-                }
+                continue;
             }
             *value = match card.number(&block, index) {
                 Some(x) if x.is_finite() => x,
@@ -142,12 +162,8 @@ impl Imported {
             };
             let block = block.to_ascii_lowercase();
             let number = card.number(&block, index);
-            if let ("decay", [pdg]) = (block.as_str(), &index[..]) {
-                match card.is_auto(&block, index) {
-                    true => drop(self.auto.insert(*pdg, path.to_path_buf())),
-                    false if number.is_some() => drop(self.auto.remove(pdg)),
-                    false => {}
-                }
+            if let ("decay", &[pdg]) = (block.as_str(), &index[..]) {
+                is_open(&mut self.open_widths, &card, pdg, value);
             }
             *value = number.filter(|x| x.is_finite()).unwrap_or(*value);
         }

@@ -157,6 +157,8 @@ const NO_CHARGES: [&str; 17] = [
 
 /// Particles and antiparticles.
 const MOST_PARTICLES: usize = u16::MAX as usize;
+/// Characters of a Lorentz structure with its form factors.
+const LONGEST_STRUCTURE: usize = 1 << 16;
 /// Terms of one vertex.
 const MOST_TERMS: usize = 10_000;
 
@@ -316,7 +318,7 @@ impl Source {
             places.insert(number, self.lorentz.len());
             self.lorentz.push(Lorentz {
                 name,
-                structure: structure.to_string(),
+                structure: with_form_factors(object, &structure, &modules.objects)?,
             });
         }
         names.clear();
@@ -407,6 +409,42 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// A structure with the values of its form factors in the place of their names, in brackets, as MG5aMC does. Those that
+/// are sums of products of tensors are structures then; others are refused where a process needs the vertex.
+fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fallible<String> {
+    let mut values: HashMap<String, String> = HashMap::new();
+    if !matches!(object.get("formfactors"), None | Some(Value::None)) {
+        for value in object.list("formfactors")?.iter() {
+            let factor = value.object().and_then(|at| objects.get(at));
+            let Some(factor) = factor.filter(|factor| factor.class == "FormFactor") else {
+                return Err(object.fail("there is something else in the place of a FormFactor"));
+            };
+            values.insert(word(factor, "name")?, factor.text("value")?.to_string());
+        }
+    }
+    if values.is_empty() {
+        return Ok(structure.to_owned());
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = String::new();
+    let mut rest = structure;
+    while !rest.is_empty() {
+        let name = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        match values.get(&rest[..name]) {
+            Some(value) => found += &format!("({value})"),
+            None => found += &rest[..name],
+        }
+        rest = &rest[name..];
+        let other = rest.find(is_name).unwrap_or(rest.len());
+        found += &rest[..other];
+        rest = &rest[other..];
+        if found.len() > LONGEST_STRUCTURE {
+            return Err(object.fail("its structure with the form factors is too long"));
+        }
+    }
+    Ok(found)
 }
 
 /// A text without blanks.

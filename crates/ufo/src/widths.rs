@@ -1,7 +1,6 @@
 //! Widths that the card of a restriction leaves to be computed (`DECAY 6 Auto`).
 
 use crate::imported::Imported;
-use crate::restrict::UNKNOWN_WIDTH;
 use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
 use mebridge_support::message;
@@ -9,7 +8,7 @@ use mebridge_support::message;
 /// Puts them into the document of a model, computed by its partial widths with its card. A line on stderr says what each
 /// is. Where there are no formulas the model's own value stays, if it has one.
 pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Result<(), String> {
-    for (pdg, card) in &from.auto {
+    for (pdg, open) in &from.open_widths {
         let is = |block: &str, index: &[i32]| block == "decay" && index == [*pdg];
         let entries = document.card.iter_mut();
         let mut entries = entries.filter(|entry| is(&entry.block.to_lowercase(), &entry.index));
@@ -17,25 +16,26 @@ pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Resul
         let Some(entry) = entries.next() else {
             continue;
         };
-        let auto = format!("{}: DECAY {pdg} is Auto", card.display());
+        let auto = format!("{}: DECAY {pdg} is Auto", open.card.display());
         let Some(width) = model.auto_width(0, &entry.parameter())? else {
             let why = match &from.no_decays {
                 Some(why) => why.clone(),
                 None => format!("decays.py has no formulas for {}", from.name(*pdg)),
             };
-            if entry.value == UNKNOWN_WIDTH {
+            let Some(own) = open.own else {
                 return Err(format!("{auto}, and {why}; write a number in its place"));
-            }
+            };
             message::say_once(format!(
-                "{auto}, and {why}; {} stays {}, the model's own value",
-                entry.name, entry.value
+                "{auto}, and {why}; {} stays {own}, the model's own value",
+                entry.name
             ));
+            entry.value = own;
             continue;
         };
-        let open = |p: &&mebridge_process::model::CardParameter| {
-            p.block == "decay" && p.index.iter().any(|pdg| from.auto.contains_key(pdg))
+        let is_open = |p: &&mebridge_process::model::CardParameter| {
+            p.block == "decay" && p.index.iter().any(|pdg| from.open_widths.contains_key(pdg))
         };
-        if let Some(other) = width.card.iter().find(open) {
+        if let Some(other) = width.card.iter().find(is_open) {
             return Err(format!(
                 "{auto}, and its formula needs the width {}, which is Auto as well; write a number in its place",
                 other.name

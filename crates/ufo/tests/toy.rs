@@ -105,6 +105,62 @@ fn a_folder_becomes_a_model() {
     assert_eq!((model.vertices.len(), model.unphysical.len()), (6, 1));
 }
 
+/// A form factor that is made of momenta is part of the Lorentz structure.
+#[test]
+fn form_factors_are_put_in() {
+    let (_folder, path) = copy();
+    let lorentz = fs::read_to_string(path.join("lorentz.py")).unwrap();
+    let from = "structure = 'ProjM(2,1)')";
+    assert!(lorentz.contains(from));
+    let with = |structure: &str, factors: &str, value: &str| {
+        let text = lorentz.replace(
+            from,
+            &format!("structure = '{structure}', formfactors = {factors})"),
+        );
+        fs::write(path.join("lorentz.py"), text).unwrap();
+        let text = format!(
+            "from .object_library import FormFactor\n\
+             FF = FormFactor(name = 'FF', type = 'real', value = '{value}')\nother = 1\n"
+        );
+        fs::write(path.join("form_factors.py"), text).unwrap();
+        read(&path, &Restriction::Default).map_err(|error| error.to_string())
+    };
+    let document = with("FF*ProjM(2,1)", "[ForFac.FF]", "P(-1,3)*P(-1,3)/100 + 2").unwrap();
+    assert_eq!(
+        document.lorentz["FFS1"],
+        "(P(-1,3)*P(-1,3)/100 + 2)*ProjM(2,1)"
+    );
+    let refused = |document: Document| {
+        let model = Model::from_document(document).unwrap();
+        let refused = (0..model.vertices.len() as u32).filter_map(|n| model.vertex(n).err());
+        refused.collect::<Vec<String>>()
+    };
+    assert_eq!(refused(document), [""; 0]);
+    // One that is no sum of products is a vertex that cannot be generated; the model can.
+    for value in [
+        "1/(P(-1,3)*P(-1,3) + 1)",
+        "cmath.exp(P(-1,3)*P(-1,3))",
+        "FFCT(P(-1,3))",
+    ] {
+        let refused = refused(with("FF*ProjM(2,1)", "[ForFac.FF]", value).unwrap());
+        assert!(!refused.is_empty(), "{value}");
+        for what in refused {
+            assert!(what.contains("FFS1"), "{what}");
+        }
+    }
+    // Names are whole words, and factors are form factors.
+    let document = with("ProjM(2,1)*FF", "[ForFac.FF]", "xFF").unwrap();
+    assert_eq!(document.lorentz["FFS1"], "ProjM(2,1)*(xFF)");
+    let error = with("FF*ProjM(2,1)", "[ForFac.other]", "1").unwrap_err();
+    assert!(
+        error.contains("lorentz.py") && error.contains("in the place of a FormFactor"),
+        "{error}"
+    );
+    let long = "P(-1,3)*P(-1,3) + ".repeat(3000) + "1";
+    let error = with("FF*FF*ProjM(2,1)", "[ForFac.FF]", &long).unwrap_err();
+    assert!(error.contains("too long"), "{error}");
+}
+
 /// Its quark with gluons is the top quark of the Standard Model with another mass.
 #[test]
 fn a_quark_is_a_quark() {
@@ -326,8 +382,24 @@ fn widths_are_computed() {
     assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
     let file = path.join("parameters.py");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("value = 20.", "value = 0.")).unwrap();
-    let error = restricted("9000004 500.").unwrap_err();
+    let with = |own: &str| {
+        let own = text.replace("value = 20.", &format!("value = {own}"));
+        fs::write(&file, own).unwrap();
+        restricted("9000004 500.")
+    };
+    // Any number is a value, but those that stand for none.
+    assert_eq!(width(&with("0.5").unwrap()), 0.5);
+    // A second card that does not name the width leaves it open.
+    let less: Vec<&str> = card
+        .lines()
+        .filter(|line| !line.to_lowercase().contains("decay 9000004"))
+        .collect();
+    fs::write(path.join("param_auto.dat"), less.join("\n")).unwrap();
+    assert_eq!(width(&with("0.75").unwrap()), 0.75);
+    let error = with("0.").unwrap_err();
+    assert!(error.contains("DECAY 9000004 is Auto"), "{error}");
+    fs::remove_file(path.join("param_auto.dat")).unwrap();
+    let error = with("0.").unwrap_err();
     assert!(
         error.contains("DECAY 9000004 is Auto, and there is no decays.py; write a number"),
         "{error}"

@@ -19,6 +19,7 @@ pub mod lorentz;
 mod parameters;
 mod routine;
 mod tensor;
+mod value;
 mod widths;
 
 pub use parameters::{Parameters, program};

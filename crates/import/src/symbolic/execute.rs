@@ -78,6 +78,10 @@ impl<'l> Interpreter<'l> {
         if !self.defer {
             return Err(error);
         }
+        // What a routine sets is not known here.
+        if calls(node) {
+            return Err(error);
+        }
         let why: Rc<str> = error.to_string().into();
         let mut targets = HashSet::new();
         targets_of(node, &mut targets);
@@ -493,6 +497,15 @@ impl<'l> Interpreter<'l> {
             };
         }
         Ok((left, flow?))
+    }
+}
+
+/// Whether a routine is called somewhere in a statement.
+fn calls(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Plain(statement) => matches!(statement, Statement::Call(..)),
+        NodeKind::If(branches) => branches.iter().any(|(_, body)| body.iter().any(calls)),
+        NodeKind::Do { body, .. } | NodeKind::DoOther(body) => body.iter().any(calls),
     }
 }
 
