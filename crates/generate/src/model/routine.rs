@@ -132,12 +132,16 @@ pub fn derive(
     for (coupling, structure) in (0..).zip(structures) {
         let input = routine.coupling_input(coupling);
         let coupling = derivation.algebra.builder.input(input);
+        let mut own = BTreeMap::new();
         for term in &structure.terms {
             let value = derivation.term(term).ordered(&of_result);
             for (at, entry) in value.entries {
-                let entry = derivation.algebra.mul(entry, coupling);
-                derivation.algebra.add(&mut sum, at, entry);
+                derivation.algebra.add(&mut own, at, entry);
             }
+        }
+        for (at, entry) in own {
+            let entry = derivation.algebra.mul(entry, coupling);
+            derivation.algebra.add(&mut sum, at, entry);
         }
     }
     let outputs = match result {
@@ -196,7 +200,7 @@ impl Derivation<'_> {
             match arguments.iter().position(|&l| l == leg) {
                 Some(argument) => momentum(algebra, routine, argument),
                 // The momentum that goes out along the result comes in along the others.
-                None => total(algebra, routine).map(|x| algebra.builder.push(Op::Neg(x))),
+                None => total(algebra, routine).map(|x| algebra.neg(x)),
             }
         };
         for named in &term.tensors {
@@ -299,7 +303,7 @@ impl Derivation<'_> {
             let flipped = spin.is_multiple_of(2) && !swapped;
             let momentum = |algebra: &mut Algebra, _: u8| match flipped {
                 true => p,
-                false => p.map(|x| algebra.builder.push(Op::Neg(x))),
+                false => p.map(|x| algebra.neg(x)),
             };
             for named in &term.tensors {
                 tensors.push(self.algebra.tensor(named, &momentum, Some(line)));
@@ -333,7 +337,7 @@ impl Derivation<'_> {
         p: [ValueId; 4],
         line: Line,
     ) -> Result<ValueId, String> {
-        let momentum = |algebra: &mut Algebra, _: u8| p.map(|x| algebra.builder.push(Op::Neg(x)));
+        let momentum = |algebra: &mut Algebra, _: u8| p.map(|x| algebra.neg(x));
         let mut sum = BTreeMap::new();
         for term in &structure.terms {
             let factor = self.algebra.number(term.factor);
@@ -531,9 +535,7 @@ impl Derivation<'_> {
                     .collect()
             }
             _ => {
-                let plain: Vec<ValueId> = (0..4)
-                    .map(|mu| algebra.builder.push(Op::Neg(entry(mu))))
-                    .collect();
+                let plain: Vec<ValueId> = (0..4).map(|mu| algebra.neg(entry(mu))).collect();
                 if massless {
                     plain
                 } else {
@@ -550,7 +552,7 @@ impl Derivation<'_> {
                     (0..4)
                         .map(|mu| {
                             let x = algebra.mul(p[mu], along);
-                            algebra.builder.push(Op::Add(plain[mu], x))
+                            algebra.plus(plain[mu], x)
                         })
                         .collect()
                 }
@@ -714,7 +716,7 @@ fn added(algebra: &mut Algebra, values: &[ValueId]) -> ValueId {
     let sum = values.iter().copied();
     let sum = sum.reduce(|a, b| match algebra.builder.constant(a) {
         Some(c) if c == Complex64::new(0.0, 0.0) => b,
-        _ => algebra.builder.push(Op::Add(a, b)),
+        _ => algebra.plus(a, b),
     });
     sum.unwrap_or_else(|| algebra.builder.real(0.0))
 }
