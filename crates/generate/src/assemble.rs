@@ -86,6 +86,7 @@ impl<'a> Assembler<'a> {
             wavefunctions: Vec::new(),
             flow_out: Vec::new(),
             flips: HashMap::default(),
+            unused: false,
             zero_width: Vec::new(),
         }
     }
@@ -244,6 +245,7 @@ impl<'a> Assembler<'a> {
         if amplitudes.is_empty() {
             return Ok(None);
         }
+        assembly.rerooted(&mut amplitudes, &states(&helicities))?;
         // The colour-ordered form takes legs as they come.
         let line = line.as_ref().filter(|_| assembly.flips.is_empty());
         assembly.pruned(&mut amplitudes);
@@ -444,6 +446,8 @@ pub(super) struct Assembly<'a> {
     pub(super) flow_out: Vec<bool>,
     /// Wavefunctions of fermions whose lines are followed both ways, and what they are the other way.
     pub(super) flips: HashMap<u32, u32>,
+    /// Whether there may be wavefunctions or routines that nothing needs.
+    pub(super) unused: bool,
     /// Of each tree whether its line has no width; empty where all have theirs.
     zero_width: Vec<bool>,
 }
@@ -732,6 +736,18 @@ impl<'a> Assembly<'a> {
         self.routine_ids.insert(key, number);
         Ok(number)
     }
+}
+
+/// How many helicities each leg has, of a table of all.
+fn states(helicities: &[Vec<i8>]) -> Vec<usize> {
+    let legs = helicities.first().map_or(0, Vec::len);
+    let states = (0..legs).map(|leg| {
+        let mut found: Vec<i8> = helicities.iter().map(|row| row[leg]).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.len()
+    });
+    states.collect()
 }
 
 /// The legs of each tree, a bit each.

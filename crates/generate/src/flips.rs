@@ -99,6 +99,7 @@ impl Assembly<'_> {
         let number = self.wavefunctions.len() as u32;
         let flow_out = !self.flow_out[wavefunction as usize];
         self.push(flipped, flow_out);
+        self.unused = true;
         self.flips.insert(wavefunction, number);
         self.flips.insert(number, wavefunction);
         Ok(Some(number))
@@ -107,7 +108,7 @@ impl Assembly<'_> {
     /// Leaves out what no amplitude is made of any more: lines that are followed the other way everywhere, and routines
     /// that were theirs alone.
     pub(super) fn pruned(&mut self, amplitudes: &mut [Vertex]) {
-        if self.flips.is_empty() {
+        if !self.unused {
             return;
         }
         let count = self.wavefunctions.len();

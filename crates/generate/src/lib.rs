@@ -31,6 +31,7 @@ mod matrix_elements;
 pub mod model;
 mod number;
 mod request;
+mod reroot;
 mod same_color;
 mod squared;
 mod strings;
