@@ -156,9 +156,9 @@ fn fermions_that_are_their_own_antiparticles() {
         ("n n > n n z", [1, 0, 2, 3, 4]),
     ] {
         let process = generate_with(text, &model).unwrap().remove(0);
-        let names = process.routines.iter().map(|routine| &routine.name);
+        let mut names = process.routines.iter().map(|routine| &routine.name);
         let lone = |name: &&String| name.contains('C') && !name.contains("C1C2");
-        assert_eq!(names.filter(lone).next(), None, "{text}");
+        assert_eq!(names.find(lone), None, "{text}");
         let (before, after) = text.split_once(" > ").unwrap();
         let names: Vec<&str> = before.split(' ').chain(after.split(' ')).collect();
         let names = other.map(|leg: usize| names[leg]);

@@ -13,6 +13,13 @@ use rustc_hash::FxHashMap as HashMap;
 /// takes memory.
 const LESS: f64 = 0.6;
 
+/// Operations from which on a routine is worth the wavefunction: more than the vertex of three gluons has, which is a
+/// kernel.
+const HEAVY: f64 = 115.0;
+
+/// Helicities of the legs below the neighbour with which others are, too: those of decay chains.
+const MANY: usize = 32;
+
 /// A wavefunction: its routine, inputs, and the coupling of each structure.
 type Same = (u32, Vec<u32>, Vec<(u32, bool)>);
 
@@ -38,12 +45,15 @@ impl Assembly<'_> {
         for amplitude in amplitudes {
             let mut best = (LESS * self.work(amplitude.routine), None);
             for place in 0..amplitude.inputs.len() {
-                let Some((outer, inner)) = self.turned(amplitude, place)? else {
-                    continue;
-                };
                 let legs = below[amplitude.inputs[place] as usize];
                 let taken = (0..states.len()).filter(|leg| legs >> leg & 1 == 1);
                 let helicities: usize = taken.map(|leg| states[leg]).product();
+                if self.work(amplitude.routine) < HEAVY && helicities < MANY {
+                    continue;
+                }
+                let Some((outer, inner)) = self.turned(amplitude, place)? else {
+                    continue;
+                };
                 let again = match known.contains_key(&same(&outer)) {
                     true => 0.0,
                     false => self.work(outer.routine) / helicities as f64,
