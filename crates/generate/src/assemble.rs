@@ -7,6 +7,7 @@ use super::matrix::matrix;
 use super::matrix_elements::MatrixElement;
 use super::number::Number;
 use super::request::AUXILIARY;
+use super::same_color;
 use super::squared::Selection;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
@@ -38,10 +39,10 @@ pub struct Assembler<'a> {
 }
 
 /// Lorentz structures, and the form of the routine.
-type RoutineKey = (Vec<u32>, RoutineForm);
+pub(super) type RoutineKey = (Vec<u32>, RoutineForm);
 
 /// One way to go through a tree: a wavefunction, and its colour.
-type ColoredTree = (u32, Rc<TreeColor>);
+pub(super) type ColoredTree = (u32, Rc<TreeColor>);
 
 /// What is at a leg of a vertex.
 enum Below {
@@ -81,8 +82,11 @@ impl<'a> Assembler<'a> {
             parameters: Parameters::new(self.model),
             routines: Vec::new(),
             routine_ids: HashMap::default(),
+            routine_keys: Vec::new(),
             wavefunctions: Vec::new(),
             flow_out: Vec::new(),
+            flips: HashMap::default(),
+            unused: false,
             zero_width: Vec::new(),
         }
     }
@@ -241,6 +245,10 @@ impl<'a> Assembler<'a> {
         if amplitudes.is_empty() {
             return Ok(None);
         }
+        assembly.rerooted(&mut amplitudes, &states(&helicities))?;
+        // The colour-ordered form takes legs as they come.
+        let line = line.as_ref().filter(|_| assembly.flips.is_empty());
+        assembly.pruned(&mut amplitudes);
         // Channels are the diagrams without a larger vertex than needed.
         let smallest = squares.iter().map(|(size, _)| *size).min();
         let channels = (1..).zip(&squares).filter(|(_, s)| Some(s.0) == smallest);
@@ -278,6 +286,7 @@ impl<'a> Assembler<'a> {
                 helicity_sum = HelicitySum::Signed;
             }
         }
+        same_color::share(&mut diagrams.jamp);
         Ok(Some(Process {
             legs,
             helicities,
@@ -426,13 +435,19 @@ pub(super) struct Assembly<'a> {
     shared: &'a Assembler<'a>,
     trees: &'a [Tree],
     /// The ways through each tree that was needed so far.
-    ways: Vec<Option<Rc<Vec<ColoredTree>>>>,
+    pub(super) ways: Vec<Option<Rc<Vec<ColoredTree>>>>,
     parameters: Parameters<'a>,
-    routines: Vec<Routine>,
-    routine_ids: HashMap<RoutineKey, u32>,
-    wavefunctions: Vec<Wavefunction>,
+    pub(super) routines: Vec<Routine>,
+    pub(super) routine_ids: HashMap<RoutineKey, u32>,
+    /// What each routine is of.
+    pub(super) routine_keys: Vec<RoutineKey>,
+    pub(super) wavefunctions: Vec<Wavefunction>,
     /// Of each wavefunction of a fermion whether its line flows out of it (`OXXXXX`) or into it.
-    flow_out: Vec<bool>,
+    pub(super) flow_out: Vec<bool>,
+    /// Wavefunctions of fermions whose lines are followed both ways, and what they are the other way.
+    pub(super) flips: HashMap<u32, u32>,
+    /// Whether there may be wavefunctions or routines that nothing needs.
+    pub(super) unused: bool,
     /// Of each tree whether its line has no width; empty where all have theirs.
     zero_width: Vec<bool>,
 }
@@ -514,7 +529,7 @@ impl<'a> Assembly<'a> {
         legs
     }
 
-    fn push(&mut self, wavefunction: Wavefunction, flow_out: bool) {
+    pub(super) fn push(&mut self, wavefunction: Wavefunction, flow_out: bool) {
         self.wavefunctions.push(wavefunction);
         self.flow_out.push(flow_out);
     }
@@ -622,7 +637,13 @@ impl<'a> Assembly<'a> {
                     }
                 }
                 let color = structure.grow(&children, result)?;
-                let conjugated = self.conjugated(&interaction.particles, result, &inputs);
+                let particles = &interaction.particles;
+                let mut conjugated = self.conjugated(particles, result, &inputs);
+                if conjugated != 0 {
+                    let fermions = particles.iter().take_while(|&&p| model.of(p).is_fermion());
+                    let fermions = fermions.count();
+                    self.without_clashes(fermions, result, &mut inputs, &mut conjugated)?;
+                }
                 let routine = match known {
                     Some((same, routine)) if same == conjugated => routine,
                     _ => {
@@ -711,9 +732,22 @@ impl<'a> Assembly<'a> {
             }
         };
         self.routines.push((*routine).clone());
+        self.routine_keys.push(key.clone());
         self.routine_ids.insert(key, number);
         Ok(number)
     }
+}
+
+/// How many helicities each leg has, of a table of all.
+fn states(helicities: &[Vec<i8>]) -> Vec<usize> {
+    let legs = helicities.first().map_or(0, Vec::len);
+    let states = (0..legs).map(|leg| {
+        let mut found: Vec<i8> = helicities.iter().map(|row| row[leg]).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.len()
+    });
+    states.collect()
 }
 
 /// The legs of each tree, a bit each.

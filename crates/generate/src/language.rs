@@ -4,7 +4,7 @@
 //! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
-use super::request::{Labels, Request, arrow_apart, particles};
+use super::request::{Labels, Request, arrow_apart, particles, without_options};
 use crate::model::{Model, ParticleId};
 use std::cmp::Reverse;
 
@@ -134,6 +134,8 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<Request, String
         }
         return Request::parse_one(text, model, labels);
     }
+    let text = without_options(text)?;
+    let text = text.as_str();
     // A number and what holds for the process with its decays stand last.
     let (text, tail) = match text.rsplit_once('@') {
         Some((text, tail)) if !tail.contains([',', ')', '>']) => (text, tail),
@@ -261,6 +263,16 @@ mod tests {
         assert_eq!(request.overall[1], 0..=3);
         assert_eq!(request.decays[0].decays[0].orders[1], 0..=3);
         assert_eq!(request.number, " @2 QED<=3");
+        // An option is no order.
+        for (text, number) in [
+            ("g g > t t~, t > w+ b @7 --no_warning=duplicate", " @7"),
+            ("g g > t t~, (t > w+ b, w+ > l+ vl) --no_warning", ""),
+            ("g g > t t~, t > w+ b --standalone, t~ > w- b~", ""),
+        ] {
+            let request = &parse(text).unwrap()[0];
+            assert_eq!(request.number, number, "{text}");
+            assert!(request.lowest && request.decays[0].lowest, "{text}");
+        }
         // Parentheses around one decay mean nothing.
         let request = parse("g g > t t~, (t > w+ b)").unwrap().remove(0);
         assert!(request.lowest && request.decays[0].lowest);
@@ -321,6 +333,7 @@ mod tests {
             ("g g > t t~ QCD^2==4, t > w+ b", "upper bounds"),
             ("g g > t t~, t > w+ b QED==1", "upper bounds"),
             ("g g > t t~, t > w+ b @1 / z", "can follow"),
+            ("g g > t t~, t > w+ b @1 --diagram_filter", "leave it out"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");

@@ -416,7 +416,14 @@ impl<'a> MatrixElements<'a> {
             process.ok_or_else(|| failure(&self.text, "it has no diagrams".into()))?;
         let others = element.others.iter();
         process.other_flavours = others.map(|p| self.builder.pdg(p)).collect();
-        process.validate()?;
+        process.validate().map_err(|error| match error {
+            // What is made here is sound, and can be too much to evaluate.
+            Error::InvalidProcess { what } => failure(
+                &self.text,
+                format!("{what}; ask for fewer legs, or for one helicity of some, as in `w+{{0}}`"),
+            ),
+            error => error,
+        })?;
         Ok(process)
     }
 }

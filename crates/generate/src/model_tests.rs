@@ -15,6 +15,15 @@ fn model(text: &str) -> Model {
 }
 
 fn evaluated(process: &Process, energy: f64) -> Evaluation {
+    at(process, &points(process, energy))
+}
+
+fn at(process: &Process, momenta: &[[f64; 4]]) -> Evaluation {
+    process.evaluate(momenta, 1.1, &process.model.default_card())
+}
+
+/// Momenta of all legs, at a centre-of-mass energy.
+fn points(process: &Process, energy: f64) -> Vec<[f64; 4]> {
     let card = process.model.default_card();
     let values = process.model.evaluate(&card, 1.1);
     let mass = |leg: &mebridge_process::Leg| {
@@ -37,11 +46,10 @@ fn evaluated(process: &Process, energy: f64) -> Evaluation {
         .collect();
     let mut momenta = vec![0.0; space.components()];
     space.event(&random, &mut momenta);
-    let momenta: Vec<[f64; 4]> = momenta
+    momenta
         .chunks(4)
         .map(|p| [p[0], p[1], p[2], p[3]])
-        .collect();
-    process.evaluate(&momenta, 1.1, &card)
+        .collect()
 }
 
 fn squared(text: &str, model: &Model) -> f64 {
@@ -139,6 +147,29 @@ fn fermions_that_are_their_own_antiparticles() {
                       particles = \"e- n s+\"\nterms = [[\"1\", \"FFSR\", \"GC_1\"], [\"1\", \"FFSL\", \"GC_2\"]]");
         assert_ne!(other, MAJORANA);
         close(squared(text, &self::model(&other)), one);
+    }
+    // Nor on the order of the legs, by which it is decided which lines are followed the other way.
+    for (text, other) in [
+        ("e- e+ > n n z", [1, 0, 2, 3, 4]),
+        ("n n > e- e+ z", [0, 1, 3, 2, 4]),
+        ("n e- > n e- z", [1, 0, 3, 2, 4]),
+        ("n n > n n z", [1, 0, 2, 3, 4]),
+    ] {
+        let process = generate_with(text, &model).unwrap().remove(0);
+        let mut names = process.routines.iter().map(|routine| &routine.name);
+        let lone = |name: &&String| name.contains('C') && !name.contains("C1C2");
+        assert_eq!(names.find(lone), None, "{text}");
+        let (before, after) = text.split_once(" > ").unwrap();
+        let names: Vec<&str> = before.split(' ').chain(after.split(' ')).collect();
+        let names = other.map(|leg: usize| names[leg]);
+        let turned = format!(
+            "{} {} > {} {} {}",
+            names[0], names[1], names[2], names[3], names[4]
+        );
+        let turned = generate_with(&turned, &model).unwrap().remove(0);
+        let momenta = points(&process, 700.0);
+        let moved: Vec<[f64; 4]> = other.iter().map(|&leg| momenta[leg]).collect();
+        close(at(&turned, &moved).total(), at(&process, &momenta).total());
     }
 }
 

@@ -459,15 +459,26 @@ fn refuse_what_is_missing(text: &str) -> Result<(), String> {
     if let Some((_, what)) = missing.iter().find(|(sign, _)| text.contains(sign)) {
         return Err((*what).into());
     }
-    let mut options = text
-        .split_whitespace()
-        .filter(|word| word.starts_with("--"));
-    match options.find(|option| !IGNORED.contains(&option.split('=').next().unwrap_or_default())) {
-        Some(option) => Err(format!(
-            "the option {option} cannot be taken into account; leave it out"
-        )),
-        None => Ok(()),
+    without_options(text).map(drop)
+}
+
+/// A text without options; those that would change the process are refused.
+pub fn without_options(text: &str) -> Result<String, String> {
+    let mut kept = Vec::new();
+    for word in text.split_whitespace() {
+        if !word.starts_with("--") {
+            kept.push(word);
+            continue;
+        }
+        let (option, behind) = word.split_at(word.find([',', ')']).unwrap_or(word.len()));
+        if !IGNORED.contains(&option.split('=').next().unwrap_or_default()) {
+            return Err(format!(
+                "the option {option} cannot be taken into account; leave it out"
+            ));
+        }
+        kept.push(behind);
     }
+    Ok(kept.join(" "))
 }
 
 /// Options of MG5aMC that do not change a process.

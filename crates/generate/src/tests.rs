@@ -113,6 +113,18 @@ fn a_file_holds_it() {
 
 /// A line takes up one vector, or two fermions with the vertices of each vector that they become.
 #[test]
+fn what_is_too_much_is_refused_with_its_cure() {
+    let all = "e+ e- > w+ w- w+ w- z z";
+    let text = generate(all).unwrap_err().to_string();
+    assert!(text.starts_with(&format!("{all}: ")), "{text}");
+    assert!(
+        text.contains("at most 16777216 are possible; ask for fewer legs"),
+        "{text}"
+    );
+    assert!(generate("e+ e- > w+{0} w-{0} w+{0} w-{0} z z").is_ok());
+}
+
+#[test]
 fn forms_that_are_none_are_refused() {
     use mebridge_process::color_ordered::{Boson, Exchange};
     let process = generate("u u~ > e+ e- g").unwrap().remove(0);

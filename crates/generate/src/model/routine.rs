@@ -99,6 +99,31 @@ pub fn derive(
     form: &RoutineForm,
     own: Option<&super::Propagator>,
 ) -> Result<Routine, String> {
+    let plain = derive_by(Factor::Structures, name.clone(), structures, form, own)?;
+    let other = derive_by(Factor::Tensors, name, structures, form, own)?;
+    match other.program.ops.len() < plain.program.ops.len() {
+        true => Ok(other),
+        false => Ok(plain),
+    }
+}
+
+/// What is multiplied by couplings.
+#[derive(Clone, Copy, PartialEq)]
+enum Factor {
+    /// The sum of a structure's terms.
+    Structures,
+    /// Each tensor with the index of the result, once: products of momenta and vectors are numbers, and of many terms
+    /// these alone differ.
+    Tensors,
+}
+
+fn derive_by(
+    factor: Factor,
+    name: String,
+    structures: &[&Structure],
+    form: &RoutineForm,
+    own: Option<&super::Propagator>,
+) -> Result<Routine, String> {
     let spins = &form.spins;
     let result = form.result;
     let legs = 0..spins.len();
@@ -128,15 +153,47 @@ pub fn derive(
         form,
     };
     let of_result = result.map_or(Vec::new(), |leg| indices_of(leg as i32 + 1, spins[leg]));
-    let mut sum = BTreeMap::new();
-    for (coupling, structure) in (0..).zip(structures) {
-        let input = routine.coupling_input(coupling);
-        let coupling = derivation.algebra.builder.input(input);
-        for term in &structure.terms {
-            let value = derivation.term(term).ordered(&of_result);
-            for (at, entry) in value.entries {
-                let entry = derivation.algebra.mul(entry, coupling);
-                derivation.algebra.add(&mut sum, at, entry);
+    let mut sum = Entries::new();
+    match factor {
+        Factor::Structures => {
+            for (coupling, structure) in (0..).zip(structures) {
+                let coupling = derivation.coupling(coupling);
+                let mut own = Entries::new();
+                for term in &structure.terms {
+                    let tensors = derivation.tensors(term);
+                    let value = derivation.contracted(tensors).ordered(&of_result);
+                    for (at, entry) in value.entries {
+                        derivation.algebra.add(&mut own, at, entry);
+                    }
+                }
+                derivation.add_times(&mut sum, own, coupling);
+            }
+        }
+        Factor::Tensors => {
+            // What multiplies each tensor, by coupling.
+            let mut tensors: BTreeMap<Entries, BTreeMap<u32, ValueId>> = BTreeMap::new();
+            for (coupling, structure) in (0..).zip(structures) {
+                for term in &structure.terms {
+                    let all = derivation.tensors(term);
+                    let (number, tensor) = derivation.split(all);
+                    let numbers = tensors
+                        .entry(tensor.ordered(&of_result).entries)
+                        .or_default();
+                    let number = match numbers.get(&coupling) {
+                        Some(&before) => derivation.algebra.plus(before, number),
+                        None => number,
+                    };
+                    numbers.insert(coupling, number);
+                }
+            }
+            for (entries, numbers) in tensors {
+                let factors = numbers.into_iter().map(|(coupling, number)| {
+                    let coupling = derivation.coupling(coupling);
+                    derivation.algebra.mul(number, coupling)
+                });
+                let factors: Vec<ValueId> = factors.collect();
+                let factor = added(&mut derivation.algebra, &factors);
+                derivation.add_times(&mut sum, entries, factor);
             }
         }
     }
@@ -150,6 +207,9 @@ pub fn derive(
     routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
     Ok(routine)
 }
+
+/// Entries of a tensor by the values of its indices.
+type Entries = BTreeMap<Vec<u8>, ValueId>;
 
 struct Derivation<'a> {
     algebra: Algebra,
@@ -168,8 +228,22 @@ const PARTS: [(u32, Function); 4] = [
 ];
 
 impl Derivation<'_> {
-    /// A term with the wavefunctions of the arguments: a number, or a tensor with the index of the result.
-    fn term(&mut self, term: &Term) -> Tensor {
+    fn coupling(&mut self, number: u32) -> ValueId {
+        self.algebra
+            .builder
+            .input(self.routine.coupling_input(number))
+    }
+
+    /// Adds entries times a factor.
+    fn add_times(&mut self, sum: &mut Entries, entries: Entries, factor: ValueId) {
+        for (at, entry) in entries {
+            let entry = self.algebra.mul(entry, factor);
+            self.algebra.add(sum, at, entry);
+        }
+    }
+
+    /// The tensors of a term and the wavefunctions of the arguments; what they share is summed over.
+    fn tensors(&mut self, term: &Term) -> Vec<Tensor> {
         let factor = self.algebra.number(term.factor);
         let mut tensors = vec![Tensor {
             indices: Vec::new(),
@@ -196,13 +270,48 @@ impl Derivation<'_> {
             match arguments.iter().position(|&l| l == leg) {
                 Some(argument) => momentum(algebra, routine, argument),
                 // The momentum that goes out along the result comes in along the others.
-                None => total(algebra, routine).map(|x| algebra.builder.push(Op::Neg(x))),
+                None => total(algebra, routine).map(|x| algebra.neg(x)),
             }
         };
         for named in &term.tensors {
             tensors.push(self.algebra.tensor(named, &momentum, None));
         }
-        self.contracted(tensors)
+        tensors
+    }
+
+    /// The product of tensors, as the product of all that has no index and the rest.
+    fn split(&mut self, tensors: Vec<Tensor>) -> (ValueId, Tensor) {
+        let mut groups: Vec<Vec<Tensor>> = Vec::new();
+        for tensor in tensors {
+            let joined = |group: &Vec<Tensor>| {
+                let mut indices = group.iter().flat_map(|other| &other.indices);
+                indices.any(|index| tensor.indices.contains(index))
+            };
+            let (mut all, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(joined);
+            groups = others;
+            all.push(vec![tensor]);
+            groups.push(all.concat());
+        }
+        let mut number = self.algebra.builder.real(1.0);
+        let mut rest = Vec::new();
+        for group in groups {
+            let product = self.contracted(group);
+            if product.indices.is_empty() {
+                let zero = self.algebra.builder.real(0.0);
+                let value = product.entries.get(&Vec::new()).copied().unwrap_or(zero);
+                number = self.algebra.mul(number, value);
+            } else {
+                rest.push(product);
+            }
+        }
+        if rest.is_empty() {
+            let one = self.algebra.builder.real(1.0);
+            rest.push(Tensor {
+                indices: Vec::new(),
+                entries: BTreeMap::from([(Vec::new(), one)]),
+            });
+        }
+        (number, self.contracted(rest))
     }
 
     /// The product of tensors, summed over the indices that two of them have.
@@ -299,7 +408,7 @@ impl Derivation<'_> {
             let flipped = spin.is_multiple_of(2) && !swapped;
             let momentum = |algebra: &mut Algebra, _: u8| match flipped {
                 true => p,
-                false => p.map(|x| algebra.builder.push(Op::Neg(x))),
+                false => p.map(|x| algebra.neg(x)),
             };
             for named in &term.tensors {
                 tensors.push(self.algebra.tensor(named, &momentum, Some(line)));
@@ -333,7 +442,7 @@ impl Derivation<'_> {
         p: [ValueId; 4],
         line: Line,
     ) -> Result<ValueId, String> {
-        let momentum = |algebra: &mut Algebra, _: u8| p.map(|x| algebra.builder.push(Op::Neg(x)));
+        let momentum = |algebra: &mut Algebra, _: u8| p.map(|x| algebra.neg(x));
         let mut sum = BTreeMap::new();
         for term in &structure.terms {
             let factor = self.algebra.number(term.factor);
@@ -531,9 +640,7 @@ impl Derivation<'_> {
                     .collect()
             }
             _ => {
-                let plain: Vec<ValueId> = (0..4)
-                    .map(|mu| algebra.builder.push(Op::Neg(entry(mu))))
-                    .collect();
+                let plain: Vec<ValueId> = (0..4).map(|mu| algebra.neg(entry(mu))).collect();
                 if massless {
                     plain
                 } else {
@@ -550,7 +657,7 @@ impl Derivation<'_> {
                     (0..4)
                         .map(|mu| {
                             let x = algebra.mul(p[mu], along);
-                            algebra.builder.push(Op::Add(plain[mu], x))
+                            algebra.plus(plain[mu], x)
                         })
                         .collect()
                 }
@@ -714,7 +821,7 @@ fn added(algebra: &mut Algebra, values: &[ValueId]) -> ValueId {
     let sum = values.iter().copied();
     let sum = sum.reduce(|a, b| match algebra.builder.constant(a) {
         Some(c) if c == Complex64::new(0.0, 0.0) => b,
-        _ => algebra.builder.push(Op::Add(a, b)),
+        _ => algebra.plus(a, b),
     });
     sum.unwrap_or_else(|| algebra.builder.real(0.0))
 }

@@ -142,12 +142,50 @@ pub struct Algebra {
 }
 
 impl Algebra {
-    /// `x * y`, without multiplying by 1.
+    /// What a value is the negative of, if it is one.
+    fn negative_of(&self, x: ValueId) -> Option<ValueId> {
+        match self.builder.program().ops[x as usize] {
+            Op::Neg(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// `-x`.
+    pub fn neg(&mut self, x: ValueId) -> ValueId {
+        match self.negative_of(x) {
+            Some(x) => x,
+            None => self.builder.push(Op::Neg(x)),
+        }
+    }
+
+    /// `x + y`, as a difference where one of them is the negative of a value.
+    pub fn plus(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        let op = match (self.negative_of(x), self.negative_of(y)) {
+            (_, Some(y)) => Op::Sub(x, y),
+            (Some(x), None) => Op::Sub(y, x),
+            _ => Op::Add(x, y),
+        };
+        self.builder.push(op)
+    }
+
+    /// `x * y`, without multiplying by 1. Signs go in front of the product, where [`Self::plus`] takes them up.
     pub fn mul(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        match (self.negative_of(x), self.negative_of(y)) {
+            (Some(x), Some(y)) => return self.mul(x, y),
+            (Some(x), None) => {
+                let product = self.mul(x, y);
+                return self.neg(product);
+            }
+            (None, Some(y)) => {
+                let product = self.mul(x, y);
+                return self.neg(product);
+            }
+            (None, None) => {}
+        }
         for (a, b) in [(x, y), (y, x)] {
             match self.builder.constant(a) {
                 Some(c) if c == Complex64::new(1.0, 0.0) => return b,
-                Some(c) if c == Complex64::new(-1.0, 0.0) => return self.builder.push(Op::Neg(b)),
+                Some(c) if c == Complex64::new(-1.0, 0.0) => return self.neg(b),
                 _ => {}
             }
         }
@@ -263,8 +301,7 @@ impl Algebra {
                 let sign: f64 = signs.map(|s| METRIC[usize::from(at_a[s.0])]).product();
                 let mut value = self.mul(x, y);
                 if sign < 0.0 {
-                    let minus = self.builder.real(-1.0);
-                    value = self.mul(minus, value);
+                    value = self.neg(value);
                 }
                 let mut at: Vec<u8> = free_a.iter().map(|&i| at_a[i]).collect();
                 at.extend(free_b.iter().map(|&i| at_b[i]));
@@ -277,7 +314,7 @@ impl Algebra {
     /// Adds to an entry.
     pub fn add(&mut self, entries: &mut BTreeMap<Vec<u8>, ValueId>, at: Vec<u8>, value: ValueId) {
         let sum = match entries.get(&at) {
-            Some(&before) => self.builder.push(Op::Add(before, value)),
+            Some(&before) => self.plus(before, value),
             None => value,
         };
         entries.insert(at, sum);

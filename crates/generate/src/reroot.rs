@@ -1,0 +1,137 @@
+//! Where a diagram is cut.
+//!
+//! Diagrams are cut at the vertex from which no branch has more than half of the legs, so that wavefunctions are shared.
+//! An amplitude is computed for all helicities, a wavefunction for those of its legs: where the vertex at the cut is
+//! much more work than a neighbour, as operators of dimension six are, the neighbour takes its place.
+
+use super::assemble::Assembly;
+use crate::model::{PropagatorPart, RoutineForm};
+use mebridge_process::{Vertex, Wavefunction};
+use rustc_hash::FxHashMap as HashMap;
+
+/// What the work at another cut may be of that before: operations of a routine are not all equal, and a wavefunction
+/// takes memory.
+const LESS: f64 = 0.6;
+
+/// Operations from which on a routine is worth the wavefunction: more than the vertex of three gluons has, which is a
+/// kernel.
+const HEAVY: f64 = 115.0;
+
+/// Helicities of the legs below the neighbour with which others are, too: those of decay chains.
+const MANY: usize = 32;
+
+/// A wavefunction: its routine, inputs, and the coupling of each structure.
+type Same = (u32, Vec<u32>, Vec<(u32, bool)>);
+
+impl Assembly<'_> {
+    /// Cuts diagrams at a neighbour of their vertex where that is less work. `states` is the number of helicities of each
+    /// leg.
+    pub(super) fn rerooted(
+        &mut self,
+        amplitudes: &mut [Vertex],
+        states: &[usize],
+    ) -> Result<(), String> {
+        let mut below: Vec<u32> = Vec::with_capacity(self.wavefunctions.len());
+        for wavefunction in &self.wavefunctions {
+            below.push(match wavefunction {
+                Wavefunction::External(external) => 1 << external.leg,
+                Wavefunction::Internal(vertex) => {
+                    let inputs = vertex.inputs.iter().map(|&input| below[input as usize]);
+                    inputs.fold(0, |all, some| all | some)
+                }
+            });
+        }
+        let mut known: HashMap<Same, u32> = HashMap::default();
+        for amplitude in amplitudes {
+            let mut best = (LESS * self.work(amplitude.routine), None);
+            for place in 0..amplitude.inputs.len() {
+                let legs = below[amplitude.inputs[place] as usize];
+                let taken = (0..states.len()).filter(|leg| legs >> leg & 1 == 1);
+                let helicities: usize = taken.map(|leg| states[leg]).product();
+                if self.work(amplitude.routine) < HEAVY && helicities < MANY {
+                    continue;
+                }
+                let Some((outer, inner)) = self.turned(amplitude, place)? else {
+                    continue;
+                };
+                let again = match known.contains_key(&same(&outer)) {
+                    true => 0.0,
+                    false => self.work(outer.routine) / helicities as f64,
+                };
+                let work = self.work(inner.routine) + again;
+                if work < best.0 {
+                    best = (work, Some((outer, inner)));
+                }
+            }
+            let (_, Some((outer, mut inner))) = best else {
+                continue;
+            };
+            let next = self.wavefunctions.len() as u32;
+            let number = *known.entry(same(&outer)).or_insert(next);
+            if number == next {
+                self.push(Wavefunction::Internal(outer), false);
+            }
+            for input in &mut inner.inputs {
+                if *input == u32::MAX {
+                    *input = number;
+                }
+            }
+            *amplitude = inner;
+            self.unused = true;
+        }
+        Ok(())
+    }
+
+    fn work(&self, routine: u32) -> f64 {
+        self.routines[routine as usize].program.ops.len() as f64
+    }
+
+    /// An amplitude cut at the vertex that makes its input at a place, if that is a boson with the propagator of its spin:
+    /// the wavefunction that its own vertex makes then, and the new amplitude, in which that wavefunction has no number.
+    fn turned(
+        &mut self,
+        amplitude: &Vertex,
+        place: usize,
+    ) -> Result<Option<(Vertex, Vertex)>, String> {
+        let input = amplitude.inputs[place] as usize;
+        let Wavefunction::Internal(vertex) = &self.wavefunctions[input] else {
+            return Ok(None);
+        };
+        let mut inner = vertex.clone();
+        let (lorentz, form) = self.routine_keys[inner.routine as usize].clone();
+        let Some(result) = form.result else {
+            return Ok(None);
+        };
+        let plain = form.part == PropagatorPart::Whole && form.own.is_none();
+        if !plain || form.spins[result].is_multiple_of(2) {
+            return Ok(None);
+        }
+        let mut outer = amplitude.clone();
+        outer.inputs.remove(place);
+        (outer.mass, outer.width) = (inner.mass, inner.width);
+        let (outer_lorentz, outer_form) = self.routine_keys[outer.routine as usize].clone();
+        let outer_form = RoutineForm {
+            result: Some(place),
+            massless: form.massless,
+            ..outer_form
+        };
+        outer.routine = self.routine(outer_lorentz, outer_form)?;
+        inner.inputs.insert(result, u32::MAX);
+        let zero = mebridge_process::Quantity::ZERO;
+        (inner.mass, inner.width) = (zero, zero);
+        let inner_form = RoutineForm {
+            result: None,
+            massless: false,
+            ..form
+        };
+        inner.routine = self.routine(lorentz, inner_form)?;
+        self.unused = true;
+        Ok(Some((outer, inner)))
+    }
+}
+
+fn same(vertex: &Vertex) -> Same {
+    let couplings = vertex.couplings.iter();
+    let couplings = couplings.map(|c| (c.coupling, c.negative));
+    (vertex.routine, vertex.inputs.clone(), couplings.collect())
+}
