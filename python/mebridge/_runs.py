@@ -40,6 +40,7 @@ from ._banner import Cards, Head
 from ._densities import Coupling, Densities
 from ._events import Events, Made, Order, Progress
 from ._library import Error, version
+from ._named import Named
 from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
@@ -62,18 +63,24 @@ class RunEvents(Events):
 
 
 class Run:
-    """A directory that MG5aMC's ``output madevent`` wrote (2.9 to 3.7, with or without the plugin), and its cards.
+    """A directory that MG5aMC's ``output madevent`` wrote (2.9 to 3.7, with or without the plugin), and its cards; or a
+    process by its name, and a run card.
 
     >>> run = mebridge.Run("pp_tt")                             # doctest: +SKIP
     >>> run.generate(nevents=10_000, seed=1).cross_section      # doctest: +SKIP
     505.9
+    >>> run = mebridge.Run("p p > w+; add process p p > w+ j", run_card="run_card.dat")     # doctest: +SKIP
 
     Args:
-        output: the directory.
-        run_card: another one than ``Cards/run_card.dat``, or a dict of entries that are changed.
-        param_card: another one than ``Cards/param_card.dat``.
+        output: the directory; or the name of a process, or of several.
+        run_card: another one than ``Cards/run_card.dat``, or a dict of entries that are changed. A process by its name has
+            MG5aMC's defaults otherwise.
+        param_card: another one than ``Cards/param_card.dat``, or than the model's own.
         changed_files: whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it. What was
             changed there is left out.
+        model: of a process by its name: a model file or a UFO folder, as of :class:`mebridge.Process`.
+        folder: of a process by its name, where ``Events`` is, or will be; otherwise the working directory.
+        pdf_data: of a process by its name, where grids of ``nn23lo1`` and others are: an output, or MG5aMC's folder.
 
     Raises:
         Error: where it is no such directory, or a card asks for what cannot be honoured (docs/run_card.md).
@@ -86,12 +93,14 @@ class Run:
         run_card: Path | Mapping[str, Any] | None = None,
         param_card: Path | None = None,
         changed_files: bool = False,
+        model: Path | None = None,
+        folder: Path | None = None,
+        pdf_data: Path | None = None,
     ) -> None:
-        self.output = Output(pathlib.Path(os.path.abspath(_arguments.text("output", output))))
+        self.output = _found(_arguments.text("output", output), model, folder, pdf_data)
         changed = run_card if isinstance(run_card, Mapping) else {}
-        given = self.output.card("run_card.dat") if run_card is None or changed else run_card
-        self._card_file = pathlib.Path(os.fspath(given)) if not isinstance(given, Mapping) else None
-        assert self._card_file is not None
+        given = run_card if isinstance(run_card, (str, os.PathLike)) else self.output.card("run_card.dat")
+        self._card_file = pathlib.Path(os.fspath(given))
         self._changed = _run_card.of_both(changed)
         self.run_card = RunCard.read(self._card_file, self._changed)
         self.run_card.check()
@@ -99,7 +108,7 @@ class Run:
             _command.say(f"mebridge: {given} has {name} twice, {before} and {last}; the last holds\n")
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
         self.param_card = pathlib.Path(os.path.abspath(card))
-        self.directories = [Directory.read(path) for path in self.output.directories]
+        self.directories = self.output.read()
         if not changed_files:
             _written.check(self.output.path, self.output.directories)
         if self.output.version.startswith("2.") and self.run_card["ickkw"] == 1 and self.run_card["fixed_fac_scale1"]:
@@ -300,10 +309,10 @@ class Run:
         densities, coupling = self._densities(scratch)
         varied = self._varied(systematics, densities, backend)
         return Order(
-            sources=[str(directory.path) for directory in self.directories],
+            sources=self.output.sources,
             card=str(self.param_card),
             parameters={},
-            environment={},
+            environment=self.output.environment,
             backend=backend,
             devices=[backend],
             energy=self._energy,
@@ -314,6 +323,7 @@ class Run:
             cuts={},
             asked={
                 "output": str(self.output.path),
+                **self.output.asked,
                 "run_card": {entry: card[entry] for entry in card},
                 "param_card": _events.file_digest(self.param_card),
                 "pdf": None if densities is None else _events.file_digest(densities.file),
@@ -322,7 +332,7 @@ class Run:
                     "files": [_events.file_digest(file) for file in varied.files],
                 },
             },
-            files=varied.files,
+            files=[*varied.files, *self.output.files(self.param_card)],
             more=lambda elements: {
                 **self._more(elements),
                 **({"systematics": varied.asked()} if varied.groups else {}),
@@ -392,20 +402,17 @@ class Run:
             coupling = _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
             return _photons.densities(card["lpp1"], coupling, folder), coupling
         if label in _pdfdata.SETS:
-            found = _pdfdata.densities(self.output.path, label, folder)
+            found = _pdfdata.densities(self.output.data, label, folder)
             return found, _with_coupling(found)
         found = Densities.read(_densities.by_number(card["lhaid"]))
         return found, _with_coupling(found)
 
     def _more(self, elements: Sequence[_integrands.Element]) -> Mapping[str, Any]:
         """The cuts of each matrix element, and what is left of the run card then."""
-        found, left, numbers = [], [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
-        by_path = {str(directory.path): directory for directory in self.directories}
+        found, left = [], []
         changed: set[pathlib.Path] = set()
-        for element in elements:
-            path = element.entry["path"]
-            directory, number = by_path[path], numbers[path]
-            numbers[path] += 1
+        for element, place in zip(elements, self.output.places([element.entry["path"] for element in elements])):
+            directory, number = self.directories[place.directory], place.number
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
             _two(element, directory)
@@ -427,12 +434,12 @@ class Run:
             found.append([dataclasses.asdict(window) for window in some])
             left.append(
                 {
-                    "directory": path,
+                    "directory": place.described,
                     "number": number,
                     "windows": [dataclasses.asdict(one) for one in rest],
                     "rules": [dataclasses.asdict(rule) for rule in rules],
                     "helicities": not resting and _turning(element, masses),
-                    "source": f"{path}#{number + 1}",
+                    "source": place.source,
                 }
             )
         for library in changed:
@@ -522,8 +529,7 @@ class Run:
         first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
         numbers = [0 if densities is None or beam == self._other_beam else densities.number for beam in (0, 1)]
         beams = _lhe.Beams((first, second), self._energies, (numbers[0], numbers[1]))
-        by = f"by the cards of MG5aMC {self.output.version}"
-        generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
+        generator = f"<generator name='mebridge' version='{version()}'>{self.output.by}</generator>"
         header = varied.header() + "\n" if varied.groups else ""
         powers = tuple(self._powers(elements))
         # What MG5aMC's systematics reads before it looks for <mgrwt>.
@@ -566,10 +572,7 @@ class Run:
         return found
 
     def _cards(self, changed: Mapping[str, Any]) -> Cards:
-        assert self._card_file is not None
-        process = self.output.path / "Cards" / "proc_card_mg5.dat"
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
-        steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
         # MG5aMC would compute them for the header; what matrix elements need is refused where they are made.
         if codes := open_widths(parameters):
@@ -577,7 +580,18 @@ class Run:
                 f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "
                 "no matrix element needs them, but put numbers there if a shower does\n"
             )
-        return Cards(self.output.version, steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
+        return Cards(self.output.version, self.output.steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
+
+
+def _found(output: str, model: Path | None, folder: Path | None, pdf_data: Path | None) -> Output | Named:
+    """An output, or a process by its name."""
+    path = pathlib.Path(os.path.abspath(output))
+    if ">" in output and not path.is_dir():
+        return Named(output, model, folder or os.curdir, pdf_data)
+    for name, given in (("model", model), ("folder", folder), ("pdf_data", pdf_data)):
+        if given is not None:
+            raise ValueError(f"{name} is for a process by its name, and {output} is taken for an output of MG5aMC")
+    return Output(path)
 
 
 def _beams(card: RunCard) -> tuple[int, int]:
@@ -738,11 +752,12 @@ def main(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog="mebridge events",
-        description="Makes events of a directory that MG5aMC wrote, by its own cards, without MadEvent: "
-        "Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a run card is "
-        "honoured.",
+        description="Makes events of a directory that MG5aMC wrote, by its own cards, or of a process by a run card, "
+        "without MadEvent: Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a "
+        "run card is honoured.",
     )
-    parser.add_argument("output", help="what 'output madevent' wrote, MG5aMC 2.9 to 3.7")
+    said = "what 'output madevent' wrote, MG5aMC 2.9 to 3.7; or a process such as 'p p > w+; add process p p > w+ j'"
+    parser.add_argument("output", metavar="OUTPUT|PROCESS", help=said)
     parser.add_argument("--nevents", help="how many events (otherwise the run card's)")
     parser.add_argument("--seed", help="of the random numbers (otherwise the run card's iseed; 0: drawn anew)")
     parser.add_argument("--backend", choices=["cpu", "cuda", "hip"], default="cpu")
@@ -780,6 +795,10 @@ def add_cards(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
     said = "go on where Fortran of cuts or scales was changed"
     parser.add_argument("--changed-files", action="store_true", help=said)
+    parser.add_argument("--model", help="of a process: a model file or a UFO folder (the Standard Model)")
+    parser.add_argument("--folder", help="of a process, where Events is, or will be (the working directory)")
+    said = "of a process, for pdlabel = nn23lo1 and others: an output, or the folder of MG5aMC"
+    parser.add_argument("--pdf-data", metavar="FOLDER", help=said)
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
 
 
@@ -787,12 +806,15 @@ def by_cards(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Run:
     """What makes events of an output with the cards that a command names."""
     changed = _pairs(asked.set)
     if asked.run_card is not None and changed:
-        parser.error("--set is for the run card of the output; change the file of --run-card")
+        parser.error("--set is for the run card of the output, or for MG5aMC's defaults; change the file of --run-card")
     return Run(
         asked.output,
         run_card=asked.run_card or changed or None,
         param_card=asked.param_card,
         changed_files=asked.changed_files,
+        model=asked.model,
+        folder=asked.folder,
+        pdf_data=asked.pdf_data,
     )
 
 

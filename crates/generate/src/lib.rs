@@ -16,6 +16,7 @@
 //! | `flows`, `matrix` | colour flows and the colour matrix |
 //! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
 //! | `assemble` | all of it into a [`Process`] |
+//! | `lines` | the lines of diagrams with their particles |
 //!
 //! docs/generate.md says which conventions hold, and what cannot be generated.
 
@@ -25,6 +26,7 @@ mod color;
 mod color_ordered;
 mod flows;
 mod language;
+pub mod lines;
 mod matrix;
 mod matrix_elements;
 pub mod model;

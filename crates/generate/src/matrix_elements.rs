@@ -9,6 +9,7 @@ use super::assemble::Assembler;
 use super::chains::{Chain, Ends, OnShell};
 use super::color_ordered::ColorOrderedLegs;
 use super::language;
+use super::lines::{self, DiagramLines};
 use super::request::{Request, SquaredOrder};
 use super::squared::Selection;
 use super::subprocess::{self, Subprocess};
@@ -399,6 +400,18 @@ impl<'a> MatrixElements<'a> {
     /// The name of each.
     pub fn names(&self) -> Vec<String> {
         self.elements.iter().map(|e| e.name.clone()).collect()
+    }
+
+    /// The lines of its diagrams; none where these are not listed, because they are too many.
+    pub fn lines(&self, place: usize) -> Result<Option<DiagramLines>> {
+        let element = &self.elements[place];
+        match &element.content {
+            AmplitudeContent::Diagrams(diagrams) => {
+                let found = lines::of(&self.builder, element, diagrams);
+                found.map(Some).map_err(|what| failure(&self.text, what))
+            }
+            AmplitudeContent::Vertices(_) => Ok(None),
+        }
     }
 
     /// One of them, by its place.
