@@ -185,6 +185,10 @@ class Generator:
         # Where beams are different, MadSpace has both orders as different processes.
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
+        # Behind a process of a particle alone (:mod:`mebridge._single`) MadSpace takes masses of others, a leg too early.
+        legs = [_integrands.masses(element.library, len(element.flavor["options"][0])) for element in elements]
+        alone = any(len(of) == _single.LEGS for of in legs)
+        self._masses = dict(enumerate(legs, 1)) if alone else {}
         return [[channel.element, channel.first] for channel in self._built.channels]
 
     def survey(
@@ -437,6 +441,7 @@ class Generator:
     def _finished(self) -> list[Callable[[_records.Slice], None]]:
         """What MadSpace's records go through to be those of an event file."""
         steps = [
+            lambda of: _records.set_masses(of, self._masses),
             lambda of: _records.single_out(of, self._poles, self._forced),
             # Not before: until then legs are in the order of their process.
             lambda of: _records.orient(of, self._mirrored),

@@ -109,7 +109,7 @@ class Run:
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
         self.param_card = pathlib.Path(os.path.abspath(card))
         self.directories = self.output.read()
-        if not changed_files:
+        if isinstance(self.output, Output) and not changed_files:
             _written.check(self.output.path, self.output.directories)
         if self.output.version.startswith("2.") and self.run_card["ickkw"] == 1 and self.run_card["fixed_fac_scale1"]:
             raise Error(

@@ -77,9 +77,10 @@ pub fn of(
     let smallest = found.iter().map(|c| c.largest_vertex).min();
     found.retain(|c| Some(c.largest_vertex) == smallest);
     let legs = builder.pdg(&element.subprocess.particles);
+    let others = element.others.iter().flat_map(|some| builder.pdg(some));
     let inner = found.iter().flat_map(|c| &c.lines).map(|line| line.pdg);
     let mut colors = BTreeMap::new();
-    for pdg in legs.iter().copied().chain(inner) {
+    for pdg in legs.iter().copied().chain(others).chain(inner) {
         let particle = model.particles.iter().find(|p| p.pdg == pdg);
         if let Some(particle) = particle {
             let anti = model.of(particle.anti);
@@ -165,9 +166,11 @@ mod tests {
     /// Codes behind a W, which cannot be told from the legs.
     #[test]
     fn quarks_change_at_a_w() {
-        let found = of("g u > w+ d");
+        let found = of("g p > w+ j");
         assert_eq!(found.legs, [21, 2, 24, 1]);
-        assert_eq!((found.colors[&-2], found.colors[&21]), (-3, 8));
+        // Those of the other generation too.
+        let colors = [-2, 21, 24, -4, 3].map(|pdg| found.colors[&pdg]);
+        assert_eq!(colors, [-3, 8, 1, -3, 3]);
         let mut codes = Vec::new();
         for channel in &found.diagrams {
             let [line] = channel.lines.as_slice() else {

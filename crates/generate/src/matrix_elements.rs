@@ -53,7 +53,7 @@ pub struct MatrixElement {
     /// Which of the processes that a text asks for it is of.
     request: usize,
     /// The particles of the others that have it.
-    others: Vec<Vec<ParticleId>>,
+    pub others: Vec<Vec<ParticleId>>,
 }
 
 /// What a matrix element is made of.
