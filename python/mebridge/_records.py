@@ -152,6 +152,18 @@ def set_masses(of: Slice, masses: Mapping[int, Sequence[float]]) -> None:
         particles["mass"][own] = np.array(some)[places[own]]
 
 
+def leave_out(of: Slice, codes: Collection[int]) -> None:
+    """Takes propagators of these PDG codes, without signs, out of events."""
+    if not codes:
+        return
+    particles = of.records["particles"]
+    there = (particles["status_code"] == _RESONANCE) & np.isin(np.abs(particles["pdg_id"]), list(codes))
+    for event in np.flatnonzero(there.any(axis=1)).tolist():
+        # The later ones first: places behind one that is taken out are others then.
+        for place in np.flatnonzero(there[event])[::-1].tolist():
+            _drop(particles[event], place)
+
+
 def single_out(of: Slice, poles: Mapping[int, float], forced: Collection[int]) -> None:
     """Where a particle on its mass shell became the same particle on its mass shell and another one, one of both is left,
     as MadEvent has it: the one that is nearer to its mass, or the later one where it belongs to a decay chain.

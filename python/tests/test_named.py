@@ -13,7 +13,7 @@ from unittest import mock
 
 from common import Folder
 import mebridge
-from mebridge import _named, _output, _runs
+from mebridge import _cuts, _integrands, _named, _output, _runs
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -106,6 +106,35 @@ class Refusals(Folder):
             run.generate(10)
 
 
+class Narrow(unittest.TestCase):
+    """Widths that |M|^2 has larger than they are, a hundred times here."""
+
+    CHAIN = {
+        "vertices": [["o0", "o1", "p0"], ["p0", "o2", "p1"], ["i0", "i1", "p1"]],
+        "parameters": [["MDL_M1", "FK_MDL_W1"], ["MDL_M2", "FK_MDL_W2"]],
+        "masses": [[100.0, 1e-4], [500.0, 1e-3]],
+    }
+
+    def factor(self, legs, windows=(), **changed):
+        widths = {"MDL_W1": 1e-6, "MDL_W2": 1e-5}
+        with mock.patch.object(_integrands, "_parameter", lambda _, name: widths.get(name)):
+            return _integrands._narrow(pathlib.Path("x.so"), {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
+
+    def test_each_resonance_counts(self):
+        self.assertAlmostEqual(self.factor([1.0, 1.0, 1.0]), 1e4)
+
+    def test_what_does_not(self):
+        self.assertAlmostEqual(self.factor([60.0, 60.0, 1.0]), 100.0, msg="above the mass of the first")
+        beyond = _cuts.Window("mass", ((2, 3),), least=120.0)
+        self.assertAlmostEqual(self.factor([1.0] * 3, windows=[beyond]), 100.0, msg="cut above it")
+        plain = [["MDL_M1", "MDL_W1"], ["MDL_M2", "FK_MDL_W2"]]
+        self.assertAlmostEqual(self.factor([1.0] * 3, parameters=plain), 100.0)
+        true = [[100.0, 1e-6], [500.0, 1e-5]]
+        self.assertEqual(self.factor([1.0] * 3, masses=true), 1.0)
+        between = [["i0", "o0", "p0"], ["p0", "o1", "p1"], ["i1", "o2", "p1"]]
+        self.assertEqual(self.factor([1.0] * 3, vertices=between), 1.0)
+
+
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Runs(Folder):
     def setUp(self):
@@ -125,6 +154,21 @@ class Runs(Folder):
         self.assertEqual(found.folder, self.folder / "Events" / "run_01")
         text = gzip.open(found.output, "rt").read()
         self.assertIn("generate e+ e- > mu+ mu- / z", text)
+
+    def test_broad_particles_are_no_resonances(self):
+        """From a tenth of its mass on a width is so large that MadEvent lists no particle."""
+        entries = {**PARTONS, "ebeam1": 45.594, "ebeam2": 45.594, "use_syst": False}
+        named = _named.Named("e+ e- > mu+ mu-", None, self.folder, None)
+        text = named.card("param_card.dat").read_text()
+        found = []
+        for width in (2.4, 20.0):
+            card = self.folder / "param_card.dat"
+            card.write_text(re.sub(r"DECAY 23 .*", f"DECAY 23 {width}", text))
+            run = mebridge.Run("e+ e- > mu+ mu-", run_card=entries, param_card=card, folder=self.folder)
+            events = mebridge.read_events(run.generate(300, 1).output)
+            found.append(int((events.particles["status_code"] == 2).sum()))
+        self.assertGreater(found[0], 280)
+        self.assertEqual(found[1], 0)
 
     def test_matching(self):
         card = self.folder / "run_card.dat"
