@@ -121,11 +121,12 @@ chcluster = False                              | whether events are clustered by
 ktscheme = 1                                   | 1: longitudinally invariant kT, 2: kT of Pythia's shower
 d = 1.0                                        | the radius of kT
 xmtcentral = 0.0                               | least transverse mass of the central process, where events are clustered
+gridpack = False                               | True: for `mebridge pack` alone
 clusinfo = True                                | events have their clustering (<clustering>)
 """
 
 _REFUSED = """
-gridpack gridrun = False                       | False; runs keep what they found in a folder of their own
+gridrun = False                                | False; it is of a gridpack that MG5aMC made
 nb_proton1 nb_proton2 = 1                      | 1; no ions
 nb_neutron1 nb_neutron2 = 0                    | 0; no ions
 mass_ion1 mass_ion2 = -1.0                     | -1; no ions

@@ -154,6 +154,10 @@ class Run:
         if importlib.util.find_spec("madspace") is None:
             raise Error("events need MadSpace: pip install madspace")
         card, events_folder = self.run_card, self.output.path / "Events"
+        if card["gridpack"]:
+            raise Error(
+                f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
+            )
         events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
         number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)

@@ -7,7 +7,9 @@ import math
 import os
 import pathlib
 import re
+import subprocess
 import sys
+import tarfile
 import unittest
 from unittest import mock
 
@@ -133,6 +135,21 @@ class Narrow(unittest.TestCase):
         self.assertEqual(self.factor([1.0] * 3, masses=true), 1.0)
         between = [["i0", "o0", "p0"], ["p0", "o1", "p1"], ["i1", "o2", "p1"]]
         self.assertEqual(self.factor([1.0] * 3, vertices=between), 1.0)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Packs(Folder):
+    def test_a_card_that_asks_for_a_gridpack(self):
+        run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "gridpack": True}, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "mebridge pack"):
+            run.generate(10)
+        made = run.pack(self.folder / "pack.tar", 1000, measured=100)
+        with tarfile.open(made) as archive:
+            archive.extractall(self.folder, filter="data")
+        place = self.folder / "events.lhe"
+        command = ["/bin/sh", str(self.folder / "run.sh"), "20", "1", "--output", str(place)]
+        subprocess.run(command, check=True, capture_output=True)
+        self.assertEqual(place.read_text().count("<event>"), 20)
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
