@@ -371,6 +371,12 @@ def changed(text: str, values: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def missing(given: Collection[str]) -> dict[str, Value]:
+    """Defaults of what a card leaves out, for who reads it and has none."""
+    both = {name for of in _BOTH for name in (of, f"{of}1", f"{of}2") if {of, f"{of}1", f"{of}2"} & set(given)}
+    return {name: entry.default for name, entry in ENTRIES.items() if name not in given and name not in both}
+
+
 def _parse(default: Value, text: str) -> Any:
     text = text.strip()
     if isinstance(default, bool):

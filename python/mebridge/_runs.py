@@ -584,7 +584,10 @@ class Run:
                 f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "
                 "no matrix element needs them, but put numbers there if a shower does\n"
             )
-        return Cards(self.output.version, self.output.steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
+        # What MG5aMC writes is whole; other cards are for readers that know no defaults, such as Pythia.
+        added = _run_card.missing(self.run_card.given) if isinstance(self.output, Named) else {}
+        whole = _run_card.changed(run_card, {**added, **self._changed, **changed})
+        return Cards(self.output.version, self.output.steps, whole, parameters)
 
 
 def _found(output: str, model: Path | None, folder: Path | None, pdf_data: Path | None) -> Output | Named:

@@ -13,7 +13,7 @@ import tarfile
 import unittest
 from unittest import mock
 
-from common import Folder
+from common import Folder, need
 import mebridge
 from mebridge import _cuts, _integrands, _named, _output, _runs
 from test_runs import output
@@ -214,6 +214,46 @@ class Runs(Folder):
                     self.assertAlmostEqual(float(scales[1][1]), math.hypot(px, py), delta=1e-3 * math.hypot(px, py))
                     jets += 1
         self.assertTrue(20 < jets < len(events) - 20)
+
+
+    def test_pythia_takes_its_matching_from_the_run_card(self):
+        """``JetMatching:setMad``, which reads a header without CDATA of a file that is not compressed."""
+        need("matched events in Pythia", "pythia8mc")
+        import pythia8mc
+
+        card = {"ickkw": 1, "xqcut": 30, "pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
+        run = mebridge.Run("p p > w+; add process p p > w+ j", run_card=card, folder=self.folder)
+        made = run.generate(500, 1)
+        place = self.folder / "events.lhe"
+        place.write_text(re.sub(r"<!\[CDATA\[|\]\]>", "", gzip.open(made.output, "rt").read()))
+        pythia = pythia8mc.Pythia("", False)
+        matching = pythia8mc.CombineMatchingInput()
+        matching.setHook(pythia)
+        for setting in (
+            "Beams:frameType = 4",
+            f"Beams:LHEF = {place}",
+            "JetMatching:merge = on",
+            "JetMatching:scheme = 1",
+            "JetMatching:setMad = on",
+            "JetMatching:jetAlgorithm = 2",
+            "JetMatching:slowJetPower = 1",
+            "JetMatching:coneRadius = 1.0",
+            "JetMatching:etaJetMax = 10",
+            "JetMatching:nJetMax = 1",
+            "PartonLevel:MPI = off",
+            "HadronLevel:all = off",
+            "Print:quiet = on",
+            "Random:setSeed = on",
+        ):
+            self.assertTrue(pythia.readString(setting), setting)
+        self.assertTrue(pythia.init())
+        # Otherwise it is Pythia's default of 10 GeV.
+        self.assertEqual(pythia.settings.parm("JetMatching:qCut"), 30.0)
+        while pythia.next() or not pythia.infoPython().atEndOfFile():
+            pass
+        # Matching takes events away, and not most of them.
+        share = pythia.infoPython().sigmaGen() * 1e9 / made.cross_section
+        self.assertTrue(0.6 < share < 0.97, share)
 
 
 if __name__ == "__main__":
