@@ -78,7 +78,7 @@ class Named:
     @property
     def asked(self) -> Mapping[str, Any]:
         """What makes a run of it another one, besides matrix elements."""
-        return {"process": self.process}
+        return {"process": self.process, "model": self.model}
 
     @property
     def by(self) -> str:

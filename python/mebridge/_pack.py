@@ -402,9 +402,8 @@ def main(arguments: Sequence[str]) -> int:
             if given or asked.set:
                 name = next(iter(given), "set").replace("_", "-")
                 raise ValueError(f"--{name} is for an output; {asked.output} is taken for a run, which has its own")
-            made = Run.pack_run(
-                asked.output, asked.file, changed_files=asked.changed_files, simd=asked.simd, progress=progress
-            )
+            of = {"changed_files": asked.changed_files, "pdf_data": asked.pdf_data}
+            made = Run.pack_run(asked.output, asked.file, **of, simd=asked.simd, progress=progress)
     except (Error, ValueError, TypeError) as error:
         sys.stderr.write(f"mebridge: {error}\n")
         return 1

@@ -286,17 +286,24 @@ class Run:
         output: Path,
         *,
         changed_files: bool = False,
+        pdf_data: Path | None = None,
         simd: str = _pack.SIMD,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
-        """Packs what a run has surveyed, ``Events/run_NN`` of an output, with the run card that it had."""
+        """Packs what a run has surveyed, ``Events/run_NN`` of an output or of a process by its name, with the run card that
+        it had."""
         place = pathlib.Path(os.path.abspath(_arguments.text("folder", folder)))
         if not (place / _STATE).is_dir():
             raise Error(f"{place} is neither an output of MG5aMC (SubProcesses) nor a run of `mebridge events`")
         before = _state.surveyed(place / _STATE).asked
         if "run_card" not in before:
             raise Error(f"{place} is no run of an output; mebridge.pack_events(state=) takes those of generate_events")
-        made = cls(place.parent.parent, run_card=before["run_card"], changed_files=changed_files)
+        cards = {"run_card": before["run_card"], "changed_files": changed_files}
+        if "process" in before:
+            source = {"model": before["model"], "folder": place.parent.parent, "pdf_data": pdf_data}
+            made = cls(before["process"], **cards, **source)
+        else:
+            made = cls(place.parent.parent, **cards)
         names = ("events", "seed", "precision", "overweight", "sampler", "threads")
         asked = {**{name: before[name] for name in names}, "executor": None}
         return made._packed(output, simd, 0, progress, place / _STATE, None, asked)

@@ -144,6 +144,14 @@ class Packs(Folder):
         with self.assertRaisesRegex(mebridge.Error, "mebridge pack"):
             run.generate(10)
         made = run.pack(self.folder / "pack.tar", 1000, measured=100)
+        self.unpacked(made)
+
+    def test_a_run_that_was_made(self):
+        made = mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, folder=self.folder).generate(200, 1)
+        self.unpacked(mebridge.Run.pack_run(made.folder, self.folder / "pack.tar"))
+
+    def unpacked(self, made):
+        """Has a pack make a few events."""
         with tarfile.open(made) as archive:
             archive.extractall(self.folder, filter="data")
         place = self.folder / "events.lhe"
