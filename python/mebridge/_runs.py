@@ -117,7 +117,10 @@ class Run:
                 f"{self.output.version}; set one of them to False or 0"
             )
         self._beams = _beams(self.run_card)
-        _polarised(self.run_card, self.output.card("run_card.dat"))
+        if isinstance(self.output, Named):
+            _unpolarised(self.run_card)
+        else:
+            _polarised(self.run_card, self.output.card("run_card.dat"))
 
     def generate(
         self,
@@ -642,6 +645,16 @@ def _beams(card: RunCard) -> tuple[int, int]:
     if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams[0], beams[1]
+
+
+def _unpolarised(card: RunCard) -> None:
+    """That the beams of a process by its name are not polarised by the run card."""
+    for name in ("polbeam1", "polbeam2"):
+        if card[name] != 0.0:
+            raise Error(
+                f"{card.source}: {name} = {card[name]:g}, and only matrix elements of an output of MG5aMC are polarised by a run "
+                f"card; take one, or set {name} to 0"
+            )
 
 
 def _polarised(card: RunCard, own: pathlib.Path) -> None:

@@ -88,7 +88,7 @@ class Refusals(Folder):
     def test_what_cannot_be(self):
         cases = [
             (("u u~ > t t~",), {"run_card": {"pdlabel": "lhapdf", "ickkw": 2}}, "ickkw = 2"),
-            (("u u~ > t t~",), {"run_card": {**PARTONS, "polbeam1": 50}}, "polbeam1 = 50"),
+            (("u u~ > t t~",), {"run_card": {**PARTONS, "polbeam1": 50}}, "polbeam1 = 50, and only"),
             ((str(output(self.folder / "one")),), {"model": "sm"}, "model is for a process by its name"),
             (("u u~ > nothing",), {}, "nothing"),
             (("t > b w+",), {"run_card": PARTONS}, "events are of two particles"),
