@@ -205,7 +205,7 @@ def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
 
 
 def _narrow(
-    library: pathlib.Path,
+    widths: Mapping[str, float],
     channel: Mapping[str, Any],
     masses: Sequence[float],
     windows: Sequence[_cuts.Window] = (),
@@ -215,6 +215,10 @@ def _narrow(
     MG5aMC's matrix elements take ``small_width_treatment`` times the mass for a smaller width. MadEvent's
     ``transpole.f`` multiplies by the ratio of both for each resonance of its channel, which is what an integral over it
     loses.
+
+    Args:
+        widths: of the card, by name.
+        masses: of the legs.
     """
     least = {frozenset(w.legs[0]): w.least for w in windows if w.observable == "mass" and not w.outside}
     found = 1.0
@@ -228,25 +232,27 @@ def _narrow(
         lowest = max(sum(masses[2 + leg] for leg in legs), least.get(frozenset(2 + leg for leg in legs), 0.0))
         if lowest >= abs(mass):
             continue
-        own = _parameter(library, name.removeprefix(_RAISED))
-        if own is not None and 0.0 < abs(own) < abs(width) * (1.0 - 1e-9):
-            found *= abs(width / own)
+        own = abs(widths.get(name, 0.0))
+        if 0.0 < own < abs(width) * (1.0 - 1e-9):
+            found *= abs(width) / own
     return found
 
 
 @functools.cache
-def _parameter(library: pathlib.Path, name: str) -> float | None:
-    """A parameter of the card, as a library knows it."""
+def _widths(library: pathlib.Path, names: tuple[str, ...]) -> Mapping[str, float]:
+    """What the card has for widths that matrix elements may have larger, as a library knows them."""
     import ctypes
 
     functions = ctypes.CDLL(str(library))
-    handle, found = ctypes.c_void_p(), (ctypes.c_double * 2)()
+    handle, found, values = ctypes.c_void_p(), (ctypes.c_double * 2)(), {}
     second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
-    if functions.umami_initialize(ctypes.byref(handle), b""):
-        return None
-    unknown = functions.umami_get_parameter(handle, name.encode(), found, second)
+    if not names or functions.umami_initialize(ctypes.byref(handle), b""):
+        return {}
+    for name in names:
+        if not functions.umami_get_parameter(handle, name.removeprefix(_RAISED).encode(), found, second):
+            values[name] = found[0]
     functions.umami_free(handle)
-    return None if unknown else found[0]
+    return values
 
 
 def _selected(letter: str, pdg: list[int]) -> list[int]:
@@ -781,6 +787,8 @@ def _element(
         "flavor_remap": [element.flavor["index"]] * len(pairs),
         "flavor_mirror": [mirror and not beams.different] * len(pairs),
     }
+    names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
+    widths = _widths(element.library, tuple(sorted(names)))
     for i in kept:
         members, (tried, passed) = groups[i].members, counts[i]
         first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
@@ -788,7 +796,7 @@ def _element(
         places = tuple(columns[member] for member in members)
         dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
         mass = legs[2] if single else None
-        narrow = _narrow(element.library, channels[members[0]], legs, windows)
+        narrow = _narrow(widths, channels[members[0]], legs, windows)
         own = {**shared, "flavor_factors": [narrow * float(len(processes)) for _, processes in options]}
         channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, own, mass)
         channel.begin(madspace, contexts)

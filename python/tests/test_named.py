@@ -118,9 +118,8 @@ class Narrow(unittest.TestCase):
     }
 
     def factor(self, legs, windows=(), **changed):
-        widths = {"MDL_W1": 1e-6, "MDL_W2": 1e-5}
-        with mock.patch.object(_integrands, "_parameter", lambda _, name: widths.get(name)):
-            return _integrands._narrow(pathlib.Path("x.so"), {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
+        widths = {"FK_MDL_W1": 1e-6, "FK_MDL_W2": 1e-5}
+        return _integrands._narrow(widths, {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
 
     def test_each_resonance_counts(self):
         self.assertAlmostEqual(self.factor([1.0, 1.0, 1.0]), 1e4)
