@@ -15,12 +15,12 @@ pub struct DiagramLines {
     /// Dimensions of colour by PDG code, negative for antitriplets and antisextets, of all that is in the diagrams.
     pub colors: BTreeMap<i32, i8>,
     /// Those with a channel.
-    pub diagrams: Vec<Channel>,
+    pub diagrams: Vec<ChannelLines>,
 }
 
 /// A diagram with a channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Channel {
+pub struct ChannelLines {
     /// Which diagram of the process, from 1.
     pub diagram: u32,
     /// Powers of the strong coupling (`QCD`).
@@ -28,12 +28,12 @@ pub struct Channel {
     /// Legs that the largest of its vertices has.
     pub largest_vertex: usize,
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiagramLine>,
 }
 
 /// A line, seen from where it ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct DiagramLine {
     /// The legs behind it, as bits; that of the first leg is 1. Of those of a diagram cut in two, either side.
     pub legs: u32,
     /// PDG code of the particle that goes there.
@@ -58,7 +58,7 @@ pub fn of(
         lines: Vec::new(),
         qcd: 0,
     };
-    let mut found: Vec<Channel> = Vec::new();
+    let mut found: Vec<ChannelLines> = Vec::new();
     for (number, diagram) in (1..).zip(builder.colored(&element.subprocess, diagrams)?) {
         let Diagram {
             node,
@@ -66,7 +66,7 @@ pub fn of(
             ..
         } = diagram;
         walk.node(node);
-        found.push(Channel {
+        found.push(ChannelLines {
             diagram: number,
             qcd: std::mem::take(&mut walk.qcd),
             largest_vertex: *largest_vertex,
@@ -101,7 +101,7 @@ struct Walk<'a> {
     trees: &'a [Tree],
     /// Legs of each tree.
     behind: &'a [Legs],
-    lines: Vec<Line>,
+    lines: Vec<DiagramLine>,
     qcd: u32,
 }
 
@@ -120,7 +120,7 @@ impl Walk<'_> {
     fn tree(&mut self, tree: TreeId, particle: ParticleId) {
         if let Tree::Vertex(node) = &self.trees[tree as usize] {
             let legs = self.behind[tree as usize];
-            self.lines.push(Line {
+            self.lines.push(DiagramLine {
                 legs,
                 pdg: self.model.of(particle).pdg,
                 forced: self.forced(legs, particle),
