@@ -176,7 +176,7 @@ class Runs(Folder):
         wanted *= 3 / 8 * 2 * (cosine + cosine**3 / 3)
         self.assertLess(abs(found.cross_section / wanted - 1), max(4 * found.error / wanted, 1e-5))
         self.assertEqual(found.folder, self.folder / "Events" / "run_01")
-        text = gzip.open(found.output, "rt").read()
+        text = gzip.decompress(found.output.read_bytes()).decode()
         self.assertIn("generate e+ e- > mu+ mu- / z", text)
 
     def test_broad_particles_are_no_resonances(self):
@@ -203,7 +203,8 @@ class Runs(Folder):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             self.assertEqual(_runs.main([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
         self.assertIn("2 -1 24", said.getvalue())
-        text = gzip.open(self.folder / "Events" / "run_01" / "unweighted_events.lhe.gz", "rt").read()
+        place = self.folder / "Events" / "run_01" / "unweighted_events.lhe.gz"
+        text = gzip.decompress(place.read_bytes()).decode()
         events = text.split("<event>")[1:]
         jets = 0
         for event in events:
@@ -232,7 +233,7 @@ class Runs(Folder):
         run = mebridge.Run("p p > w+; add process p p > w+ j", run_card=card, folder=self.folder)
         made = run.generate(500, 1)
         place = self.folder / "events.lhe"
-        place.write_text(re.sub(r"<!\[CDATA\[|\]\]>", "", gzip.open(made.output, "rt").read()))
+        place.write_text(re.sub(r"<!\[CDATA\[|\]\]>", "", gzip.decompress(made.output.read_bytes()).decode()))
         pythia = pythia8mc.Pythia("", False)
         matching = pythia8mc.CombineMatchingInput()
         matching.setHook(pythia)
