@@ -160,6 +160,8 @@ class Output:
         if not names or missing:
             raise Error(f"{listed} lists no directories of matrix elements, or {', '.join(missing) or 'is missing'}")
 
+    model: str | None = None
+    """Of a process by its name."""
     environment: Mapping[str, str] = {}
     """Variables of what makes events of it."""
     asked: Mapping[str, Any] = {}

@@ -48,6 +48,8 @@ class Asked:
     """Whether they depend on the frame. MadSpace draws them in that of the beams, MadEvent in that of the partons."""
     source: str
     """The process, which may be elsewhere than in the directory."""
+    model: str | None = None
+    """Of a process by its name."""
 
 
 class Refiner:
@@ -215,6 +217,8 @@ class _Element:
         self._power = element.qcd_power
         self.legs = len(element.flavor["options"][0])
         self._source = asked.source
+        # In a pack it is a file.
+        self._model = asked.model if ">" in asked.source else None
         self.redrawn = asked.helicities
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
@@ -232,7 +236,7 @@ class _Element:
     @property
     def _process(self) -> Process:
         if self._made is None:
-            self._made = Process(self._source, card=self._frame.card)
+            self._made = Process(self._source, card=self._frame.card, model=self._model)
         return self._made
 
     def scales(

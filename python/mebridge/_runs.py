@@ -454,6 +454,7 @@ class Run:
                     "rules": [dataclasses.asdict(rule) for rule in rules],
                     "helicities": not resting and _turning(element, masses),
                     "source": place.source,
+                    "model": self.output.model,
                 }
             )
         for library in changed:
