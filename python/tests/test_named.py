@@ -26,6 +26,7 @@ try:
 except ImportError:
     madspace = None
 
+TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
 # Beams that are partons, of 250 GeV each.
 PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250}
 
@@ -193,6 +194,22 @@ class Runs(Folder):
             found.append(int((events.particles["status_code"] == 2).sum()))
         self.assertGreater(found[0], 280)
         self.assertEqual(found[1], 0)
+
+    @unittest.skipUnless(TOY.is_dir(), "the sources of mebridge are not there")
+    def test_a_model(self):
+        """A quark of its own is a top quark of its mass, also where events are clustered."""
+        entries = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
+        own = mebridge.Run("g g > q q~", model=TOY, run_card=entries, folder=self.folder)
+        mass = re.search(r"Block MASS\n  \d+ (\S+)", own.output.card("param_card.dat").read_text())[1]
+        named = _named.Named("g g > t t~", None, self.folder, None)
+        text = named.card("param_card.dat").read_text()
+        card = self.folder / "param_card.dat"
+        card.write_text(re.sub(r"(  6) 173\.0|(DECAY 6) .*", lambda m: f"{m[1]} {mass}" if m[1] else f"{m[2]} 0.0", text))
+        top = mebridge.Run("g g > t t~", run_card=entries, param_card=card, folder=self.folder)
+        found, wanted = own.generate(2000, 1), top.generate(2000, 2)
+        error = math.hypot(found.error, wanted.error)
+        self.assertLess(abs(found.cross_section - wanted.cross_section), 5 * error)
+        self.assertLess(error, 0.05 * wanted.cross_section)
 
     def test_matching(self):
         card = self.folder / "run_card.dat"
