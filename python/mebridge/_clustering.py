@@ -162,7 +162,7 @@ class Clustering:
     ) -> None:
         self._settings, self._element, self._matching = settings, element, matching
         self._legs = directory.legs[element]
-        self._colors = colors(directory.path)
+        self._colors = colors(directory.path) if directory.colors is None else directory.colors
         self._everything = (1 << len(self._legs)) - 1
         self._configs = {config.number: config for config in directory.configs if config.diagrams[element]}
         self._mass = functools.lru_cache(maxsize=None)(masses)

@@ -28,6 +28,8 @@ from ._survey import GLOBALS, POINTS
 _AT_A_TIME = 256
 # How often a round is made that has too few events.
 _ATTEMPTS = 4
+# Width in units of the mass from which on a propagator is no resonance.
+_BROAD = 0.1
 
 
 @dataclass(frozen=True)
@@ -179,12 +181,22 @@ class Generator:
             for code, (mass, _) in zip(channel["propagators"], channel["masses"])
         }
         self._forced = set(map(abs, forced))
+        # As MadEvent has it, these are no resonances but in decay chains.
+        lines = [zip(c["propagators"], c["masses"]) for element in elements for c in element.channels]
+        broad = {abs(code) for some in lines for code, (mass, width) in some if abs(width) >= _BROAD * abs(mass) > 0.0}
+        channels = [channel for element in elements for channel in element.channels]
+        decayed = {abs(of["propagators"][line]) for of in channels for line in of["on_shell_propagators"]}
+        self._broad = broad - self._forced - decayed
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, bwcutoff)
         # Where beams are different, MadSpace has both orders as different processes.
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
+        # Behind a process of a particle alone (:mod:`mebridge._single`) MadSpace takes masses of others, a leg too early.
+        legs = [_integrands.masses(element.library, len(element.flavor["options"][0])) for element in elements]
+        alone = any(len(of) == _single.LEGS for of in legs)
+        self._masses = dict(enumerate(legs, 1)) if alone else {}
         return [[channel.element, channel.first] for channel in self._built.channels]
 
     def survey(
@@ -437,6 +449,8 @@ class Generator:
     def _finished(self) -> list[Callable[[_records.Slice], None]]:
         """What MadSpace's records go through to be those of an event file."""
         steps = [
+            lambda of: _records.set_masses(of, self._masses),
+            lambda of: _records.leave_out(of, self._broad),
             lambda of: _records.single_out(of, self._poles, self._forced),
             # Not before: until then legs are in the order of their process.
             lambda of: _records.orient(of, self._mirrored),

@@ -42,6 +42,8 @@ _POWER = 1.0
 _BINS = 64
 # Widths about the mass of a particle of a decay chain: bwcutoff of MG5aMC's run card.
 BW_CUTOFF = 15.0
+# Before the name of a width that is not below ``small_width_treatment``.
+_RAISED = "FK_"
 # Names of scales, as MadSpace has them.
 SCALES = {
     "et": "transverse_energy",
@@ -200,6 +202,57 @@ def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
         if not unknown and found[0]:
             return 1.0 / abs(found[0])
     return 0.0
+
+
+def _narrow(
+    widths: Mapping[str, float],
+    channel: Mapping[str, Any],
+    masses: Sequence[float],
+    windows: Sequence[_cuts.Window] = (),
+) -> float:
+    """What a channel is multiplied by for widths that |M|^2 has larger than they are.
+
+    MG5aMC's matrix elements take ``small_width_treatment`` times the mass for a smaller width. MadEvent's
+    ``transpole.f`` multiplies by the ratio of both for each resonance of its channel, which is what an integral over it
+    loses.
+
+    Args:
+        widths: of the card, by name.
+        masses: of the legs.
+    """
+    least = {frozenset(w.legs[0]): w.least for w in windows if w.observable == "mass" and not w.outside}
+    found = 1.0
+    for line, ((_, name), (mass, width)) in enumerate(zip(channel["parameters"], channel["masses"])):
+        legs, incoming = _checks.outgoing(channel["vertices"], f"p{line}")
+        if incoming == 2:
+            legs = [leg for leg in range(len(masses) - 2) if leg not in legs]
+        if not name.startswith(_RAISED) or incoming == 1:
+            continue
+        # Where it cannot be on its mass shell its width does not matter.
+        lowest = max(sum(masses[2 + leg] for leg in legs), least.get(frozenset(2 + leg for leg in legs), 0.0))
+        if lowest >= abs(mass):
+            continue
+        own = abs(widths.get(name, 0.0))
+        if 0.0 < own < abs(width) * (1.0 - 1e-9):
+            found *= abs(width) / own
+    return found
+
+
+@functools.cache
+def _widths(library: pathlib.Path, names: tuple[str, ...]) -> Mapping[str, float]:
+    """What the card has for widths that matrix elements may have larger, as a library knows them."""
+    import ctypes
+
+    functions = ctypes.CDLL(str(library))
+    handle, found, values = ctypes.c_void_p(), (ctypes.c_double * 2)(), {}
+    second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
+    if not names or functions.umami_initialize(ctypes.byref(handle), b""):
+        return {}
+    for name in names:
+        if not functions.umami_get_parameter(handle, name.removeprefix(_RAISED).encode(), found, second):
+            values[name] = found[0]
+    functions.umami_free(handle)
+    return values
 
 
 def _selected(letter: str, pdg: list[int]) -> list[int]:
@@ -541,7 +594,8 @@ def build(
                     grid.check_scale(one)
         api = apis[str(element.library)]
         _element(
-            madspace, contexts, threads, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams
+            madspace, contexts, threads, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams,
+            _on_shell(element) if windows is None else allowed[number],
         )
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
@@ -681,6 +735,7 @@ def _element(
     running: Any,
     scales: Any,
     beams: _Beams,
+    windows: Sequence[_cuts.Window],
 ) -> None:
     # In the order of the beams, and in the other one where that is not the same, seen from the other side.
     mirror = bool(element.flavor["mirror"])
@@ -732,9 +787,10 @@ def _element(
         "first_remapped_chan_count": len(columns),
         **weights,
         "flavor_remap": [element.flavor["index"]] * len(pairs),
-        "flavor_factors": [float(len(processes)) for _, processes in options],
         "flavor_mirror": [mirror and not beams.different] * len(pairs),
     }
+    names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
+    widths = _widths(element.library, tuple(sorted(names)))
     for i in kept:
         members, (tried, passed) = groups[i].members, counts[i]
         first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
@@ -742,7 +798,9 @@ def _element(
         places = tuple(columns[member] for member in members)
         dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
         mass = legs[2] if single else None
-        channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, shared, mass)
+        narrow = _narrow(widths, channels[members[0]], legs, windows)
+        own = {**shared, "flavor_factors": [narrow * float(len(processes)) for _, processes in options]}
+        channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, own, mass)
         channel.begin(madspace, contexts)
         found.channels.append(channel)
     if single:

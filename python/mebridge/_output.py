@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,8 @@ class Directory:
     legs: tuple[tuple[int, ...], ...]
     """PDG codes of the first process of each matrix element."""
     configs: tuple[Config, ...]
+    colors: Mapping[int, int] | None = None
+    """Dimensions of colour by PDG code; otherwise ``get_color.f`` has them."""
 
     @classmethod
     def read(cls, path: pathlib.Path) -> Directory:
@@ -126,6 +128,20 @@ def _configs(path: pathlib.Path, elements: int, legs: int) -> list[Config]:
     return found
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a matrix element is."""
+
+    directory: int
+    """Which one, from 0."""
+    number: int
+    """Of the matrix element there, from 0."""
+    described: str | Mapping[str, Any]
+    """The directory, for who reads it elsewhere."""
+    source: str
+    """The process."""
+
+
 class Output:
     """An output of ``output madevent``.
 
@@ -143,6 +159,52 @@ class Output:
         missing = [str(directory) for directory in self.directories if not directory.is_dir()]
         if not names or missing:
             raise Error(f"{listed} lists no directories of matrix elements, or {', '.join(missing) or 'is missing'}")
+
+    model: str | None = None
+    """Of a process by its name."""
+    environment: Mapping[str, str] = {}
+    """Variables of what makes events of it."""
+    asked: Mapping[str, Any] = {}
+    """What makes a run of it another one, besides matrix elements."""
+
+    def read(self) -> list[Directory]:
+        """Its directories."""
+        return [Directory.read(path) for path in self.directories]
+
+    @property
+    def sources(self) -> list[str]:
+        """Its processes."""
+        return [str(path) for path in self.directories]
+
+    def places(self, sources: Sequence[str]) -> list[Place]:
+        """Of matrix elements of these sources."""
+        found: list[Place] = []
+        numbers = dict.fromkeys(self.sources, 0)
+        for source in sources:
+            number = numbers[source]
+            numbers[source] += 1
+            found.append(Place(self.sources.index(source), number, source, f"{source}#{number + 1}"))
+        return found
+
+    def files(self, card: pathlib.Path) -> list[str]:
+        """What workers elsewhere have to be sent; they read an output under its path."""
+        return []
+
+    @property
+    def data(self) -> pathlib.Path:
+        """Below which there is ``lib/Pdfdata``."""
+        return self.path
+
+    @property
+    def steps(self) -> str:
+        """How MG5aMC was asked for it."""
+        process = self.path / "Cards" / "proc_card_mg5.dat"
+        return process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
+
+    @property
+    def by(self) -> str:
+        """What event files say of it."""
+        return f"by the cards of MG5aMC {self.version}"
 
     def card(self, name: str) -> pathlib.Path:
         """A card that has to be there."""

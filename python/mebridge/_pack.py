@@ -209,7 +209,7 @@ def _stage(
     files = _Files(home)
     for path, name in _bundle.beside(run.files).items():
         files.copy(path, f"{FILES}/{name}")
-    _directories(run.build.get("refine"), order.card, files)
+    _directories(run.build.get("refine"), order.environment, files)
     head = order.head(run.elements)
     if head.cards is not None:
         (home / CARDS).mkdir(exist_ok=True)
@@ -257,12 +257,17 @@ class _Files:
         shutil.copyfile(given, self.place(given, name))
 
 
-def _directories(refine: Mapping[str, Any] | None, card: Path | None, files: _Files) -> None:
+def _directories(refine: Mapping[str, Any] | None, environment: Mapping[str, str], files: _Files) -> None:
     """What a run card's scales and cuts need of the directories of matrix elements, and of the processes."""
     if refine is None:
         return
     files.copy(refine["card"], f"{CARDS}/{CARD_FILES['parameters']}")
-    for number, element in enumerate(refine["elements"]):
+    elements = refine["elements"]
+    # Of a process by its name directories are told, and none lies anywhere.
+    if not isinstance(elements[0]["directory"], str):
+        _named(elements, environment, files)
+        return
+    for number, element in enumerate(elements):
         directory = pathlib.Path(element["directory"])
         into = files.place(str(directory), f"{DIRECTORIES}/{directory.name}")
         into.mkdir(exist_ok=True)
@@ -270,6 +275,17 @@ def _directories(refine: Mapping[str, Any] | None, card: Path | None, files: _Fi
             shutil.copyfile(directory / name, into / name)
         process = files.place(element["source"], f"{DIRECTORIES}/{directory.name}.{number}.mebridge")
         _command.run("import", f"--output={process}", "--", element["source"])
+
+
+def _named(elements: Sequence[Mapping[str, Any]], environment: Mapping[str, str], files: _Files) -> None:
+    """The matrix elements of a process by its name, one behind the other."""
+    name = elements[0]["source"].rpartition("#")[0]
+    whole = files.place(name, f"{DIRECTORIES}/named.mebridge")
+    _command.run("generate", f"--output={whole}", "--", name, environment=environment)
+    del files.names[name]
+    for number, element in enumerate(elements, 1):
+        file = whole.name if len(elements) == 1 else f"named.{number}.mebridge"
+        files.place(element["source"], f"{DIRECTORIES}/{file}")
 
 
 def _environment(order: Order, simd: str) -> dict[str, str]:
@@ -352,8 +368,8 @@ def main(arguments: Sequence[str]) -> int:
         "one file: unpacked, './run.sh NEVENTS SEED' makes them on any Linux of this processor's kind, offline, "
         "without Python or a compiler. docs/pack.md says more.",
     )
-    said = "what 'output madevent' wrote; or its Events/run_NN, a run of 'mebridge events', whose survey is taken"
-    parser.add_argument("output", metavar="OUTPUT|RUN", help=said)
+    said = "what 'output madevent' wrote, or a process; or its Events/run_NN, a run of 'mebridge events', whose survey is taken"
+    parser.add_argument("output", metavar="OUTPUT|PROCESS|RUN", help=said)
     parser.add_argument("--output", "-o", dest="file", required=True, help="the file: .tar, .tar.gz or .tar.xz")
     parser.add_argument("--nevents", help=f"of all jobs together, to which the survey is adapted ({EVENTS})")
     said = f"events that are made at once, for the cross section that all jobs give ({MEASURED})"
@@ -370,7 +386,7 @@ def main(arguments: Sequence[str]) -> int:
     given = {name: value for name in of_survey if (value := getattr(asked, name)) is not None}
     progress = _show if not asked.quiet else False
     try:
-        if (pathlib.Path(asked.output) / "SubProcesses").is_dir():
+        if (pathlib.Path(asked.output) / "SubProcesses").is_dir() or ">" in asked.output:
             run = by_cards(parser, asked)
             named = ("nevents", "measured", "seed", "threads")
             numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
@@ -386,9 +402,8 @@ def main(arguments: Sequence[str]) -> int:
             if given or asked.set:
                 name = next(iter(given), "set").replace("_", "-")
                 raise ValueError(f"--{name} is for an output; {asked.output} is taken for a run, which has its own")
-            made = Run.pack_run(
-                asked.output, asked.file, changed_files=asked.changed_files, simd=asked.simd, progress=progress
-            )
+            of = {"changed_files": asked.changed_files, "pdf_data": asked.pdf_data}
+            made = Run.pack_run(asked.output, asked.file, **of, simd=asked.simd, progress=progress)
     except (Error, ValueError, TypeError) as error:
         sys.stderr.write(f"mebridge: {error}\n")
         return 1

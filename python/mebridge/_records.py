@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -134,6 +134,34 @@ def _exchange_matched(of: np.ndarray[Any, Any], events: np.ndarray[Any, Any]) ->
     legs = of["legs"]
     beams = (legs == 1) | (legs == 2)
     legs[...] = np.where(beams & events[:, None, None], 3 - legs, legs)
+
+
+def set_masses(of: Slice, masses: Mapping[int, Sequence[float]]) -> None:
+    """Gives legs, in the order of their process, their masses.
+
+    Args:
+        masses: by the number of the process (IDPRUP).
+    """
+    if not masses:
+        return
+    particles = of.records["particles"]
+    legs = np.isin(particles["status_code"], (-1, 1))
+    places = np.cumsum(legs, axis=1) - 1
+    for number, some in masses.items():
+        own = legs & (of.records["process_id"] == number)[:, None]
+        particles["mass"][own] = np.array(some)[places[own]]
+
+
+def leave_out(of: Slice, codes: Collection[int]) -> None:
+    """Takes propagators of these PDG codes, without signs, out of events."""
+    if not codes:
+        return
+    particles = of.records["particles"]
+    there = (particles["status_code"] == _RESONANCE) & np.isin(np.abs(particles["pdg_id"]), list(codes))
+    for event in np.flatnonzero(there.any(axis=1)).tolist():
+        # The later ones first: places behind one that is taken out are others then.
+        for place in np.flatnonzero(there[event])[::-1].tolist():
+            _drop(particles[event], place)
 
 
 def single_out(of: Slice, poles: Mapping[int, float], forced: Collection[int]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _clustering, _cuts, _lines, _matching, _output, _records, _single
+from . import _clustering, _cuts, _lines, _matching, _named, _output, _records, _single
 from ._densities import ANTI
 from ._integrands import Element
 from ._library import Error
@@ -36,7 +36,8 @@ _MARGIN, _DEVIATIONS = 1.05, 4.0
 class Asked:
     """What of the run card is left, for one matrix element."""
 
-    directory: str
+    directory: str | Mapping[str, Any]
+    """Its path; or what :mod:`mebridge._named` makes one of."""
     number: int
     """Of the matrix element in the directory, from 0."""
     windows: Sequence[Mapping[str, Any]]
@@ -47,6 +48,8 @@ class Asked:
     """Whether they depend on the frame. MadSpace draws them in that of the beams, MadEvent in that of the partons."""
     source: str
     """The process, which may be elsewhere than in the directory."""
+    model: str | None = None
+    """Of a process by its name."""
 
 
 class Refiner:
@@ -208,18 +211,20 @@ class _Element:
 
     def __init__(self, element: Element, asked: Asked, frame: _Frame) -> None:
         self._frame = frame
-        path = pathlib.Path(asked.directory)
         self._windows = [_cuts.Window(**window) for window in asked.windows]
         rules = [(rule["kind"], tuple(map(tuple, rule["legs"])), rule["numbers"]) for rule in asked.rules]
         self._rules = [_cuts.Rule(*rule) for rule in rules]
         self._power = element.qcd_power
         self.legs = len(element.flavor["options"][0])
         self._source = asked.source
+        # In a pack it is a file.
+        self._model = asked.model if ">" in asked.source else None
         self.redrawn = asked.helicities
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
         if frame.clustering is not None:
-            directory = _output.Directory.read(path)
+            of = asked.directory
+            directory = _output.Directory.read(pathlib.Path(of)) if isinstance(of, str) else _named.directory(of)
             masses = _lines.line_masses(element, directory, asked.number)
             settings = self._settings = _clustering.Settings(**frame.clustering)
             matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
@@ -231,7 +236,7 @@ class _Element:
     @property
     def _process(self) -> Process:
         if self._made is None:
-            self._made = Process(self._source, card=self._frame.card)
+            self._made = Process(self._source, card=self._frame.card, model=self._model)
         return self._made
 
     def scales(

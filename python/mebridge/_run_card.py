@@ -68,7 +68,7 @@ bwcutoff = 15.0                                | widths about its mass for decay
 cut_decays = False                             | whether cuts are about what comes from decay chains
 dsqrt_shat = 0.0                               | least energy of the partons, GeV
 dsqrt_shatmax = -1.0                           | largest energy of the partons, GeV (3.6 and later)
-small_width_treatment = 1e-06                  | the least width that is seen by bwcutoff, in units of the mass
+small_width_treatment = 1e-06                  | the least width of matrix elements and of bwcutoff, in units of the mass
 maxjetflavor = 4                               | quarks up to it are jets, others up to 5 are b
 ptj = 20.0                                     | least transverse momentum of jets, GeV
 pta ptl = 10.0                                 | of photons, of charged leptons
@@ -123,11 +123,12 @@ chcluster = False                              | whether events are clustered by
 ktscheme = 1                                   | 1: longitudinally invariant kT, 2: kT of Pythia's shower
 d = 1.0                                        | the radius of kT
 xmtcentral = 0.0                               | least transverse mass of the central process, where events are clustered
+gridpack = False                               | True: for `mebridge pack` alone
 clusinfo = True                                | events have their clustering (<clustering>)
 """
 
 _REFUSED = """
-gridpack gridrun = False                       | False; runs keep what they found in a folder of their own
+gridrun = False                                | False; it is of a gridpack that MG5aMC made
 nb_proton1 nb_proton2 = 1                      | 1; no ions
 nb_neutron1 nb_neutron2 = 0                    | 0; no ions
 mass_ion1 mass_ion2 = -1.0                     | -1; no ions
@@ -368,6 +369,12 @@ def changed(text: str, values: Mapping[str, Any]) -> str:
         lines.append(line)
     lines += [f"  {value} = {name}" for name, value in changed.items() if name not in there]
     return "\n".join(lines) + "\n"
+
+
+def missing(given: Collection[str]) -> dict[str, Value]:
+    """Defaults of what a card leaves out, for who reads it and has none."""
+    both = {name for of in _BOTH for name in (of, f"{of}1", f"{of}2") if {of, f"{of}1", f"{of}2"} & set(given)}
+    return {name: entry.default for name, entry in ENTRIES.items() if name not in given and name not in both}
 
 
 def _parse(default: Value, text: str) -> Any:

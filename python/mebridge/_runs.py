@@ -40,6 +40,7 @@ from ._banner import Cards, Head
 from ._densities import Coupling, Densities
 from ._events import Events, Made, Order, Progress
 from ._library import Error, version
+from ._named import Named
 from ._output import Directory, Output
 from ._process import Path
 from ._run_card import RunCard
@@ -62,18 +63,24 @@ class RunEvents(Events):
 
 
 class Run:
-    """A directory that MG5aMC's ``output madevent`` wrote (2.9 to 3.7, with or without the plugin), and its cards.
+    """A directory that MG5aMC's ``output madevent`` wrote (2.9 to 3.7, with or without the plugin), and its cards; or a
+    process by its name, and a run card.
 
     >>> run = mebridge.Run("pp_tt")                             # doctest: +SKIP
     >>> run.generate(nevents=10_000, seed=1).cross_section      # doctest: +SKIP
     505.9
+    >>> run = mebridge.Run("p p > w+; add process p p > w+ j", run_card="run_card.dat")     # doctest: +SKIP
 
     Args:
-        output: the directory.
-        run_card: another one than ``Cards/run_card.dat``, or a dict of entries that are changed.
-        param_card: another one than ``Cards/param_card.dat``.
+        output: the directory; or the name of a process, or of several.
+        run_card: another one than ``Cards/run_card.dat``, or a dict of entries that are changed. A process by its name has
+            MG5aMC's defaults otherwise.
+        param_card: another one than ``Cards/param_card.dat``, or than the model's own.
         changed_files: whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it. What was
             changed there is left out.
+        model: of a process by its name: a model file or a UFO folder, as of :class:`mebridge.Process`.
+        folder: of a process by its name, where ``Events`` is, or will be; otherwise the working directory.
+        pdf_data: of a process by its name, where grids of ``nn23lo1`` and others are: an output, or MG5aMC's folder.
 
     Raises:
         Error: where it is no such directory, or a card asks for what cannot be honoured (docs/run_card.md).
@@ -86,12 +93,14 @@ class Run:
         run_card: Path | Mapping[str, Any] | None = None,
         param_card: Path | None = None,
         changed_files: bool = False,
+        model: Path | None = None,
+        folder: Path | None = None,
+        pdf_data: Path | None = None,
     ) -> None:
-        self.output = Output(pathlib.Path(os.path.abspath(_arguments.text("output", output))))
+        self.output = _found(_arguments.text("output", output), model, folder, pdf_data)
         changed = run_card if isinstance(run_card, Mapping) else {}
-        given = self.output.card("run_card.dat") if run_card is None or changed else run_card
-        self._card_file = pathlib.Path(os.fspath(given)) if not isinstance(given, Mapping) else None
-        assert self._card_file is not None
+        given = run_card if isinstance(run_card, (str, os.PathLike)) else self.output.card("run_card.dat")
+        self._card_file = pathlib.Path(os.fspath(given))
         self._changed = _run_card.of_both(changed)
         self.run_card = RunCard.read(self._card_file, self._changed)
         self.run_card.check()
@@ -99,8 +108,8 @@ class Run:
             _command.say(f"mebridge: {given} has {name} twice, {before} and {last}; the last holds\n")
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
         self.param_card = pathlib.Path(os.path.abspath(card))
-        self.directories = [Directory.read(path) for path in self.output.directories]
-        if not changed_files:
+        self.directories = self.output.read()
+        if isinstance(self.output, Output) and not changed_files:
             _written.check(self.output.path, self.output.directories)
         if self.output.version.startswith("2.") and self.run_card["ickkw"] == 1 and self.run_card["fixed_fac_scale1"]:
             raise Error(
@@ -108,9 +117,12 @@ class Run:
                 f"{self.output.version}; set one of them to False or 0"
             )
         self._beams = _beams(self.run_card)
-        _polarised(self.run_card, self.output.card("run_card.dat"))
-        if (self.output.path / "Source" / "RUNNING").is_dir():
-            _extra_scale(self.run_card, self.output.card("run_card.dat"))
+        if isinstance(self.output, Named):
+            _unpolarised(self.run_card)
+        else:
+            _polarised(self.run_card, self.output.card("run_card.dat"))
+            if (self.output.path / "Source" / "RUNNING").is_dir():
+                _extra_scale(self.run_card, self.output.card("run_card.dat"))
 
     def generate(
         self,
@@ -147,6 +159,10 @@ class Run:
         if importlib.util.find_spec("madspace") is None:
             raise Error("events need MadSpace: pip install madspace")
         card, events_folder = self.run_card, self.output.path / "Events"
+        if card["gridpack"]:
+            raise Error(
+                f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
+            )
         events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
         number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
@@ -275,17 +291,24 @@ class Run:
         output: Path,
         *,
         changed_files: bool = False,
+        pdf_data: Path | None = None,
         simd: str = _pack.SIMD,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
-        """Packs what a run has surveyed, ``Events/run_NN`` of an output, with the run card that it had."""
+        """Packs what a run has surveyed, ``Events/run_NN`` of an output or of a process by its name, with the run card that
+        it had."""
         place = pathlib.Path(os.path.abspath(_arguments.text("folder", folder)))
         if not (place / _STATE).is_dir():
             raise Error(f"{place} is neither an output of MG5aMC (SubProcesses) nor a run of `mebridge events`")
         before = _state.surveyed(place / _STATE).asked
         if "run_card" not in before:
             raise Error(f"{place} is no run of an output; mebridge.pack_events(state=) takes those of generate_events")
-        made = cls(place.parent.parent, run_card=before["run_card"], changed_files=changed_files)
+        cards = {"run_card": before["run_card"], "changed_files": changed_files}
+        if "process" in before:
+            source = {"model": before["model"], "folder": place.parent.parent, "pdf_data": pdf_data}
+            made = cls(before["process"], **cards, **source)
+        else:
+            made = cls(place.parent.parent, **cards)
         names = ("events", "seed", "precision", "overweight", "sampler", "threads")
         asked = {**{name: before[name] for name in names}, "executor": None}
         return made._packed(output, simd, 0, progress, place / _STATE, None, asked)
@@ -302,10 +325,10 @@ class Run:
         densities, coupling = self._densities(scratch)
         varied = self._varied(systematics, densities, backend)
         return Order(
-            sources=[str(directory.path) for directory in self.directories],
+            sources=self.output.sources,
             card=str(self.param_card),
             parameters={},
-            environment={},
+            environment=self.output.environment,
             backend=backend,
             devices=[backend],
             energy=self._energy,
@@ -316,6 +339,7 @@ class Run:
             cuts={},
             asked={
                 "output": str(self.output.path),
+                **self.output.asked,
                 "run_card": {entry: card[entry] for entry in card},
                 "param_card": _events.file_digest(self.param_card),
                 "pdf": None if densities is None else _events.file_digest(densities.file),
@@ -324,7 +348,7 @@ class Run:
                     "files": [_events.file_digest(file) for file in varied.files],
                 },
             },
-            files=varied.files,
+            files=[*varied.files, *self.output.files(self.param_card)],
             more=lambda elements: {
                 **self._more(elements),
                 **({"systematics": varied.asked()} if varied.groups else {}),
@@ -395,20 +419,17 @@ class Run:
             coupling = _pdfdata.coupling(Card.read(self.param_card).value("SMINPUTS", 3, 0.118))
             return _photons.densities(card["lpp1"], coupling, folder), coupling
         if label in _pdfdata.SETS:
-            found = _pdfdata.densities(self.output.path, label, folder)
+            found = _pdfdata.densities(self.output.data, label, folder)
             return found, _with_coupling(found)
         found = Densities.read(_densities.by_number(card["lhaid"]))
         return found, _with_coupling(found)
 
     def _more(self, elements: Sequence[_integrands.Element]) -> Mapping[str, Any]:
         """The cuts of each matrix element, and what is left of the run card then."""
-        found, left, numbers = [], [], dict.fromkeys((str(directory.path) for directory in self.directories), 0)
-        by_path = {str(directory.path): directory for directory in self.directories}
+        found, left = [], []
         changed: set[pathlib.Path] = set()
-        for element in elements:
-            path = element.entry["path"]
-            directory, number = by_path[path], numbers[path]
-            numbers[path] += 1
+        for element, place in zip(elements, self.output.places([element.entry["path"] for element in elements])):
+            directory, number = self.directories[place.directory], place.number
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
             _two(element, directory)
@@ -430,12 +451,13 @@ class Run:
             found.append([dataclasses.asdict(window) for window in some])
             left.append(
                 {
-                    "directory": path,
+                    "directory": place.described,
                     "number": number,
                     "windows": [dataclasses.asdict(one) for one in rest],
                     "rules": [dataclasses.asdict(rule) for rule in rules],
                     "helicities": not resting and _turning(element, masses),
-                    "source": f"{path}#{number + 1}",
+                    "source": place.source,
+                    "model": self.output.model,
                 }
             )
         for library in changed:
@@ -525,8 +547,7 @@ class Run:
         first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
         numbers = [0 if densities is None or beam == self._other_beam else densities.number for beam in (0, 1)]
         beams = _lhe.Beams((first, second), self._energies, (numbers[0], numbers[1]))
-        by = f"by the cards of MG5aMC {self.output.version}"
-        generator = f"<generator name='mebridge' version='{version()}'>{by}</generator>"
+        generator = f"<generator name='mebridge' version='{version()}'>{self.output.by}</generator>"
         header = varied.header() + "\n" if varied.groups else ""
         powers = tuple(self._powers(elements))
         # What MG5aMC's systematics reads before it looks for <mgrwt>.
@@ -570,24 +591,23 @@ class Run:
 
     def _alpha_qed(self) -> float:
         """alpha of events whose matrix elements do not know it."""
-        model = self.output.path / "bin" / "internal" / "ufomodel"
-        return _events.alpha_qed(self.param_card, str(model) if model.is_dir() else None)
+        left = self.output.path / "bin" / "internal" / "ufomodel"
+        model = str(left) if self.output.model is None and left.is_dir() else self.output.model
+        return _events.alpha_qed(self.param_card, model)
 
     def _computed_widths(self) -> dict[str, float]:
         """Widths that matrix elements have, by the codes of the particles."""
         found = {}
-        for directory in self.directories:
-            options = "--json", f"--card={self.param_card}", "--", str(directory.path)
-            for element in json.loads(_command.run("info", *options, warns=False)):
+        for source in self.output.sources:
+            options = "--json", f"--card={self.param_card}", "--", source
+            told = _command.run("info", *options, environment=self.output.environment, warns=False)
+            for element in json.loads(told):
                 rows = (row for row in element.get("card", ()) if row["block"] == "decay")
                 found.update({str(code): abs(row["value"]) for row in rows for code in row["index"]})
         return found
 
     def _cards(self, changed: Mapping[str, Any]) -> Cards:
-        assert self._card_file is not None
-        process = self.output.path / "Cards" / "proc_card_mg5.dat"
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
-        steps = process.read_text(encoding="utf-8", errors="replace") if process.is_file() else ""
         parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
         # MG5aMC would compute all of them for the header.
         if open_widths(parameters):
@@ -597,7 +617,21 @@ class Run:
                 f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "
                 "no matrix element needs them, but put numbers there if a shower does\n"
             )
-        return Cards(self.output.version, steps, _run_card.changed(run_card, {**self._changed, **changed}), parameters)
+        # What MG5aMC writes is whole; other cards are for readers that know no defaults, such as Pythia.
+        added = _run_card.missing(self.run_card.given) if isinstance(self.output, Named) else {}
+        whole = _run_card.changed(run_card, {**added, **self._changed, **changed})
+        return Cards(self.output.version, self.output.steps, whole, parameters)
+
+
+def _found(output: str, model: Path | None, folder: Path | None, pdf_data: Path | None) -> Output | Named:
+    """An output, or a process by its name."""
+    path = pathlib.Path(os.path.abspath(output))
+    if ">" in output and not path.is_dir():
+        return Named(output, model, folder or os.curdir, pdf_data)
+    for name, given in (("model", model), ("folder", folder), ("pdf_data", pdf_data)):
+        if given is not None:
+            raise ValueError(f"{name} is for a process by its name, and {output} is taken for an output of MG5aMC")
+    return Output(path)
 
 
 def _beams(card: RunCard) -> tuple[int, int]:
@@ -634,6 +668,16 @@ def _beams(card: RunCard) -> tuple[int, int]:
     if choice not in (-1, *DYNAMICAL) and not (fixed[0] and (not any(beams) or fixed[1])):
         raise Error(f"{where}: dynamical_scale_choice = {choice} cannot be honoured; set it to 1, 2, 3, 4 or -1")
     return beams[0], beams[1]
+
+
+def _unpolarised(card: RunCard) -> None:
+    """That the beams of a process by its name are not polarised by the run card."""
+    for name in ("polbeam1", "polbeam2"):
+        if card[name] != 0.0:
+            raise Error(
+                f"{card.source}: {name} = {card[name]:g}, and only matrix elements of an output of MG5aMC are polarised by a run "
+                f"card; take one, or set {name} to 0"
+            )
 
 
 def _polarised(card: RunCard, own: pathlib.Path) -> None:
@@ -769,11 +813,12 @@ def main(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog="mebridge events",
-        description="Makes events of a directory that MG5aMC wrote, by its own cards, without MadEvent: "
-        "Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a run card is "
-        "honoured.",
+        description="Makes events of a directory that MG5aMC wrote, by its own cards, or of a process by a run card, "
+        "without MadEvent: Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a "
+        "run card is honoured.",
     )
-    parser.add_argument("output", help="what 'output madevent' wrote, MG5aMC 2.9 to 3.7")
+    said = "what 'output madevent' wrote, MG5aMC 2.9 to 3.7; or a process such as 'p p > w+; add process p p > w+ j'"
+    parser.add_argument("output", metavar="OUTPUT|PROCESS", help=said)
     parser.add_argument("--nevents", help="how many events (otherwise the run card's)")
     parser.add_argument("--seed", help="of the random numbers (otherwise the run card's iseed; 0: drawn anew)")
     parser.add_argument("--backend", choices=["cpu", "cuda", "hip"], default="cpu")
@@ -811,6 +856,10 @@ def add_cards(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="ENTRY=VALUE", help="an entry of the run card")
     said = "go on where Fortran of cuts or scales was changed"
     parser.add_argument("--changed-files", action="store_true", help=said)
+    parser.add_argument("--model", help="of a process: a model file or a UFO folder (the Standard Model)")
+    parser.add_argument("--folder", help="of a process, where Events is, or will be (the working directory)")
+    said = "of a process, for pdlabel = nn23lo1 and others: an output, or the folder of MG5aMC"
+    parser.add_argument("--pdf-data", metavar="FOLDER", help=said)
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
 
 
@@ -818,12 +867,15 @@ def by_cards(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Run:
     """What makes events of an output with the cards that a command names."""
     changed = _pairs(asked.set)
     if asked.run_card is not None and changed:
-        parser.error("--set is for the run card of the output; change the file of --run-card")
+        parser.error("--set is for the run card of the output, or for MG5aMC's defaults; change the file of --run-card")
     return Run(
         asked.output,
         run_card=asked.run_card or changed or None,
         param_card=asked.param_card,
         changed_files=asked.changed_files,
+        model=asked.model,
+        folder=asked.folder,
+        pdf_data=asked.pdf_data,
     )
 
 

@@ -109,6 +109,11 @@ class Single(Folder):
         alone = {name: value for name, value in shares.items() if len(name.split()) == 3}
         self.assertLess(abs(sum(alone.values()) / sum(total().values()) - 1), 0.05)
         count, share = both.arrays.events["count"], sum(alone.values()) / both.cross_section
+        # Each particle has its own mass, whichever process is the first.
+        particles = both.arrays.particles
+        squared = particles["energy"] ** 2 - sum(particles[name] ** 2 for name in ("px", "py", "pz"))
+        self.assertLess(np.abs(squared - particles["mass"] ** 2).max(), 1e-6 * (particles["energy"] ** 2).max())
+        self.assertEqual(set(particles["mass"][particles["pdg_id"] == 24]), {MASS})
         found = float((count == 3).mean())
         self.assertLess(abs(found - share), 5 * math.sqrt(share * (1 - share) / 4000))
 

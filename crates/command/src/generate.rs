@@ -3,7 +3,11 @@
 use crate::progress::Progress;
 use crate::source::CardedProcess;
 use crate::{import, output, source};
+use mebridge::generate::MatrixElements;
+use mebridge::generate::lines::DiagramLines;
+use mebridge::models::model;
 use mebridge::process::Process;
+use mebridge::runtime::Switches;
 use mebridge::{Result, export};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,11 +25,15 @@ pub struct Options {
     #[arg(value_name = "PROCESS")]
     process: String,
     /// File to write, by custom with the extension .mebridge
-    #[arg(short, long, value_name = "FILE", required_unless_present = "fortran")]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["fortran", "lines"])]
     output: Option<PathBuf>,
     /// New directory to write Fortran to, which gfortran compiles and every command reads as an MG5aMC output
     #[arg(long, value_name = "DIR")]
     fortran: Option<PathBuf>,
+    /// File for the lines of all diagrams with their particles and coupling orders, and the model's parameter card, as
+    /// JSON: what clustering events takes
+    #[arg(long, value_name = "FILE")]
+    lines: Option<PathBuf>,
     /// Model: a file (see mebridge model), or a UFO folder, whose restrict_default.dat holds if it is there; -X behind
     /// the folder for its restrict_X.dat, -full for none [default: what CUDACPP_RUNTIME_MODEL says, which all
     /// commands obey, else the Standard Model]
@@ -39,6 +47,12 @@ pub struct Options {
 impl Options {
     /// Generates.
     pub fn run(self) -> Result<()> {
+        if let Some(file) = &self.lines {
+            lines(&self.process, self.model.as_deref(), file)?;
+        }
+        if self.fortran.is_none() && self.output.is_none() {
+            return Ok(());
+        }
         let sources = {
             let _progress = Progress::new("generating", 0);
             source::generated(&self.process, self.model.as_deref(), self.card.as_deref())?
@@ -52,6 +66,20 @@ impl Options {
         }
         output::print(&report)
     }
+}
+
+/// Writes what is known of the lines of diagrams.
+fn lines(text: &str, named: Option<&Path>, file: &Path) -> Result<()> {
+    let switches = Switches::from_env()?;
+    let model = model(named.or(switches.model.as_deref()))?;
+    let elements = MatrixElements::of(text, &model)?;
+    let found: Vec<Option<DiagramLines>> = (0..elements.len())
+        .map(|place| elements.lines(place))
+        .collect::<Result<_>>()?;
+    output::write_json(
+        file,
+        &serde_json::json!({ "card": model.card, "elements": found }),
+    )
 }
 
 /// Writes the Fortran of processes with the values of their cards; gives a line on each.

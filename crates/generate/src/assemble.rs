@@ -11,7 +11,7 @@ use super::same_color;
 use super::squared::Selection;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
-use super::trees::{Diagrams, Node, Tree, TreeId};
+use super::trees::{Diagram, Diagrams, Node, Tree, TreeId, legs_of};
 use crate::model::lorentz::Structure;
 use crate::model::{Model, Parameters, ParticleId, PropagatorPart, RoutineForm, derive};
 use mebridge_process::channels::{Amp2, Channels, Resonance};
@@ -102,6 +102,24 @@ impl<'a> Assembler<'a> {
             }
         }
         Ok(false)
+    }
+
+    /// The diagrams that have colour, which are those that a process counts.
+    pub fn colored<'b>(
+        &self,
+        subprocess: &Subprocess,
+        diagrams: &'b Diagrams,
+    ) -> Result<Vec<&'b Diagram>, String> {
+        let mut assembly = self.assembly(&diagrams.trees);
+        assembly.externals(subprocess);
+        let mut found = Vec::new();
+        for diagram in &diagrams.diagrams {
+            let vertices = assembly.vertices(&diagram.node, None)?;
+            if vertices.iter().any(|(_, color)| !color.is_zero()) {
+                found.push(diagram);
+            }
+        }
+        Ok(found)
     }
 
     /// The vertices of the colour-ordered form with these coupling orders, if there is one.
@@ -748,21 +766,6 @@ fn states(helicities: &[Vec<i8>]) -> Vec<usize> {
         found.len()
     });
     states.collect()
-}
-
-/// The legs of each tree, a bit each.
-fn legs_of(trees: &[Tree]) -> Vec<u32> {
-    let mut legs: Vec<u32> = Vec::with_capacity(trees.len());
-    for tree in trees {
-        legs.push(match tree {
-            Tree::Leg(leg) => 1 << leg,
-            Tree::Vertex(node) => {
-                let below = node.children.iter().flatten().map(|&c| legs[c as usize]);
-                below.fold(0, |all, some| all | some)
-            }
-        });
-    }
-    legs
 }
 
 /// Leaves of a process the products of amplitudes that are selected, `groups` being the group of each amplitude: a JAMP

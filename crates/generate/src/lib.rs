@@ -16,6 +16,7 @@
 //! | `flows`, `matrix` | colour flows and the colour matrix |
 //! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
 //! | `assemble` | all of it into a [`Process`] |
+//! | `lines` | the lines of diagrams with their particles |
 //!
 //! docs/generate.md says which conventions hold, and what cannot be generated.
 
@@ -26,6 +27,7 @@ mod color_ordered;
 mod flips;
 mod flows;
 mod language;
+pub mod lines;
 mod matrix;
 mod matrix_elements;
 pub mod model;

@@ -9,6 +9,7 @@ use super::assemble::Assembler;
 use super::chains::{Chain, Ends, OnShell};
 use super::color_ordered::ColorOrderedLegs;
 use super::language;
+use super::lines::{self, DiagramLines};
 use super::request::{Request, SquaredOrder};
 use super::squared::Selection;
 use super::subprocess::{self, Subprocess};
@@ -52,7 +53,7 @@ pub struct MatrixElement {
     /// Which of the processes that a text asks for it is of.
     request: usize,
     /// The particles of the others that have it.
-    others: Vec<Vec<ParticleId>>,
+    pub others: Vec<Vec<ParticleId>>,
 }
 
 /// What a matrix element is made of.
@@ -399,6 +400,18 @@ impl<'a> MatrixElements<'a> {
     /// The name of each.
     pub fn names(&self) -> Vec<String> {
         self.elements.iter().map(|e| e.name.clone()).collect()
+    }
+
+    /// The lines of its diagrams; none where these are not listed, because they are too many.
+    pub fn lines(&self, place: usize) -> Result<Option<DiagramLines>> {
+        let element = &self.elements[place];
+        match &element.content {
+            AmplitudeContent::Diagrams(diagrams) => {
+                let found = lines::of(&self.builder, element, diagrams);
+                found.map(Some).map_err(|what| failure(&self.text, what))
+            }
+            AmplitudeContent::Vertices(_) => Ok(None),
+        }
     }
 
     /// One of them, by its place.

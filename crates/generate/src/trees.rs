@@ -568,6 +568,21 @@ impl<'a> Rules<'a> {
     }
 }
 
+/// The legs of each tree, a bit each.
+pub fn legs_of(trees: &[Tree]) -> Vec<Legs> {
+    let mut legs: Vec<Legs> = Vec::with_capacity(trees.len());
+    for tree in trees {
+        legs.push(match tree {
+            Tree::Leg(leg) => 1 << leg,
+            Tree::Vertex(node) => {
+                let below = node.children.iter().flatten().map(|&c| legs[c as usize]);
+                below.fold(0, |all, some| all | some)
+            }
+        });
+    }
+    legs
+}
+
 impl Diagrams {
     /// The coupling orders of each diagram, with `WEIGHTED`.
     pub fn orders(&self, rules: &Rules) -> Vec<CouplingOrders> {

@@ -142,7 +142,7 @@ impl Particle {
 }
 
 /// A parameter that the card holds.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardEntry {
     /// Its name.

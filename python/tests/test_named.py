@@ -1,0 +1,285 @@
+"""Processes by their names with a run card: their diagrams, refusals, and whole runs, with matching too."""
+
+import contextlib
+import gzip
+import io
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import unittest
+from unittest import mock
+
+from common import Folder, need
+import mebridge
+from mebridge import _cuts, _integrands, _named, _output, _runs
+from test_runs import output
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+import densities
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+
+TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
+# Beams that are partons, of 250 GeV each.
+PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250}
+
+
+def legs(*numbers):
+    return sum(1 << (number - 1) for number in numbers)
+
+
+class Diagrams(Folder):
+    def directory(self, process):
+        return _named.Named(process, None, self.folder, None).read()[0]
+
+    def test_a_diagram_is_what_mg5amc_lists(self):
+        theirs = _output.Directory.read(output(self.folder / "one") / "SubProcesses" / "P1_qq_ttx")
+        ours = self.directory("u u~ > t t~")
+        self.assertEqual(ours.legs[0], theirs.legs[0])
+        self.assertEqual(len(ours.configs), 1)
+        (ours,), (theirs,) = ours.configs, theirs.configs
+        self.assertEqual((ours.number, ours.diagrams, ours.nqcd), (1, (1,), 2))
+        (one,), (other,) = ours.lines, theirs.lines
+        self.assertEqual(sorted(one.daughters), sorted(other.daughters))
+        for name in ("legs", "codes", "spacelike", "forced"):
+            self.assertEqual(getattr(one, name), getattr(other, name))
+
+    def test_lines_between_the_beams_begin_at_the_first(self):
+        (config,) = [
+            config
+            for config in self.directory("g u > w+ z d").configs
+            if [line.legs for line in config.lines] == [legs(1, 5), legs(1, 5, 3), legs(1, 3, 4, 5)]
+        ]
+        # The gluon becomes d~ and d, of which d~ takes the W.
+        self.assertEqual([line.codes for line in config.lines], [(1,), (2,), (2,)])
+        self.assertTrue(all(line.spacelike for line in config.lines))
+        self.assertEqual([sorted(line.daughters) for line in config.lines][1:], [[4, 17], [8, 21]])
+
+    def test_particles_that_decayed_and_those_behind_a_dollar(self):
+        (config,) = self.directory("u u~ > t t~, t > w+ b").configs
+        self.assertEqual({line.codes[0]: line.forced for line in config.lines}, {6: 1, 21: 0})
+        (top,) = [line for line in config.lines if line.codes[0] == 6]
+        self.assertEqual((top.legs, top.spacelike), (legs(3, 4), False))
+        found = self.directory("u u~ > e+ e- $ z").configs
+        self.assertEqual({config.lines[0].codes[0]: config.lines[0].forced for config in found}, {22: 0, 23: 2})
+
+    def test_colours_of_all_flavours(self):
+        colors = self.directory("u d~ > w+ g").colors
+        self.assertEqual([colors[code] for code in (2, -1, 21, 24, -24)], [3, -3, 8, 1, 1])
+        (directory,) = [of for of in _named.Named("p p > w+", None, self.folder, None).read() if of.legs]
+        self.assertEqual([directory.colors[code] for code in (4, -3)], [3, -3])
+
+    def test_what_stands_in_the_banner(self):
+        named = _named.Named("define q = u u~; q q > z;add process u u~ > z g", None, self.folder, None)
+        wanted = "import model sm\ndefine q = u u~\ngenerate q q > z\nadd process u u~ > z g"
+        self.assertEqual(named.steps, wanted)
+        card = named.card("param_card.dat").read_text()
+        self.assertRegex(card, r"Block SMINPUTS\n  1 132\.507")
+        self.assertRegex(card, r"DECAY 23 2\.4")
+
+
+class Refusals(Folder):
+    def test_what_cannot_be(self):
+        cases = [
+            (("u u~ > t t~",), {"run_card": {"pdlabel": "lhapdf", "ickkw": 2}}, "ickkw = 2"),
+            (("u u~ > t t~",), {"run_card": {**PARTONS, "polbeam1": 50}}, "polbeam1 = 50, and only"),
+            ((str(output(self.folder / "one")),), {"model": "sm"}, "model is for a process by its name"),
+            (("u u~ > nothing",), {}, "nothing"),
+            (("t > b w+",), {"run_card": PARTONS}, "events are of two particles"),
+        ]
+        for given, options, said in cases:
+            with self.subTest(said), self.assertRaisesRegex((mebridge.Error, ValueError), said):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    run = mebridge.Run(*given, **options)
+                    run.generate(10)
+
+    def test_grids_of_mg5amc_are_named(self):
+        run = mebridge.Run("u u~ > t t~", folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "--pdf-data"):
+            run.generate(10)
+        run = mebridge.Run("u u~ > t t~", folder=self.folder, pdf_data=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "has no lib/Pdfdata"):
+            run.generate(10)
+
+
+class Narrow(unittest.TestCase):
+    """Widths that |M|^2 has larger than they are, a hundred times here."""
+
+    CHAIN = {
+        "vertices": [["o0", "o1", "p0"], ["p0", "o2", "p1"], ["i0", "i1", "p1"]],
+        "parameters": [["MDL_M1", "FK_MDL_W1"], ["MDL_M2", "FK_MDL_W2"]],
+        "masses": [[100.0, 1e-4], [500.0, 1e-3]],
+    }
+
+    def factor(self, legs, windows=(), **changed):
+        widths = {"FK_MDL_W1": 1e-6, "FK_MDL_W2": 1e-5}
+        return _integrands._narrow(widths, {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
+
+    def test_each_resonance_counts(self):
+        self.assertAlmostEqual(self.factor([1.0, 1.0, 1.0]), 1e4)
+
+    def test_what_does_not(self):
+        self.assertAlmostEqual(self.factor([60.0, 60.0, 1.0]), 100.0, msg="above the mass of the first")
+        beyond = _cuts.Window("mass", ((2, 3),), least=120.0)
+        self.assertAlmostEqual(self.factor([1.0] * 3, windows=[beyond]), 100.0, msg="cut above it")
+        plain = [["MDL_M1", "MDL_W1"], ["MDL_M2", "FK_MDL_W2"]]
+        self.assertAlmostEqual(self.factor([1.0] * 3, parameters=plain), 100.0)
+        true = [[100.0, 1e-6], [500.0, 1e-5]]
+        self.assertEqual(self.factor([1.0] * 3, masses=true), 1.0)
+        between = [["i0", "o0", "p0"], ["p0", "o1", "p1"], ["i1", "o2", "p1"]]
+        self.assertEqual(self.factor([1.0] * 3, vertices=between), 1.0)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Packs(Folder):
+    def test_a_card_that_asks_for_a_gridpack(self):
+        run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "gridpack": True}, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "mebridge pack"):
+            run.generate(10)
+        made = run.pack(self.folder / "pack.tar", 1000, measured=100)
+        self.unpacked(made)
+
+    def test_a_run_that_was_made(self):
+        made = mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, folder=self.folder).generate(200, 1)
+        self.unpacked(mebridge.Run.pack_run(made.folder, self.folder / "pack.tar"))
+
+    def unpacked(self, made):
+        """Has a pack make a few events."""
+        with tarfile.open(made) as archive:
+            archive.extractall(self.folder, filter="data")
+        place = self.folder / "events.lhe"
+        command = ["/bin/sh", str(self.folder / "run.sh"), "20", "1", "--output", str(place)]
+        subprocess.run(command, check=True, capture_output=True)
+        self.assertEqual(place.read_text().count("<event>"), 20)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Runs(Folder):
+    def setUp(self):
+        super().setUp()
+        densities.write(self.folder)
+        self.enterContext(mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(self.folder)}))
+
+    def test_a_cross_section(self):
+        run = mebridge.Run("e+ e- > mu+ mu- / z", run_card={**PARTONS, "use_syst": False}, folder=self.folder)
+        found = run.generate(2000, 1)
+        alpha = 1 / 132.50698
+        wanted = 4 * math.pi * alpha**2 / (3 * 500.0**2) * 0.389379372e9
+        # The default cuts on leptons: pt above 10 GeV, rapidity below 2.5.
+        cosine = min(math.tanh(2.5), math.sqrt(1 - (10 / 250) ** 2))
+        wanted *= 3 / 8 * 2 * (cosine + cosine**3 / 3)
+        self.assertLess(abs(found.cross_section / wanted - 1), max(4 * found.error / wanted, 1e-5))
+        self.assertEqual(found.folder, self.folder / "Events" / "run_01")
+        text = gzip.decompress(found.output.read_bytes()).decode()
+        self.assertIn("generate e+ e- > mu+ mu- / z", text)
+
+    def test_broad_particles_are_no_resonances(self):
+        """From a tenth of its mass on a width is so large that MadEvent lists no particle."""
+        entries = {**PARTONS, "ebeam1": 45.594, "ebeam2": 45.594, "use_syst": False}
+        named = _named.Named("e+ e- > mu+ mu-", None, self.folder, None)
+        text = named.card("param_card.dat").read_text()
+        found = []
+        for width in (2.4, 20.0):
+            card = self.folder / "param_card.dat"
+            card.write_text(re.sub(r"DECAY 23 .*", f"DECAY 23 {width}", text))
+            run = mebridge.Run("e+ e- > mu+ mu-", run_card=entries, param_card=card, folder=self.folder)
+            events = mebridge.read_events(run.generate(300, 1).output)
+            found.append(int((events.particles["status_code"] == 2).sum()))
+        self.assertGreater(found[0], 280)
+        self.assertEqual(found[1], 0)
+
+    @unittest.skipUnless(TOY.is_dir(), "the sources of mebridge are not there")
+    def test_a_model(self):
+        """A quark of its own is a top quark of its mass, also where events are clustered."""
+        entries = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
+        own = mebridge.Run("g g > q q~", model=TOY, run_card=entries, folder=self.folder)
+        mass = re.search(r"Block MASS\n  \d+ (\S+)", own.output.card("param_card.dat").read_text())[1]
+        named = _named.Named("g g > t t~", None, self.folder, None)
+        text = named.card("param_card.dat").read_text()
+        card = self.folder / "param_card.dat"
+        card.write_text(re.sub(r"(  6) 173\.0|(DECAY 6) .*", lambda m: f"{m[1]} {mass}" if m[1] else f"{m[2]} 0.0", text))
+        top = mebridge.Run("g g > t t~", run_card=entries, param_card=card, folder=self.folder)
+        found, wanted = own.generate(2000, 1), top.generate(2000, 2)
+        error = math.hypot(found.error, wanted.error)
+        self.assertLess(abs(found.cross_section - wanted.cross_section), 5 * error)
+        self.assertLess(error, 0.05 * wanted.cross_section)
+
+    def test_matching(self):
+        card = self.folder / "run_card.dat"
+        card.write_text(
+            "1 = ickkw\n30 = xqcut\nlhapdf = pdlabel\ntoy = lhaid\nFalse = use_syst\n4000 = ebeam1\n4000 = ebeam2\n"
+        )
+        arguments = ["p p > w+; add process p p > w+ j", "--run-card", str(card), "--folder", str(self.folder), "--seed"]
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(_runs.main([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
+        self.assertIn("2 -1 24", said.getvalue())
+        place = self.folder / "Events" / "run_01" / "unweighted_events.lhe.gz"
+        text = gzip.decompress(place.read_bytes()).decode()
+        events = text.split("<event>")[1:]
+        jets = 0
+        for event in events:
+            particles = int(event.split()[0])
+            scales = re.findall(r'pt_clust_(\d)="([^"]*)"', event)
+            self.assertEqual([int(number) for number, _ in scales], list(range(3, particles + 1)))
+            # What is no jet has the energy of the beams.
+            self.assertEqual(float(scales[0][1]), 8000.0)
+            self.assertIn("<clustering>", event)
+            if particles == 4:
+                px, py = map(float, event.split("\n")[5].split()[6:8])
+                # What a quark that goes out is clustered with may be the W boson.
+                if float(scales[1][1]) != 8000.0:
+                    self.assertGreaterEqual(float(scales[1][1]), 30.0)
+                    self.assertAlmostEqual(float(scales[1][1]), math.hypot(px, py), delta=1e-3 * math.hypot(px, py))
+                    jets += 1
+        self.assertTrue(20 < jets < len(events) - 20)
+
+
+    def test_pythia_takes_its_matching_from_the_run_card(self):
+        """``JetMatching:setMad``, which reads a header without CDATA of a file that is not compressed."""
+        need("matched events in Pythia", "pythia8mc")
+        import pythia8mc
+
+        card = {"ickkw": 1, "xqcut": 30, "pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
+        run = mebridge.Run("p p > w+; add process p p > w+ j", run_card=card, folder=self.folder)
+        made = run.generate(500, 1)
+        place = self.folder / "events.lhe"
+        place.write_text(re.sub(r"<!\[CDATA\[|\]\]>", "", gzip.decompress(made.output.read_bytes()).decode()))
+        pythia = pythia8mc.Pythia("", False)
+        matching = pythia8mc.CombineMatchingInput()
+        matching.setHook(pythia)
+        for setting in (
+            "Beams:frameType = 4",
+            f"Beams:LHEF = {place}",
+            "JetMatching:merge = on",
+            "JetMatching:scheme = 1",
+            "JetMatching:setMad = on",
+            "JetMatching:jetAlgorithm = 2",
+            "JetMatching:slowJetPower = 1",
+            "JetMatching:coneRadius = 1.0",
+            "JetMatching:etaJetMax = 10",
+            "JetMatching:nJetMax = 1",
+            "PartonLevel:MPI = off",
+            "HadronLevel:all = off",
+            "Print:quiet = on",
+            "Random:setSeed = on",
+        ):
+            self.assertTrue(pythia.readString(setting), setting)
+        self.assertTrue(pythia.init())
+        # Otherwise it is Pythia's default of 10 GeV.
+        self.assertEqual(pythia.settings.parm("JetMatching:qCut"), 30.0)
+        while pythia.next() or not pythia.infoPython().atEndOfFile():
+            pass
+        # Matching takes events away, and not most of them.
+        share = pythia.infoPython().sigmaGen() * 1e9 / made.cross_section
+        self.assertTrue(0.6 < share < 0.97, share)
+
+
+if __name__ == "__main__":
+    unittest.main()
