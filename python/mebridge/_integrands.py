@@ -774,7 +774,11 @@ def _element(
     cached = None if grid is None else madspace.CachedPdf()
     rate = _Rate(energy, pairs if grid is None else [], cached, len(legs))
     found.rates.append(rate)
-    if grid is not None or element.qcd_power != 0:
+    names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
+    widths = _widths(element.library, tuple(sorted(names)))
+    narrow = {i: _narrow(widths, channels[groups[i].members[0]], legs, windows) for i in kept}
+    # What a narrow resonance is multiplied by is its diagram's: by propagators it would be that of others beside the peak.
+    if set(narrow.values()) <= {1.0} and (grid is not None or element.qcd_power != 0):
         weights = _by_propagators(madspace, [topologies[member] for member in columns], len(legs))
     else:
         weights = _by_diagrams(element, columns)
@@ -789,8 +793,6 @@ def _element(
         "flavor_remap": [element.flavor["index"]] * len(pairs),
         "flavor_mirror": [mirror and not beams.different] * len(pairs),
     }
-    names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
-    widths = _widths(element.library, tuple(sorted(names)))
     for i in kept:
         members, (tried, passed) = groups[i].members, counts[i]
         first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
@@ -798,8 +800,7 @@ def _element(
         places = tuple(columns[member] for member in members)
         dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
         mass = legs[2] if single else None
-        narrow = _narrow(widths, channels[members[0]], legs, windows)
-        own = {**shared, "flavor_factors": [narrow * float(len(processes)) for _, processes in options]}
+        own = {**shared, "flavor_factors": [narrow[i] * float(len(processes)) for _, processes in options]}
         channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, own, mass)
         channel.begin(madspace, contexts)
         found.channels.append(channel)

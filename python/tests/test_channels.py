@@ -3,6 +3,7 @@
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import mebridge
 import numpy as np
@@ -121,9 +122,17 @@ class Groups(unittest.TestCase):
         np.testing.assert_allclose(weights, expected, rtol=1e-6)
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_squared_diagrams_are_for_leptons_of_one_energy(self):
-        for process, name in (("e+ e- > w+ w-", "first_chan_weight_remap"), ("g g > t t~", "prop_chan_weights")):
-            with tempfile.TemporaryDirectory() as folder:
+    def test_squared_diagrams_are_for_leptons_of_one_energy_and_for_narrow_resonances(self):
+        by_diagrams, by_propagators = "first_chan_weight_remap", "prop_chan_weights"
+        for process, narrow, name in (
+            ("e+ e- > w+ w-", 1.0, by_diagrams),
+            ("g g > t t~", 1.0, by_propagators),
+            ("u u~ > z g, z > e+ e-", 1.0, by_propagators),
+            # Where a width is below small_width_treatment, channels of the resonance are multiplied.
+            ("u u~ > z g, z > e+ e-", 100.0, by_diagrams),
+        ):
+            factor = mock.patch("mebridge._integrands._narrow", return_value=narrow)
+            with factor, tempfile.TemporaryDirectory() as folder:
                 built = _integrands.build(
                     madspace,
                     [madspace.Context(madspace.cpu_device(), 1)],
@@ -133,10 +142,10 @@ class Groups(unittest.TestCase):
                     coupling=Coupling.constant(0.118),
                     scale=1000.0,
                     scale_factor=1.0,
-                    cuts={},
+                    cuts={"pt": 20} if "z g" in process else {},
                     folder=folder,
                 )
-            names = {"first_chan_weight_remap", "prop_chan_weights"}
+            names = {by_diagrams, by_propagators}
             for channel in built.channels:
                 self.assertEqual(names & set(channel.shared), {name})
 
