@@ -113,7 +113,7 @@ class Executors(Folder):
         def around(message, perform):
             result = perform(message)
             if message["name"] == "round" and message["number"] == 0 and "done" in result:
-                another_is_kept.wait(60)
+                another_is_kept.wait(600)
             return result
 
         executor = self.threads(around, workers=4)

@@ -195,7 +195,12 @@ fn majorana_fermions_decay_with_a_helicity() {
     };
     let half = energy / 2.0;
     let momenta = |random: &mut SplitMix64| {
-        let mut angles = || (random.between(-1.0, 1.0), random.between(0.0, 6.28));
+        let mut angles = || {
+            (
+                random.between(-1.0, 1.0),
+                random.between(0.0, std::f64::consts::TAU),
+            )
+        };
         let (cos, phi) = angles();
         let n = direction(cos, phi, (half * half - mass * mass).sqrt());
         let mothers = [1.0, -1.0].map(|s| [half, s * n[0], s * n[1], s * n[2]]);
