@@ -174,17 +174,12 @@ class Generator:
             self._systematics = _systematics.calculator(
                 madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
             )
-        self._poles = {
-            abs(code): abs(mass)
-            for element in elements
-            for channel in element.channels
-            for code, (mass, _) in zip(channel["propagators"], channel["masses"])
-        }
+        channels = [channel for element in elements for channel in element.channels]
+        lines = [line for of in channels for line in zip(of["propagators"], of["masses"])]
+        self._poles = {abs(code): abs(mass) for code, (mass, _) in lines}
         self._forced = set(map(abs, forced))
         # As MadEvent has it, these are no resonances but in decay chains.
-        lines = [zip(c["propagators"], c["masses"]) for element in elements for c in element.channels]
-        broad = {abs(code) for some in lines for code, (mass, width) in some if abs(width) >= _BROAD * abs(mass) > 0.0}
-        channels = [channel for element in elements for channel in element.channels]
+        broad = {abs(code) for code, (mass, width) in lines if abs(width) >= _BROAD * abs(mass) > 0.0}
         decayed = {abs(of["propagators"][line]) for of in channels for line in of["on_shell_propagators"]}
         self._broad = broad - self._forced - decayed
         # Channels whose grids are no longer as they were made.

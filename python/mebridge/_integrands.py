@@ -187,20 +187,28 @@ def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
     return tuple(found)
 
 
-def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
-    """By aEWM1 of the first library that knows it; 0 where none does."""
+@functools.cache
+def _parameters(library: pathlib.Path, names: tuple[str, ...]) -> Mapping[str, float]:
+    """Those of these parameters of the card that a library knows; none where it cannot begin."""
     import ctypes
 
+    functions = ctypes.CDLL(str(library))
+    handle, found, values = ctypes.c_void_p(), (ctypes.c_double * 2)(), {}
+    second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
+    if not names or functions.umami_initialize(ctypes.byref(handle), b""):
+        return {}
+    for name in names:
+        if not functions.umami_get_parameter(handle, name.encode(), found, second):
+            values[name] = found[0]
+    functions.umami_free(handle)
+    return values
+
+
+def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
+    """By aEWM1 of the first library that knows it; 0 where none does."""
     for library in libraries:
-        functions = ctypes.CDLL(str(library))
-        handle, found = ctypes.c_void_p(), (ctypes.c_double * 2)()
-        second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
-        if functions.umami_initialize(ctypes.byref(handle), b""):
-            continue
-        unknown = functions.umami_get_parameter(handle, b"aEWM1", found, second)
-        functions.umami_free(handle)
-        if not unknown and found[0]:
-            return 1.0 / abs(found[0])
+        if inverse := _parameters(library, ("aEWM1",)).get("aEWM1"):
+            return 1.0 / abs(inverse)
     return 0.0
 
 
@@ -217,42 +225,23 @@ def _narrow(
     loses.
 
     Args:
-        widths: of the card, by name.
+        widths: of the card, by their own names.
         masses: of the legs.
     """
     least = {frozenset(w.legs[0]): w.least for w in windows if w.observable == "mass" and not w.outside}
     found = 1.0
     for line, ((_, name), (mass, width)) in enumerate(zip(channel["parameters"], channel["masses"])):
-        legs, incoming = _checks.outgoing(channel["vertices"], f"p{line}")
-        if incoming == 2:
-            legs = [leg for leg in range(len(masses) - 2) if leg not in legs]
+        _, incoming = _checks.outgoing(channel["vertices"], f"p{line}")
         if not name.startswith(_RAISED) or incoming == 1:
             continue
         # Where it cannot be on its mass shell its width does not matter.
-        lowest = max(sum(masses[2 + leg] for leg in legs), least.get(frozenset(2 + leg for leg in legs), 0.0))
-        if lowest >= abs(mass):
+        legs = legs_of(channel["vertices"], f"p{line}")
+        if max(sum(masses[leg] for leg in legs), least.get(legs, 0.0)) >= abs(mass):
             continue
-        own = abs(widths.get(name, 0.0))
+        own = abs(widths.get(name.removeprefix(_RAISED), 0.0))
         if 0.0 < own < abs(width) * (1.0 - 1e-9):
             found *= abs(width) / own
     return found
-
-
-@functools.cache
-def _widths(library: pathlib.Path, names: tuple[str, ...]) -> Mapping[str, float]:
-    """What the card has for widths that matrix elements may have larger, as a library knows them."""
-    import ctypes
-
-    functions = ctypes.CDLL(str(library))
-    handle, found, values = ctypes.c_void_p(), (ctypes.c_double * 2)(), {}
-    second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
-    if not names or functions.umami_initialize(ctypes.byref(handle), b""):
-        return {}
-    for name in names:
-        if not functions.umami_get_parameter(handle, name.removeprefix(_RAISED).encode(), found, second):
-            values[name] = found[0]
-    functions.umami_free(handle)
-    return values
 
 
 def _selected(letter: str, pdg: list[int]) -> list[int]:
@@ -774,8 +763,8 @@ def _element(
     cached = None if grid is None else madspace.CachedPdf()
     rate = _Rate(energy, pairs if grid is None else [], cached, len(legs))
     found.rates.append(rate)
-    names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
-    widths = _widths(element.library, tuple(sorted(names)))
+    raised = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
+    widths = _parameters(element.library, tuple(sorted(name.removeprefix(_RAISED) for name in raised)))
     narrow = {i: _narrow(widths, channels[groups[i].members[0]], legs, windows) for i in kept}
     # What a narrow resonance is multiplied by is its diagram's: by propagators it would be that of others beside the peak.
     if set(narrow.values()) <= {1.0} and (grid is not None or element.qcd_power != 0):

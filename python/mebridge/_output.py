@@ -179,11 +179,12 @@ class Output:
     def places(self, sources: Sequence[str]) -> list[Place]:
         """Of matrix elements of these sources."""
         found: list[Place] = []
-        numbers = dict.fromkeys(self.sources, 0)
+        own = self.sources
+        numbers = dict.fromkeys(own, 0)
         for source in sources:
             number = numbers[source]
             numbers[source] += 1
-            found.append(Place(self.sources.index(source), number, source, f"{source}#{number + 1}"))
+            found.append(Place(own.index(source), number, source, f"{source}#{number + 1}"))
         return found
 
     def files(self, card: pathlib.Path) -> list[str]:

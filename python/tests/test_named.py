@@ -119,7 +119,7 @@ class Narrow(unittest.TestCase):
     }
 
     def factor(self, legs, windows=(), **changed):
-        widths = {"FK_MDL_W1": 1e-6, "FK_MDL_W2": 1e-5}
+        widths = {"MDL_W1": 1e-6, "MDL_W2": 1e-5}
         return _integrands._narrow(widths, {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
 
     def test_each_resonance_counts(self):

@@ -8,7 +8,8 @@
 use super::engine::Engine;
 use mebridge_ops::Address;
 use mebridge_plan::External;
-use mebridge_process::{Amplitudes, Process, Wavefunction};
+use mebridge_process::legs::legs_below;
+use mebridge_process::{Amplitudes, Process};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 
@@ -42,7 +43,7 @@ impl HelicityLanes {
             .map(|&h| &process.helicities[h as usize])
             .collect();
         let mut best: Option<((usize, usize), usize, u32)> = None;
-        let below = below(process);
+        let below = legs_below(&process.wavefunctions);
         let values: Vec<usize> = (0..legs)
             .map(|leg| distinct(&rows, |l| l == leg).len())
             .collect();
@@ -115,22 +116,6 @@ impl HelicityLanes {
         }
         rows
     }
-}
-
-/// For each wavefunction the legs below it, a bit for each.
-fn below(process: &Process) -> Vec<u32> {
-    let mut below: Vec<u32> = Vec::with_capacity(process.wavefunctions.len());
-    for wavefunction in &process.wavefunctions {
-        let legs = match wavefunction {
-            Wavefunction::External(e) => 1 << e.leg,
-            Wavefunction::Internal(vertex) => vertex
-                .inputs
-                .iter()
-                .fold(0, |legs, &input| legs | below[input as usize]),
-        };
-        below.push(legs);
-    }
-    below
 }
 
 /// The different rows as far as these legs go; 0 elsewhere.
@@ -211,7 +196,7 @@ impl<T: Real> Engine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mebridge_process::example;
+    use mebridge_process::{Wavefunction, example};
 
     fn process(rows: &[&[i8]]) -> Process {
         Process {

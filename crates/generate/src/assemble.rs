@@ -16,6 +16,7 @@ use crate::model::lorentz::Structure;
 use crate::model::{Model, Parameters, ParticleId, PropagatorPart, RoutineForm, derive};
 use mebridge_process::channels::{Amp2, Channels, Resonance};
 use mebridge_process::color::{ColorMatrix, FlowWeight};
+use mebridge_process::legs::helicity_counts;
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{
     Amplitudes, Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap,
@@ -263,7 +264,7 @@ impl<'a> Assembler<'a> {
         if amplitudes.is_empty() {
             return Ok(None);
         }
-        assembly.rerooted(&mut amplitudes, &states(&helicities))?;
+        assembly.rerooted(&mut amplitudes, &helicity_counts(&helicities, legs.len()))?;
         // The colour-ordered form takes legs as they come.
         let line = line.as_ref().filter(|_| assembly.flips.is_empty());
         assembly.pruned(&mut amplitudes);
@@ -754,18 +755,6 @@ impl<'a> Assembly<'a> {
         self.routine_ids.insert(key, number);
         Ok(number)
     }
-}
-
-/// How many helicities each leg has, of a table of all.
-fn states(helicities: &[Vec<i8>]) -> Vec<usize> {
-    let legs = helicities.first().map_or(0, Vec::len);
-    let states = (0..legs).map(|leg| {
-        let mut found: Vec<i8> = helicities.iter().map(|row| row[leg]).collect();
-        found.sort_unstable();
-        found.dedup();
-        found.len()
-    });
-    states.collect()
 }
 
 /// Leaves of a process the products of amplitudes that are selected, `groups` being the group of each amplitude: a JAMP

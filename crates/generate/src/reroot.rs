@@ -6,7 +6,8 @@
 
 use super::assemble::Assembly;
 use crate::model::{PropagatorPart, RoutineForm};
-use mebridge_process::{Vertex, Wavefunction};
+use mebridge_process::legs::legs_below;
+use mebridge_process::{Quantity, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What the work at another cut may be of that before: operations of a routine are not all equal, and a wavefunction
@@ -31,16 +32,7 @@ impl Assembly<'_> {
         amplitudes: &mut [Vertex],
         states: &[usize],
     ) -> Result<(), String> {
-        let mut below: Vec<u32> = Vec::with_capacity(self.wavefunctions.len());
-        for wavefunction in &self.wavefunctions {
-            below.push(match wavefunction {
-                Wavefunction::External(external) => 1 << external.leg,
-                Wavefunction::Internal(vertex) => {
-                    let inputs = vertex.inputs.iter().map(|&input| below[input as usize]);
-                    inputs.fold(0, |all, some| all | some)
-                }
-            });
-        }
+        let below = legs_below(&self.wavefunctions);
         let mut known: HashMap<Same, u32> = HashMap::default();
         for amplitude in amplitudes {
             let mut best = (LESS * self.work(amplitude.routine), None);
@@ -77,7 +69,6 @@ impl Assembly<'_> {
                 }
             }
             *amplitude = inner;
-            self.unused = true;
         }
         Ok(())
     }
@@ -117,14 +108,14 @@ impl Assembly<'_> {
         };
         outer.routine = self.routine(outer_lorentz, outer_form)?;
         inner.inputs.insert(result, u32::MAX);
-        let zero = mebridge_process::Quantity::ZERO;
-        (inner.mass, inner.width) = (zero, zero);
+        (inner.mass, inner.width) = (Quantity::ZERO, Quantity::ZERO);
         let inner_form = RoutineForm {
             result: None,
             massless: false,
             ..form
         };
         inner.routine = self.routine(lorentz, inner_form)?;
+        // Where the cut stays, nothing needs these routines.
         self.unused = true;
         Ok(Some((outer, inner)))
     }

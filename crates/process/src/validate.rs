@@ -1,9 +1,9 @@
 //! Checks that a process is whole: that every index in it points at something.
 
 use super::color::ColorMatrix;
+use super::legs::helicity_counts;
 use super::{Amplitudes, Diagrams, LinearMap, Process, Quantity, TermSource, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
-use std::collections::BTreeSet;
 
 /// Legs that a process may have; wavefunctions are told apart by sets of legs in 32 bits.
 const MAX_LEGS: usize = 32;
@@ -71,11 +71,7 @@ impl Process {
         {
             return bad(format!("the helicity table has an entry {h}"));
         }
-        let values_of = |leg: usize| {
-            let values: BTreeSet<i8> = self.helicities.iter().map(|row| row[leg]).collect();
-            values.len()
-        };
-        let values: Vec<usize> = (0..legs).map(values_of).collect();
+        let values = helicity_counts(&self.helicities, legs);
         let combinations = values.iter().fold(1usize, |all, &n| all.saturating_mul(n));
         if combinations > MAX_HELICITIES {
             return bad(format!(

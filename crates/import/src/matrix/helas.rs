@@ -294,16 +294,6 @@ impl<'l> Externals<'l> for Helas<'l> {
         };
         Some(done.map_err(|what| format!("{name}: {what}")))
     }
-
-    fn function(
-        &mut self,
-        _: &mut Interpreter<'l>,
-        _: &mut Frame,
-        _: &str,
-        _: &[Expr],
-    ) -> Option<Parsed<Value>> {
-        None
-    }
 }
 
 /// The wavefunction that stands in `W(1,n)`.

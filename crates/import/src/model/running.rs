@@ -105,14 +105,4 @@ impl<'l> Externals<'l> for ExtraScale {
             })
         })
     }
-
-    fn function(
-        &mut self,
-        _: &mut Interpreter<'l>,
-        _: &mut Frame,
-        _: &str,
-        _: &[Expr],
-    ) -> Option<Parsed<Value>> {
-        None
-    }
 }

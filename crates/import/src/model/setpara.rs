@@ -146,14 +146,4 @@ impl<'l> Externals<'l> for SetparaCalls {
         }
         Some(Ok(()))
     }
-
-    fn function(
-        &mut self,
-        _: &mut Interpreter<'l>,
-        _: &mut Frame,
-        _: &str,
-        _: &[Expr],
-    ) -> Option<Parsed<Value>> {
-        None
-    }
 }

@@ -1,0 +1,28 @@
+//! What is known of the legs of a process by its tables.
+
+use super::Wavefunction;
+use std::collections::BTreeSet;
+
+/// How many different helicities each leg has in a table of all.
+pub fn helicity_counts(helicities: &[Vec<i8>], legs: usize) -> Vec<usize> {
+    let count = |leg: usize| {
+        let different: BTreeSet<i8> = helicities.iter().map(|row| row[leg]).collect();
+        different.len()
+    };
+    (0..legs).map(count).collect()
+}
+
+/// For each wavefunction the legs below it, a bit for each.
+pub fn legs_below(wavefunctions: &[Wavefunction]) -> Vec<u32> {
+    let mut below: Vec<u32> = Vec::with_capacity(wavefunctions.len());
+    for wavefunction in wavefunctions {
+        below.push(match wavefunction {
+            Wavefunction::External(external) => 1 << external.leg,
+            Wavefunction::Internal(vertex) => {
+                let inputs = vertex.inputs.iter().map(|&input| below[input as usize]);
+                inputs.fold(0, |all, some| all | some)
+            }
+        });
+    }
+    below
+}
