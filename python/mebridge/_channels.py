@@ -9,7 +9,7 @@ take each other's places are the same particle, or particle and antiparticle.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +50,19 @@ def _permutation(first: list[int], order: list[int]) -> tuple[int, ...]:
     return tuple(places[leg] for leg in range(len(order)))
 
 
-def _canonical(channel: Mapping[str, Any], labels: Sequence[Hashable]) -> tuple[str, list[int]]:
-    """A name that trees have in common which differ by a permutation, and the legs in the order of that name."""
+def name(channel: Mapping[str, Any], labels: Sequence[Hashable], kind: Callable[[int], int] = abs) -> str:
+    """Of a tree, which those have in common that differ by a permutation of legs with one label.
+
+    Args:
+        kind: what counts of the PDG code of a propagator, besides its mass and its width.
+    """
+    return _canonical(channel, labels, kind)[0]
+
+
+def _canonical(
+    channel: Mapping[str, Any], labels: Sequence[Hashable], kind: Callable[[int], int] = abs
+) -> tuple[str, list[int]]:
+    """The name of a tree, and the legs in the order of that name."""
     vertices = channel["vertices"]
     at = {line: [v for v, lines in enumerate(vertices) if line in lines] for lines in vertices for line in lines}
 
@@ -65,7 +76,7 @@ def _canonical(channel: Mapping[str, Any], labels: Sequence[Hashable]) -> tuple[
         propagator = int(line[1:])
         (other,) = (v for v in at[line] if v != vertex)
         name, legs = around(line, other)
-        return f"p{abs(channel['propagators'][propagator])} {channel['masses'][propagator]}{name}", legs
+        return f"p{kind(channel['propagators'][propagator])} {channel['masses'][propagator]}{name}", legs
 
     def around(line: str, vertex: int) -> tuple[str, list[int]]:
         others = sorted(below(other, vertex) for other in vertices[vertex] if other != line)

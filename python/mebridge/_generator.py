@@ -16,7 +16,7 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _cuts, _gpu, _integrands, _lhe, _madnis, _parton_beam, _polarised, _records, _refine, _single, _survey
+from . import _cuts, _flavors, _gpu, _integrands, _lhe, _madnis, _parton_beam, _polarised, _records, _refine, _single, _survey
 from . import _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
@@ -81,7 +81,7 @@ class Generator:
         host: Sequence[str] = (),
         polarised: bool = False,
         **asked: Any,
-    ) -> list[list[int]]:
+    ) -> list[tuple[list[int], int]]:
         """Makes the integrands.
 
         Args:
@@ -105,7 +105,7 @@ class Generator:
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
-            Of each channel the number of its matrix element, and how many points it needs at first.
+            Of each channel the numbers of its matrix elements, and how many points it needs at first.
         """
         if devices != ["cpu"]:
             _gpu.check(madspace, devices)
@@ -192,7 +192,9 @@ class Generator:
         legs = [_integrands.masses(element.library, len(element.flavor["options"][0])) for element in elements]
         alone = any(len(of) == _single.LEGS for of in legs)
         self._masses = dict(enumerate(legs, 1)) if alone else {}
-        return [[channel.element, channel.first] for channel in self._built.channels]
+        self._processes = _flavors.Processes(self._built.groups)
+        groups = [list(group.members) for group in self._built.groups]
+        return [(groups[channel.group], channel.first) for channel in self._built.channels]
 
     def survey(
         self,
@@ -352,7 +354,7 @@ class Generator:
         adaptive = channel.grid(madspace) if flow is None else flow
         integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
         made = madspace.ChannelEventGenerator(
-            place.contexts, integrand, *self._files(i), config, channel.element, str(i), None
+            place.contexts, integrand, *self._files(i), config, channel.group, str(i), None
         )
         if channel.mass is None and self._parton_beam is None and not self._polarised:
             return made
@@ -517,7 +519,27 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe_npy(str(output), self._completer)
-        return {"measured": measured, "channels": _rows(generator)}
+        found = {"measured": measured, "channels": _rows(generator)}
+        return found | {"drawn": self._sorted(output, events)} if self._processes.merged else found
+
+    def _sorted(self, output: pathlib.Path, events: int) -> dict[str, list[float]]:
+        """Gives records the numbers of their matrix elements, where MadSpace wrote those of groups.
+
+        Returns:
+            By the number of the matrix element, as text: its events, and the sums of their weights and of the squares.
+        """
+        sums = np.zeros((len(self._elements), 3))
+
+        def step(of: _records.Slice) -> None:
+            groups = of.records["process_id"] - 1
+            elements = self._processes.elements(groups, of.records["particles"])
+            of.records["process_id"] = elements + 1
+            weights = of.records["weight"]
+            for column, power in enumerate((np.ones_like(weights), weights, weights**2)):
+                sums[:, column] += np.bincount(elements, power, minlength=len(sums))
+
+        _records.change(output, events, step)
+        return {str(number): row.tolist() for number, row in enumerate(sums) if row[0]}
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""

@@ -9,14 +9,14 @@ import math
 import os
 import pathlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _arguments, _channels, _checks, _command, _cuts, _photons, _single, _survey
+from . import _arguments, _channels, _checks, _command, _cuts, _flavors, _photons, _single, _survey
 from ._densities import ANTI, Coupling, Densities, Grid, Other
 from ._library import Error
 from ._scales import as_mapping
@@ -383,8 +383,8 @@ def _named_cuts(
 class Channel:
     """Where points of a matrix element come from: a mapping, with what is random in it besides."""
 
-    element: int
-    """The number of the matrix element."""
+    group: int
+    """The number of the group of matrix elements."""
     name: str
     """Of its grids and networks."""
     make_mapping: Callable[[], Any]
@@ -398,9 +398,9 @@ class Channel:
     flavors: int
     """Between how many pairs of partons it chooses."""
     diagrams: int
-    """Of the matrix element."""
+    """Of the matrix elements."""
     shared: Mapping[str, Any]
-    """What integrands of this matrix element have in common."""
+    """What integrands of this group have in common."""
     mass: float | None = None
     """Of the particle that goes out alone, GeV (:mod:`mebridge._single`)."""
 
@@ -456,8 +456,10 @@ class Integrands:
     """All channels, and what completes their events."""
 
     channels: list[Channel]
+    groups: list[_flavors.Group]
+    """Of matrix elements that have their channels in common."""
     bookkeeping: list[Any]
-    """For each matrix element."""
+    """For each group."""
     alpha_s: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     """By the scale in GeV."""
     density: Density | None
@@ -465,7 +467,7 @@ class Integrands:
     tables: list[Any]
     """What interpolates densities and alpha_s."""
     rates: list[_Rate]
-    """For each matrix element."""
+    """For each group."""
 
     def elsewhere(self, madspace: Any, contexts: list[Any], elements: Sequence[Element]) -> Integrands:
         """The same channels, evaluated in other contexts by other libraries of the same matrix elements."""
@@ -473,16 +475,14 @@ class Integrands:
             for table in self.tables:
                 table.initialize_globals(context)
         apis = _load(contexts, elements)
-        shared = [
-            {"diff_xs": [rate.of(madspace, apis[str(element.library)])], "index": element.flavor["index"]}
-            for rate, element in zip(self.rates, elements)
-        ]
+        shared = []
+        for rate, group in zip(self.rates, self.groups):
+            of = [elements[option.element] for option in group.options]
+            rates = [rate.of(madspace, apis[str(of[0].library)])]
+            shared.append({"diff_xs": rates, "flavor_remap": [element.flavor["index"] for element in of]})
         channels = []
         for channel in self.channels:
-            of = shared[channel.element]
-            flavors = [of["index"]] * channel.flavors
-            more = {**channel.shared, "diff_xs": of["diff_xs"], "flavor_remap": flavors}
-            channels.append(replace(channel, shared=more))
+            channels.append(replace(channel, shared={**channel.shared, **shared[channel.group]}))
             channels[-1].begin(madspace, contexts)
         return replace(self, channels=channels)
 
@@ -560,7 +560,8 @@ def build(
             table.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
     apis = _load(contexts, elements)
-    found = Integrands([], [], coupling_of(madspace, alpha_s), density_of(madspace, grid), tables, [])
+    found = Integrands([], [], [], coupling_of(madspace, alpha_s), density_of(madspace, grid), tables, [])
+    prepared = []
     for number, element in enumerate(elements):
         pdg, of_legs = element.flavor["options"][0], legs[number]
         if len(pdg) == _single.LEGS:
@@ -581,17 +582,22 @@ def build(
             for one in fixed[1:]:
                 if one is not None:
                     grid.check_scale(one)
-        api = apis[str(element.library)]
-        _element(
-            madspace, contexts, threads, found, number, element, api, of_legs, selection, energy, grid, running, scales, beams,
-            _on_shell(element) if windows is None else allowed[number],
-        )
+        of = _on_shell(element) if windows is None else allowed[number]
+        # What cuts by name are about are the classes of the legs.
+        classes = tuple(map(_class, pdg)) if windows is None else ()
+        prepared.append(_Prepared(element, of_legs, selection, scales, of, classes))
+    keys = [_alike(one, grid is not None, beams) for one in prepared]
+    for members in _flavors.groups(keys, [element.flavor["options"] for element in elements]):
+        api = apis[str(elements[members[0]].library)]
+        some = {number: prepared[number] for number in members}
+        _group(madspace, contexts, threads, found, some, api, energy, grid, running, beams)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
-    for number in set(range(len(elements))) - {channel.element for channel in found.channels}:
-        codes = " ".join(map(str, elements[number].flavor["options"][0]))
-        warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
+    for number in set(range(len(found.groups))) - {channel.group for channel in found.channels}:
+        for member in found.groups[number].members:
+            codes = " ".join(map(str, elements[member].flavor["options"][0]))
+            warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
 
 
@@ -709,28 +715,63 @@ def _legs(element: Element, energy: float) -> tuple[float, ...]:
     return legs
 
 
-def _element(
+class _Prepared(NamedTuple):
+    """A matrix element with what is asked of its events."""
+
+    element: Element
+    legs: tuple[float, ...]
+    """Their masses."""
+    selection: Any
+    """MadSpace's cuts."""
+    scales: Any
+    windows: Sequence[_cuts.Window]
+    classes: tuple[str | None, ...]
+    """Of the legs, where cuts are by name."""
+
+
+def _alike(of: _Prepared, densities: bool, beams: _Beams) -> Hashable:
+    """What matrix elements have in common whose channels may be one; ``None`` for one that has its own."""
+    element, legs = of.element, of.legs
+    raised = any(name.startswith(_RAISED) for channel in element.channels for _, name in channel["parameters"])
+    # Weights by squared diagrams are those of one matrix element.
+    if raised or len(element.flavor["options"][0]) == _single.LEGS or not (densities or element.qcd_power != 0):
+        return None
+    return (
+        str(element.library),
+        id(element.entry),
+        legs,
+        tuple(sorted(map(repr, of.windows))),
+        of.classes,
+        _flavors.legs(element.flavor["options"], bool(element.flavor["mirror"]) and beams.different),
+        _flavors.trees(element.channels, len(legs)),
+    )
+
+
+def _group(
     madspace: Any,
     contexts: list[Any],
     threads: int,
     found: Integrands,
-    number: int,
-    element: Element,
+    members: Mapping[int, _Prepared],
     api: Any,
-    legs: tuple[float, ...],
-    selection: Any,
     energy: float,
     grid: Grid | None,
     running: Any,
-    scales: Any,
     beams: _Beams,
-    windows: Sequence[_cuts.Window],
 ) -> None:
-    # In the order of the beams, and in the other one where that is not the same, seen from the other side.
-    mirror = bool(element.flavor["mirror"])
-    ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
-    options = [(way.codes(pair), way.processes(some)) for way in ways for pair, some in element.options.items()]
-    pairs = [list(pair) for pair, _ in options]
+    """Adds the channels that these matrix elements have in common."""
+    number, (first_element, (element, legs, selection, scales, windows, _)) = len(found.groups), next(iter(members.items()))
+    options = []
+    for member, of in members.items():
+        # In the order of the beams, and in the other one where that is not the same, seen from the other side.
+        mirror = bool(of.element.flavor["mirror"])
+        ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
+        for way in ways:
+            for pair, some in of.element.options.items():
+                mirrored = mirror and not beams.different
+                options.append(_flavors.Option(member, way.codes(pair), way.processes(some), mirrored))
+    found.groups.append(_flavors.Group(tuple(members), options))
+    pairs = [list(option.pair) for option in options]
     channels = element.channels
     single = len(element.flavor["options"][0]) == _single.LEGS
     if single:
@@ -739,7 +780,8 @@ def _element(
         groups = [_channels.Group((0,), (tuple(range(len(legs))),))]
     else:
         topologies = [_topology(madspace, legs, of) for of in channels]
-        groups = _channels.groups(channels, _labels(element, grid is not None, beams))
+        labels = zip(*(_labels(of.element, grid is not None, beams) for of in members.values()))
+        groups = _channels.groups(channels, list(labels))
     makes = [
         functools.partial(
             madspace.PhaseSpaceMapping,
@@ -779,23 +821,28 @@ def _element(
         "energy_scale": scales,
         "first_remapped_chan_count": len(columns),
         **weights,
-        "flavor_remap": [element.flavor["index"]] * len(pairs),
-        "flavor_mirror": [mirror and not beams.different] * len(pairs),
+        "flavor_remap": [members[option.element].element.flavor["index"] for option in options],
+        "flavor_mirror": [option.mirrored for option in options],
     }
     for i in kept:
-        members, (tried, passed) = groups[i].members, counts[i]
+        leaves, (tried, passed) = groups[i].members, counts[i]
         first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
-        name = f"element{number}.channel{members[0]}"
-        places = tuple(columns[member] for member in members)
+        name = f"element{first_element}.channel{leaves[0]}"
+        places = tuple(columns[member] for member in leaves)
         dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
         mass = legs[2] if single else None
-        own = {**shared, "flavor_factors": [narrow[i] * float(len(processes)) for _, processes in options]}
+        factors = [narrow[i] * float(len(option.processes)) for option in options]
+        own = {**shared, "flavor_factors": factors}
         channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, own, mass)
         channel.begin(madspace, contexts)
         found.channels.append(channel)
-    if single:
-        topologies = [_single.completed(madspace, legs)] * len(channels)
-    found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
+    of_diagrams = {}
+    for member, of in members.items():
+        every = of.element.channels
+        of_diagrams[member] = [_single.completed(madspace, legs)] * len(every) if single else (
+            topologies if member == first_element else [_topology(madspace, legs, one) for one in every]
+        )
+    found.bookkeeping.append(_bookkeeping(madspace, number, members, of_diagrams, options))
 
 
 def _by_propagators(madspace: Any, topologies: Sequence[Any], legs: int) -> dict[str, Any]:
@@ -897,19 +944,25 @@ def _net_color(tags: list[list[int]]) -> int:
 
 
 def _bookkeeping(
-    madspace: Any, number: int, element: Element, topologies: list[Any], processes: list[list[list[int]]]
+    madspace: Any,
+    number: int,
+    members: Mapping[int, _Prepared],
+    topologies: Mapping[int, list[Any]],
+    options: Sequence[_flavors.Option],
 ) -> Any:
-    entry = element.entry
-    diagrams = [channel["diagrams"][0] for channel in element.channels]
+    elements = [of.element for of in members.values()]
+    entry = elements[0].entry
+    # Diagrams are counted through all matrix elements of a library.
+    diagrams = [channel["diagrams"][0] for element in elements for channel in element.channels]
     return madspace.SubprocArgs(
         process_id=number + 1,
-        topologies=topologies,
+        topologies=[topology for some in topologies.values() for topology in some],
         permutations=[[diagram["permutation"]] for diagram in diagrams],
         diagram_indices=[[diagram["diagram"]] for diagram in diagrams],
         diagram_color_indices=[[diagram["active_colors"]] for diagram in diagrams],
         diagram_propagator_pdgs=[[diagram["propagator_pdgs"]] for diagram in diagrams],
         color_flows=[[tuple(tags) for tags in flow] for flow in entry["color_flows"]],
-        pdg_color_types=_color_types(element),
+        pdg_color_types={code: color for element in elements for code, color in _color_types(element).items()},
         helicities=[[float(h) for h in row] for row in entry["helicities"]],
-        pdg_ids=processes,
+        pdg_ids=[option.processes for option in options],
     )

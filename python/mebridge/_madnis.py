@@ -34,11 +34,11 @@ def settings(events: int) -> dict[str, float]:
 def train(madspace: Any, context: Any, channels: Sequence[Channel], seed: int, threads: int, events: int) -> bool:
     """Trains the flows of all channels, whose globals are in the context then, and says whether it came to an end."""
     trainings = []
-    for element in dict.fromkeys(channel.element for channel in channels):
-        own = [channel for channel in channels if channel.element == element]
+    for group in dict.fromkeys(channel.group for channel in channels):
+        own = [channel for channel in channels if channel.group == group]
         # It is there for the training alone, which asks for one; its weights are not trained.
         columns, legs = own[0].shared["first_remapped_chan_count"], own[0].make_mapping().particle_count()
-        weights = madspace.ChannelWeightNetwork(columns, legs, prefix=f"element{element}.weights")
+        weights = madspace.ChannelWeightNetwork(columns, legs, prefix=f"group{group}.weights")
         weights.initialize_globals(context, seed)
         integrands = []
         for number, channel in enumerate(own):

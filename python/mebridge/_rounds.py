@@ -40,7 +40,7 @@ class Rounds:
 
     Args:
         tasks: what does the work.
-        elements: of each channel the number of its matrix element, and how many points it needs at first.
+        elements: of each channel the numbers of its matrix elements, and how many points it needs at first.
         seed: what random numbers follow from.
         backend: "cpu", "cuda" or "hip".
         folder: for what is not kept.
@@ -50,7 +50,7 @@ class Rounds:
         self,
         tasks: Alone | Spread,
         state: State,
-        elements: Sequence[Sequence[int]],
+        elements: Sequence[tuple[Sequence[int], int]],
         events: int,
         seed: int | str,
         overweight: float,
@@ -168,7 +168,7 @@ class Rounds:
 
     def counted(self) -> list[dict[str, Any]]:
         """What :meth:`count` takes of the rounds of this run, as JSON."""
-        kept = ("events", "measured", "refined")
+        kept = ("events", "measured", "drawn", "refined")
         rounds = [self._state.rounds[number] for number in sorted(self._state.rounds)]
         return [{name: _plain(one[name]) for name in kept if name in one} for one in rounds]
 
@@ -199,15 +199,34 @@ class Rounds:
         """
         if not self._counting():
             return math.nan, math.nan
-        of = np.array([number for number, _ in self.elements])
+        groups = list(dict.fromkeys(tuple(of) for of, _ in self.elements))
+        of = np.array([groups.index(tuple(members)) for members, _ in self.elements])
         values, variances = self._of_channels()
         total, square = [], []
-        for number in sorted(set(of)) if element is None else [element]:
+        for number, members in enumerate(groups):
+            if element is not None and element not in members:
+                continue
             value, variance = math.fsum(values[of == number]), math.fsum(variances[of == number])
-            factor, spread = self._refined(number)
+            if element is not None and len(members) > 1:
+                share, spread = self._share(element, members)
+                value, variance = value * share, variance * share**2 + value**2 * spread
+                members = (element,)
+            factor, spread = self._refined(members)
             total.append(value * factor)
             square.append(variance * factor**2 + value**2 * spread)
         return math.fsum(total), math.sqrt(math.fsum(square))
+
+    def _share(self, element: int, members: Sequence[int]) -> tuple[float, float]:
+        """Of a matrix element in the cross section of those that share its channels, by events; and its variance."""
+        every = self._counting()
+        rows = [[one["drawn"].get(str(number), (0.0,) * 3) for one in every if "drawn" in one] for number in members]
+        _, sums, squares = np.array([[math.fsum(of) for of in zip(*some)] or [0.0] * 3 for some in rows]).T
+        own, total = list(members).index(element), math.fsum(sums)
+        if not total:
+            return 0.0, 0.0
+        share = float(sums[own]) / total
+        others = math.fsum(squares) - float(squares[own])
+        return share, (float(squares[own]) * (1.0 - share) ** 2 + others * share**2) / total**2
 
     def _of_channels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The cross section of MadSpace's points, and its variance."""
@@ -227,9 +246,10 @@ class Rounds:
         needs = _survey.needed(self._trial.tolist(), events)
         return np.array([_survey.planned(need, self._backend, self._backend == "cpu") for need in needs], dtype=float)
 
-    def _refined(self, number: int) -> tuple[float, float]:
-        """By what the run card changes the cross section of a matrix element, and the variance of that."""
-        there = [one["refined"][str(number)] for one in self._counting() if "refined" in one]
+    def _refined(self, members: Sequence[int]) -> tuple[float, float]:
+        """By what the run card changes the cross section of matrix elements together, and the variance of that."""
+        rounds = [one["refined"] for one in self._counting() if "refined" in one]
+        there = [one[str(number)] for one in rounds for number in members]
         if not there:
             return 1.0, 0.0
         count, before, after, squares = (math.fsum(of[i] for of in there) for i in range(4))

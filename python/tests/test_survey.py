@@ -74,7 +74,7 @@ class Kept:
 
 def rounds_of(rounds, trial, surveyed):
     kept = Kept({number: one for number, one in enumerate(rounds)})
-    found = _rounds.Rounds(None, kept, [[number, 1000] for number in range(len(trial))], 0, 1, 0.01, "cpu", "")
+    found = _rounds.Rounds(None, kept, [([number], 1000) for number in range(len(trial))], 0, 1, 0.01, "cpu", "")
     found._trial, found._surveyed = np.array(trial), np.array(surveyed)
     return found
 

@@ -1,0 +1,142 @@
+"""Matrix elements that have their channels in common.
+
+u u~ > e+ e- g g and d d~ > e+ e- g g are different numbers, and have the same trees with the same masses. Where weights
+of channels follow from propagators alone, such trees are one channel for all of them, which chooses the flavours by
+their densities and by what it learned of |M|^2: fewer grids have more points to learn from. (MadGraph7 gives such
+processes one folder.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _channels
+from ._library import Error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Particles that differ by their generation, by the first of them; masses are looked at besides.
+_GENERATIONS = {1: (1, 2, 3, 4, 5), 11: (11, 13, 15), 12: (12, 14, 16)}
+_FIRST = {code: first for first, codes in _GENERATIONS.items() for code in codes}
+
+
+class Option(NamedTuple):
+    """What may come in, and go out then."""
+
+    element: int
+    """The number of the matrix element."""
+    pair: tuple[int, int]
+    """PDG codes of the partons."""
+    processes: list[list[int]]
+    """PDG codes of the legs."""
+    mirrored: bool
+    """Whether beams are exchanged in half of the events."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Matrix elements with the same channels."""
+
+    members: tuple[int, ...]
+    """Their numbers."""
+    options: Sequence[Option]
+
+
+def groups(alike: Sequence[Hashable], options: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:
+    """Numbers of matrix elements with the same key; one whose key is ``None`` has nothing in common with another.
+
+    Args:
+        options: of each, PDG codes of its processes: two that have the same one are not together, as events could not be
+            told apart.
+    """
+    found: dict[Hashable, list[int]] = {}
+    taken: set[Hashable] = set()
+    for number, (key, processes) in enumerate(zip(alike, options)):
+        particles = {(key, pdg[0], pdg[1], tuple(sorted(pdg[2:]))) for pdg in processes}
+        alone = key is None or not taken.isdisjoint(particles)
+        taken |= particles
+        found.setdefault((number,) if alone else (None, key), []).append(number)
+    return list(found.values())
+
+
+def _kind(code: int) -> int:
+    return _FIRST.get(abs(code), abs(code))
+
+
+def legs(options: Sequence[Sequence[int]], turned: bool) -> Hashable:
+    """What the legs of a matrix element are but for generations and charges. Quarks and antiquarks that come in have
+    densities of other shapes.
+
+    Args:
+        turned: whether it has both orders of different beams.
+    """
+    beams = tuple(frozenset((_kind(pdg[leg]), pdg[leg] > 0) for pdg in options) for leg in (0, 1))
+    return beams, tuple(frozenset(_kind(pdg[leg]) for pdg in options) for leg in range(2, len(options[0]))), turned
+
+
+def trees(channels: Sequence[Mapping[str, Any]], legs: int) -> frozenset[str]:
+    """Names of the trees of a matrix element, each leg being itself."""
+    return frozenset(_channels.name(channel, range(legs), _kind) for channel in channels)
+
+
+class Processes:
+    """Which matrix element events of a group belong to, by their particles."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        # None where the events of the group are those of one.
+        self._tables: list[tuple[NDArray[np.uint64], NDArray[np.int32]] | None] = []
+        self._alone = [group.members[0] if len(group.members) == 1 else -1 for group in groups]
+        for group in groups:
+            if len(group.members) == 1:
+                self._tables.append(None)
+                continue
+            rows = {tuple(codes): option.element for option in group.options for codes in option.processes}
+            codes = np.array(list(rows))
+            status = np.ones_like(codes)
+            status[:, :2] = -1
+            keys, elements = _keys(codes, status), np.array(list(rows.values()), dtype=np.int32)
+            order = np.argsort(keys)
+            self._tables.append((keys[order], elements[order]))
+
+    @property
+    def merged(self) -> bool:
+        """Whether some group has several matrix elements."""
+        return any(table is not None for table in self._tables)
+
+    def elements(self, groups: NDArray[np.int32], particles: np.ndarray[Any, Any]) -> NDArray[np.int32]:
+        """Numbers of the matrix elements of events of these groups."""
+        found = np.array(self._alone, dtype=np.int32)[groups]
+        for number in np.unique(groups).tolist():
+            table = self._tables[number]
+            if table is None:
+                continue
+            own = np.flatnonzero(groups == number)
+            keys = _keys(particles["pdg_id"][own], particles["status_code"][own])
+            places = np.minimum(np.searchsorted(table[0], keys), len(table[0]) - 1)
+            if not np.array_equal(table[0][places], keys):
+                raise Error("MadSpace made an event of particles that no matrix element has")
+            found[own] = table[1][places]
+        return found
+
+
+def _keys(codes: NDArray[np.int32], status: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """A number for what comes in, by its order, and for what goes out, without one."""
+    hashed = _hash(codes.astype(np.int64).astype(np.uint64))
+    hashed[status != 1] = 0
+    first, second = (_hash(codes[:, leg].astype(np.int64).astype(np.uint64) ^ np.uint64(leg + 1 << 40)) for leg in (0, 1))
+    found: NDArray[np.uint64] = hashed.sum(axis=1, dtype=np.uint64) + first + second
+    return found
+
+
+def _hash(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of SplitMix64 (G. Steele et al., OOPSLA 2014)."""
+    mixed = values + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
+    return found

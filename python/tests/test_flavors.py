@@ -1,0 +1,142 @@
+"""Matrix elements that have their channels in common."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import mebridge
+import numpy as np
+from common import Folder
+from mebridge import _flavors, _integrands, _records
+from mebridge._library import Error
+from test_channels import propagators
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+import densities
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+
+
+def groups_of(process):
+    """Matrix elements of a process, and which of them are together."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = _integrands.elements([process], None, {}, "cpu", {}, folder)
+    legs = len(found[0].flavor["options"][0])
+    prepared = [_integrands._Prepared(one, (0.0,) * legs, None, None, (), ()) for one in found]
+    keys = [_integrands._alike(one, True, _integrands._Beams(0, 0)) for one in prepared]
+    return found, _flavors.groups(keys, [one.flavor["options"] for one in found])
+
+
+class Groups(unittest.TestCase):
+    def test_they_have_the_same_trees(self):
+        for process, elements, groups in (
+            ("p p > e+ e- j", 6, 3),
+            ("p p > e+ e- j j", 28, 11),
+            ("p p > t t~ j", 4, 4),
+        ):
+            with self.subTest(process=process):
+                found, together = groups_of(process)
+                self.assertEqual((len(found), len(together)), (elements, groups))
+                self.assertEqual(sorted(i for some in together for i in some), list(range(elements)))
+                legs = len(found[0].flavor["options"][0])
+                for some in together:
+                    trees = [sorted((propagators(c, legs) for c in found[i].channels), key=repr) for i in some]
+                    self.assertEqual(trees, trees[:1] * len(some))
+
+    def test_what_has_other_cuts_is_not_together(self):
+        found, together = groups_of("p p > e+ e- j")
+        one, other = (found[i] for i in together[0])
+        beams = _integrands._Beams(0, 0)
+        keys = {
+            _integrands._alike(_integrands._Prepared(of, (0.0,) * 5, None, None, (), classes), True, beams)
+            for of, classes in ((one, ("j",)), (other, ("l",)), (other, ("j",)))
+        }
+        self.assertEqual(len(keys), 2)
+
+    def test_beams_of_one_energy_without_the_strong_interaction_are_by_diagrams(self):
+        found, _ = groups_of("e+ e- > mu+ mu-")
+        of = _integrands._Prepared(found[0], (0.0,) * 4, None, None, (), ())
+        self.assertIsNone(_integrands._alike(of, False, _integrands._Beams(0, 0)))
+
+    def test_two_with_the_same_particles_are_apart(self):
+        options = [[[1, -1, 2, -2]], [[1, -1, -2, 2]], [[3, -3, 2, -2]]]
+        self.assertEqual(_flavors.groups(["key"] * 3, options), [[0, 2], [1]])
+
+
+class Processes(unittest.TestCase):
+    def test_events_are_told_apart_by_their_particles(self):
+        groups = [
+            _flavors.Group((1,), [_flavors.Option(1, (21, 21), [[21, 21, 2, -2]], False)]),
+            _flavors.Group(
+                (0, 2),
+                [
+                    _flavors.Option(0, (2, -2), [[2, -2, 21, 21]], True),
+                    _flavors.Option(2, (1, -1), [[1, -1, 21, 21], [1, -1, 22, 22]], True),
+                    _flavors.Option(2, (3, -3), [[3, -3, 21, 21]], True),
+                ],
+            ),
+        ]
+        events = [
+            (0, [(21, -1), (21, -1), (2, 1), (-2, 1), (0, 0)], 1),
+            (1, [(2, -1), (-2, -1), (21, 1), (21, 1), (0, 0)], 0),
+            # A resonance is no leg.
+            (1, [(1, -1), (-1, -1), (23, 2), (22, 1), (22, 1)], 2),
+            (1, [(3, -1), (-3, -1), (21, 1), (21, 1), (0, 0)], 2),
+        ]
+        particles = np.zeros((len(events), 5), dtype=_records.PARTICLE)
+        for row, (_, of, _) in zip(particles, events):
+            row["pdg_id"], row["status_code"] = zip(*of)
+        processes = _flavors.Processes(groups)
+        self.assertTrue(processes.merged)
+        of = np.array([group for group, *_ in events], dtype=np.int32)
+        self.assertEqual(processes.elements(of, particles).tolist(), [element for *_, element in events])
+        particles["pdg_id"][1, 0] = 3
+        with self.assertRaisesRegex(Error, "no matrix element"):
+            processes.elements(of, particles)
+        self.assertFalse(_flavors.Processes(groups[:1]).merged)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Events(Folder):
+    def test_events_have_the_numbers_of_their_matrix_elements(self):
+        output = self.folder / "events.lhe"
+        made = mebridge.generate_events(
+            "p p > e+ e- j",
+            energy=13_000.0,
+            pdf=densities.write(self.folder),
+            cuts={"pt": 20.0, "eta": 5.0, "ptl": 10.0, "massll": 50.0},
+            scale="ht/2",
+            seed=1,
+            events=3000,
+            output=output,
+        )
+        elements, _ = groups_of("p p > e+ e- j")
+        legs = {
+            (pdg[0], pdg[1], *sorted(pdg[2:])): number
+            for number, element in enumerate(elements, 1)
+            for pdg in element.flavor["options"]
+        }
+        read = mebridge.read_events(output)
+        numbers = []
+        for event in read.events:
+            of = read.particles[event["first"] :][: event["count"]]
+            beams = of["pdg_id"][of["status_code"] == -1].tolist()
+            out = sorted(of["pdg_id"][of["status_code"] == 1].tolist())
+            # Along +z first, which may be the second one of the process.
+            numbers.append({legs.get((*some, *out)) for some in (beams, beams[::-1])} - {None})
+        self.assertEqual([{number} for number in read.events["process_id"].tolist()], numbers)
+        # What each of them has follows from its events.
+        shares = read.processes["cross_section"] / made.cross_section
+        counted = np.bincount(read.events["process_id"], minlength=len(elements) + 1)[1:] / len(read.events)
+        self.assertAlmostEqual(shares.sum(), 1.0, delta=1e-6)
+        self.assertEqual(np.count_nonzero(shares), len(elements))
+        np.testing.assert_allclose(shares, counted, atol=5.0 * np.sqrt(0.25 / 3000))
+        self.assertTrue((read.processes["error"] > 0.0).all())
+
+
+if __name__ == "__main__":
+    unittest.main()
