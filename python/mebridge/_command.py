@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ._library import Error, library_path
 
@@ -60,17 +60,17 @@ def count(process: str, environment: Mapping[str, str]) -> int:
 
 
 def umami(
-    process: str,
+    processes: Sequence[str],
     output: pathlib.Path,
     card: str | None,
     parameters: Mapping[str, float],
     backend: str,
     environment: Mapping[str, str],
 ) -> None:
-    """Writes a library that carries a process, and its JSON; these parameters have other values than in the card."""
+    """Writes a library that carries processes, and its JSON; these parameters have other values than in the card."""
     options = [f"--output={output}", f"--library={library_path()}", f"--backend={backend}"]
     if card is not None:
         options.append(f"--card={card}")
     options += [f"--set={name}={value!r}" for name, value in parameters.items()]
     # Names that begin with a dash are names.
-    run("umami", *options, "--", process, environment=environment)
+    run("umami", *options, "--", *processes, environment=environment)

@@ -311,18 +311,52 @@ def along_z(
 
 def least(windows: Sequence[Window], masses: Sequence[float]) -> float:
     """An energy of the partons below which no event lies in all windows."""
-    momenta, found = [0.0] * len(masses), 0.0
+    momenta, found = _momenta(windows), least_mass(windows, masses, range(2, len(masses)))
     for window in windows:
-        if window.least <= 0.0 or window.outside:
-            continue
-        alone = len(window.legs) == 1 and len(window.legs[0]) == 1
-        if window.observable == "pt" and alone:
-            leg = window.legs[0][0]
-            momenta[leg] = max(momenta[leg], window.least)
-        elif window.observable == "mass":
+        if window.observable == "mass" and window.least > 0.0 and not window.outside:
             others = sum(mass for leg, mass in enumerate(masses[2:], 2) if leg not in window.legs[0])
             found = max(found, window.least + others)
-    return max(found, sum(math.hypot(mass, pt) for mass, pt in zip(masses[2:], momenta[2:])))
+    return max(found, sum(math.hypot(mass, momenta.get(leg, 0.0)) for leg, mass in enumerate(masses[2:], 2)))
+
+
+def least_mass(windows: Sequence[Window], masses: Sequence[float], legs: Sequence[int]) -> float:
+    """An invariant mass of these legs below which no event lies in all windows.
+
+    Of two without masses it is 2 pt pt' (cosh y - cos phi), squared; where y^2 + phi^2 is at least R^2, the bracket is
+    at least 1 - cos R.
+    """
+    momenta, masses_of, distances = _momenta(windows), _pairwise(windows, "mass"), _pairwise(windows, "distance")
+    squared = sum(masses[leg] ** 2 for leg in legs)
+    for one, other in itertools.combinations(legs, 2):
+        pair = frozenset((one, other))
+        of_pair = 2.0 * masses[one] * masses[other]
+        if masses[one] == masses[other] == 0.0:
+            angle = min(distances.get(pair, 0.0), math.pi)
+            of_pair = 2.0 * momenta.get(one, 0.0) * momenta.get(other, 0.0) * (1.0 - math.cos(angle))
+        squared += max(of_pair, masses_of.get(pair, 0.0) ** 2 - masses[one] ** 2 - masses[other] ** 2)
+    return max(math.sqrt(squared), masses_of.get(frozenset(legs), 0.0))
+
+
+def _momenta(windows: Sequence[Window]) -> dict[int, float]:
+    """The least transverse momenta of legs."""
+    found: dict[int, float] = {}
+    for window in windows:
+        if window.observable == "pt" and window.least > 0.0 and not window.outside and window.take == "all":
+            for leg in (group[0] for group in window.legs if len(group) == 1):
+                found[leg] = max(found.get(leg, 0.0), window.least)
+    return found
+
+
+def _pairwise(windows: Sequence[Window], observable: str) -> dict[frozenset[int], float]:
+    """The least masses of groups of legs, or distances of two."""
+    found: dict[frozenset[int], float] = {}
+    for window in windows:
+        if window.observable != observable or window.least <= 0.0 or window.outside or window.take != "all":
+            continue
+        groups = window.legs if observable == "mass" else (tuple(leg for group in window.legs for leg in group),)
+        for group in groups:
+            found[frozenset(group)] = max(found.get(frozenset(group), 0.0), window.least)
+    return found
 
 
 def missing(

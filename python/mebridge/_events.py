@@ -442,15 +442,14 @@ def prepared(order: Order) -> Iterator[Prepared]:
             tasks = Spread(order.executor, {**switches(order.environment), **order.environment})
         stack.callback(tasks.close)
         card = None if order.card is None else os.fspath(order.card)
-        elements = _integrands.elements(
-            order.sources, card, order.parameters, order.backend, order.environment, folder
-        )
+        of = order.sources, card, order.parameters
+        more = order.environment, folder
+        elements = _integrands.elements(*of, order.backend, *more)
         libraries = _integrands.libraries(elements)
         # Of a GPU's run, channels of few points are for the host's cores.
         others: list[_integrands.Element] = []
         if order.backend != "cpu":
-            of = order.sources, card, order.parameters, "cpu", order.environment, folder
-            others = _integrands.elements(*of, apart=True)
+            others = _integrands.elements(*of, "cpu", *more, apart=True)
             others = others if _integrands.same(elements, others) else []
         host = _integrands.libraries(others)
         # A library is its process with its parameters, and nothing of where or when it was made.

@@ -8,6 +8,8 @@ processes one folder.)
 
 from __future__ import annotations
 
+import pathlib
+import tempfile
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,8 +22,14 @@ from ._library import Error
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ._integrands import Element
+
+    Array = NDArray[np.float64]
+
 # Particles that differ by their generation, by the first of them; masses are looked at besides.
 _GENERATIONS = {1: (1, 2, 3, 4, 5), 11: (11, 13, 15), 12: (12, 14, 16)}
+# Of what all flavours of a channel would have if they were the same.
+_LEAST_CHANCE = 0.05
 _FIRST = {code: first for first, codes in _GENERATIONS.items() for code in codes}
 
 
@@ -68,20 +76,88 @@ def _kind(code: int) -> int:
     return _FIRST.get(abs(code), abs(code))
 
 
-def legs(options: Sequence[Sequence[int]], turned: bool) -> Hashable:
+def legs(options: Sequence[Sequence[int]], mirror: bool) -> Hashable:
     """What the legs of a matrix element are but for generations and charges. Quarks and antiquarks that come in have
     densities of other shapes.
 
     Args:
-        turned: whether it has both orders of different beams.
+        mirror: whether it has both orders of the beams.
     """
     beams = tuple(frozenset((_kind(pdg[leg]), pdg[leg] > 0) for pdg in options) for leg in (0, 1))
-    return beams, tuple(frozenset(_kind(pdg[leg]) for pdg in options) for leg in range(2, len(options[0]))), turned
+    return beams, tuple(frozenset(_kind(pdg[leg]) for pdg in options) for leg in range(2, len(options[0]))), mirror
 
 
 def trees(channels: Sequence[Mapping[str, Any]], legs: int) -> frozenset[str]:
     """Names of the trees of a matrix element, each leg being itself."""
     return frozenset(_channels.name(channel, range(legs), _kind) for channel in channels)
+
+
+class Squared:
+    """|M|^2 of the matrix elements, by which it is seen how often flavours are to be chosen.
+
+    Args:
+        context: of a CPU.
+        elements: in libraries for a CPU; none where there are none.
+        apis: the libraries that are loaded there, by their names; others are loaded when they are needed.
+    """
+
+    def __init__(
+        self, madspace: Any, context: Any, elements: Sequence[Element], apis: Mapping[str, Any]
+    ) -> None:
+        self._madspace, self._context, self._elements, self._apis = madspace, context, elements, dict(apis)
+
+    def chances(
+        self, options: Sequence[Option], points: Sequence[tuple[Array, Array]]
+    ) -> list[tuple[float, ...]]:
+        """How often each option is to be chosen by each channel, besides its densities; none where it is not known.
+
+        Args:
+            points: of each channel, momenta and weights.
+        """
+        if not points or not self._elements:
+            return []
+        momenta, weights = (np.concatenate(some) for some in zip(*points))
+        ends = np.cumsum([len(some) for _, some in points])[:-1]
+        members = dict.fromkeys(option.element for option in options)
+        of = {member: np.split(weights * self._of(member, momenta), ends) for member in members}
+        found = []
+        for channel in range(len(points)):
+            sums = {member: float(np.nansum(values[channel])) for member, values in of.items()}
+            shares = np.array([sums[option.element] * len(option.processes) for option in options])
+            total = shares.sum()
+            # Few points are no reason never to choose one.
+            least = _LEAST_CHANCE / len(options)
+            found.append(tuple((np.maximum(shares / total, least) if total > 0.0 else shares + 1.0).tolist()))
+        return found
+
+    def _of(self, number: int, momenta: Array) -> Array:
+        madspace, element = self._madspace, self._elements[number]
+        name = str(element.library)
+        if name not in self._apis:
+            self._apis[name] = self._context.load_matrix_element(name, "")
+        api, kinds = self._apis[name], madspace.MatrixElement
+        inputs, outputs = [kinds.momenta_in, kinds.flavor_in], [kinds.matrix_element_out]
+        function = kinds(api.index(), momenta.shape[1], inputs, outputs, api.diagram_count(), False).function()
+        flavors = np.full(len(momenta), element.flavor["index"], dtype=np.int32)
+        found = madspace.FunctionRuntime(function, self._context).call([np.ascontiguousarray(momenta), flavors])
+        values: Array = np.asarray((found[0] if isinstance(found, (list, tuple)) else found).numpy())
+        return np.abs(values)
+
+
+def set_chances(madspace: Any, contexts: Sequence[Any], sampler: Any, chances: Sequence[float]) -> None:
+    """Gives a sampler of flavours, in these contexts, its probabilities, which need not add up to one."""
+    equal, known = (madspace.Context(madspace.cpu_device(), 1) for _ in range(2))
+    sampler.initialize_globals(equal)
+    with tempfile.TemporaryDirectory() as folder:
+        # It reads its own files alone.
+        equal.save_globals(folder)
+        (file,) = pathlib.Path(folder).glob("*.npy")
+        probabilities = np.load(file, mmap_mode="r+")
+        probabilities[...] = np.array(chances) / sum(chances)
+        probabilities.flush()
+        known.load_globals(folder)
+    for context in contexts:
+        context.copy_globals_from(known)
 
 
 class Processes:

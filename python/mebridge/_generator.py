@@ -112,6 +112,9 @@ class Generator:
         elements = [element for library in libraries for element in _integrands.read(pathlib.Path(library))]
         self._scratch, self._threads = pathlib.Path(scratch), threads
         self._contexts = [madspace.Context(_device(name), threads) for name in devices]
+        self._on_host = [element for library in host for element in _integrands.read(pathlib.Path(library))]
+        if not _integrands.same(elements, self._on_host):
+            self._on_host = []
         with contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices):
             self._built = _integrands.build(
                 madspace,
@@ -124,14 +127,12 @@ class Generator:
                 other_beam=other_beam,
                 photons=photons,
                 threads=threads,
+                host=self._on_host,
                 **asked,
             )
         self._device = _Place("channel", self._contexts, self._built, devices == ["cpu"])
         self._host: _Place | None = None
         self._survey: pathlib.Path | None = None
-        self._on_host = [element for library in host for element in _integrands.read(pathlib.Path(library))]
-        if not _integrands.same(elements, self._on_host):
-            self._on_host = []
         self._folder = pathlib.Path(folder)
         self._polarised = polarised and pdf is not None
         for element in elements if self._polarised else []:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _arguments, _channels, _checks, _command, _cuts, _flavors, _photons, _single, _survey
+from . import _arguments, _channels, _checks, _command, _cuts, _flavors, _photons, _single, _survey, _topologies
 from ._densities import ANTI, Coupling, Densities, Grid, Other
 from ._library import Error
 from ._scales import as_mapping
@@ -38,6 +38,8 @@ _WANTED, _LARGEST = 100, 100_000
 # A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
 # collinear ends are cut off; with MadSpace's 0.8 of p p > t t~ j 4 of 5 events are kept of as many points.
 _POWER = 1.0
+# Phase space begins so near the least energy that cuts leave: what rounding takes must not be missing.
+_BELOW = 1.0 - 1e-9
 # Of a grid, in each direction.
 _BINS = 64
 # Widths about the mass of a particle of a decay chain: bwcutoff of MG5aMC's run card.
@@ -97,16 +99,16 @@ def elements(
 ) -> list[Element]:
     """The matrix elements that processes stand for, in libraries that are written into a folder.
 
-    On a CPU one library holds all of a process, unless their masses are different parameters. On a GPU each has its
-    own, because one that holds several computes all of them for every event there.
+    On a CPU one library holds all of a process, unless their masses are different parameters. On a GPU those that may
+    share channels have one, because it computes all that it holds for every event there.
 
     Args:
-        apart: whether each has its own on a CPU as well.
+        apart: whether libraries are those of a GPU on a CPU as well.
     """
 
-    def write(name: str, source: str) -> list[Element]:
+    def write(name: str, *sources: str) -> list[Element]:
         library = pathlib.Path(folder) / f"{name}.so"
-        _command.umami(source, library, card, parameters, backend, environment)
+        _command.umami(sources, library, card, parameters, backend, environment)
         return read(library)
 
     def write_each(name: str, source: str) -> list[Element]:
@@ -132,9 +134,13 @@ def elements(
             every += write_each(f"{prefix}{number}", source)
             continue
         if (apart or backend != "cpu") and len(found) > 1:
-            tasks = [(f"{prefix}{number}.{i}", f"{source}#{i}") for i in range(1, len(found) + 1)]
+            keys = [_trees(element) for element in found]
+            parts = _flavors.groups(keys, [element.flavor["options"] for element in found])
+            tasks = [(f"{prefix}{number}.{part[0] + 1}", *(f"{source}#{i + 1}" for i in part)) for part in parts]
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-                found = [element for one in pool.map(lambda task: write(*task), tasks) for element in one]
+                for part, some in zip(parts, pool.map(lambda task: write(*task), tasks)):
+                    for i, element in zip(part, some):
+                        found[i] = element
         every += found
     return every
 
@@ -145,9 +151,9 @@ def libraries(elements: Sequence[Element]) -> list[str]:
 
 
 def follow(elements: Sequence[Element], others: Sequence[Element]) -> None:
-    """Writes the JSON beside other libraries of the same matrix elements, each of which has its own, as it is here."""
-    for element, other in zip(elements, others):
-        rewrite(other.library, [{**element.entry, "me_path": other.entry["me_path"]}])
+    """Writes the JSON beside other libraries that hold the same matrix elements in the same way, as it is here."""
+    for library, element, other in {o.library: (o.library, e, o) for e, o in zip(elements, others)}.values():
+        rewrite(library, [{**element.entry, "me_path": other.entry["me_path"]}])
 
 
 def same(one: Sequence[Element], other: Sequence[Element]) -> bool:
@@ -235,7 +241,7 @@ def _narrow(
         if not name.startswith(_RAISED) or incoming == 1:
             continue
         # Where it cannot be on its mass shell its width does not matter.
-        legs = legs_of(channel["vertices"], f"p{line}")
+        legs = _topologies.legs_of(channel["vertices"], f"p{line}")
         if max(sum(masses[leg] for leg in legs), least.get(legs, 0.0)) >= abs(mass):
             continue
         own = abs(widths.get(name.removeprefix(_RAISED), 0.0))
@@ -346,22 +352,17 @@ def _on_shell(element: Element) -> list[_cuts.Window]:
     found: dict[frozenset[int], _cuts.Window] = {}
     for channel in element.channels:
         for propagator in channel["on_shell_propagators"]:
-            legs = legs_of(channel["vertices"], f"p{propagator}")
+            legs = _topologies.legs_of(channel["vertices"], f"p{propagator}")
             mass, width = channel["masses"][propagator]
             found[legs] = _cuts.resonance(sorted(legs), mass, BW_CUTOFF * width)
     return list(found.values())
 
 
-def _named_cuts(
-    madspace: Any,
-    pdg: list[int],
-    masses: tuple[float, ...],
-    cuts: Mapping[str, float],
-    windows: Sequence[_cuts.Window] = (),
-) -> tuple[Any, float]:
-    """The cuts that this process has particles for, with windows, and the least energy of the partons that is left."""
-    names, items = _cut_names(), []
-    momenta, pair = [0.0] * (len(pdg) - 2), 0.0
+def _named_cuts(madspace: Any, pdg: list[int], cuts: Mapping[str, float]) -> tuple[list[Any], list[_cuts.Window]]:
+    """The cuts that this process has particles for, as MadSpace has them and as windows of legs."""
+    names = _cut_names()
+    items: list[Any] = []
+    windows: list[_cuts.Window] = []
     for name, value in cuts.items():
         function, limit, classes = names[name]
         select = [_selected(letter, pdg) for letter in classes]
@@ -370,13 +371,15 @@ def _named_cuts(
             continue
         observable = madspace.Observable(pdg, getattr(madspace.Observable, function), select)
         items.append(madspace.CutItem(observable, **{limit: float(value)}))
+        legs = [[leg for leg, code in enumerate(pdg) if leg > 1 and code in codes] for codes in select]
         if function == "obs_pt":
-            momenta = [max(p, value) if code in select[0] else p for p, code in zip(momenta, pdg[2:])]
-        elif function == "obs_pair_mass":
-            pair = max(pair, value)
-    least = max(pair, sum(math.hypot(mass, p) for mass, p in zip(masses[2:], momenta)))
-    items += [_cuts.item(madspace, len(pdg), window) for window in windows]
-    return madspace.Cuts(items) if items else None, max(least, _cuts.least(windows, masses))
+            windows += [_cuts.Window("pt", ((leg,),), least=value) for leg in legs[0]]
+        for pair in {tuple(sorted(pair)) for pair in itertools.product(*legs) if len(set(pair)) == 2}:
+            if function == "obs_pair_mass":
+                windows.append(_cuts.Window("mass", (pair,), least=value))
+            elif function == "obs_delta_r":
+                windows.append(_cuts.Window("distance", tuple((leg,) for leg in pair), least=value))
+    return items, windows
 
 
 @dataclass(frozen=True)
@@ -395,8 +398,8 @@ class Channel:
     """Of each permutation, where its weight stands among those of the element's channels."""
     first: int
     """Points in the first part of a survey: the more, the fewer pass the cuts."""
-    flavors: int
-    """Between how many pairs of partons it chooses."""
+    chances: tuple[float, ...]
+    """How often each pair of partons is chosen, besides its densities."""
     diagrams: int
     """Of the matrix elements."""
     shared: Mapping[str, Any]
@@ -409,13 +412,18 @@ class Channel:
 
     def chosen_flavors(self, madspace: Any) -> Any:
         """How often each pair of partons is chosen, besides its densities; ``None`` where there is one."""
-        return madspace.DiscreteSampler([self.flavors], f"{self.name}.flavors", [0]) if self.flavors > 1 else None
+        if len(self.chances) == 1:
+            return None
+        return madspace.DiscreteSampler([len(self.chances)], f"{self.name}.flavors", [0])
 
     def begin(self, madspace: Any, contexts: Sequence[Any]) -> None:
         """Grids that know nothing yet, in these contexts."""
-        for sampler in (self.grid(madspace), self.chosen_flavors(madspace)):
-            for context in contexts if sampler is not None else []:
-                sampler.initialize_globals(context)
+        flavors = self.chosen_flavors(madspace)
+        for context in contexts:
+            self.grid(madspace).initialize_globals(context)
+        if flavors is not None:
+            # MadSpace 0.2.1 never adapts them.
+            _flavors.set_chances(madspace, contexts, flavors, self.chances)
 
     def integrand(self, madspace: Any, adaptive: Any, flavors: Any, **more: Any) -> Any:
         """The integrand with these samplers."""
@@ -424,7 +432,7 @@ class Channel:
             adaptive_map=adaptive,
             discrete_flavor=flavors,
             channel_indices=list(self.columns),
-            active_flavors=[list(range(self.flavors))] * len(self.columns),
+            active_flavors=[list(range(len(self.chances)))] * len(self.columns),
             **self.shared,
             **more,
         )
@@ -525,6 +533,7 @@ def build(
     other_beam: int | None = None,
     photons: int = 0,
     threads: int = 1,
+    host: Sequence[Element] = (),
 ) -> Integrands:
     """The channels of all matrix elements, their grids in the contexts; tables are written into a folder.
 
@@ -538,7 +547,11 @@ def build(
             or what radiates photons; codes are larger by ``ANTI`` as well.
         photons: what that beam is (the entry lpp of a run card) where it radiates a photon instead.
         threads: for phase space that is tried.
+        host: the same matrix elements in libraries for a CPU, where these are for a GPU, by which it is seen how often
+            flavours are to be chosen.
     """
+    # Before they are first used: squared diagrams of p p > e+ e- j j j are 3008 numbers for each point.
+    os.environ["CUDACPP_RUNTIME_AMP2"] = "on" if any(map(_may_be_narrow, elements)) else "off"
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
@@ -560,16 +573,27 @@ def build(
             table.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
     apis = _load(contexts, elements)
+    cpu = madspace.cpu_device()
+    if contexts[0].device() == cpu:
+        squared = _flavors.Squared(madspace, contexts[0], elements, apis)
+    else:
+        squared = _flavors.Squared(madspace, madspace.Context(cpu, 1), host, {})
     found = Integrands([], [], [], coupling_of(madspace, alpha_s), density_of(madspace, grid), tables, [])
     prepared = []
     for number, element in enumerate(elements):
         pdg, of_legs = element.flavor["options"][0], legs[number]
         if len(pdg) == _single.LEGS:
             pdg, of_legs = [*pdg, 0], (*of_legs, 0.0)
-        if windows is None:
-            selection, least = _named_cuts(madspace, pdg, of_legs, cuts, _on_shell(element))
-        else:
-            selection, least = _windows(madspace, of_legs, allowed[number])
+        items, by_name = _named_cuts(madspace, pdg, cuts) if windows is None else ([], [])
+        of = _on_shell(element) if windows is None else allowed[number]
+        items += [_cuts.item(madspace, len(pdg), window) for window in of]
+        of = [*by_name, *of]
+        least = _cuts.least(of, of_legs)
+        if grid is not None and len(element.flavor["options"][0]) != _single.LEGS:
+            # Phase space begins there.
+            every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _BELOW)
+            items.append(_cuts.item(madspace, len(pdg), every))
+        selection = madspace.Cuts(items) if items else None
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
         scales, fixed = _scales(madspace, len(pdg), scale, scale_factor)
@@ -582,15 +606,11 @@ def build(
             for one in fixed[1:]:
                 if one is not None:
                     grid.check_scale(one)
-        of = _on_shell(element) if windows is None else allowed[number]
-        # What cuts by name are about are the classes of the legs.
-        classes = tuple(map(_class, pdg)) if windows is None else ()
-        prepared.append(_Prepared(element, of_legs, selection, scales, of, classes))
-    keys = [_alike(one, grid is not None, beams) for one in prepared]
-    for members in _flavors.groups(keys, [element.flavor["options"] for element in elements]):
+        prepared.append(_Prepared(element, of_legs, selection, scales, of))
+    for members in _flavors.groups([_alike(one) for one in prepared], [element.flavor["options"] for element in elements]):
         api = apis[str(elements[members[0]].library)]
         some = {number: prepared[number] for number in members}
-        _group(madspace, contexts, threads, found, some, api, energy, grid, running, beams)
+        _group(madspace, contexts, threads, found, some, api, squared, energy, grid, running, beams)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -672,15 +692,6 @@ def _first(found: Any) -> NDArray[np.float64]:
     return np.asarray(array.numpy(), dtype=np.float64).ravel()
 
 
-def legs_of(vertices: list[list[str]], line: str) -> frozenset[int]:
-    """The legs that go out on that side of a line where none comes in, from 0 with those that come in; of a line
-    between both beams those beyond it."""
-    side, incoming = _checks.outgoing(vertices, line)
-    count = sum(name[0] == "o" for vertex in vertices for name in vertex)
-    chosen = set(side) if not incoming else set(range(count)) - set(side)
-    return frozenset(leg + 2 for leg in chosen)
-
-
 def _scales(
     madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float
 ) -> tuple[Any, tuple[float | None, float | None, float | None]]:
@@ -691,12 +702,6 @@ def _scales(
     numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)
     made = madspace.EnergyScale(legs, kind, first is not None, others[0] is not None, *numbers, factor)
     return made, (first, *others)
-
-
-def _windows(madspace: Any, masses: tuple[float, ...], windows: Sequence[_cuts.Window]) -> tuple[Any, float]:
-    """The cuts of a run card, and the least energy of the partons that they leave."""
-    items = [_cuts.item(madspace, len(masses), window) for window in windows]
-    return madspace.Cuts(items) if items else None, _cuts.least(windows, masses)
 
 
 def _legs(element: Element, energy: float) -> tuple[float, ...]:
@@ -725,26 +730,28 @@ class _Prepared(NamedTuple):
     """MadSpace's cuts."""
     scales: Any
     windows: Sequence[_cuts.Window]
-    classes: tuple[str | None, ...]
-    """Of the legs, where cuts are by name."""
+    """All cuts of it."""
 
 
-def _alike(of: _Prepared, densities: bool, beams: _Beams) -> Hashable:
+def _alike(of: _Prepared) -> Hashable:
     """What matrix elements have in common whose channels may be one; ``None`` for one that has its own."""
-    element, legs = of.element, of.legs
-    raised = any(name.startswith(_RAISED) for channel in element.channels for _, name in channel["parameters"])
+    trees = _trees(of.element)
+    own = str(of.element.library), id(of.element.entry), of.legs, tuple(sorted(map(repr, of.windows)))
+    return None if trees is None else (own, trees)
+
+
+def _trees(element: Element) -> Hashable:
+    """The same by the diagrams alone."""
     # Weights by squared diagrams are those of one matrix element.
-    if raised or len(element.flavor["options"][0]) == _single.LEGS or not (densities or element.qcd_power != 0):
+    options = element.flavor["options"]
+    if len(options[0]) == _single.LEGS or _may_be_narrow(element):
         return None
-    return (
-        str(element.library),
-        id(element.entry),
-        legs,
-        tuple(sorted(map(repr, of.windows))),
-        of.classes,
-        _flavors.legs(element.flavor["options"], bool(element.flavor["mirror"]) and beams.different),
-        _flavors.trees(element.channels, len(legs)),
-    )
+    return _flavors.legs(options, element.flavor["mirror"]), _flavors.trees(element.channels, len(options[0]))
+
+
+def _may_be_narrow(element: Element) -> bool:
+    """Whether a width of it may be below ``small_width_treatment``, so that weights of channels are by diagrams."""
+    return any(name.startswith(_RAISED) for channel in element.channels for _, name in channel["parameters"])
 
 
 def _group(
@@ -754,13 +761,14 @@ def _group(
     found: Integrands,
     members: Mapping[int, _Prepared],
     api: Any,
+    squared: _flavors.Squared,
     energy: float,
     grid: Grid | None,
     running: Any,
     beams: _Beams,
 ) -> None:
     """Adds the channels that these matrix elements have in common."""
-    number, (first_element, (element, legs, selection, scales, windows, _)) = len(found.groups), next(iter(members.items()))
+    number, (first_element, (element, legs, selection, scales, windows)) = len(found.groups), next(iter(members.items()))
     options = []
     for member, of in members.items():
         # In the order of the beams, and in the other one where that is not the same, seen from the other side.
@@ -779,24 +787,30 @@ def _group(
         topologies = [_single.topology(madspace, legs)]
         groups = [_channels.Group((0,), (tuple(range(len(legs))),))]
     else:
-        topologies = [_topology(madspace, legs, of) for of in channels]
         labels = zip(*(_labels(of.element, grid is not None, beams) for of in members.values()))
         groups = _channels.groups(channels, list(labels))
+        topologies = [
+            _topologies.of_mapping(madspace, legs, channels[group.members[0]], windows, group.permutations)
+            for group in groups
+        ]
     makes = [
         functools.partial(
             madspace.PhaseSpaceMapping,
-            topologies[group.members[0]],
+            topology,
             energy,
             cuts=selection,
             permutations=[list(permutation) for permutation in group.permutations],
             leptonic=grid is None,
             invariant_power=_POWER,
         )
-        for group in groups
+        for group, topology in zip(groups, topologies)
     ]
     # MadSpace does not hold the interpreter's lock here.
     with ThreadPoolExecutor(threads) as pool:
         counts = list(pool.map(lambda make: _passing(madspace, make()), [] if single else makes))
+        of_members = makes if len(members) > 1 else []
+        points = list(pool.map(lambda make: _points(madspace, make()), of_members))
+    chances = squared.chances(options, points) or [tuple(float(len(of.processes)) for of in options)] * len(makes)
     if single:
         counts = [_single.passing(madspace, legs, energy, selection)] * len(makes)
     least = min(_FEW, max(passed for _, passed in counts))
@@ -809,10 +823,12 @@ def _group(
     widths = _parameters(element.library, tuple(sorted(name.removeprefix(_RAISED) for name in raised)))
     narrow = {i: _narrow(widths, channels[groups[i].members[0]], legs, windows) for i in kept}
     # What a narrow resonance is multiplied by is its diagram's: by propagators it would be that of others beside the peak.
-    if set(narrow.values()) <= {1.0} and (grid is not None or element.qcd_power != 0):
-        weights = _by_propagators(madspace, [topologies[member] for member in columns], len(legs))
-    else:
+    weights: dict[str, Any] = {}
+    if set(narrow.values()) - {1.0}:
         weights = _by_diagrams(element, columns)
+    elif columns and not single:
+        of_columns = [channels[member] for member in columns]
+        weights["prop_chan_weights"] = _topologies.weights(madspace, legs, of_columns, windows, grid is None)
     shared = {
         "diff_xs": [rate.of(madspace, api)],
         "pid_options": pairs,
@@ -833,36 +849,21 @@ def _group(
         mass = legs[2] if single else None
         factors = [narrow[i] * float(len(option.processes)) for option in options]
         own = {**shared, "flavor_factors": factors}
-        channel = Channel(number, name, makes[i], dimension, places, first, len(pairs), diagrams, own, mass)
+        channel = Channel(number, name, makes[i], dimension, places, first, chances[i], diagrams, own, mass)
         channel.begin(madspace, contexts)
         found.channels.append(channel)
     of_diagrams = {}
     for member, of in members.items():
         every = of.element.channels
-        of_diagrams[member] = [_single.completed(madspace, legs)] * len(every) if single else (
-            topologies if member == first_element else [_topology(madspace, legs, one) for one in every]
-        )
+        completed = [_single.completed(madspace, legs)] * len(every) if single else []
+        of_diagrams[member] = completed or [_topologies.of_events(madspace, legs, one) for one in every]
     found.bookkeeping.append(_bookkeeping(madspace, number, members, of_diagrams, options))
-
-
-def _by_propagators(madspace: Any, topologies: Sequence[Any], legs: int) -> dict[str, Any]:
-    """Weights of channels are the products of their squared propagators, as by MG5aMC's sde_strategy 2.
-
-    They do not follow what cancels in the sum of the diagrams, as it does with gluons and with vector bosons:
-    p p > t t~ j j takes a fourth of the points, p p > w+ z j j QCD=0 a tenth.
-    """
-    if not topologies:
-        return {}
-    same = [[list(range(legs))]] * len(topologies)
-    each = [[i] for i in range(len(topologies))]
-    return {"prop_chan_weights": madspace.PropagatorChannelWeights(topologies, same, each)}
 
 
 def _by_diagrams(element: Element, columns: Mapping[int, int]) -> dict[str, Any]:
     """Weights of channels are squared diagrams, as by sde_strategy 1; those of channels that are left out come last.
 
-    They are for beams of one energy without the strong interaction: of e+ e- > mu+ mu- a at 1 TeV rare weights are large
-    by propagators, so that it takes ten times as many points.
+    They are for narrow resonances.
     """
     remap = [len(columns)] * element.entry["diagram_count"]
     for member, column in columns.items():
@@ -879,26 +880,34 @@ def _labels(element: Element, densities: bool, of: _Beams) -> list[Any]:
 
 def _passing(madspace: Any, mapping: Any) -> tuple[int, int]:
     """Of how many random points how many pass the cuts."""
-    runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
-    rng, tried, passed = np.random.default_rng(1), 0, 0
-    permutations = mapping.channel_count()
+    draw, tried, passed = _drawn(madspace, mapping), 0, 0
     while tried < _MOST and passed < _PASSED:
         points = _TRIED if tried else _FIRST_TRIED
-        arguments: list[Any] = [rng.random((points, mapping.random_dim()))]
-        if permutations > 1:
-            arguments.append(rng.integers(permutations, size=points, dtype=np.int32))
-        *_, weights = runtime.call(arguments)
+        *_, weights = draw(points)
         tried += points
-        passed += int(np.count_nonzero(weights.numpy()))
+        passed += int(np.count_nonzero(weights))
     return tried, passed
 
 
-def _topology(madspace: Any, legs: tuple[float, ...], channel: dict[str, Any]) -> Any:
-    propagators = [
-        madspace.Propagator(mass=abs(mass), width=abs(width), pdg_id=code)
-        for code, (mass, width) in zip(channel["propagators"], channel["masses"])
-    ]
-    return madspace.Topology(madspace.Diagram(list(legs[:2]), list(legs[2:]), propagators, channel["vertices"]))
+def _points(madspace: Any, mapping: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Momenta that pass the cuts, and their weights."""
+    momenta, *_, weights = _drawn(madspace, mapping)(_FIRST_TRIED)
+    some = np.flatnonzero(weights)[:_PASSED]
+    return momenta[some], weights[some]
+
+
+def _drawn(madspace: Any, mapping: Any) -> Callable[[int], list[NDArray[np.float64]]]:
+    """What gives random points of a mapping: their momenta and, as the last, their weights."""
+    runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
+    rng, permutations = np.random.default_rng(1), mapping.channel_count()
+
+    def draw(points: int) -> list[NDArray[np.float64]]:
+        arguments: list[Any] = [rng.random((points, mapping.random_dim()))]
+        if permutations > 1:
+            arguments.append(rng.integers(permutations, size=points, dtype=np.int32))
+        return [of.numpy() for of in runtime.call(arguments)]
+
+    return draw
 
 
 def _color_types(element: Element) -> dict[int, int]:

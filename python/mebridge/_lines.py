@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import _checks
-from ._integrands import Element, legs_of
+from ._integrands import Element
+from ._topologies import legs_of
 from ._output import Directory, Line
 
 

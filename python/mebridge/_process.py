@@ -409,7 +409,7 @@ class Process:
         with self._lock:
             if path is not None:
                 target = pathlib.Path(_arguments.text("path", path))
-                _command.umami(self._source, target, self._card, parameters, backend, self._environment())
+                _command.umami([self._source], target, self._card, parameters, backend, self._environment())
                 return target
             if not hasattr(self, "_folder"):
                 self._folder = pathlib.Path(tempfile.mkdtemp(prefix="mebridge-"))
@@ -418,7 +418,7 @@ class Process:
             key = backend, tuple(parameters.items())
             if key not in self._libraries:
                 target = self._folder / f"{backend}{len(self._libraries)}.so"
-                _command.umami(self._source, target, self._card, parameters, backend, self._environment())
+                _command.umami([self._source], target, self._card, parameters, backend, self._environment())
                 self._libraries[key] = target
             return self._libraries[key]
 

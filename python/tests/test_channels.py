@@ -7,7 +7,7 @@ from unittest import mock
 
 import mebridge
 import numpy as np
-from mebridge import _channels, _integrands
+from mebridge import _channels, _integrands, _topologies
 from mebridge._densities import Coupling
 
 try:
@@ -87,7 +87,7 @@ class Groups(unittest.TestCase):
         group = max(_channels.groups(known, labels), key=lambda group: len(group.members))
         # One that is not its own inverse.
         self.assertTrue(any(p[p[leg]] != leg for p in group.permutations for leg in range(5)))
-        topology = _integrands._topology(madspace, (0.0,) * 5, known[group.members[0]])
+        topology = _topologies.of_mapping(madspace, (0.0,) * 5, known[group.members[0]])
         mapping = madspace.PhaseSpaceMapping(
             topology, 1000.0, leptonic=True, permutations=[list(p) for p in group.permutations]
         )
@@ -100,32 +100,10 @@ class Groups(unittest.TestCase):
             np.testing.assert_array_equal(found, momenta[0][:, list(permutation)])
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_weights_are_products_of_squared_propagators(self):
-        known, _ = element("g g > t t~ g")
-        masses = (0.0, 0.0, 173.0, 173.0, 0.0)
-        topologies = [_integrands._topology(madspace, masses, channel) for channel in known]
-        context = madspace.Context(madspace.cpu_device(), 1)
-        mapping = madspace.PhaseSpaceMapping(topologies[-1], 1000.0, leptonic=True)
-        points = np.random.default_rng(1).random((10, mapping.random_dim()))
-        momenta = madspace.FunctionRuntime(mapping.forward_function(), context).call([points])[0].numpy()
-        expected = np.ones((len(momenta), len(known)))
-        for column, channel in enumerate(known):
-            for (mass, width), legs in propagators(channel, 5):
-                # Seen from the first beam: the legs behind a line, of which a beam comes in.
-                total = sum(momenta[:, leg] if leg > 1 else -momenta[:, leg] for leg in legs)
-                squared = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1)
-                expected[:, column] /= (squared - mass**2) ** 2 + (mass * width) ** 2
-        expected /= expected.sum(axis=1, keepdims=True)
-        of = _integrands._by_propagators(madspace, topologies, 5)["prop_chan_weights"].function()
-        found = madspace.FunctionRuntime(of, context).call([momenta])
-        weights = (found[0] if isinstance(found, (list, tuple)) else found).numpy()
-        np.testing.assert_allclose(weights, expected, rtol=1e-6)
-
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_squared_diagrams_are_for_leptons_of_one_energy_and_for_narrow_resonances(self):
+    def test_squared_diagrams_are_for_narrow_resonances(self):
         by_diagrams, by_propagators = "first_chan_weight_remap", "prop_chan_weights"
         for process, narrow, name in (
-            ("e+ e- > w+ w-", 1.0, by_diagrams),
+            ("e+ e- > w+ w-", 1.0, by_propagators),
             ("g g > t t~", 1.0, by_propagators),
             ("u u~ > z g, z > e+ e-", 1.0, by_propagators),
             # Where a width is below small_width_treatment, channels of the resonance are multiplied.

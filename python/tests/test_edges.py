@@ -431,7 +431,7 @@ class Names(Folder):
         self.assertEqual(process.library("-y.so"), pathlib.Path("-y.so"))
         self.assertTrue((self.folder / "-y.so").is_file())
         with self.assertRaisesRegex(mebridge.Error, "-h: No such file"):
-            mebridge._command.umami("-h", self.folder / "x.so", None, {}, "cpu", {})
+            mebridge._command.umami(["-h"], self.folder / "x.so", None, {}, "cpu", {})
 
     def test_names_with_nul(self):
         for options in ({"process": "g g > t t~\0 g"}, {"card": "a\0b"}, {"cache": "a\0b"}):
@@ -480,7 +480,7 @@ class Names(Folder):
         # Both orders of the beams are meant however it is written.
         entries = []
         for text in ("p p > t t~ j", "p p>t t~ j"):
-            mebridge._command.umami(text, self.folder / "x.so", None, {}, "cpu", {})
+            mebridge._command.umami([text], self.folder / "x.so", None, {}, "cpu", {})
             (entry,) = json.loads((self.folder / "x.json").read_text())
             entries.append([flavor["mirror"] for flavor in entry["flavors"]])
         self.assertEqual(entries[0], entries[1])
@@ -493,7 +493,7 @@ class Names(Folder):
 
     def test_a_parameter_that_there_is_not(self):
         with self.assertRaisesRegex(mebridge.Error, "there is no parameter nothing; there are MDL_AS, MDL_MT, MDL_WT"):
-            mebridge._command.umami("p p > t t~", self.folder / "x.so", None, {"nothing": 1.0}, "cpu", {})
+            mebridge._command.umami(["p p > t t~"], self.folder / "x.so", None, {"nothing": 1.0}, "cpu", {})
         self.assertEqual(list(self.folder.iterdir()), [])
 
 

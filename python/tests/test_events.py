@@ -501,21 +501,25 @@ class Signs(Folder):
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Cuts(Folder):
-    def test_channels_that_hardly_anything_passes(self):
-        """In a third of the channels not one point in 100 000 passes: the run ends, and nothing of it is missing."""
+    def test_channels_that_nothing_passes(self):
+        """A third of the channels are left out, as if not one of their points passed: nothing of the run is missing."""
         from mebridge import _integrands
 
-        for pt, some in ((430, True), (20, False)):
+        for pt, some in ((430, True), (20, True), (20, False)):
             expected, before = hard_gluon(pt), _integrands._passing
             counts = []
-            looks = mock.patch.object(_integrands, "_passing", lambda *of: counts.append(before(*of)) or counts[-1])
-            with here(), looks:
+
+            def passing(*of):
+                counts.append((300_000, 0) if some and len(counts) % 3 == 1 else before(*of))
+                return counts[-1]
+
+            with here(), mock.patch.object(_integrands, "_passing", passing):
                 run = generate("g g > t t~ g", energy=1000, cuts={"pt": pt}, events=1000, seed=3)
-            self.assertEqual(any(passed == 0 for _, passed in counts), some)
+            self.assertEqual(sum(passed == 0 for _, passed in counts), 2 if some else 0)
             self.assertEqual(run.events, 1000)
             # Flat in the gluon's energy it is known to 1e-3 where the gluon is hard.
-            self.assertLess(abs(run.cross_section - expected), 4 * run.error + (0.001 if some else 0.03) * expected)
-            self.assertLess(run.error, 0.03 * expected)
+            self.assertLess(abs(run.cross_section - expected), 4 * run.error + (0.001 if pt > 400 else 0.03) * expected)
+            self.assertLess(run.error, 0.1 * expected)
 
     def test_points_that_fail_the_cuts_are_counted(self):
         """One point in a thousand passes: a batch in which none does must not make MadSpace forget those before."""
@@ -532,7 +536,7 @@ class Cuts(Folder):
             coupling=Coupling.constant(0.118),
             scale=1000.0,
             scale_factor=1.0,
-            cuts={"pt": 200},
+            cuts={"pt": 200, "eta": 0.001},
             folder=str(self.folder),
         )
         config = _generator._config(1000, 0.01)

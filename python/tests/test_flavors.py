@@ -8,7 +8,7 @@ import unittest
 import mebridge
 import numpy as np
 from common import Folder
-from mebridge import _flavors, _integrands, _records
+from mebridge import _cuts, _flavors, _integrands, _records, _topologies
 from mebridge._library import Error
 from test_channels import propagators
 
@@ -26,8 +26,8 @@ def groups_of(process):
     with tempfile.TemporaryDirectory() as folder:
         found = _integrands.elements([process], None, {}, "cpu", {}, folder)
     legs = len(found[0].flavor["options"][0])
-    prepared = [_integrands._Prepared(one, (0.0,) * legs, None, None, (), ()) for one in found]
-    keys = [_integrands._alike(one, True, _integrands._Beams(0, 0)) for one in prepared]
+    prepared = [_integrands._Prepared(one, (0.0,) * legs, None, None, ()) for one in found]
+    keys = [_integrands._alike(one) for one in prepared]
     return found, _flavors.groups(keys, [one.flavor["options"] for one in found])
 
 
@@ -50,17 +50,12 @@ class Groups(unittest.TestCase):
     def test_what_has_other_cuts_is_not_together(self):
         found, together = groups_of("p p > e+ e- j")
         one, other = (found[i] for i in together[0])
-        beams = _integrands._Beams(0, 0)
+        cut = _cuts.Window("pt", ((4,),), least=20.0)
         keys = {
-            _integrands._alike(_integrands._Prepared(of, (0.0,) * 5, None, None, (), classes), True, beams)
-            for of, classes in ((one, ("j",)), (other, ("l",)), (other, ("j",)))
+            _integrands._alike(_integrands._Prepared(of, (0.0,) * 5, None, None, windows))
+            for of, windows in ((one, [cut]), (other, []), (other, [cut]))
         }
         self.assertEqual(len(keys), 2)
-
-    def test_beams_of_one_energy_without_the_strong_interaction_are_by_diagrams(self):
-        found, _ = groups_of("e+ e- > mu+ mu-")
-        of = _integrands._Prepared(found[0], (0.0,) * 4, None, None, (), ())
-        self.assertIsNone(_integrands._alike(of, False, _integrands._Beams(0, 0)))
 
     def test_two_with_the_same_particles_are_apart(self):
         options = [[[1, -1, 2, -2]], [[1, -1, -2, 2]], [[3, -3, 2, -2]]]
@@ -98,6 +93,43 @@ class Processes(unittest.TestCase):
         with self.assertRaisesRegex(Error, "no matrix element"):
             processes.elements(of, particles)
         self.assertFalse(_flavors.Processes(groups[:1]).merged)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Chances(Folder):
+    def test_flavors_are_chosen_by_their_matrix_elements(self):
+        """Photons see the fourth power of the charge: 16 for an up, 1 for a down quark."""
+        elements = _integrands.elements(["p p > a a j"], None, {}, "cpu", {}, str(self.folder))
+        (some,) = (of for of in groups_of("p p > a a j")[1] if elements[of[0]].flavor["options"][0][:2] == [2, -2])
+        self.assertEqual(len(some), 2)
+        options = [
+            _flavors.Option(number, pair, processes, False)
+            for number in some
+            for pair, processes in elements[number].options.items()
+        ]
+        context = madspace.Context(madspace.cpu_device(), 1)
+        squared = _flavors.Squared(madspace, context, elements, {})
+        masses = (0.0,) * 5
+        points = []
+        for channel in elements[some[0]].channels[:2]:
+            mapping = madspace.PhaseSpaceMapping(_topologies.of_mapping(madspace, masses, channel), 1000.0, leptonic=True)
+            points.append(_integrands._points(madspace, mapping))
+            self.assertGreater(len(points[-1][0]), 50)
+        chances = squared.chances(options, points)
+        self.assertEqual(len(chances), 2)
+        for of in chances:
+            self.assertEqual(len(of), len(options))
+            ups = [chance for option, chance in zip(options, of) if abs(option.pair[0]) in (2, 4)]
+            downs = [chance for option, chance in zip(options, of) if abs(option.pair[0]) in (1, 3)]
+            np.testing.assert_allclose(ups, 16.0 / 34.0, rtol=1e-6)
+            np.testing.assert_allclose(downs, 1.0 / 34.0, rtol=1e-6)
+        self.assertEqual(_flavors.Squared(madspace, context, [], {}).chances(options, points), [])
+
+    def test_they_are_what_madspace_draws_by(self):
+        context = madspace.Context(madspace.cpu_device(), 1)
+        sampler = madspace.DiscreteSampler([3], "some.flavors", [0])
+        _flavors.set_chances(madspace, [context], sampler, (1.0, 6.0, 3.0))
+        np.testing.assert_allclose(context.get_global("some.flavors.prob0").numpy(), [[0.1, 0.6, 0.3]])
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")

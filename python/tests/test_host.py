@@ -106,6 +106,18 @@ class Host(Folder):
         self.assertTrue(_integrands.same(apart, read))
         self.assertEqual([one.entry["me_path"] for one in read], [one.entry["me_path"] for one in others])
 
+    def test_what_shares_channels_shares_a_library(self):
+        folder = self.folder / "shared"
+        folder.mkdir()
+        asked = ["p p > e+ e- j"], None, {}, "cpu", {}, str(folder)
+        one, apart = _integrands.elements(*asked), _integrands.elements(*asked, apart=True)
+        self.assertEqual([len(_integrands.libraries(of)) for of in (one, apart)], [1, 3])
+        # In the order of the process.
+        codes = [[element.flavor["options"] for element in of] for of in (one, apart)]
+        self.assertEqual(codes[0], codes[1])
+        self.assertEqual([element.flavor["index"] for element in one], list(range(6)))
+        self.assertEqual(sorted(element.flavor["index"] for element in apart), [0, 0, 0, 1, 1, 1])
+
     def test_few_points_are_for_the_host(self):
         """The more cores, and the fewer diagrams, the more points."""
         most = {

@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct Options {
     /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a process such as
-    /// 'g g > t t~'
-    #[arg(value_name = "FILE|DIR")]
-    process: OsString,
+    /// 'g g > t t~'; several of them for one library
+    #[arg(value_name = "FILE|DIR", required = true)]
+    processes: Vec<OsString>,
     /// Library to write, by custom with the extension .so
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -67,12 +67,27 @@ impl Options {
     pub fn run(self) -> Result<()> {
         let mut sources = {
             let _progress = Progress::new("reading", 0);
-            source::all(&self.process, self.card.as_deref())?
+            let mut sources = Vec::new();
+            for process in &self.processes {
+                sources.push(source::all(process, self.card.as_deref())?);
+            }
+            sources
         };
         for (name, value) in &self.set {
             set(&mut sources, name, *value)?;
         }
-        let processes: Vec<Process> = sources.iter().map(CardedProcess::with_card).collect();
+        let each = |of: &Vec<CardedProcess>| of.iter().map(CardedProcess::with_card).collect();
+        let each: Vec<Vec<Process>> = sources.iter().map(each).collect();
+        let choices: Vec<ProcessChoice> = self
+            .processes
+            .iter()
+            .map(|p| ProcessChoice::parse(p))
+            .collect();
+        let mut exchanged = Vec::new();
+        for (choice, processes) in choices.iter().zip(&each) {
+            exchanged.extend(mirrored(choice, processes)?);
+        }
+        let processes = each.concat();
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
         let bytes = regular::read(&library, link::LARGEST_LIBRARY).map_err(Error::io(&library))?;
@@ -91,11 +106,18 @@ impl Options {
             Some(json) => json.clone(),
             None => self.output.with_extension("json"),
         };
-        let choice = ProcessChoice::parse(&self.process);
-        let mirrored = mirrored(&choice, &processes)?;
-        let text = choice.path.to_string_lossy();
-        let description = describe(&processes, &mirrored, &self.output.to_string_lossy(), &text)?;
-        if asks_for_decays(&choice.path) {
+        let names: BTreeSet<_> = choices
+            .iter()
+            .map(|choice| choice.path.to_string_lossy())
+            .collect();
+        let text = Vec::from_iter(names).join("; ");
+        let description = describe(
+            &processes,
+            &exchanged,
+            &self.output.to_string_lossy(),
+            &text,
+        )?;
+        if choices.iter().any(|choice| asks_for_decays(&choice.path)) {
             output::warn(
                 "decayBW.inc of this directory asks for particles on their mass shell; the JSON does not \
                  (on_shell_propagators is empty), so a sampler integrates over all their virtualities",
@@ -140,10 +162,10 @@ fn parameter(text: &str) -> std::result::Result<(String, f64), String> {
 }
 
 /// Gives a parameter another value in all matrix elements that have it.
-fn set(sources: &mut [CardedProcess], name: &str, value: f64) -> Result<()> {
+fn set(sources: &mut [Vec<CardedProcess>], name: &str, value: f64) -> Result<()> {
     let mut known = BTreeSet::new();
     let mut found = false;
-    for source in sources {
+    for source in sources.iter_mut().flatten() {
         let model = &source.process.model;
         match model.card_parameter(name) {
             Some(number) => {

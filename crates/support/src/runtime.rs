@@ -137,6 +137,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "threads of a block on a GPU by the times of the first large launches (on if not set)",
     },
     Switch {
+        name: "AMP2",
+        values: ON_OFF,
+        meaning: "output 1 of UMAMI (on if not set); off: left as it is, for weights of channels by propagators",
+    },
+    Switch {
         name: "HARMLESSCALLS",
         values: "names of Fortran subroutines, with commas between them",
         meaning: "calls in a directory whose source is missing and that leave the answer alone (timers, prints)",
@@ -312,6 +317,8 @@ pub struct Switches {
     pub gpu_functions: Option<bool>,
     /// `GPUTUNE`.
     pub gpu_tune: Option<bool>,
+    /// `AMP2`.
+    pub amp2: bool,
     /// `VERBOSE`.
     pub verbose: bool,
     /// `HARMLESSCALLS`, in upper case.
@@ -341,6 +348,7 @@ impl Default for Switches {
             gpu_group: None,
             gpu_functions: None,
             gpu_tune: None,
+            amp2: true,
             verbose: false,
             harmless_calls: Vec::new(),
             cache: CachePlace::default(),
@@ -452,6 +460,7 @@ impl Switches {
             "GPUGRAPHS" => self.gpu_graphs = Some(on(&word)),
             "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
             "GPUTUNE" => self.gpu_tune = Some(on(&word)),
+            "AMP2" => self.amp2 = on(&word),
             "VERBOSE" => self.verbose = on(&word),
             "HARMLESSCALLS" => {
                 let names = word.split(',').map(|name| name.trim().to_ascii_uppercase());

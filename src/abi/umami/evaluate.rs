@@ -217,6 +217,9 @@ impl Call {
                 call.stream = pointer as usize as u64;
                 continue;
             }
+            if key == UMAMI_OUT_DIAGRAM_AMP2 && !elements.writes_amp2() {
+                continue;
+            }
             let name = format!("output {key}");
             let place = match key {
                 UMAMI_OUT_MATRIX_ELEMENT => Ok((&mut call.matrix_element, 1)),

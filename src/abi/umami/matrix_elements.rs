@@ -126,6 +126,11 @@ impl MatrixElements {
         })
     }
 
+    /// Whether squared diagrams are written where a caller has an array for them.
+    pub fn writes_amp2(&self) -> bool {
+        self.switches.amp2
+    }
+
     /// The platform of the GPU in whose memory arrays of callers lie, if they do. It is asked for, not chosen.
     pub fn gpu(&self) -> Option<Platform> {
         platform(self.switches.backend)
