@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Particles that differ by their generation, by the first of them; masses are looked at besides.
 _GENERATIONS = {1: (1, 2, 3, 4, 5), 11: (11, 13, 15), 12: (12, 14, 16)}
-# Of what all flavours of a channel would have if they were the same.
-_LEAST_CHANCE = 0.05
+# Of what each of them would have if they were the same: few points say what is so on average, not everywhere.
+_LEAST_CHANCE = 0.3
 _FIRST = {code: first for first, codes in _GENERATIONS.items() for code in codes}
 
 
@@ -146,6 +146,10 @@ class Squared:
 
 def set_chances(madspace: Any, contexts: Sequence[Any], sampler: Any, chances: Sequence[float]) -> None:
     """Gives a sampler of flavours, in these contexts, its probabilities, which need not add up to one."""
+    if len(set(chances)) == 1:
+        for context in contexts:
+            sampler.initialize_globals(context)
+        return
     equal, known = (madspace.Context(madspace.cpu_device(), 1) for _ in range(2))
     sampler.initialize_globals(equal)
     with tempfile.TemporaryDirectory() as folder:
