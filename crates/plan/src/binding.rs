@@ -4,7 +4,7 @@
 //! kept as such, so that a backend evaluates them on vectors of events; any other formula is
 //! evaluated event by event as the model's program says.
 
-use mebridge_process::arith::{Function, Op, Program, evaluate_op};
+use mebridge_process::arith::{Builder, Function, Op, Program, ValueId, evaluate_op};
 use mebridge_process::model::Model;
 use mebridge_process::{Leg, Quantity};
 use mebridge_support::error::{Error, Result};
@@ -33,10 +33,12 @@ pub enum Coupling {
     Formula,
 }
 
+/// What is left of the model's formulas with the numbers of a card: a program with G as its only input.
 #[derive(Clone, Debug)]
 struct Formulas {
-    model: Model,
-    card: Vec<f64>,
+    program: Program,
+    /// Indices of couplings, and where the program computes them.
+    couplings: Vec<(usize, ValueId)>,
 }
 
 impl Binding {
@@ -85,10 +87,12 @@ impl Binding {
                 None => Coupling::Formula,
             });
         }
-        let formulas = couplings.contains(&Coupling::Formula).then(|| Formulas {
-            model: model.clone(),
-            card: card.to_vec(),
-        });
+        let of_formula = (0..)
+            .zip(&couplings)
+            .filter(|(_, c)| **c == Coupling::Formula);
+        let of_formula: Vec<usize> = of_formula.map(|(i, _)| i).collect();
+        let formulas =
+            (!of_formula.is_empty()).then(|| Formulas::of(model, card, &polynomials, &of_formula));
         Ok(Binding {
             parameters,
             couplings,
@@ -116,11 +120,9 @@ impl Binding {
         let Some(formulas) = &self.formulas else {
             return;
         };
-        let values = formulas.model.evaluate(&formulas.card, g);
-        for (i, coupling) in self.couplings.iter().enumerate() {
-            if *coupling == Coupling::Formula {
-                out[i] = values[formulas.model.couplings[i].value as usize];
-            }
+        let values = formulas.program.evaluate(&[Complex64::new(g, 0.0)]);
+        for &(coupling, value) in &formulas.couplings {
+            out[coupling] = values[value as usize];
         }
     }
 
@@ -138,6 +140,58 @@ impl Binding {
     pub fn masses(&self, legs: &[Leg], incoming: bool) -> Vec<f64> {
         let legs = legs.iter().filter(|leg| leg.incoming == incoming);
         legs.map(|leg| self.value(leg.mass)).collect()
+    }
+}
+
+impl Formulas {
+    /// Those of some couplings. What does not depend on G is a number in them.
+    fn of(
+        model: &Model,
+        card: &[f64],
+        polynomials: &[Option<Vec<Complex64>>],
+        couplings: &[usize],
+    ) -> Formulas {
+        let mut builder = Builder::new(1);
+        let mut values: Vec<ValueId> = Vec::with_capacity(model.program.ops.len());
+        for (op, polynomial) in model.program.ops.iter().zip(polynomials) {
+            let value = match (op, polynomial.as_deref()) {
+                (_, Some([c])) => builder.complex(c.re, c.im),
+                (Op::Input(n), _) if *n == model.g_input() => builder.input(0),
+                (Op::Input(n), _) => builder.real(card[*n as usize]),
+                (op, _) => match chosen(op, |v| polynomials[v as usize].as_deref()) {
+                    Some(value) => values[value as usize],
+                    None => builder.push(op.map_operands(|v| values[v as usize])),
+                },
+            };
+            values.push(value);
+        }
+        let roots = couplings.iter();
+        let roots = roots.map(|&i| values[model.couplings[i].value as usize]);
+        let roots: Vec<ValueId> = roots.collect();
+        let (program, ids) = builder.finish().pruned(&roots);
+        let places = roots.iter().map(|&root| ids[root as usize].unwrap_or(0));
+        Formulas {
+            program,
+            couplings: couplings.iter().copied().zip(places).collect(),
+        }
+    }
+}
+
+/// The value that a choice between two comes to, where what it depends on is known.
+fn chosen<'p>(op: &Op, known: impl Fn(ValueId) -> Option<&'p [Complex64]>) -> Option<ValueId> {
+    let Op::Select {
+        test,
+        lhs,
+        rhs,
+        yes,
+        no,
+    } = *op
+    else {
+        return None;
+    };
+    match (known(lhs), known(rhs)) {
+        (Some([a]), Some([b])) => Some(if test.holds(*a, *b) { yes } else { no }),
+        _ => None,
     }
 }
 
@@ -161,6 +215,9 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
             Op::Neg(a) => get(a).map(|a| a.iter().map(|c| -c).collect()),
             Op::Add(a, b) => zip(get(a), get(b), 1.0),
             Op::Sub(a, b) => zip(get(a), get(b), -1.0),
+            Op::Mul(a, b) if [a, b].iter().any(|v| is_zero(get(*v))) => {
+                constant(Complex64::default())
+            }
             Op::Mul(a, b) => product(get(a), get(b)),
             Op::Div(a, b) => match (get(a), get(b)) {
                 (Some(a), Some([b])) => Some(a.iter().map(|c| c / b).collect()),
@@ -182,11 +239,17 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
                     get(b).map(|b| b.iter().map(|c| c * Complex64::i()).collect());
                 zip(get(a), i_b.as_deref(), 1.0)
             }
+            Op::Select { .. } => chosen(op, get).and_then(|v| known[v as usize].clone()),
             _ => None,
         };
         known.push(value);
     }
     known
+}
+
+/// Whether it vanishes for every G.
+fn is_zero(polynomial: Option<&[Complex64]>) -> bool {
+    polynomial.is_some_and(|c| c.iter().all(|c| *c == Complex64::default()))
 }
 
 fn zip(a: Option<&[Complex64]>, b: Option<&[Complex64]>, sign: f64) -> Option<Vec<Complex64>> {
@@ -217,7 +280,7 @@ fn product(a: Option<&[Complex64]>, b: Option<&[Complex64]>) -> Option<Vec<Compl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mebridge_process::arith::Builder;
+    use mebridge_process::arith::Comparison;
     use mebridge_process::model::{CardParameter, Named};
 
     fn model() -> Model {
@@ -280,6 +343,60 @@ mod tests {
                 assert!((exact - value).norm() < 1e-15, "{}", coupling.name);
             }
         }
+    }
+
+    /// Where what a choice depends on is known, and what a formula is multiplied by is zero, a formula is a polynomial.
+    #[test]
+    fn numbers_of_the_card_simplify_formulas() {
+        let mut b = Builder::new(2);
+        let (m, g) = (b.input(0), b.input(1));
+        let log = b.push(Op::Call(Function::RealLog, g));
+        let zero = b.real(0.0);
+        let none = b.push(Op::Mul(log, m));
+        let chosen = b.push(Op::Select {
+            test: Comparison::Gt,
+            lhs: m,
+            rhs: zero,
+            yes: g,
+            no: log,
+        });
+        let shifted = b.push(Op::Add(chosen, m));
+        let model = Model {
+            program: b.finish(),
+            couplings: vec![
+                Named {
+                    name: "GC_1".into(),
+                    value: none,
+                },
+                Named {
+                    name: "GC_2".into(),
+                    value: shifted,
+                },
+            ],
+            ..model()
+        };
+        let law = |mass: f64| {
+            let model = Model {
+                parameters: Vec::new(),
+                ..model.clone()
+            };
+            let binding = Binding::new(&model, &[mass]).unwrap();
+            let mut out = Vec::new();
+            binding.evaluate(0.7, &mut out);
+            let values = model.evaluate(&[mass], 0.7);
+            for (coupling, value) in model.couplings.iter().zip(&out) {
+                assert_eq!(*value, values[coupling.value as usize], "{}", coupling.name);
+            }
+            binding.couplings
+        };
+        assert!(matches!(
+            &law(2.0)[..],
+            [Coupling::Formula, Coupling::Polynomial(_)]
+        ));
+        assert!(matches!(
+            &law(0.0)[..],
+            [Coupling::Polynomial(_), Coupling::Formula]
+        ));
     }
 
     #[test]
