@@ -26,7 +26,7 @@ pub const ENTRIES: [&str; 4] = [
     // alpha_s at the scale of the block.
     "ALPHA_S",
     // alpha_s at the scale that all events have; 0 where it is the event's.
-    "FIXED", // Flavours in the running of alpha_s.
+    "FIXED",  // Flavours in the running of alpha_s.
     "QUARKS", // The scale of the block.
     "SCALE",
 ];
