@@ -957,7 +957,16 @@ fn parameters_run_as_the_cards_say() {
             "AS, MDL_R\n      COMMON/PARAMS_R/ AS, MDL_R",
             "AS, MDL_R, MDL_C\n      COMMON/PARAMS_R/ AS, MDL_R, MDL_C",
         )
-        .replace(file, "GC_1(VECID) = MDL_COMPLEXI*G", "GC_1(VECID) = MDL_COMPLEXI*G*MDL_C")
+        .replace(
+            file,
+            "GC_1(VECID) = MDL_COMPLEXI*G",
+            "GC_1(VECID) = MDL_COMPLEXI*G*MDL_R*0.5D0",
+        )
+        .replace(
+            "Source/MODEL/intparam_definition.inc",
+            "      AS = G**2/4/PI\n",
+            "      AS = G**2/4/PI\n      MDL_R = 2*MDL_C\n",
+        )
         .replace(
             "Cards/ident_card.dat",
             "sminputs 3 aS\n",

@@ -198,8 +198,13 @@ impl<'l> ModelReader<'l> {
         interpreter.declare_in(&mut frame, &update, &body)?;
         interpreter.set_name(&mut frame, "G", Value::Real(g));
         scale.set(&mut interpreter, &mut frame);
-        interpreter.externals = Some(Rc::new(RefCell::new(scale.calls(&inputs))));
+        let calls = Rc::new(RefCell::new(scale.calls(&inputs)));
+        interpreter.externals = Some(calls.clone());
         interpreter.run(&mut frame, &body)?;
+        // What follows from parameters that run is computed before them: in MadEvent it is that of the event before.
+        if calls.borrow_mut().are_over() {
+            interpreter.run(&mut frame, &body)?;
+        }
         interpreter.externals = None;
         interpreter.outer.extend(interpreter.locations(&frame));
         interpreter.defer = false;

@@ -59,7 +59,7 @@ pub fn entry(parameter: &CardParameter) -> Option<(&str, &'static str)> {
     (parameter.name == name).then_some((block, *entry))
 }
 
-/// alpha_s at the scale of a block by that at the mass of the Z boson, as MG5aMC's programs that stand alone have it.
+/// alpha_s at the scale of a block by that at the mass of the Z boson, by two loops.
 pub fn alpha_s(at_z: f64, scale: f64) -> f64 {
     two_loops(at_z, scale)
 }

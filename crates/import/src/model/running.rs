@@ -103,6 +103,8 @@ impl ExtraScale {
                 self.ratio
             },
             inputs: inputs.to_vec(),
+            made: false,
+            over: false,
         }
     }
 }
@@ -118,14 +120,24 @@ fn blocks_of(text: &str) -> Vec<String> {
 pub struct Calls {
     ratio: f64,
     inputs: Vec<CardParameter>,
+    /// Whether there were some.
+    made: bool,
+    /// Whether parameters are where they run to, so that no more is to be done.
+    over: bool,
 }
 
 impl Calls {
+    /// From now on calls do nothing; whether there were some.
+    pub fn are_over(&mut self) -> bool {
+        self.over = true;
+        self.made
+    }
+
     fn run(&self, m: &mut Interpreter, frame: &mut Frame, name: &str, to: &Expr) -> Parsed<()> {
         if self.ratio != 1.0 {
             return Err(format!(
                 "mue_over_ref = {} of Cards/run_card.dat is about the scale of parameters that run, which is that of alpha_s \
-                 here (MadEvent evaluates alpha_s at 0 GeV then); set it to 1, or set fixed_extra_scale and mue_ref_fixed",
+                 here (MadEvent asks for alpha_s at 0 GeV then, and stops); set it to 1, or set fixed_extra_scale and mue_ref_fixed",
                 self.ratio
             ));
         }
@@ -183,6 +195,10 @@ impl<'l> Externals<'l> for Calls {
     ) -> Option<Parsed<()>> {
         if !name.starts_with(ROUTINES) {
             return None;
+        }
+        self.made = true;
+        if self.over {
+            return Some(Ok(()));
         }
         let done = match arguments {
             [to] => self.run(interpreter, frame, name, to),
