@@ -4,7 +4,8 @@
 //! kept as such, so that a backend evaluates them on vectors of events; any other formula is
 //! evaluated event by event as the model's program says.
 
-use mebridge_process::arith::{Builder, Function, Op, Program, ValueId, evaluate_op};
+use crate::series::{LARGEST, Series, series};
+use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId, evaluate_op};
 use mebridge_process::model::Model;
 use mebridge_process::{Leg, Quantity};
 use mebridge_support::error::{Error, Result};
@@ -39,6 +40,10 @@ struct Formulas {
     program: Program,
     /// Indices of couplings, and where the program computes them.
     couplings: Vec<(usize, ValueId)>,
+    /// Where it computes the function that series are in.
+    function: Option<ValueId>,
+    /// Couplings that are series, which is quicker than by the program.
+    series: Vec<(usize, Series)>,
 }
 
 impl Binding {
@@ -124,6 +129,13 @@ impl Binding {
         for &(coupling, value) in &formulas.couplings {
             out[coupling] = values[value as usize];
         }
+        if let Some(function) = formulas.function {
+            let f = values[function as usize].re;
+            for (coupling, series) in &formulas.series {
+                let nothing = Complex64::new(f64::NAN, f64::NAN);
+                out[*coupling] = series.value(g, f).unwrap_or(nothing);
+            }
+        }
     }
 
     /// Whether some coupling is no polynomial in G.
@@ -165,16 +177,42 @@ impl Formulas {
             };
             values.push(value);
         }
-        let roots = couplings.iter();
-        let roots = roots.map(|&i| values[model.couplings[i].value as usize]);
-        let roots: Vec<ValueId> = roots.collect();
-        let (program, ids) = builder.finish().pruned(&roots);
-        let places = roots.iter().map(|&root| ids[root as usize].unwrap_or(0));
+        let value = |&i: &usize| values[model.couplings[i].value as usize];
+        let program = builder.finish();
+        let known = self::polynomials(&program, &[], 0);
+        let all: Vec<ValueId> = couplings.iter().map(value).collect();
+        let (mut function, found) = match series(&program, &known, &all) {
+            Some((function, found)) if is_real(&program, function) => (Some(function), found),
+            _ => (None, vec![None; all.len()]),
+        };
+        let (mut left, mut series) = (Vec::new(), Vec::new());
+        for (&coupling, found) in couplings.iter().zip(found) {
+            match found {
+                Some(found) => series.push((coupling, found)),
+                None => left.push(coupling),
+            }
+        }
+        let roots = left.iter().map(value).chain(function);
+        let (program, ids) = program.pruned(&roots.collect::<Vec<_>>());
+        let place = |root: ValueId| ids[root as usize].unwrap_or(0);
+        function = function.map(place);
         Formulas {
             program,
-            couplings: couplings.iter().copied().zip(places).collect(),
+            couplings: left.iter().map(|i| (*i, place(value(i)))).collect(),
+            function,
+            series,
         }
     }
+}
+
+/// Whether a value is real, and small where it is a number: what [`mebridge_process::running`] bounds.
+fn is_real(program: &Program, value: ValueId) -> bool {
+    let bounded = |v: ValueId| match program.ops[v as usize] {
+        Op::Const(most, _) => most <= LARGEST,
+        _ => false,
+    };
+    matches!(program.ops[value as usize],
+        Op::Select { test: Comparison::Le, rhs, .. } if bounded(rhs))
 }
 
 /// The value that a choice between two comes to, where what it depends on is known.
@@ -280,7 +318,6 @@ fn product(a: Option<&[Complex64]>, b: Option<&[Complex64]>) -> Option<Vec<Compl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mebridge_process::arith::Comparison;
     use mebridge_process::model::{CardParameter, Named};
 
     fn model() -> Model {

@@ -198,10 +198,15 @@ pub fn logarithm(b: &mut Builder, [reference, fixed, quarks]: [ValueId; 3], g: V
     let to = coupling_there(b, fixed, g);
     let ratio = b.push(Op::Div(from, to));
     let logarithm = b.push(Op::Call(Function::RealLog, ratio));
+    let beta = beta(b, quarks);
+    b.push(Op::Div(logarithm, beta))
+}
+
+/// `beta_0` of a number of flavours.
+pub fn beta(b: &mut Builder, quarks: ValueId) -> ValueId {
     let (eleven, third) = (b.real(11.0), b.real(2.0 / 3.0));
     let below = b.push(Op::Mul(third, quarks));
-    let beta = b.push(Op::Sub(eleven, below));
-    b.push(Op::Div(logarithm, beta))
+    b.push(Op::Sub(eleven, below))
 }
 
 /// The strong coupling of an alpha_s.

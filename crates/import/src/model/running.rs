@@ -26,6 +26,8 @@ const ROUTINES: &str = "C_RUNNING_";
 const FIXED: &str = "FIXED_EXTRA_SCALE";
 /// What is about the name of a block in that of its scale.
 const SCALE: (&str, &str) = ("MDL__", "__SCALE");
+/// Flavours in the beta function while a routine is run.
+const STATED_QUARKS: i64 = 5;
 /// Parameters that mix.
 const MOST: i64 = 200;
 
@@ -176,9 +178,17 @@ impl Calls {
         m.set(at, Value::Real(g));
         m.declare_in(&mut callee, &unit, &body)
             .map_err(|e| e.to_string())?;
-        m.set_name(&mut callee, "MAXJETFLAVOR", Value::Real(quarks));
+        // It is a whole number in Fortran, and an input here: the logarithm is divided by the beta function of the first,
+        // and then taken to that of the second.
+        m.set_name(&mut callee, "MAXJETFLAVOR", Value::Int(STATED_QUARKS));
+        let stated = m.builder.real(STATED_QUARKS as f64);
+        let betas = [stated, quarks].map(|quarks| running::beta(&mut m.builder, quarks));
+        let within = Within {
+            reference,
+            factor: m.builder.push(Op::Div(betas[0], betas[1])),
+        };
         let outer = m.externals.take();
-        m.externals = Some(Rc::new(RefCell::new(Within { reference })));
+        m.externals = Some(Rc::new(RefCell::new(within)));
         let done = m.run(&mut callee, &body).map_err(|e| e.to_string());
         m.externals = outer;
         done.map(|_| ())
@@ -212,6 +222,8 @@ impl<'l> Externals<'l> for Calls {
 struct Within {
     /// alpha_s at the scale of the block.
     reference: ValueId,
+    /// What the logarithm is multiplied by.
+    factor: ValueId,
 }
 
 impl<'l> Externals<'l> for Within {
@@ -224,7 +236,7 @@ impl<'l> Externals<'l> for Within {
     ) -> Option<Parsed<()>> {
         match (name, arguments) {
             ("C8MAT_EXPM1", [size, Expr::Name(matrix), Expr::Name(exponential)]) => Some(
-                exponential_of(interpreter, frame, size, matrix, exponential)
+                exponential_of(interpreter, frame, size, [matrix, exponential], self.factor)
                     .map_err(|what| format!("{name}: {what}")),
             ),
             _ => None,
@@ -252,8 +264,8 @@ fn exponential_of(
     m: &mut Interpreter,
     frame: &mut Frame,
     size: &Expr,
-    matrix: &str,
-    exponential: &str,
+    [matrix, exponential]: [&str; 2],
+    times: ValueId,
 ) -> Parsed<()> {
     let size = m.eval(frame, size)?.int()?;
     if !(1..=MOST).contains(&size) {
@@ -291,6 +303,7 @@ fn exponential_of(
         }
     }
     let r = r.unwrap_or_else(|| m.builder.real(0.0));
+    let r = m.builder.push(Op::Mul(r, times));
     let evolved = mixing.evolved(&mut m.builder, &start, r)?;
     let (zero, one) = (m.builder.real(0.0), m.builder.real(1.0));
     for row in 1..=size {
