@@ -49,19 +49,11 @@ impl Located {
     /// A block whose parameters run from an alpha_s that the card does not say, and a program's own running of alpha_s does.
     pub fn block_of_own_alpha_s(&self) -> Result<Option<&str>> {
         let card = self.card_path.as_deref().map(Card::read).transpose()?;
-        let parameters = &self.process.model.card;
-        let value = |block: &str, name: &str| {
-            let is = |p: &CardParameter| running::entry(p) == Some((block, name));
-            parameters.iter().position(is).map(|at| self.card[at])
-        };
-        let found = parameters.iter().find_map(|p| match running::entry(p) {
-            Some((block, "ALPHA_S")) if !card.as_ref().is_some_and(|card| card.has(p)) => {
-                // Where both are the same, nothing runs.
-                (value(block, "FIXED") != value(block, "ALPHA_S")).then_some(block)
-            }
-            _ => None,
-        });
-        Ok(found)
+        Ok(running::unknown(
+            &self.process.model,
+            card.as_ref(),
+            &self.card,
+        ))
     }
 }
 

@@ -634,7 +634,7 @@ class Run:
 
     def _cards(self, changed: Mapping[str, Any]) -> Cards:
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
-        parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
+        parameters = self._card_of_elements.read_text(encoding="utf-8", errors="replace")
         # MG5aMC would compute all of them for the header.
         if open_widths(parameters):
             parameters = with_widths(parameters, self._computed_widths())

@@ -13,7 +13,7 @@
 
 use super::arith::{Builder, Comparison, Function, Op, ValueId};
 use super::card::Card;
-use super::model::CardParameter;
+use super::model::{CardParameter, Model};
 use super::widths::running as two_loops;
 use mebridge_support::error::{Error, Result};
 use std::f64::consts::PI;
@@ -101,6 +101,23 @@ pub fn absent(card: &Card, parameter: &CardParameter) -> Result<f64> {
         }
         _ => Ok(parameter.default),
     }
+}
+
+/// A block whose parameters run from an alpha_s that a card does not say, but a program's own running of alpha_s does.
+/// `values` are those of the card.
+pub fn unknown<'m>(model: &'m Model, card: Option<&Card>, values: &[f64]) -> Option<&'m str> {
+    let value = |block: &str, name: &str| {
+        let is = |p: &CardParameter| entry(p) == Some((block, name));
+        let at = model.card.iter().position(is)?;
+        values.get(at).copied()
+    };
+    model.card.iter().find_map(|p| match entry(p) {
+        Some((block, "ALPHA_S")) if !card.is_some_and(|card| card.has(p)) => {
+            // Where both are the same, nothing runs.
+            (value(block, "FIXED") != value(block, "ALPHA_S")).then_some(block)
+        }
+        _ => None,
+    })
 }
 
 /// alpha_s may differ from that at the scale of the card by this factor, at least. Beyond, formulas give no number.
