@@ -315,7 +315,7 @@ fn exponential_of(
                 1 => evolved[row as usize - 1],
                 _ => zero,
             };
-            m.set(at, Value::Real(value));
+            m.set(at, Value::Complex(value));
         }
     }
     Ok(())
