@@ -27,6 +27,8 @@ use crate::open_widths::add_formulas;
 use crate::process::Process;
 use crate::process::card::Card;
 use crate::process::file::EXTENSION;
+use crate::process::model::CardParameter;
+use crate::process::running;
 use crate::runtime::{ProcessChoice, Switches};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,18 @@ pub struct Located {
     pub card: Vec<f64>,
     /// The card; `None` where the values are those stored in the process.
     pub card_path: Option<PathBuf>,
+}
+
+impl Located {
+    /// A block whose parameters run from an alpha_s that the card does not say, and a program's own running of alpha_s does.
+    pub fn block_of_own_alpha_s(&self) -> Result<Option<&str>> {
+        let card = self.card_path.as_deref().map(Card::read).transpose()?;
+        Ok(running::unknown(
+            &self.process.model,
+            card.as_ref(),
+            &self.card,
+        ))
+    }
 }
 
 /// Finds the process and its card.
@@ -147,7 +161,7 @@ fn with_card(
         Some(path) => {
             let card = Card::read(path)?;
             if let Some(directory) = directory.filter(|_| imported) {
-                same_scales(&directory, &card)?;
+                same_alpha_s(&directory, &process, &card)?;
                 add_formulas([&mut process].into_iter(), &directory, &card)?;
             }
             process.model.card_values(&card)?
@@ -162,17 +176,22 @@ fn with_card(
     })
 }
 
-/// Refuses a card whose blocks have other scales than that of the output, where couplings run between them.
-fn same_scales(directory: &Path, card: &Card) -> Result<()> {
-    if !directory.join("../../Source/RUNNING").is_dir() {
+/// Refuses a card with another alpha_s than that of the output, where parameters run to a scale that the output's run card
+/// says: the process has alpha_s there by the output's.
+fn same_alpha_s(directory: &Path, process: &Process, card: &Card) -> Result<()> {
+    let fixed = |p: &CardParameter| {
+        matches!(running::entry(p), Some((_, "FIXED"))) && p.default > 0.0 && !card.has(p)
+    };
+    if !process.model.card.iter().any(fixed) {
         return Ok(());
     }
+    let at_z = |card: &Card| card.number("sminputs", &[3]);
     match card_of(directory) {
-        Some(path) if !Card::read(&path)?.has_scales_of(card) => Err(Error::Card {
+        Some(path) if at_z(&Card::read(&path)?) != at_z(card) => Err(Error::Card {
             path: card.path().to_path_buf(),
             what: format!(
-                "its blocks have other scales (Q=) than in {}, and the model has couplings that run between them, which \
-                 mebridge does not do; give them the same scales",
+                "its alpha_s (3 of SMINPUTS) is another one than in {}, by which parameters of the model run to the \
+                 mue_ref_fixed of the output's run card; give both the same alpha_s",
                 path.display()
             ),
         }),

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _files, _integrands, _lhe, _polarised, _scratch
+from . import _arguments, _command, _files, _integrands, _lhe, _polarised, _running, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -268,6 +268,13 @@ def ordered(
     varied = Systematics.choose(systematics, densities, alpha_s is None)
     if varied.groups and backend != "cpu":
         raise Error("weights for systematics are made on a CPU; give device=\"cpu\"")
+    if _running.may_run(source, named):
+        given = None if isinstance(process, Process) else card
+        scales = _running.scales_of(parameters) if parameters else _running.scales([source], given, environment)
+        with _scratch.folder() as folder:
+            parameters.update(_running.parameters(_running.entries(scales, coupling, folder)))
+        if varied.groups and scales:
+            raise Error(_running.NO_SYSTEMATICS)
     cuts = _integrands.check_cuts(cuts or {})
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):

@@ -42,7 +42,7 @@ class Named:
         with contextlib.ExitStack() as kept:
             self._cards = pathlib.Path(kept.enter_context(_scratch.folder()))
             weakref.finalize(self, kept.pop_all().close)
-        (self._cards / "param_card.dat").write_text(_card(found["card"]))
+        (self._cards / "param_card.dat").write_text(_card(found["card"], found["scales"]))
         (self._cards / "run_card.dat").write_text("# What is not here has MG5aMC's default.\n")
         self.described: list[dict[str, Any]] = []
         for number, lines in enumerate(found["elements"], 1):
@@ -178,13 +178,18 @@ def _daughters(side: int, known: set[int]) -> tuple[int, int]:
     return one, side - one
 
 
-def _card(entries: Sequence[Mapping[str, Any]]) -> str:
-    """A parameter card (SLHA)."""
+def _card(entries: Sequence[Mapping[str, Any]], scales: Mapping[str, float]) -> str:
+    """A parameter card (SLHA).
+
+    Args:
+        scales: of blocks whose parameters run.
+    """
     blocks: dict[str, list[str]] = {}
     for entry in entries:
         index = " ".join(map(str, entry["index"]))
         line = f"{index} {entry['value']!r} # {entry['name']}"
         blocks.setdefault(entry["block"].upper(), []).append(line)
     decays = blocks.pop("DECAY", [])
-    text = "".join(f"Block {block}\n" + "".join(f"  {line}\n" for line in lines) for block, lines in blocks.items())
+    heads = {block: f"{block} Q= {scales[of]!r}" if (of := block.lower()) in scales else block for block in blocks}
+    text = "".join(f"Block {heads[block]}\n" + "".join(f"  {line}\n" for line in lines) for block, lines in blocks.items())
     return text + "".join(f"DECAY {line}\n" for line in decays)

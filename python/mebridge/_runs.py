@@ -31,6 +31,7 @@ from . import (
     _pdfdata,
     _photons,
     _run_card,
+    _running,
     _scratch,
     _single,
     _state,
@@ -121,8 +122,11 @@ class Run:
             _unpolarised(self.run_card)
         else:
             _polarised(self.run_card, self.output.card("run_card.dat"))
-            if (self.output.path / "Source" / "RUNNING").is_dir():
-                _extra_scale(self.run_card, self.output.card("run_card.dat"))
+        self._card_of_elements = self.param_card
+        self._scales_of_blocks: dict[str, float] = {}
+        if any(_running.may_run(source, self.output.model) for source in self.output.sources):
+            given, environment = str(self.param_card), self.output.environment
+            self._scales_of_blocks = _running.scales(self.output.sources, given, environment)
 
     def generate(
         self,
@@ -323,10 +327,11 @@ class Run:
         """
         card = self.run_card
         densities, coupling = self._densities(scratch)
+        self._card_of_elements = self._with_running(scratch, coupling)
         varied = self._varied(systematics, densities, backend)
         return Order(
             sources=self.output.sources,
-            card=str(self.param_card),
+            card=str(self._card_of_elements),
             parameters={},
             environment=self.output.environment,
             backend=backend,
@@ -348,7 +353,7 @@ class Run:
                     "files": [_events.file_digest(file) for file in varied.files],
                 },
             },
-            files=[*varied.files, *self.output.files(self.param_card)],
+            files=[*varied.files, *self.output.files(self._card_of_elements)],
             more=lambda elements: {
                 **self._more(elements),
                 **({"systematics": varied.asked()} if varied.groups else {}),
@@ -362,6 +367,23 @@ class Run:
             head=lambda elements: self._head(densities, varied, elements),
             **asked,
         )
+
+    def _with_running(self, folder: str, coupling: Coupling) -> pathlib.Path:
+        """The parameter card, with what the run says of parameters that run."""
+        if not self._scales_of_blocks:
+            return self.param_card
+        card = self.run_card
+        fixed = card["mue_ref_fixed"] if card["fixed_extra_scale"] else None
+        found = _running.entries(self._scales_of_blocks, coupling, folder, fixed, card["maxjetflavor"])
+        text = self.param_card.read_text(encoding="utf-8", errors="replace")
+        file = pathlib.Path(folder) / "param_card.dat"
+        file.write_text(_running.with_entries(text, found), encoding="utf-8")
+        return file
+
+    @property
+    def _runs_along(self) -> bool:
+        """Whether parameters of the model follow alpha_s of the event."""
+        return bool(self._scales_of_blocks) and not self.run_card["fixed_extra_scale"]
 
     @property
     def _radiated(self) -> bool:
@@ -463,9 +485,8 @@ class Run:
         for library in changed:
             _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
         if self.run_card["use_syst"] and not self._powers(elements) and self._reweightable:
-            _command.say(
-                "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
-            )
+            why = "parameters of the model run" if self._runs_along else "matrix elements have several powers of alpha_s"
+            _command.say(f"mebridge: events have no <mgrwt> (use_syst): {why}\n")
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
@@ -482,7 +503,7 @@ class Run:
             "clustering": clustering,
             "matching": matching,
             "scaled": scaled,
-            "card": str(self.param_card),
+            "card": str(self._card_of_elements),
         }
         return {"windows": found, "refine": refine, **shown}
 
@@ -563,6 +584,8 @@ class Run:
         card = self.run_card
         if asked is not None:
             found = Systematics.choose(asked, densities, True)
+            if found.groups and self._runs_along:
+                raise Error(_running.NO_SYSTEMATICS)
             if found.groups and self._other_beam is not None:
                 raise Error("weights for systematics are for densities of both beams, or of none; ask for none")
             if found.groups and backend != "cpu":
@@ -575,6 +598,9 @@ class Run:
         if program not in ("systematics", "auto") or not card["systematics_arguments"]:
             said = f"systematics_program = {program}" if card["systematics_arguments"] else "sys_scalefact"
             _command.say(f"mebridge: {said} of the run card is not followed: events have no weights for systematics\n")
+            return Systematics((), ())
+        if self._runs_along:
+            _command.say(f"mebridge: {_running.NO_SYSTEMATICS}\n")
             return Systematics((), ())
         if backend != "cpu":
             _command.say("mebridge: events have no weights for systematics, which are made on a CPU\n")
@@ -608,7 +634,7 @@ class Run:
 
     def _cards(self, changed: Mapping[str, Any]) -> Cards:
         run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
-        parameters = self.param_card.read_text(encoding="utf-8", errors="replace")
+        parameters = self._card_of_elements.read_text(encoding="utf-8", errors="replace")
         # MG5aMC would compute all of them for the header.
         if open_widths(parameters):
             parameters = with_widths(parameters, self._computed_widths())
@@ -692,17 +718,6 @@ def _polarised(card: RunCard, own: pathlib.Path) -> None:
             )
         if card[name] != 0.0 and card[f"lpp{beam}"] != 0:
             raise Error(f"{card.source}: {name} = {card[name]:g} needs lpp{beam} = 0; set {name} to 0")
-
-
-def _extra_scale(card: RunCard, own: pathlib.Path) -> None:
-    """That couplings which run have the scale that matrix elements take from the run card of their output."""
-    known = RunCard.read(own)
-    for name in ("fixed_extra_scale", "mue_ref_fixed"):
-        if card[name] != known[name]:
-            raise Error(
-                f"{card.source}: {name} = {card[name]}, and {own} has {known[name]}: matrix elements have couplings at the "
-                "scale that that file says; change it there"
-            )
 
 
 def _with_coupling(densities: Densities) -> Coupling:

@@ -227,6 +227,14 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     }
     let switches = Switches::from_env()?;
     let located = locate(&switches)?;
+    if let Some(block) = located.block_of_own_alpha_s()? {
+        return wrong(format!(
+            "parameters of block {block} of {} run from its scale to that of the event, and this call has no alpha_s at the \
+             first; make events by `mebridge events`, or set fixed_extra_scale = True and mue_ref_fixed to that scale in \
+             Cards/run_card.dat",
+            located.origin
+        ));
+    }
     let process = located.process;
     if npar < 0 || npar as usize != process.legs.len() {
         return wrong(format!(

@@ -2,9 +2,14 @@
 //! in a theory of one scalar, the process of `mebridge::process::example`.
 
 use mebridge::import::{import_directory, import_with_card};
+use mebridge::plan::binding::Binding;
 use mebridge::process::card::Card;
+use mebridge::process::model::Model;
+use mebridge::process::running::alpha_s;
 use mebridge::process::{Contract, Process, Wavefunction, example};
+use num_complex::Complex64;
 use proptest::prelude::*;
+use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 
 /// The files of the output, by their path.
@@ -912,79 +917,148 @@ fn another_card_is_read_and_its_faults_are_named() {
 }
 
 /// MG5aMC's code for couplings that run would change what the card says, unless their scale is that of the card.
+/// Parameters that run are solutions of their equation, at the scale that the cards say, or refused.
 #[test]
-fn couplings_that_run_are_those_of_the_card_or_refused() {
+fn parameters_run_as_the_cards_say() {
     let file = "Source/MODEL/couplings.f";
     let output = Output::new()
         .replace(
             file,
             "      LOGICAL READLHA, FIRST\n",
-            "      LOGICAL READLHA, FIRST, FIXED_EXTRA_SCALE\n      DOUBLE PRECISION MUE_REF_FIXED, MDL__DIM6__SCALE, \
-             GOTHER, ALPHAS\n      EXTERNAL ALPHAS\n      COMMON/TO_SCALE/FIXED_EXTRA_SCALE, MUE_REF_FIXED\n      \
-             COMMON/SCALES/MDL__DIM6__SCALE\n",
+            "      LOGICAL READLHA, FIRST, FIXED_EXTRA_SCALE\n      DOUBLE PRECISION MUE_REF_FIXED, MUE_OVER_REF, \
+             MODEL_SCALE, MDL_MUPRIME, GOTHER, ALPHAS\n      EXTERNAL ALPHAS\n      COMMON/TO_SCALE/FIXED_EXTRA_SCALE, \
+             MUE_REF_FIXED, MUE_OVER_REF\n      COMMON/MODEL_SCALE/MODEL_SCALE\n",
         )
         .replace(
             file,
             "      ALL_G(VECID) = G\n",
             "      ALL_G(VECID) = G\n      IF(FIXED_EXTRA_SCALE.AND.FIRST) THEN\n        GOTHER = ALPHAS(MUE_REF_FIXED)\n        \
              FIRST = .FALSE.\n        CALL C_RUNNING_1(GOTHER)\n      ELSEIF(.NOT.FIXED_EXTRA_SCALE) THEN\n        \
-             CALL C_RUNNING_1(G)\n      ENDIF\n",
+             GOTHER = G\n        MDL_MUPRIME = MUE_OVER_REF*MODEL_SCALE\n        IF(MUE_OVER_REF.NE.1D0)THEN\n          \
+             GOTHER = ALPHAS(MUE_OVER_REF*MODEL_SCALE)\n        ENDIF\n        CALL C_RUNNING_1(GOTHER)\n      ENDIF\n",
         )
         .replace(
             file,
             "      SUBROUTINE COUP1( )\n",
-            "      SUBROUTINE C_RUNNING_1(GMU)\n      DOUBLE PRECISION GMU\n      CALL C8MAT_EXPM1(GMU)\n      END\n\n      \
-             SUBROUTINE COUP1( )\n",
+            "      SUBROUTINE C_RUNNING_1(GMU)\n      IMPLICIT NONE\n      DOUBLE PRECISION PI\n      \
+             PARAMETER (PI=3.141592653589793D0)\n      INCLUDE 'input.inc'\n      DOUBLE PRECISION GMU, G0, BETA0, \
+             ALPHAS, R2, MDL__DIM6__SCALE\n      EXTERNAL ALPHAS\n      INTEGER MAXJETFLAVOR, I, J\n      \
+             COMMON/SCALES/MDL__DIM6__SCALE\n      COMMON/FLAVOURS/MAXJETFLAVOR\n      \
+             DOUBLE COMPLEX MAT2(1,1), FULLMAT(1,1), MATEXP(1,1)\n      DATA MAT2 /-8.000000E+00/\n      \
+             DOUBLE PRECISION C0(1), COUT(1)\n      DATA C0 /1 * 0D0/\n      LOGICAL FIRST\n      DATA FIRST /.TRUE./\n      \
+             IF (FIRST) THEN\n        C0(1) = MDL_C\n        G0 = SQRT(4.0D0*PI*ALPHAS(MDL__DIM6__SCALE))\n        \
+             FIRST = .FALSE.\n      ENDIF\n      BETA0 = 11. - 2./3. * MAXJETFLAVOR\n      \
+             R2 = DLOG(G0/GMU) / BETA0\n      DO J=1,1\n        DO I=1,1\n          FULLMAT(J,I) = MAT2(J,I)*R2\n        \
+             ENDDO\n      ENDDO\n      CALL C8MAT_EXPM1( 1, FULLMAT, MATEXP)\n      COUT(1) = 0D0\n      DO I=1,1\n        \
+             DO J=1,1\n          COUT(J) = COUT(J) + MATEXP(J,I) * C0(I)\n        ENDDO\n      ENDDO\n      \
+             MDL_C = COUT(1)\n      RETURN\n      END\n\n      SUBROUTINE COUP1( )\n",)
+        .replace(
+            "Source/MODEL/input.inc",
+            "AS, MDL_R\n      COMMON/PARAMS_R/ AS, MDL_R",
+            "AS, MDL_R, MDL_C\n      COMMON/PARAMS_R/ AS, MDL_R, MDL_C",
+        )
+        .replace(
+            file,
+            "GC_1(VECID) = MDL_COMPLEXI*G",
+            "GC_1(VECID) = MDL_COMPLEXI*G*MDL_R*0.5D0",
+        )
+        .replace(
+            "Source/MODEL/intparam_definition.inc",
+            "      AS = G**2/4/PI\n",
+            "      AS = G**2/4/PI\n      MDL_R = 2*MDL_C\n",
+        )
+        .replace(
+            "Cards/ident_card.dat",
+            "sminputs 3 aS\n",
+            "sminputs 3 aS\ndim6 1 mdl_C\n",
         );
     let with = |run: &str, scale: &str| {
         output.write("Cards/run_card.dat", run);
         output.write(
             "Cards/param_card.dat",
-            &format!("Block dim6{scale}\nBlock MASS\n  25 1.25D+02\nblock sminputs\n 3 0.118\nDECAY 25 0.0\n"),
+            &format!(
+                "Block dim6{scale}\n 1 0.5\nBlock MASS\n  25 1.25D+02\nblock sminputs\n 3 0.118\nDECAY 25 0.0\n"
+            ),
         );
         let all = import_directory(&output.path("SubProcesses/P1_x"));
-        all.map(|all| all[0].model.default_card())
+        all.map(|mut all| all.remove(0).model)
             .map_err(|error| error.to_string())
     };
-    let fixed = "  True = fixed_extra_scale ! yes\n 100.0 = mue_ref_fixed\n";
-    assert_eq!(with(fixed, " Q= 1.0e2").unwrap(), [0.0, 125.0]);
+    let coupling = |model: &Model, g: f64| {
+        let mut out = Vec::new();
+        let binding = Binding::new(model, &model.default_card()).unwrap();
+        binding.evaluate(g, &mut out);
+        let at = model.couplings.iter().position(|c| c.name == "GC_1");
+        out[at.unwrap()] / g
+    };
+    // c = 0.5 (g / g(Q))^(8 / beta_0) solves d c / d ln mu = -8 alpha_s / (4 pi) c with one-loop running.
+    let exact = |flavours: f64, from: f64, to: f64| {
+        0.5 * (alpha_s(0.118, to) / alpha_s(0.118, from)).powf(4.0 / (11.0 - 2.0 / 3.0 * flavours))
+    };
+    let near = |found: Complex64, expected: f64| {
+        assert!(
+            (found - Complex64::i() * expected).norm() < 1e-7,
+            "{found} {expected}"
+        );
+    };
+    let free = with(
+        "  False = fixed_extra_scale\n 3 = maxjetflavor\n",
+        " Q= 100",
+    )
+    .unwrap();
+    for scale in [30.0, 91.188, 100.0, 800.0] {
+        let g = (4.0 * PI * alpha_s(0.118, scale)).sqrt();
+        near(coupling(&free, g), exact(3.0, 100.0, scale));
+    }
+    let names = ["ALPHA_S", "FIXED", "QUARKS", "SCALE"];
+    let values = names.map(|name| {
+        let at = free.card_parameter(&format!("RUNNING_DIM6_{name}"));
+        free.card[at.unwrap()].default
+    });
+    assert_eq!(values, [alpha_s(0.118, 100.0), 0.0, 3.0, 100.0]);
+    // What a card says of its running holds.
+    let path = Path::new("card");
+    let card = Card::parse(
+        "Block dim6 Q= 100\n 1 0.5\nBlock MASS\n  25 125\nDECAY 25 0\nBLOCK RUNNING_DIM6\n 1 0.12\n 2 0.09\n 3 5\n",
+        path,
+    );
+    let mut stated = free.clone();
+    for (parameter, value) in stated.card.iter_mut().zip(free.card_values(&card).unwrap()) {
+        parameter.default = value;
+    }
+    near(
+        coupling(&stated, 0.8),
+        0.5 * (0.75_f64).powf(4.0 / (11.0 - 10.0 / 3.0)),
+    );
+    for (scale, name) in [("100.0", "the card's"), ("200.0", "another")] {
+        let run = format!("  True = fixed_extra_scale ! yes\n {scale} = mue_ref_fixed\n");
+        let fixed = with(&run, " Q= 1.0e2").unwrap();
+        let to: f64 = scale.parse().unwrap();
+        let found = coupling(&fixed, 1.3);
+        near(found, exact(4.0, 100.0, to));
+        assert_eq!(found == Complex64::i() * 0.5, name == "the card's");
+        // It does not follow the event, so that everything can be done with it.
+        let binding = Binding::new(&fixed, &fixed.default_card()).unwrap();
+        assert!(!binding.has_formulas());
+    }
     for (run, scale, why) in [
+        ("", "", "block dim6 has no scale"),
         (
-            "",
+            "  2.0 = mue_over_ref\n",
             " Q= 100",
-            "the run card lets their scale follow the event",
+            "mue_over_ref = 2 of Cards/run_card.dat is about the scale of parameters that run",
         ),
-        (
-            "  False = fixed_extra_scale\n 100.0 = mue_ref_fixed\n",
-            " Q= 100",
-            "the run card lets their scale follow the event",
-        ),
-        (
-            fixed,
-            " Q= 200",
-            "mue_ref_fixed = 100 of the run card is not the scale of block dim6 of the parameter card, Q= 200",
-        ),
-        (
-            "  .true. = fixed_extra_scale\n",
-            " Q= 100",
-            "mue_ref_fixed = 91.188 of the run card is not the scale",
-        ),
-        (fixed, "", "block dim6 of the parameter card has no scale"),
     ] {
         let error = with(run, scale).unwrap_err();
-        assert!(
-            error.contains("C_RUNNING_1 lets couplings other than alpha_s run")
-                && error.contains(why),
-            "{run}: {error}"
-        );
+        assert!(error.contains(why), "{run}: {error}");
     }
-    // Another card for the same process must not have its couplings at another scale.
-    with(fixed, " Q= 100").unwrap();
-    output.write("Source/RUNNING/makefile", "");
-    let located = |scale: &str| {
+    // Another card has another scale, and where the scale that they run to is fixed, the same alpha_s.
+    let located = |scale: &str, alpha_s: f64| {
         output.write(
             "other.dat",
-            &format!("Block dim6{scale}\nBlock MASS\n  25 200\nDECAY 25 1.0\n"),
+            &format!(
+                "Block dim6{scale}\n 1 0.5\nBlock MASS\n  25 200\nBLOCK sminputs\n 3 {alpha_s}\nDECAY 25 1.0\n"
+            ),
         );
         let switches = mebridge::Switches {
             process: Some(mebridge::runtime::ProcessChoice::parse(
@@ -993,17 +1067,61 @@ fn couplings_that_run_are_those_of_the_card_or_refused() {
             param_card: Some(output.path("other.dat")),
             ..mebridge::Switches::default()
         };
-        let located = mebridge::locate::locate(&switches);
-        located
-            .map(|located| located.card)
-            .map_err(|error| error.to_string())
+        let located = mebridge::locate::locate(&switches).map_err(|error| error.to_string())?;
+        let block = located
+            .block_of_own_alpha_s()
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>((block.map(str::to_owned), located.card))
     };
-    assert_eq!(located(" Q= 100").unwrap(), [1.0, 200.0]);
-    let error = located(" Q= 90").unwrap_err();
+    with("", " Q= 100").unwrap();
+    let (block, values) = located(" Q= 90", 0.13).unwrap();
+    assert!(values.contains(&alpha_s(0.13, 90.0)));
+    // MadEvent's alpha_s there is not known.
+    assert_eq!(block.as_deref(), Some("dim6"));
+    with(
+        "  True = fixed_extra_scale\n 100.0 = mue_ref_fixed\n",
+        " Q= 100",
+    )
+    .unwrap();
+    assert_eq!(located(" Q= 100", 0.118).unwrap().0, None);
+    let error = located(" Q= 100", 0.13).unwrap_err();
     assert!(
-        error.contains("other.dat") && error.contains("other scales (Q=)"),
+        error.contains("other.dat") && error.contains("its alpha_s (3 of SMINPUTS) is another one"),
         "{error}"
     );
+}
+
+/// Parameters that run in another way are refused.
+#[test]
+fn other_ways_to_run_are_refused() {
+    let output = |matrix: &str| {
+        let file = "Source/MODEL/couplings.f";
+        Output::new()
+            .replace(file, "      ALL_G(VECID) = G\n", "      ALL_G(VECID) = G\n      CALL C_RUNNING_1(G)\n")
+            .replace(
+                file,
+                "      SUBROUTINE COUP1( )\n",
+                &format!(
+                    "      SUBROUTINE C_RUNNING_1(GMU)\n      DOUBLE PRECISION GMU, C0(2), A(2,2), E(2,2), ALPHAS, MDL__D__SCALE\n      \
+                     COMMON/SCALES/MDL__D__SCALE\n      EXTERNAL ALPHAS\n      C0(1) = ALPHAS(MDL__D__SCALE)\n      \
+                     C0(2) = 1D0\n{matrix}      CALL C8MAT_EXPM1(2, A, E)\n      END\n\n      SUBROUTINE COUP1( )\n"
+                ),
+            )
+            .error()
+    };
+    let rest = "      A(1,2) = 0D0\n      A(2,1) = 0D0\n";
+    let two = format!("      A(1,1) = 2D0*GMU\n      A(2,2) = 3D0*LOG(GMU)\n{rest}");
+    let sum = format!("      A(1,1) = 2D0*GMU+LOG(GMU)\n      A(2,2) = 3D0*GMU\n{rest}");
+    for (matrix, why) in [
+        (two, "A has several logarithms"),
+        (sum, "A(1, 1) is no number times one logarithm"),
+    ] {
+        let error = output(&matrix);
+        assert!(
+            error.contains("C_RUNNING_1 lets parameters of the model run") && error.contains(why),
+            "{error}"
+        );
+    }
 }
 
 /// What a routine changes is not known where nobody knows whether it is called.

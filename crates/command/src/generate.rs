@@ -9,6 +9,7 @@ use mebridge::models::model;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::{Result, export};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -76,9 +77,13 @@ fn lines(text: &str, named: Option<&Path>, file: &Path) -> Result<()> {
     let found: Vec<Option<DiagramLines>> = (0..elements.len())
         .map(|place| elements.lines(place))
         .collect::<Result<_>>()?;
+    // Of the blocks whose parameters run.
+    let scales = model.running.iter();
+    let scales = scales.filter(|set| set.refused.is_none());
+    let scales: BTreeMap<&str, f64> = scales.map(|set| (set.block.as_str(), set.scale)).collect();
     output::write_json(
         file,
-        &serde_json::json!({ "card": model.card, "elements": found }),
+        &serde_json::json!({ "card": model.card, "scales": scales, "elements": found }),
     )
 }
 

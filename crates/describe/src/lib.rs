@@ -278,9 +278,31 @@ struct DiagramLines<'a> {
     /// Colour representation of each leg, as a particle that goes out.
     colors: Vec<i32>,
     /// The power of g_s in each coupling.
-    powers: Vec<Option<i32>>,
+    powers: Vec<Power>,
     /// Values of the parameters.
     values: Vec<f64>,
+}
+
+/// What power of g_s couplings have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Power {
+    /// They vanish.
+    Any,
+    Of(i32),
+    /// They have several, or are no power.
+    None,
+}
+
+impl Power {
+    /// Of couplings that are added.
+    fn and(self, other: Power) -> Power {
+        match (self, other) {
+            (Power::Any, other) => other,
+            (one, Power::Any) => one,
+            (one, other) if one == other => one,
+            _ => Power::None,
+        }
+    }
 }
 
 impl<'a> DiagramLines<'a> {
@@ -308,9 +330,12 @@ impl<'a> DiagramLines<'a> {
             let power = ratio.round();
             // A coupling that vanishes adds nothing to any diagram.
             if at(&one) == 0.0 && at(&two) == 0.0 {
-                return Some(0);
+                return Power::Any;
             }
-            ((ratio - power).abs() < 1e-9).then_some(power as i32)
+            match (ratio - power).abs() < 1e-9 {
+                true => Power::Of(power as i32),
+                false => Power::None,
+            }
         };
         DiagramLines {
             colors: (0..process.legs.len()).map(color).collect(),
@@ -355,8 +380,13 @@ impl<'a> DiagramLines<'a> {
                 }
             }
         }
-        let power = vertex.couplings.first();
-        let power = power.and_then(|c| self.powers[c.coupling as usize]);
+        let powers = vertex.couplings.iter();
+        let powers = powers.map(|c| self.powers[c.coupling as usize]);
+        let power = match powers.fold(Power::Any, Power::and) {
+            Power::Any => Some(0),
+            Power::Of(power) => Some(power),
+            Power::None => None,
+        };
         topology.power = topology.power.zip(power).map(|(a, b)| a + b);
         (names, legs)
     }

@@ -18,6 +18,7 @@ use super::value::{Truth, Value};
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::card::Card;
 use mebridge_process::model::{CardParameter, Model, Named};
+use mebridge_process::running::entry as running_entry;
 use mebridge_support::error::{Error, Result};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -153,8 +154,11 @@ impl<'l> ModelReader<'l> {
         inputs: Vec<CardParameter>,
         scale: &ExtraScale,
     ) -> Result<Self> {
+        let of_card = inputs.len();
+        let mut inputs = inputs;
+        inputs.extend(scale.inputs(library)?);
         let builder = Builder::new(inputs.len() as u32 + 1);
-        let (read, builder) = setpara::run(library, &inputs, builder)?;
+        let (read, builder) = setpara::run(library, &inputs[..of_card], builder)?;
         let mut interpreter = Interpreter::new(library, builder);
         interpreter.defer = true;
         let unit = |name: &str| {
@@ -168,7 +172,7 @@ impl<'l> ModelReader<'l> {
         let coup = unit("COUP")?;
         let body = coup.body()?;
         let mut frame = interpreter.declare_unit(&coup, &body)?;
-        for (i, input) in inputs.iter().enumerate() {
+        for (i, input) in inputs[..of_card].iter().enumerate() {
             let changed = read.changed.iter().find(|(changed, _)| *changed == i);
             let value = match changed {
                 Some(&(_, value)) => value,
@@ -194,8 +198,13 @@ impl<'l> ModelReader<'l> {
         interpreter.declare_in(&mut frame, &update, &body)?;
         interpreter.set_name(&mut frame, "G", Value::Real(g));
         scale.set(&mut interpreter, &mut frame);
-        interpreter.externals = Some(Rc::new(RefCell::new(scale.clone())));
+        let calls = Rc::new(RefCell::new(scale.calls(&inputs)));
+        interpreter.externals = Some(calls.clone());
         interpreter.run(&mut frame, &body)?;
+        // What follows from parameters that run is computed before them: in MadEvent it is that of the event before.
+        if calls.borrow_mut().are_over() {
+            interpreter.run(&mut frame, &body)?;
+        }
         interpreter.externals = None;
         interpreter.outer.extend(interpreter.locations(&frame));
         interpreter.defer = false;
@@ -232,6 +241,7 @@ impl<'l> ModelReader<'l> {
                 kept[n as usize] = Some(0);
             }
         }
+        keep_scales(&self.inputs, &mut kept);
         let mut inputs = Vec::new();
         for (input, place) in self.inputs.into_iter().zip(&mut kept) {
             if place.is_some() && self.unread.contains(&input.name) {
@@ -286,5 +296,19 @@ impl<'l> ModelReader<'l> {
             }
         }
         Ok(model)
+    }
+}
+
+/// Keeps the scale of a block whose parameters run, which no formula has but who gives alpha_s there has to know.
+fn keep_scales(inputs: &[CardParameter], kept: &mut [Option<u32>]) {
+    let block = |at: usize| running_entry(&inputs[at]).map(|(block, _)| block);
+    let blocks: HashSet<&str> = (0..inputs.len())
+        .filter(|&at| kept[at].is_some())
+        .filter_map(block)
+        .collect();
+    for (at, place) in kept.iter_mut().enumerate() {
+        if block(at).is_some_and(|block| blocks.contains(block)) {
+            *place = Some(0);
+        }
     }
 }

@@ -4,7 +4,8 @@
 //! kept as such, so that a backend evaluates them on vectors of events; any other formula is
 //! evaluated event by event as the model's program says.
 
-use mebridge_process::arith::{Function, Op, Program, evaluate_op};
+use crate::series::{LARGEST, Series, series};
+use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId, evaluate_op};
 use mebridge_process::model::Model;
 use mebridge_process::{Leg, Quantity};
 use mebridge_support::error::{Error, Result};
@@ -33,10 +34,16 @@ pub enum Coupling {
     Formula,
 }
 
+/// What is left of the model's formulas with the numbers of a card: a program with G as its only input.
 #[derive(Clone, Debug)]
 struct Formulas {
-    model: Model,
-    card: Vec<f64>,
+    program: Program,
+    /// Indices of couplings, and where the program computes them.
+    couplings: Vec<(usize, ValueId)>,
+    /// Where it computes the function that series are in.
+    function: Option<ValueId>,
+    /// Couplings that are series, which is quicker than by the program.
+    series: Vec<(usize, Series)>,
 }
 
 impl Binding {
@@ -85,10 +92,12 @@ impl Binding {
                 None => Coupling::Formula,
             });
         }
-        let formulas = couplings.contains(&Coupling::Formula).then(|| Formulas {
-            model: model.clone(),
-            card: card.to_vec(),
-        });
+        let of_formula = (0..)
+            .zip(&couplings)
+            .filter(|(_, c)| **c == Coupling::Formula);
+        let of_formula: Vec<usize> = of_formula.map(|(i, _)| i).collect();
+        let formulas =
+            (!of_formula.is_empty()).then(|| Formulas::of(model, card, &polynomials, &of_formula));
         Ok(Binding {
             parameters,
             couplings,
@@ -116,10 +125,15 @@ impl Binding {
         let Some(formulas) = &self.formulas else {
             return;
         };
-        let values = formulas.model.evaluate(&formulas.card, g);
-        for (i, coupling) in self.couplings.iter().enumerate() {
-            if *coupling == Coupling::Formula {
-                out[i] = values[formulas.model.couplings[i].value as usize];
+        let values = formulas.program.evaluate(&[Complex64::new(g, 0.0)]);
+        for &(coupling, value) in &formulas.couplings {
+            out[coupling] = values[value as usize];
+        }
+        if let Some(function) = formulas.function {
+            let f = values[function as usize].re;
+            for (coupling, series) in &formulas.series {
+                let nothing = Complex64::new(f64::NAN, f64::NAN);
+                out[*coupling] = series.value(g, f).unwrap_or(nothing);
             }
         }
     }
@@ -138,6 +152,84 @@ impl Binding {
     pub fn masses(&self, legs: &[Leg], incoming: bool) -> Vec<f64> {
         let legs = legs.iter().filter(|leg| leg.incoming == incoming);
         legs.map(|leg| self.value(leg.mass)).collect()
+    }
+}
+
+impl Formulas {
+    /// Those of some couplings. What does not depend on G is a number in them.
+    fn of(
+        model: &Model,
+        card: &[f64],
+        polynomials: &[Option<Vec<Complex64>>],
+        couplings: &[usize],
+    ) -> Formulas {
+        let mut builder = Builder::new(1);
+        let mut values: Vec<ValueId> = Vec::with_capacity(model.program.ops.len());
+        for (op, polynomial) in model.program.ops.iter().zip(polynomials) {
+            let value = match (op, polynomial.as_deref()) {
+                (_, Some([c])) => builder.complex(c.re, c.im),
+                (Op::Input(n), _) if *n == model.g_input() => builder.input(0),
+                (Op::Input(n), _) => builder.real(card[*n as usize]),
+                (op, _) => match chosen(op, |v| polynomials[v as usize].as_deref()) {
+                    Some(value) => values[value as usize],
+                    None => builder.push(op.map_operands(|v| values[v as usize])),
+                },
+            };
+            values.push(value);
+        }
+        let value = |&i: &usize| values[model.couplings[i].value as usize];
+        let program = builder.finish();
+        let known = self::polynomials(&program, &[], 0);
+        let all: Vec<ValueId> = couplings.iter().map(value).collect();
+        let (mut function, found) = match series(&program, &known, &all) {
+            Some((function, found)) if is_real(&program, function) => (Some(function), found),
+            _ => (None, vec![None; all.len()]),
+        };
+        let (mut left, mut series) = (Vec::new(), Vec::new());
+        for (&coupling, found) in couplings.iter().zip(found) {
+            match found {
+                Some(found) => series.push((coupling, found)),
+                None => left.push(coupling),
+            }
+        }
+        let roots = left.iter().map(value).chain(function);
+        let (program, ids) = program.pruned(&roots.collect::<Vec<_>>());
+        let place = |root: ValueId| ids[root as usize].unwrap_or(0);
+        function = function.map(place);
+        Formulas {
+            program,
+            couplings: left.iter().map(|i| (*i, place(value(i)))).collect(),
+            function,
+            series,
+        }
+    }
+}
+
+/// Whether a value is real, and small where it is a number: what [`mebridge_process::running`] bounds.
+fn is_real(program: &Program, value: ValueId) -> bool {
+    let bounded = |v: ValueId| match program.ops[v as usize] {
+        Op::Const(most, _) => most <= LARGEST,
+        _ => false,
+    };
+    matches!(program.ops[value as usize],
+        Op::Select { test: Comparison::Le, rhs, .. } if bounded(rhs))
+}
+
+/// The value that a choice between two comes to, where what it depends on is known.
+fn chosen<'p>(op: &Op, known: impl Fn(ValueId) -> Option<&'p [Complex64]>) -> Option<ValueId> {
+    let Op::Select {
+        test,
+        lhs,
+        rhs,
+        yes,
+        no,
+    } = *op
+    else {
+        return None;
+    };
+    match (known(lhs), known(rhs)) {
+        (Some([a]), Some([b])) => Some(if test.holds(*a, *b) { yes } else { no }),
+        _ => None,
     }
 }
 
@@ -161,6 +253,9 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
             Op::Neg(a) => get(a).map(|a| a.iter().map(|c| -c).collect()),
             Op::Add(a, b) => zip(get(a), get(b), 1.0),
             Op::Sub(a, b) => zip(get(a), get(b), -1.0),
+            Op::Mul(a, b) if [a, b].iter().any(|v| is_zero(get(*v))) => {
+                constant(Complex64::default())
+            }
             Op::Mul(a, b) => product(get(a), get(b)),
             Op::Div(a, b) => match (get(a), get(b)) {
                 (Some(a), Some([b])) => Some(a.iter().map(|c| c / b).collect()),
@@ -182,11 +277,17 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
                     get(b).map(|b| b.iter().map(|c| c * Complex64::i()).collect());
                 zip(get(a), i_b.as_deref(), 1.0)
             }
+            Op::Select { .. } => chosen(op, get).and_then(|v| known[v as usize].clone()),
             _ => None,
         };
         known.push(value);
     }
     known
+}
+
+/// Whether it vanishes for every G.
+fn is_zero(polynomial: Option<&[Complex64]>) -> bool {
+    polynomial.is_some_and(|c| c.iter().all(|c| *c == Complex64::default()))
 }
 
 fn zip(a: Option<&[Complex64]>, b: Option<&[Complex64]>, sign: f64) -> Option<Vec<Complex64>> {
@@ -217,7 +318,6 @@ fn product(a: Option<&[Complex64]>, b: Option<&[Complex64]>) -> Option<Vec<Compl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mebridge_process::arith::Builder;
     use mebridge_process::model::{CardParameter, Named};
 
     fn model() -> Model {
@@ -280,6 +380,60 @@ mod tests {
                 assert!((exact - value).norm() < 1e-15, "{}", coupling.name);
             }
         }
+    }
+
+    /// Where what a choice depends on is known, and what a formula is multiplied by is zero, a formula is a polynomial.
+    #[test]
+    fn numbers_of_the_card_simplify_formulas() {
+        let mut b = Builder::new(2);
+        let (m, g) = (b.input(0), b.input(1));
+        let log = b.push(Op::Call(Function::RealLog, g));
+        let zero = b.real(0.0);
+        let none = b.push(Op::Mul(log, m));
+        let chosen = b.push(Op::Select {
+            test: Comparison::Gt,
+            lhs: m,
+            rhs: zero,
+            yes: g,
+            no: log,
+        });
+        let shifted = b.push(Op::Add(chosen, m));
+        let model = Model {
+            program: b.finish(),
+            couplings: vec![
+                Named {
+                    name: "GC_1".into(),
+                    value: none,
+                },
+                Named {
+                    name: "GC_2".into(),
+                    value: shifted,
+                },
+            ],
+            ..model()
+        };
+        let law = |mass: f64| {
+            let model = Model {
+                parameters: Vec::new(),
+                ..model.clone()
+            };
+            let binding = Binding::new(&model, &[mass]).unwrap();
+            let mut out = Vec::new();
+            binding.evaluate(0.7, &mut out);
+            let values = model.evaluate(&[mass], 0.7);
+            for (coupling, value) in model.couplings.iter().zip(&out) {
+                assert_eq!(*value, values[coupling.value as usize], "{}", coupling.name);
+            }
+            binding.couplings
+        };
+        assert!(matches!(
+            &law(2.0)[..],
+            [Coupling::Formula, Coupling::Polynomial(_)]
+        ));
+        assert!(matches!(
+            &law(0.0)[..],
+            [Coupling::Polynomial(_), Coupling::Formula]
+        ));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod partial;
 pub mod passes;
 pub mod print;
 pub mod recursion;
+mod series;
 pub mod sums;
 pub mod tiling;
 mod validate;

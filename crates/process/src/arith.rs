@@ -57,6 +57,20 @@ pub enum Comparison {
     Ge,
 }
 
+impl Comparison {
+    /// Whether it holds for two values.
+    pub fn holds(self, a: Complex64, b: Complex64) -> bool {
+        match self {
+            Comparison::Eq => a == b,
+            Comparison::Ne => a != b,
+            Comparison::Lt => a.re < b.re,
+            Comparison::Le => a.re <= b.re,
+            Comparison::Gt => a.re > b.re,
+            Comparison::Ge => a.re >= b.re,
+        }
+    }
+}
+
 /// One operation; its operands are earlier values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -277,7 +291,7 @@ pub fn evaluate_op(op: &Op, inputs: &[Complex64], v: impl Fn(ValueId) -> Complex
             yes,
             no,
         } => {
-            if compare(test, v(lhs), v(rhs)) {
+            if test.holds(v(lhs), v(rhs)) {
                 v(yes)
             } else {
                 v(no)
@@ -319,17 +333,6 @@ fn call(function: Function, x: Complex64) -> Complex64 {
         Function::Conj => x.conj(),
         Function::Re => real(x.re),
         Function::Im => real(x.im),
-    }
-}
-
-fn compare(test: Comparison, a: Complex64, b: Complex64) -> bool {
-    match test {
-        Comparison::Eq => a == b,
-        Comparison::Ne => a != b,
-        Comparison::Lt => a.re < b.re,
-        Comparison::Le => a.re <= b.re,
-        Comparison::Gt => a.re > b.re,
-        Comparison::Ge => a.re >= b.re,
     }
 }
 

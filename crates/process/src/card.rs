@@ -15,6 +15,7 @@
 //! | `6 173 5` where 6 is needed | entry of indices 6 173; the default, with a warning | 173 | |
 
 use super::model::{CardParameter, Model};
+use super::running;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::regular;
 use mebridge_support::message;
@@ -111,14 +112,15 @@ impl Card {
         number(&entry.text)
     }
 
+    /// Whether there is an entry for a parameter.
+    pub fn has(&self, parameter: &CardParameter) -> bool {
+        let key = (parameter.block.clone(), parameter.index.clone());
+        self.entries.contains_key(&key)
+    }
+
     /// The scale of a block (`Q=`), where it has one.
     pub fn scale(&self, block: &str) -> Option<f64> {
         self.scales.get(block).copied()
-    }
-
-    /// Whether blocks have the same scales as in another card.
-    pub fn has_scales_of(&self, other: &Card) -> bool {
-        self.scales == other.scales
     }
 
     /// The file.
@@ -272,6 +274,9 @@ impl Model {
             if parameter.block.is_empty() {
                 return Ok(parameter.default);
             }
+            if running::entry(parameter).is_some() && !card.has(parameter) {
+                return running::absent(card, parameter);
+            }
             let is_width = parameter.block == "decay";
             let negative =
                 self.widths_signed && is_width && card.has_negative_mass(&parameter.index);
@@ -338,7 +343,6 @@ DECAY 23 nan
         assert_eq!(scales, [Some(150.0), Some(91.0), None, None]);
         let other = Card::parse(CARD, Path::new("x"));
         assert_eq!(other.scale("mass"), Some(91.0));
-        assert!(!other.has_scales_of(&card) && other.has_scales_of(&other.clone()));
     }
 
     #[test]

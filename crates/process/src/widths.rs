@@ -121,7 +121,7 @@ const Z: f64 = 91.188;
 const LEAST_SCALE: f64 = 0.188_775_276_209;
 
 /// alpha_s at a scale by its two-loop evolution from the mass of the Z boson; zero where there is none.
-fn running(alpha_s: f64, scale: f64) -> f64 {
+pub(crate) fn running(alpha_s: f64, scale: f64) -> f64 {
     let evolved = |alpha_s: f64, from: f64, quarks: f64, to: f64| {
         // d a / d log(q^2) = -b a^2 (1 + c a), whose solution is t = F(a(t)) - F(a(0)).
         let b = (33.0 - 2.0 * quarks) / (12.0 * PI);

@@ -120,6 +120,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         });
     }
     document.decays = decays(model, &formula)?;
+    document.running = crate::running::rows(model, &|name| renamed(&name.to_owned()))?;
     let propagators: BTreeSet<&String> = model
         .particles
         .iter()

@@ -2,6 +2,7 @@
 //! charges, Lorentz structures that have one coupling as one.
 
 use crate::restrict::OpenWidths;
+use crate::running;
 use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
 use mebridge_generate::model::expression::parse;
 use mebridge_generate::model::lorentz::Structure;
@@ -66,6 +67,8 @@ pub struct Imported {
     pub decays: Vec<Decays>,
     /// Why there are none.
     pub no_decays: Option<String>,
+    /// What `running.py` says.
+    pub running: Vec<running::Term>,
     /// Widths that a card leaves to be computed.
     pub open_widths: OpenWidths,
     /// Names of new Lorentz structures by the names of their parts, which are sorted.
@@ -156,6 +159,7 @@ impl Imported {
             orders: source.orders,
             decays: source.decays,
             no_decays: source.no_decays,
+            running: source.running,
             open_widths: OpenWidths::new(),
             merged: HashMap::new(),
         };

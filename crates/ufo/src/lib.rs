@@ -11,6 +11,7 @@
 //! | `imported` | a model as MG5aMC imports it |
 //! | `values` | numbers of all parameters and couplings |
 //! | `restrict` | restrictions by a card, as MG5aMC applies them |
+//! | `running` | `running.py`: parameters that run |
 //! | `widths` | widths that a card leaves to be computed |
 //! | `document` | the file of a model that comes of it |
 
@@ -19,6 +20,7 @@ mod formula;
 mod imported;
 mod python;
 mod restrict;
+mod running;
 mod source;
 mod values;
 mod widths;

@@ -2,8 +2,8 @@
 
 use crate::formula::Functions;
 use crate::python::modules::{Modules, Object, Value};
+use crate::running;
 use mebridge_generate::model::expression::Expr;
-use mebridge_support::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
@@ -38,6 +38,8 @@ pub struct Parameter {
     pub value: ParameterValue,
     /// Whether it is said to be real.
     pub real: bool,
+    /// The scale at which it has its value, in GeV, where it has one.
+    pub scale: Option<f64>,
     pub place: String,
 }
 
@@ -130,6 +132,8 @@ pub struct Source {
     /// What `decays.py` says, or why it says nothing: a model without it is a model.
     pub decays: Vec<Decays>,
     pub no_decays: Option<String>,
+    /// What `running.py` says.
+    pub running: Vec<running::Term>,
 }
 
 type Fallible<T> = Result<T, String>;
@@ -185,15 +189,11 @@ impl Source {
             }
         }
         let decays = modules.read_decays();
-        if folder.join("running.py").is_file() {
-            message::say(format!(
-                "{}: running.py is not read; parameters that it lets run have the values of the card at every scale",
-                folder.display()
-            ));
-        }
+        modules.read_running()?;
         let gauges = modules.numbers_of_init("gauge")?;
         let mut source = Source {
             gauges: gauges.unwrap_or_else(|| vec![0.0]),
+            running: running::terms(&modules)?,
             ..Source::default()
         };
         let functions = source.collect(&modules)?;
@@ -499,6 +499,7 @@ impl Parameter {
             name,
             value,
             real: &*object.text("type")? == "real",
+            scale: object.get("scale").and_then(Value::number),
             place: object.place.clone(),
         })
     }

@@ -985,3 +985,192 @@ fn links_pipes_and_huge_files_are_refused() {
         "{error}"
     );
 }
+
+/// The toy model with a running.py, in which gx and gy of block XSECTOR run and mix.
+fn with_running(running: &str) -> TempDir {
+    let (folder, path) = copy();
+    let file = path.join("parameters.py");
+    let text = fs::read_to_string(&file).unwrap();
+    let scaled = text
+        .replace("lhacode = [ 1 ])", "lhacode = [ 1 ], scale = 250.)")
+        .replace("'XSECTOR', [ 2 ])", "'XSECTOR', [ 2 ], 250)");
+    assert_eq!(scaled.len(), text.len() + ", scale = 250., 250".len());
+    fs::write(file, scaled).unwrap();
+    let head = "import parameters as P\nfrom object_library import all_running_elements, Running\n";
+    fs::write(path.join("running.py"), format!("{head}{running}")).unwrap();
+    folder
+}
+
+const RUNNING: &str = "
+R_1 = Running(name = 'R_1', run_objects = [[P.gx, P.gx, P.aS], [P.gy, P.gy, P.G, P.G]], value = '-8./(4.*cmath.pi)')
+R_2 = Running(name = 'R_2', run_objects = [[P.gx, P.gy, P.aS]], value = 0.5)
+R_3 = Running(name = 'R_3', run_objects = [[P.gy, P.aS, P.gx]], value = '(-3./2.)/cmath.pi')
+";
+
+fn read_running(running: &str) -> Result<Document, String> {
+    let folder = with_running(running);
+    let path = folder.path().join("toy");
+    read(&path, &Restriction::None).map_err(|e| e.to_string())
+}
+
+#[test]
+fn parameters_run_as_their_equation_says() {
+    let document = read_running(RUNNING).unwrap();
+    let [row] = &document.running[..] else {
+        panic!("{:?}", document.running)
+    };
+    assert_eq!(row.parameters, ["gx", "gy"]);
+    assert_eq!((row.block.as_str(), row.scale), ("xsector", 250.0));
+    assert_eq!(row.gamma.len(), 4);
+    assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
+    let model = Model::from_document(document).unwrap();
+    let process = generate_with("q q~ > zp zp", &model).unwrap().remove(0);
+    let values = process.model.default_card();
+    let at = |name: &str| process.model.card_parameter(name).unwrap();
+    // The other one is there, too, because both mix.
+    let start = [values[at("gx")], values[at("gy")]];
+    assert_eq!(start, [0.3, 0.25]);
+    let alpha_s = mebridge_process::running::alpha_s(0.118, 250.0);
+    let names = ["ALPHA_S", "FIXED", "QUARKS", "SCALE"];
+    let entries = names.map(|name| values[at(&format!("RUNNING_XSECTOR_{name}"))]);
+    assert_eq!(entries, [alpha_s, 0.0, 5.0, 250.0]);
+    // d (alpha_s, gx, gy) / d ln mu by Runge and Kutta's method.
+    let slope = |y: [f64; 3]| {
+        let pi = std::f64::consts::PI;
+        let [a, x, z] = y;
+        [
+            -(11.0 - 10.0 / 3.0) * a * a / (2.0 * pi),
+            a * (-2.0 / pi * x + 0.5 * z),
+            a * (-1.5 / pi * x - 2.0 / pi * z),
+        ]
+    };
+    for t in [-2.0, 1.5] {
+        let (mut y, h) = ([alpha_s, start[0], start[1]], t / 2000.0);
+        for _ in 0..2000 {
+            let along = |k: [f64; 3], h: f64| [0, 1, 2].map(|n| y[n] + h * k[n]);
+            let k1 = slope(y);
+            let k2 = slope(along(k1, h / 2.0));
+            let k3 = slope(along(k2, h / 2.0));
+            let k4 = slope(along(k3, h));
+            y = [0, 1, 2].map(|n| y[n] + h / 6.0 * (k1[n] + 2.0 * (k2[n] + k3[n]) + k4[n]));
+        }
+        let g = (4.0 * std::f64::consts::PI * y[0]).sqrt();
+        let all = process.model.evaluate(&values, g);
+        let coupling = process.model.couplings.iter().find(|c| c.name == "GC_3");
+        let found = all[coupling.unwrap().value as usize];
+        assert!((found.im - y[1]).abs() < 1e-12, "{found} {}", y[1]);
+    }
+    // What does not need them has none of it.
+    let process = generate_with("q q~ > g g", &model).unwrap().remove(0);
+    assert_eq!(process.model.card_parameter("RUNNING_XSECTOR_SCALE"), None);
+}
+
+#[test]
+fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
+    let one = |objects: &str, value: &str| {
+        format!("R = Running(name = 'R', run_objects = [[{objects}]], value = '{value}')\n")
+    };
+    for (running, why) in [
+        (
+            one("P.gx, P.gx, P.G", "1"),
+            "with one power of alpha_s alone",
+        ),
+        (one("P.gx, P.gx", "1"), "with one power of alpha_s alone"),
+        (
+            one("P.gx, P.gx, P.gx, P.aS", "1"),
+            "in proportion to one parameter alone",
+        ),
+        (
+            one("P.gx, P.gx, P.aS", "MZp"),
+            "MZp is no number: there is no parameter `MZp`",
+        ),
+        (
+            one("P.gx, P.MS, P.aS", "1"),
+            "parameters of other blocks of the card (mass, xsector)",
+        ),
+        (one("P.gx, P.phase, P.aS", "1"), "does not give one `scale`"),
+        (
+            one("P.gx, P.size, P.aS", "1"),
+            "has no entry of the card for size, with which it mixes",
+        ),
+    ] {
+        let model = Model::from_document(read_running(&running).unwrap()).unwrap();
+        let error = generate_with("q q~ > zp zp", &model)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("needs gx, which runs")
+                && error.contains(why)
+                && error.contains("without running.py"),
+            "{error}"
+        );
+        assert!(generate_with("q q~ > g g", &model).is_ok());
+    }
+    // Masses do not follow the event.
+    let mut document = read_running(RUNNING).unwrap();
+    document.parameters.insert("heavy".into(), "gx*1000".into());
+    let zp = document.particles.iter_mut().find(|p| p.name == "zp");
+    zp.unwrap().mass = Some("heavy".into());
+    let model = Model::from_document(document).unwrap();
+    let error = generate_with("q q~ > zp zp", &model)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("a mass or width depends on gx, which runs"),
+        "{error}"
+    );
+    // What is no running.py has its place.
+    for (running, why) in [
+        (
+            one("P.gx, P.gx, 3", "1"),
+            "running.py, line 3: Running R: there is something else in the place of a Parameter",
+        ),
+        (
+            one("P.gx, P.gx, P.aS", "1").repeat(2),
+            "gx and gx have a coefficient already",
+        ),
+        (
+            "R = Running(name = 'R', run_objects = [P.gx], value = '1')\n".into(),
+            "no list of lists",
+        ),
+        ("while True: pass\n".into(), "running.py, line 3"),
+    ] {
+        let error = read_running(&running).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// In a model file, too, what cannot be is refused.
+#[test]
+fn rows_of_what_runs_are_checked() {
+    let text = read_running(RUNNING).unwrap().to_string();
+    for (from, to, why) in [
+        (
+            "scale = 250.0\n",
+            "scale = 0.0\n",
+            "scale = 0, which is no scale",
+        ),
+        (
+            "block = \"xsector\"\nscale",
+            "block = \"mass\"\nscale",
+            "gx is of block xsector, and not of mass",
+        ),
+        (
+            "parameters = [\"gx\", \"gy\"]",
+            "parameters = [\"gx\", \"gz\"]",
+            "`gy` is not one of them",
+        ),
+        ("\"0.5\"", "\"gx\"", "gx is no number"),
+        ("\"0.5\"", "\"1e300\"", ""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let model = Model::parse(&text.replacen(from, to, 1), Path::new("model.toml"));
+        let error = match model {
+            Err(error) => error.to_string(),
+            Ok(model) => generate_with("q q~ > zp zp", &model)
+                .unwrap_err()
+                .to_string(),
+        };
+        assert!(error.contains(why), "{error}");
+    }
+}

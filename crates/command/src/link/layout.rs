@@ -71,7 +71,9 @@ impl Layout {
         if root.join("Source/RUNNING").is_dir() {
             return Err(wrong(
                 &root,
-                "its model has couplings other than alpha_s that run (Source/RUNNING), which mebridge does not do".into(),
+                "parameters of its model run (Source/RUNNING), from an alpha_s that only MadEvent knows; make events by \
+                 `mebridge events`, or leave it unlinked"
+                    .into(),
             ));
         }
         let chosen = match only {

@@ -13,6 +13,7 @@ use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::process::model::CardParameter;
+use mebridge::process::running;
 use mebridge::runtime::{BackendChoice, CachePlace, Switches};
 use mebridge::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
@@ -67,6 +68,22 @@ struct Task {
     g_s: f64,
 }
 
+/// That a card says from which alpha_s parameters run: that of the run, which made the events, is not known otherwise.
+fn knows_alpha_s(process: &Process, card: &Card, values: &[f64]) -> Result<()> {
+    match running::unknown(&process.model, Some(card), values) {
+        None => Ok(()),
+        Some(block) => Err(Error::Card {
+            path: card.path().into(),
+            what: format!(
+                "parameters of block {block} run from alpha_s at its scale, which the card does not say; write the block \
+                 RUNNING_{0} into it that the card in the header of events of mebridge has, or one with alpha_s of the run at \
+                 that scale (`BLOCK RUNNING_{0}`, `1 0.108`)",
+                block.to_ascii_uppercase()
+            ),
+        }),
+    }
+}
+
 impl MatrixElements {
     /// Reads all processes with all cards.
     pub fn read(
@@ -96,6 +113,11 @@ impl MatrixElements {
                     .map(|card| source.process.model.card_values(card));
                 let mut values = vec![source.card];
                 values.extend(new.collect::<Result<Vec<_>>>()?);
+                let all = std::iter::once(&cards.old).chain(&cards.new);
+                for (card, values) in all.zip(&values) {
+                    knows_alpha_s(&source.process, card, values)
+                        .map_err(|error| original.name(error))?;
+                }
                 let process = source.process;
                 let shown = shown.clone();
                 let element =

@@ -2,6 +2,7 @@
 
 use super::expression::{Expr, parse as expression};
 use super::lorentz::Structure;
+use super::running::Running;
 use super::{CardEntry, ColorTerm, Lorentz, Model, Particle, ParticleId, Propagator, Vertex};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -41,6 +42,8 @@ pub struct Document {
     pub card: Vec<CardEntry>,
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+    #[serde(default)]
+    pub running: Vec<RunningRow>,
     pub couplings: BTreeMap<String, CouplingRow>,
     pub lorentz: BTreeMap<String, String>,
     #[serde(default)]
@@ -77,6 +80,24 @@ pub struct ParticleRow {
 
 fn yes() -> bool {
     true
+}
+
+/// Parameters of the card that run and mix.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct RunningRow {
+    pub parameters: Vec<String>,
+    /// Their block, and its scale.
+    #[serde(default)]
+    pub block: String,
+    #[serde(default)]
+    pub scale: f64,
+    /// Of which, by which, and the coefficient: d c / d ln mu is the sum of alpha_s times it times the second.
+    #[serde(default)]
+    pub gamma: Vec<[String; 3]>,
+    /// Why no process can have one of them.
+    pub refused: Option<String>,
 }
 
 /// A coupling.
@@ -218,6 +239,11 @@ impl Document {
             alpha_s: self.alpha_s,
             card,
             parameters: formulas(&self.parameters)?,
+            running: self
+                .running
+                .iter()
+                .map(Running::of)
+                .collect::<Fallible<_>>()?,
             couplings,
             expansion: expansion.collect(),
             orders: self.orders.into_iter().collect(),
@@ -278,6 +304,22 @@ impl Display for Document {
                 f,
                 "\n[[card]]\nname = {name}\nblock = {block}\nindex = {index:?}\nvalue = {value:?}"
             )?;
+        }
+        for row in &self.running {
+            let names = row.parameters.iter().map(|name| quoted(name));
+            let names: Vec<String> = names.collect();
+            writeln!(f, "\n[[running]]\nparameters = [{}]", names.join(", "))?;
+            if let Some(why) = &row.refused {
+                writeln!(f, "refused = {}", Quoted(why))?;
+                continue;
+            }
+            writeln!(f, "block = {}\nscale = {:?}", Quoted(&row.block), row.scale)?;
+            writeln!(f, "gamma = [")?;
+            for [of, by, value] in &row.gamma {
+                let [of, by, value] = [of, by, value].map(|text| Quoted(text));
+                writeln!(f, "    [{of}, {by}, {value}],")?;
+            }
+            writeln!(f, "]")?;
         }
         table(f, "parameters", &self.parameters, |text| quoted(text))?;
         table(f, "couplings", &self.couplings, |row| {

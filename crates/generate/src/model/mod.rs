@@ -11,6 +11,7 @@
 //! | `parameters` | formulas of parameters and couplings as arithmetic |
 //! | `lorentz` | Lorentz structures as sums of products of tensors |
 //! | `widths` | widths as sums of partial widths |
+//! | `running` | parameters that run with alpha_s |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
 
 pub mod expression;
@@ -18,6 +19,7 @@ pub mod file;
 pub mod lorentz;
 mod parameters;
 mod routine;
+pub mod running;
 mod tensor;
 mod value;
 mod widths;
@@ -63,6 +65,8 @@ pub struct Model {
     pub alpha_s: Option<String>,
     /// Formulas of the other parameters.
     pub parameters: HashMap<String, Expr>,
+    /// Sets of parameters of the card that run.
+    pub running: Vec<running::Running>,
     /// Formulas of couplings.
     pub couplings: HashMap<String, Expr>,
     /// Lorentz structures.
@@ -306,6 +310,7 @@ impl Model {
         let formulas = self.parameters.values().chain(self.couplings.values());
         let formulas = formulas.chain(decays);
         Parameters::new(self).check(formulas.chain(&quantities))?;
+        self.check_running()?;
         let mut vertices = self.vertices.iter().chain(&self.unphysical);
         vertices.try_for_each(|vertex| self.conserves(vertex))
     }

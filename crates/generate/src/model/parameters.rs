@@ -1,9 +1,11 @@
 //! Parameters and couplings that a process uses, as arithmetic.
 
 use super::expression::{Binary, Expr};
+use super::running::Running;
 use super::{CardEntry, Model};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
 use mebridge_process::model::{CardParameter, Model as Formulas, Named};
+use mebridge_process::running::{entries, logarithm};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The strong coupling of the event.
@@ -82,12 +84,23 @@ impl<'a> Parameters<'a> {
         for formula in parameters.iter().chain(&couplings) {
             needs(&names, &self.model.parameters, formula, &mut needed, 0)?;
         }
+        let mut fixed = Needed::default();
+        for formula in &parameters {
+            needs(&names, &self.model.parameters, formula, &mut fixed, 0)?;
+        }
         let before = needed.order.clone();
         let mut needed = needed.names;
         needed.extend(self.model.alpha_s.clone());
+        let sets = self.model.running_of(&mut needed, &fixed.names)?;
+        let running = self.model.running_entries(&sets);
         let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
-        let names: Vec<&str> = card.map(|e| e.name.as_str()).collect();
+        let names = card.map(|e| e.name.as_str());
+        let entries = running.iter().flat_map(|(_, entries)| entries);
+        let names: Vec<&str> = names.chain(entries.map(|e| e.name.as_str())).collect();
         let mut lowering = Lowering::new(&names, &self.model.parameters);
+        for set in &sets {
+            lowering.run(set)?;
+        }
         lowering.all(&before)?;
         let mut named = |names: &[String], formulas: &[Expr], prefix: &str| {
             let each = names.iter().zip(formulas).map(|(name, formula)| {
@@ -101,14 +114,27 @@ impl<'a> Parameters<'a> {
         let parameters = named(&self.used, &parameters, "MDL_")?;
         let couplings = named(&coupling_names, &couplings, "")?;
         let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
-        let card: Vec<CardParameter> = card.map(CardEntry::parameter).collect();
+        let mut card: Vec<CardParameter> = card.map(CardEntry::parameter).collect();
+        card.extend(running.into_iter().flat_map(|(_, entries)| entries));
         let auto_widths = (0..).zip(&card).map(|(at, p)| self.model.auto_width(at, p));
+        let mut program = lowering.builder.finish();
+        let (mut parameters, mut couplings) = (parameters, couplings);
+        if !sets.is_empty() {
+            // Of parameters that mix with others not all are needed.
+            let roots = parameters.iter().chain(&couplings);
+            let roots: Vec<ValueId> = roots.map(|named| named.value).collect();
+            let (pruned, ids) = program.pruned(&roots);
+            for named in parameters.iter_mut().chain(&mut couplings) {
+                named.value = ids[named.value as usize].unwrap_or(0);
+            }
+            program = pruned;
+        }
         Ok(Formulas {
             auto_widths: auto_widths
                 .filter_map(Result::transpose)
                 .collect::<Result<_, _>>()?,
             card,
-            program: lowering.builder.finish(),
+            program,
             parameters,
             couplings,
             widths_signed: false,
@@ -225,6 +251,26 @@ impl<'a> Lowering<'a> {
         names
             .iter()
             .try_for_each(|name| self.name(name).map(|_| ()))
+    }
+
+    /// Parameters of the card at the scale of the event, in the place of those of the card.
+    fn run(&mut self, set: &Running) -> Result<(), String> {
+        let names = entries(&set.block, Default::default()).map(|entry| entry.name);
+        let [reference, fixed, quarks, _] = names.map(|name| self.values.get(&name).copied());
+        let (Some(reference), Some(fixed), Some(quarks)) = (reference, fixed, quarks) else {
+            return Err(format!(
+                "there are no inputs for the running of {}",
+                set.block
+            ));
+        };
+        let start = set.parameters.iter().map(|name| self.name(name));
+        let start: Vec<ValueId> = start.collect::<Result<_, String>>()?;
+        let g = self.name(STRONG_COUPLING)?;
+        let r = logarithm(&mut self.builder, [reference, fixed, quarks], g);
+        let evolved = set.mixing.evolved(&mut self.builder, &start, r)?;
+        self.values
+            .extend(set.parameters.iter().cloned().zip(evolved));
+        Ok(())
     }
 
     fn lower(&mut self, formula: &Expr) -> Result<ValueId, String> {

@@ -1,108 +1,335 @@
 //! Couplings other than alpha_s that run: `C_RUNNING_<n>` of couplings.f, which MG5aMC (3.5 and later) writes for models
 //! with a `running.py`.
 //!
-//! Such a routine takes couplings from the scale of the card's blocks (`BLOCK NAME Q= 172.5`) to that of the event, with
-//! the alpha_s of the run. mebridge has neither. Where the run card keeps the scale of these couplings
-//! (`fixed_extra_scale`) at that of their blocks, they are the card's and nothing has to be done.
+//! Such a routine takes parameters from the scale of their block of the card (`BLOCK NAME Q= 172.5`) to that of the
+//! event. It is run as it is written, but for what it calls: `ALPHAS` at the scale of the block is an input
+//! (`mebridge_process::running`), and of `C8MAT_EXPM1`, the exponential of a matrix, the product with the parameters is
+//! made as a series.
 
 use crate::directory::Directory;
 use crate::expression::{Expr, Parsed};
+use crate::program_unit::Library;
 use crate::symbolic::{Externals, Frame, Interpreter};
 use crate::value::{Truth, Value};
+use mebridge_process::arith::{Op, ValueId};
 use mebridge_process::card::Card;
+use mebridge_process::model::CardParameter;
+use mebridge_process::running::{self, Mixing, QUARKS, alpha_s, coupling_there, entries};
 use mebridge_support::error::Result;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// What begins the names of these routines.
 const ROUTINES: &str = "C_RUNNING_";
 /// The parameter that says whether the scale is fixed.
 const FIXED: &str = "FIXED_EXTRA_SCALE";
-/// The parameter that is the scale of a block.
+/// What is about the name of a block in that of its scale.
 const SCALE: (&str, &str) = ("MDL__", "__SCALE");
+/// Flavours in the beta function while a routine is run.
+const STATED_QUARKS: i64 = 5;
+/// Parameters that mix.
+const MOST: i64 = 200;
 
-/// At which scale these couplings are wanted, and where they are given.
+/// What the cards of a directory say of these couplings.
 #[derive(Clone, Default)]
 pub struct ExtraScale {
     /// The fixed scale of the run card.
     fixed: Option<f64>,
-    /// The card whose blocks have scales.
-    card: Option<Card>,
+    /// The ratio of their scale to that of alpha_s, where it follows the event.
+    ratio: f64,
+    /// Flavours in the running of alpha_s.
+    quarks: f64,
+    /// alpha_s of the parameter card, at the mass of the Z boson.
+    at_z: f64,
 }
 
 impl ExtraScale {
-    /// What the cards of a directory say. Programs that stand alone have no run card, and a scale of their own.
+    /// What the cards of a directory say. Programs that stand alone have no run card.
     pub fn of(directory: &Directory, card: Option<&Card>) -> Result<ExtraScale> {
-        let fixed = !directory.is_standalone() && directory.run_switch("fixed_extra_scale")?;
+        let alone = directory.is_standalone();
+        let number = |name: &str, default: f64| match alone {
+            true => Ok(default),
+            false => directory.run_parameter(name, default),
+        };
+        let fixed = !alone && directory.run_switch("fixed_extra_scale")?;
         Ok(ExtraScale {
             fixed: match fixed {
-                true => Some(directory.run_parameter("mue_ref_fixed", 91.188)?),
+                true => Some(number("mue_ref_fixed", 91.188)?),
                 false => None,
             },
-            card: card.cloned(),
+            ratio: number("mue_over_ref", 1.0)?,
+            // As many as MadEvent has without an entry.
+            quarks: number("maxjetflavor", if alone { QUARKS } else { 4.0 })?,
+            at_z: card
+                .and_then(|card| card.number("sminputs", &[3]))
+                .unwrap_or(0.0),
         })
     }
 
-    /// Sets what `UPDATE_AS_PARAM` asks in its first call.
+    /// Inputs of the routines besides the parameters of the card.
+    pub fn inputs(&self, library: &Library) -> Result<Vec<CardParameter>> {
+        let mut blocks = BTreeSet::new();
+        for n in 1.. {
+            let Some(unit) = library.unit(&format!("{ROUTINES}{n}"))? else {
+                break;
+            };
+            for line in unit.header..unit.end {
+                blocks.extend(blocks_of(&String::from_utf8_lossy(unit.source.text(line))));
+            }
+        }
+        let fixed = self.fixed.map_or(0.0, |scale| alpha_s(self.at_z, scale));
+        let defaults = [0.0, fixed, self.quarks, 0.0];
+        let all = blocks.iter().flat_map(|block| entries(block, defaults));
+        Ok(all.collect())
+    }
+
+    /// Sets what `UPDATE_AS_PARAM` asks: the scale follows the event, whose G is that of all events where it is fixed.
     pub fn set(&self, interpreter: &mut Interpreter, frame: &mut Frame) {
         if !frame.names().any(|name| name == FIXED) {
             return;
         }
         let truth = |truth| Value::Logical(Truth::Known(truth));
-        interpreter.set_name(frame, FIXED, truth(self.fixed.is_some()));
+        interpreter.set_name(frame, FIXED, truth(false));
         interpreter.set_name(frame, "FIRST", truth(true));
-        if let Some(scale) = self.fixed {
-            let scale = Value::Real(interpreter.builder.real(scale));
-            interpreter.set_name(frame, "MUE_REF_FIXED", scale);
-        }
+        let one = Value::Real(interpreter.builder.real(1.0));
+        interpreter.set_name(frame, "MUE_OVER_REF", one);
     }
 
-    /// Why couplings do not stay what they are in the card, if they do not.
-    fn moved(&self, frame: &Frame) -> std::result::Result<(), String> {
-        let Some(fixed) = self.fixed else {
-            return Err("the run card lets their scale follow the event".into());
-        };
-        let block = |name: &String| {
-            let block = name.strip_prefix(SCALE.0)?.strip_suffix(SCALE.1)?;
-            Some(block.to_ascii_lowercase())
-        };
-        let mut blocks: Vec<String> = frame.names().filter_map(block).collect();
-        blocks.sort();
-        for block in blocks {
-            let card = self.card.as_ref();
-            match card.and_then(|card| card.scale(&block)) {
-                Some(scale) if scale == fixed => {}
-                Some(scale) => {
-                    return Err(format!(
-                        "mue_ref_fixed = {fixed} of the run card is not the scale of block {block} of the parameter card, \
-                         Q= {scale}"
-                    ));
-                }
-                None => {
-                    return Err(format!(
-                        "block {block} of the parameter card has no scale (Q=)"
-                    ));
-                }
-            }
+    /// What takes the calls of these routines. The inputs have these numbers.
+    pub fn calls(&self, inputs: &[CardParameter]) -> Calls {
+        Calls {
+            ratio: if self.fixed.is_some() {
+                1.0
+            } else {
+                self.ratio
+            },
+            inputs: inputs.to_vec(),
+            made: false,
+            over: false,
         }
-        Ok(())
     }
 }
 
-impl<'l> Externals<'l> for ExtraScale {
+/// Names of blocks whose scales a statement has.
+fn blocks_of(text: &str) -> Vec<String> {
+    let parts = text.split(SCALE.0).skip(1);
+    let names = parts.filter_map(|rest| rest.split_once(SCALE.1));
+    names.map(|(block, _)| block.to_ascii_lowercase()).collect()
+}
+
+/// Takes calls of `C_RUNNING_<n>`.
+pub struct Calls {
+    ratio: f64,
+    inputs: Vec<CardParameter>,
+    /// Whether there were some.
+    made: bool,
+    /// Whether parameters are where they run to, so that no more is to be done.
+    over: bool,
+}
+
+impl Calls {
+    /// From now on calls do nothing; whether there were some.
+    pub fn are_over(&mut self) -> bool {
+        self.over = true;
+        self.made
+    }
+
+    fn run(&self, m: &mut Interpreter, frame: &mut Frame, name: &str, to: &Expr) -> Parsed<()> {
+        if self.ratio != 1.0 {
+            return Err(format!(
+                "mue_over_ref = {} of Cards/run_card.dat is about the scale of parameters that run, which is that of alpha_s \
+                 here (MadEvent asks for alpha_s at 0 GeV then, and stops); set it to 1, or set fixed_extra_scale and mue_ref_fixed",
+                self.ratio
+            ));
+        }
+        let unit = m.library.unit(name).map_err(|e| e.to_string())?.cloned();
+        let unit = unit.ok_or("no file has a subroutine of that name")?;
+        let body = unit.body().map_err(|e| e.to_string())?;
+        let lines = (unit.header..unit.end).map(|line| unit.source.text(line));
+        let lines = lines.flat_map(|text| blocks_of(&String::from_utf8_lossy(text)));
+        let blocks: BTreeSet<String> = lines.collect();
+        let blocks: Vec<&String> = blocks.iter().collect();
+        let &[block] = &blocks[..] else {
+            return Err(format!(
+                "parameters of {} blocks of the card run together, and have to be of one; take a model without running.py",
+                blocks.len()
+            ));
+        };
+        let [dummy] = &unit.arguments[..] else {
+            return Err("it has not one argument".into());
+        };
+        let input = |m: &mut Interpreter, name: &str| {
+            let is = |p: &CardParameter| running::entry(p) == Some((block.as_str(), name));
+            let at = self.inputs.iter().position(is);
+            at.map(|at| m.builder.input(at as u32))
+        };
+        let (Some(reference), Some(fixed), Some(quarks)) = (
+            input(m, running::ENTRIES[0]),
+            input(m, running::ENTRIES[1]),
+            input(m, running::ENTRIES[2]),
+        ) else {
+            return Err(format!("there are no inputs for block {block}"));
+        };
+        let g = m.eval(frame, to)?.real(&mut m.builder)?;
+        let g = coupling_there(&mut m.builder, fixed, g);
+        let mut callee = m.frame_of(&unit);
+        let at = m.bind_new(&mut callee, dummy);
+        m.set(at, Value::Real(g));
+        m.declare_in(&mut callee, &unit, &body)
+            .map_err(|e| e.to_string())?;
+        // It is a whole number in Fortran, and an input here: the logarithm is divided by the beta function of the first,
+        // and then taken to that of the second.
+        m.set_name(&mut callee, "MAXJETFLAVOR", Value::Int(STATED_QUARKS));
+        let stated = m.builder.real(STATED_QUARKS as f64);
+        let betas = [stated, quarks].map(|quarks| running::beta(&mut m.builder, quarks));
+        let within = Within {
+            reference,
+            factor: m.builder.push(Op::Div(betas[0], betas[1])),
+        };
+        let outer = m.externals.take();
+        m.externals = Some(Rc::new(RefCell::new(within)));
+        let done = m.run(&mut callee, &body).map_err(|e| e.to_string());
+        m.externals = outer;
+        done.map(|_| ())
+    }
+}
+
+impl<'l> Externals<'l> for Calls {
     fn subroutine(
         &mut self,
-        _: &mut Interpreter<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
-        _: &[Expr],
+        arguments: &[Expr],
     ) -> Option<Parsed<()>> {
-        name.starts_with(ROUTINES).then(|| {
-            self.moved(frame).map_err(|why| {
-                format!(
-                    "{name} lets couplings other than alpha_s run (running.py of the model), which mebridge does not do, \
-                     and {why}; set fixed_extra_scale = True and mue_ref_fixed to the scale Q of these blocks in \
-                     Cards/run_card.dat, so that they are the card's, or take a model without running.py"
-                )
-            })
-        })
+        if !name.starts_with(ROUTINES) {
+            return None;
+        }
+        self.made = true;
+        if self.over {
+            return Some(Ok(()));
+        }
+        let done = match arguments {
+            [to] => self.run(interpreter, frame, name, to),
+            _ => Err("it is not called with one argument".into()),
+        };
+        Some(done.map_err(|what| format!("{name} lets parameters of the model run: {what}")))
+    }
+}
+
+/// Takes what `C_RUNNING_<n>` calls.
+struct Within {
+    /// alpha_s at the scale of the block.
+    reference: ValueId,
+    /// What the logarithm is multiplied by.
+    factor: ValueId,
+}
+
+impl<'l> Externals<'l> for Within {
+    fn subroutine(
+        &mut self,
+        interpreter: &mut Interpreter<'l>,
+        frame: &mut Frame,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Option<Parsed<()>> {
+        match (name, arguments) {
+            ("C8MAT_EXPM1", [size, Expr::Name(matrix), Expr::Name(exponential)]) => Some(
+                exponential_of(interpreter, frame, size, [matrix, exponential], self.factor)
+                    .map_err(|what| format!("{name}: {what}")),
+            ),
+            _ => None,
+        }
+    }
+
+    fn function(
+        &mut self,
+        _: &mut Interpreter<'l>,
+        _: &mut Frame,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Option<Parsed<Value>> {
+        match (name, arguments) {
+            ("ALPHAS", [Expr::Name(scale)]) if !blocks_of(scale).is_empty() => {
+                Some(Ok(Value::Real(self.reference)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The product of the exponential of a matrix with the parameters C0, which stand for the first column and one then.
+fn exponential_of(
+    m: &mut Interpreter,
+    frame: &mut Frame,
+    size: &Expr,
+    [matrix, exponential]: [&str; 2],
+    times: ValueId,
+) -> Parsed<()> {
+    let size = m.eval(frame, size)?.int()?;
+    if !(1..=MOST).contains(&size) {
+        return Err(format!("{size} parameters mix; {MOST} are the most"));
+    }
+    let element = |name: &str, indices: &[i64]| {
+        let indices = indices.iter().map(|&n| Expr::Int(n)).collect();
+        Expr::Apply(name.to_owned(), indices)
+    };
+    let mut mixing = Mixing {
+        parameters: size as usize,
+        matrix: Vec::new(),
+    };
+    let (mut r, mut start) = (None, Vec::new());
+    for row in 1..=size {
+        let c0 = m.eval(frame, &element("C0", &[row]))?;
+        start.push(c0.real(&mut m.builder)?);
+        for column in 1..=size {
+            let (value, _) = m
+                .eval(frame, &element(matrix, &[row, column]))?
+                .number(&mut m.builder)?;
+            let Some((factor, rest)) = factor(m, value) else {
+                return Err(format!(
+                    "{matrix}({row}, {column}) is no number times one logarithm: parameters run with one power of alpha_s \
+                     alone here; take a model without running.py"
+                ));
+            };
+            if factor != 0.0 {
+                if *r.get_or_insert(rest) != rest {
+                    return Err(format!("{matrix} has several logarithms"));
+                }
+                let place = (row as usize - 1, column as usize - 1);
+                mixing.matrix.push((place.0, place.1, factor));
+            }
+        }
+    }
+    let r = r.unwrap_or_else(|| m.builder.real(0.0));
+    let r = m.builder.push(Op::Mul(r, times));
+    let evolved = mixing.evolved(&mut m.builder, &start, r)?;
+    let (zero, one) = (m.builder.real(0.0), m.builder.real(1.0));
+    for row in 1..=size {
+        let c0 = m.reference(frame, &element("C0", &[row]))?;
+        m.set(c0, Value::Real(if row == 1 { one } else { zero }));
+        for column in 1..=size {
+            let at = m.reference(frame, &element(exponential, &[row, column]))?;
+            let value = match column {
+                1 => evolved[row as usize - 1],
+                _ => zero,
+            };
+            m.set(at, Value::Complex(value));
+        }
+    }
+    Ok(())
+}
+
+/// A value as a real number times another value.
+fn factor(m: &Interpreter, value: ValueId) -> Option<(f64, ValueId)> {
+    let number = |v: ValueId| m.builder.constant(v).filter(|c| c.im == 0.0);
+    match m.builder.program().ops[value as usize] {
+        Op::Mul(a, b) => match (number(a), number(b)) {
+            (Some(x), None) => Some((x.re, b)),
+            (None, Some(x)) => Some((x.re, a)),
+            _ => None,
+        },
+        _ => number(value).filter(|x| x.re == 0.0).map(|_| (0.0, value)),
     }
 }

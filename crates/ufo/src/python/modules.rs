@@ -47,7 +47,7 @@ const CLASSES: [(&str, &[&str]); 11] = [
     (
         "Parameter",
         &[
-            "name", "nature", "type", "value", "texname", "lhablock", "lhacode",
+            "name", "nature", "type", "value", "texname", "lhablock", "lhacode", "scale",
         ],
     ),
     (
@@ -177,6 +177,11 @@ impl Modules {
     /// Reads `decays.py`, which no other module needs; whether there is one.
     pub fn read_decays(&mut self) -> Fallible<bool> {
         self.read_module("decays")
+    }
+
+    /// Reads `running.py`, which no other module needs; whether there is one.
+    pub fn read_running(&mut self) -> Fallible<bool> {
+        self.read_module("running")
     }
 
     /// Reads a module; whether there is one.

@@ -20,7 +20,8 @@ impl Engine {
         if !self.tables.formula_couplings.is_empty() {
             // They are computed by the CPU, which does not see alpha_s.
             return Err(Error::NotOnGpu {
-                what: "samples with couplings that are no polynomials in the strong one",
+                what: "samples with couplings that are no polynomials in the strong one (where parameters run, \
+                       fix their scale, or take the CPU)",
             });
         }
         let unit = self.shape.ends_of_samples();

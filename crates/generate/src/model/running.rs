@@ -1,0 +1,170 @@
+//! Parameters that run with alpha_s, in sets that mix. `mebridge_process::running` has their equation.
+
+use super::Model;
+use super::file::RunningRow;
+use super::parameters::program;
+use mebridge_process::model::CardParameter;
+use mebridge_process::running::{Mixing, QUARKS, alpha_s, entries};
+use num_complex::Complex64;
+use std::collections::{BTreeSet, HashMap};
+use std::f64::consts::PI;
+
+/// A set.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Entries of the card, all of one block.
+    pub parameters: Vec<String>,
+    /// That block.
+    pub block: String,
+    /// The scale of the block in the model's own card, in GeV.
+    pub scale: f64,
+    /// How they mix.
+    pub mixing: Mixing,
+    /// Why no process can have one of them, if none can.
+    pub refused: Option<String>,
+}
+
+impl Running {
+    /// The set of a row.
+    pub fn of(row: &RunningRow) -> Result<Running, String> {
+        let within = |what: String| format!("running of {}: {what}", row.parameters.join(", "));
+        let place = |name: &String| {
+            let place = row.parameters.iter().position(|known| known == name);
+            place.ok_or_else(|| within(format!("`{name}` is not one of them")))
+        };
+        let mut matrix: Vec<(usize, usize, f64)> = Vec::new();
+        for [of, by, value] in &row.gamma {
+            let (of, by) = (place(of)?, place(by)?);
+            let value = number(value).map_err(within)?;
+            if matrix
+                .iter()
+                .any(|&(row, column, _)| (row, column) == (of, by))
+            {
+                let names = [of, by].map(|n| row.parameters[n].as_str()).join(", ");
+                return Err(within(format!("there are two coefficients of {names}")));
+            }
+            matrix.push((of, by, 4.0 * PI * value));
+        }
+        if row.refused.is_none() && !(row.scale > 0.0 && row.scale.is_finite()) {
+            return Err(within(format!(
+                "scale = {}, which is no scale in GeV",
+                row.scale
+            )));
+        }
+        Ok(Running {
+            block: row.block.to_ascii_lowercase(),
+            scale: row.scale,
+            mixing: Mixing {
+                parameters: row.parameters.len(),
+                matrix,
+            },
+            refused: row.refused.clone(),
+            parameters: row.parameters.clone(),
+        })
+    }
+
+    /// Whether one of these names is in it.
+    fn is_needed(&self, names: &BTreeSet<String>) -> bool {
+        self.parameters.iter().any(|name| names.contains(name))
+    }
+}
+
+/// A formula without names as a number.
+pub fn number(text: &str) -> Result<f64, String> {
+    let formula = super::expression::parse(text)?;
+    let (program, values) = program(&[], &HashMap::new(), &[&formula])
+        .map_err(|what| format!("{text} is no number: {what}"))?;
+    let value = program.evaluate(&[Complex64::default()])[values[0] as usize];
+    match value.re.is_finite() && value.im == 0.0 {
+        true => Ok(value.re),
+        false => Err(format!("{text} = {value}, which is no finite real number")),
+    }
+}
+
+impl Model {
+    /// The sets of which these names are parts; all parameters of them are needed then. `fixed` are those that masses and
+    /// widths depend on.
+    pub(super) fn running_of(
+        &self,
+        names: &mut BTreeSet<String>,
+        fixed: &BTreeSet<String>,
+    ) -> Result<Vec<&Running>, String> {
+        let found: Vec<&Running> = (self.running.iter())
+            .filter(|set| set.is_needed(names))
+            .collect();
+        for set in &found {
+            let name = || {
+                let used = |name: &&String| names.contains(*name);
+                let name = set.parameters.iter().find(used);
+                name.map_or("", |name| name.as_str())
+            };
+            if let Some(why) = &set.refused {
+                return Err(format!(
+                    "the process needs {}, which runs (running.py of the model), and {why}; take the model without \
+                     running.py, where it has the card's value at every scale",
+                    name()
+                ));
+            }
+            if let Some(name) = set.parameters.iter().find(|name| fixed.contains(*name)) {
+                return Err(format!(
+                    "a mass or width depends on {name}, which runs (running.py of the model), and masses cannot; take the \
+                     model without running.py, where it has the card's value at every scale"
+                ));
+            }
+        }
+        for set in &found {
+            names.extend(set.parameters.iter().cloned());
+        }
+        Ok(found)
+    }
+
+    /// Further entries of the card of a process that has these sets, by their block.
+    pub(super) fn running_entries(&self, sets: &[&Running]) -> Vec<(String, [CardParameter; 4])> {
+        let at_z = self.card.iter();
+        let mut at_z = at_z.filter(|entry| Some(&entry.name) == self.alpha_s.as_ref());
+        let at_z = at_z.next().map_or(0.0, |entry| entry.value);
+        let mut found: Vec<(String, [CardParameter; 4])> = Vec::new();
+        for set in sets {
+            if !found.iter().any(|(block, _)| *block == set.block) {
+                let defaults = [alpha_s(at_z, set.scale), 0.0, QUARKS, set.scale];
+                found.push((set.block.clone(), entries(&set.block, defaults)));
+            }
+        }
+        found
+    }
+
+    /// That sets are parts of the card, and do not share a parameter.
+    pub(super) fn check_running(&self) -> Result<(), String> {
+        let mut known = BTreeSet::new();
+        for set in &self.running {
+            for name in &set.parameters {
+                let Some(entry) = self.card.iter().find(|entry| entry.name == *name) else {
+                    return Err(format!("running: {name} is not in the card"));
+                };
+                if set.refused.is_none() && entry.block != set.block {
+                    return Err(format!(
+                        "running: {name} is of block {}, and not of {}",
+                        entry.block, set.block
+                    ));
+                }
+                if !known.insert(name) {
+                    return Err(format!("running: {name} is in two sets"));
+                }
+            }
+            if set.refused.is_none() && self.alpha_s.is_none() {
+                return Err("running: the model has no alpha_s".into());
+            }
+            let scale = |other: &&Running| other.block == set.block && other.scale != set.scale;
+            if let Some(other) = self.running.iter().find(scale)
+                && set.refused.is_none()
+                && other.refused.is_none()
+            {
+                return Err(format!(
+                    "running: block {} has the scales {} and {}",
+                    set.block, set.scale, other.scale
+                ));
+            }
+        }
+        Ok(())
+    }
+}

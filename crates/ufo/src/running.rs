@@ -1,0 +1,189 @@
+//! `running.py`: which parameters run, and how they mix (arXiv:2304.09883).
+
+use crate::imported::Imported;
+use crate::python::modules::{Modules, Object, Value};
+use crate::source::ParameterValue;
+use crate::values::{ALPHA_S, STRONG_COUPLING};
+use mebridge_generate::model::file::RunningRow;
+use mebridge_generate::model::running::number;
+use std::collections::BTreeSet;
+
+type Fallible<T> = Result<T, String>;
+
+/// Entries of `run_objects` in a model.
+const MOST_TERMS: usize = 20_000;
+
+/// A term of the derivative of a parameter by ln mu: one entry of `run_objects` with the coefficient.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// Names of parameters: what runs, what its derivative is proportional to.
+    pub objects: Vec<String>,
+    /// The coefficient, as it is written.
+    pub value: String,
+    /// File and line.
+    pub place: String,
+}
+
+/// The terms that were read.
+pub fn terms(modules: &Modules) -> Fallible<Vec<Term>> {
+    let mut found = Vec::new();
+    for object in modules.objects.iter().filter(|o| o.class == "Running") {
+        let value = match object.get("value") {
+            Some(Value::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+            _ => object.text("value")?.to_string(),
+        };
+        for objects in object.list("run_objects")?.iter() {
+            if found.len() == MOST_TERMS {
+                return Err(object.fail(format!("more than {MOST_TERMS} terms")));
+            }
+            found.push(Term {
+                objects: names(object, objects, modules)?,
+                value: value.clone(),
+                place: object.place.clone(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn names(object: &Object, objects: &Value, modules: &Modules) -> Fallible<Vec<String>> {
+    let Value::List(objects, _) = objects else {
+        return Err(object.fail("`run_objects` is no list of lists"));
+    };
+    let name = |value: &Value| match value {
+        Value::Object(at) if modules.objects[*at].class == "Parameter" => {
+            Ok(modules.objects[*at].text("name")?.to_string())
+        }
+        _ => Err(object.fail("there is something else in the place of a Parameter")),
+    };
+    objects.iter().map(name).collect()
+}
+
+/// A term in the form that runs here.
+struct Mixed<'a> {
+    of: &'a str,
+    by: &'a str,
+    term: &'a Term,
+}
+
+/// A term without alpha_s, or G G, in it, or why it is another one.
+fn mixed(term: &Term) -> Result<Mixed<'_>, (Vec<&str>, String)> {
+    let strong = |name: &&str| [ALPHA_S, STRONG_COUPLING].contains(name);
+    let all = term.objects.iter().map(String::as_str);
+    let (coupling, rest): (Vec<&str>, Vec<&str>) = all.partition(strong);
+    let fail = |what: &str| (rest.clone(), format!("{}: {what}", term.place));
+    match (&coupling[..], &rest[..]) {
+        (["aS"] | ["G", "G"], &[of, by]) => Ok(Mixed { of, by, term }),
+        (["aS"] | ["G", "G"], _) => Err(fail(
+            "parameters run in proportion to one parameter alone here",
+        )),
+        _ => Err(fail("parameters run with one power of alpha_s alone here")),
+    }
+}
+
+/// The sets of parameters that mix, with the names that they have in the model's file.
+pub fn rows(model: &Imported, renamed: &dyn Fn(&str) -> String) -> Fallible<Vec<RunningRow>> {
+    let read: Vec<Result<Mixed, _>> = model.running.iter().map(mixed).collect();
+    let mut sets: Vec<BTreeSet<&str>> = Vec::new();
+    for term in &read {
+        let names: Vec<&str> = match term {
+            Ok(term) => vec![term.of, term.by],
+            Err((names, _)) => names.clone(),
+        };
+        let (with, without): (Vec<_>, Vec<_>) = sets
+            .into_iter()
+            .partition(|set| names.iter().any(|name| set.contains(name)));
+        sets = without;
+        sets.push(with.into_iter().flatten().chain(names).collect());
+    }
+    let rows = sets.iter().filter(|set| !set.is_empty());
+    let rows = rows.map(|set| row(model, set, &read, renamed));
+    Ok(rows
+        .collect::<Fallible<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
+}
+
+/// The row of a set; none where a restriction took all of it out of the card.
+fn row(
+    model: &Imported,
+    set: &BTreeSet<&str>,
+    read: &[Result<Mixed, (Vec<&str>, String)>],
+    renamed: &dyn Fn(&str) -> String,
+) -> Fallible<Option<RunningRow>> {
+    let find = |name: &&str| model.parameters.iter().find(|p| p.name == **name);
+    let mut row = RunningRow::default();
+    let (mut blocks, mut scales): (BTreeSet<String>, Vec<Option<f64>>) = Default::default();
+    let mut gone = Vec::new();
+    for name in set {
+        match find(name).map(|p| (&p.value, p.scale)) {
+            Some((ParameterValue::External(block, ..), scale)) => {
+                row.parameters.push(renamed(name));
+                blocks.insert(block.to_ascii_lowercase());
+                if !scales.contains(&scale) {
+                    scales.push(scale);
+                }
+            }
+            _ => gone.push(*name),
+        }
+    }
+    if row.parameters.is_empty() {
+        return Ok(None);
+    }
+    let mut why = None;
+    if let Some(gone) = gone.first() {
+        why = Some(format!(
+            "the restriction, or the model, has no entry of the card for {gone}, with which it mixes"
+        ));
+    }
+    for term in read {
+        match term {
+            Err((names, what)) if names.iter().any(|name| set.contains(name)) => {
+                why.get_or_insert(what.clone());
+            }
+            Ok(term) if set.contains(term.of) => match number(&term.term.value) {
+                Ok(value) => {
+                    let [of, by] = [term.of, term.by].map(renamed);
+                    if row.gamma.iter().any(|[a, b, _]| (a, b) == (&of, &by)) {
+                        let place = &term.term.place;
+                        return Err(format!("{place}: {of} and {by} have a coefficient already"));
+                    }
+                    row.gamma.push([of, by, format!("{value:?}")]);
+                }
+                Err(what) => {
+                    why.get_or_insert(format!("{}: {what}", term.term.place));
+                }
+            },
+            _ => {}
+        }
+    }
+    match (
+        blocks.into_iter().collect::<Vec<_>>().as_slice(),
+        &scales[..],
+    ) {
+        ([block], [Some(scale)]) if *scale > 0.0 => {
+            row.block = block.clone();
+            row.scale = *scale;
+        }
+        ([_], _) => {
+            why.get_or_insert(
+                "parameters.py does not give one `scale` to all that it mixes with".into(),
+            );
+        }
+        (blocks, _) => {
+            why.get_or_insert(format!(
+                "it mixes with parameters of other blocks of the card ({})",
+                blocks.join(", ")
+            ));
+        }
+    }
+    if let Some(why) = why {
+        row = RunningRow {
+            parameters: row.parameters,
+            refused: Some(why),
+            ..RunningRow::default()
+        };
+    }
+    Ok(Some(row))
+}

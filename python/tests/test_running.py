@@ -1,0 +1,187 @@
+"""Parameters that run with alpha_s: matrix elements and events against closed forms."""
+
+import gzip
+import math
+import os
+import pathlib
+import unittest
+from unittest import mock
+
+import numpy as np
+
+from common import Folder
+import mebridge
+from mebridge import _pdfdata, _running
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "crates/generate/src/model/sm.toml"
+# The Yukawa coupling of the top quark; |M|^2 is in proportion to its square.
+RUNNING = """
+[[running]]
+parameters = ["ymt"]
+block = "yukawa"
+scale = 150.0
+gamma = [["ymt", "ymt", "-8/(4*pi)"]]
+"""
+PROCESS = "g g > t t~ h"
+PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 500, "ebeam2": 500, "use_syst": False, "maxjetflavor": 5}
+
+
+def factor(at, reference, quarks=5):
+    """|M|^2 over that of the card: d y / d ln mu = -8 alpha_s / (4 pi) y, with the one-loop beta function."""
+    return (at / reference) ** (8 / (11 - 2 * quarks / 3))
+
+
+@unittest.skipUnless(MODEL.is_file(), "the sources of mebridge are not there")
+class Running(Folder):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "running.toml"
+        self.model.write_text(MODEL.read_text() + RUNNING)
+        self.enterContext(mock.patch.dict(os.environ, {"CUDACPP_RUNTIME_CACHE": "off"}))
+
+
+class MatrixElements(Running):
+    def test_they_have_parameters_at_the_scale_of_the_event(self):
+        process = mebridge.Process(PROCESS, model=self.model)
+        plain = mebridge.Process(PROCESS)
+        reference = process.parameters["RUNNING_YUKAWA_ALPHA_S"]
+        self.assertAlmostEqual(reference, _pdfdata.alpha_s(150.0, 0.118), delta=1e-6)
+        momenta = points(40, 173.0, 173.0, 125.0)
+        alpha_s = np.linspace(0.05, 0.3, 40)
+        found = np.asarray(process.evaluate(momenta, alpha_s=alpha_s))
+        wanted = np.asarray(plain.evaluate(momenta, alpha_s=alpha_s)) * factor(alpha_s, reference)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        # At one scale for all events couplings are polynomials, and the numbers those.
+        process.parameters["RUNNING_YUKAWA_FIXED"] = 0.09
+        process.parameters["RUNNING_YUKAWA_QUARKS"] = 4
+        found = np.asarray(process.evaluate(momenta, alpha_s=alpha_s))
+        wanted = np.asarray(plain.evaluate(momenta, alpha_s=alpha_s)) * factor(0.09, reference, 4)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        # Farther than the series goes there is no number.
+        process.parameters["RUNNING_YUKAWA_FIXED"] = 0.0
+        self.assertTrue(np.isnan(process.evaluate(momenta[:1], alpha_s=1.5)).all())
+
+    def test_a_card_says_the_scale(self):
+        card = self.folder / "param_card.dat"
+        text = "".join(
+            f"BLOCK {block}{' Q= 300' if block == 'yukawa' else ''}\n"
+            + "".join(f" {index} {value}\n" for index, value in entries)
+            for block, entries in (
+                ("sminputs", [(1, 132.507), (2, 1.16639e-5), (3, 0.12)]),
+                ("mass", [(6, 173.0), (23, 91.188), (25, 125.0)]),
+                ("yukawa", [(6, 173.0)]),
+            )
+        )
+        card.write_text(text + "DECAY 6 1.4915\nDECAY 23 2.44\nDECAY 25 0.006\n")
+        process = mebridge.Process(PROCESS, model=self.model, card=card)
+        self.assertEqual(process.parameters["RUNNING_YUKAWA_SCALE"], 300.0)
+        self.assertAlmostEqual(process.parameters["RUNNING_YUKAWA_ALPHA_S"], _pdfdata.alpha_s(300.0, 0.12), delta=1e-6)
+        card.write_text(card.read_text().replace(" Q= 300", ""))
+        with self.assertRaisesRegex(mebridge.Error, "block yukawa has no scale.*BLOCK YUKAWA Q="):
+            mebridge.Process(PROCESS, model=self.model, card=card)
+
+
+def points(count, first, second, third):
+    """Points of 2 -> 3 at 1000 GeV for these masses, by two decays in turn."""
+    random, energy = np.random.default_rng(1), 1000.0
+    found = []
+
+    def two(mass, one, other):
+        momentum = math.sqrt((mass**2 - (one + other) ** 2) * (mass**2 - (one - other) ** 2)) / (2 * mass)
+        cosine, phi = random.uniform(-1, 1), random.uniform(0, 2 * math.pi)
+        sine = math.sqrt(1 - cosine**2)
+        p = momentum * np.array([sine * math.cos(phi), sine * math.sin(phi), cosine])
+        return np.array([math.hypot(one, momentum), *p]), np.array([math.hypot(other, momentum), *-p])
+
+    for _ in range(count):
+        pair = random.uniform(first + second + 1, energy - third - 1)
+        both, last = two(energy, pair, third)
+        inner = two(pair, first, second)
+        gamma, beta = both[0] / pair, both[1:] / both[0]
+
+        def boosted(p):
+            along = p[1:] @ beta
+            b2 = beta @ beta
+            return np.array([gamma * (p[0] + along), *(p[1:] + ((gamma - 1) * along / b2 + gamma * p[0]) * beta)])
+
+        half = energy / 2
+        found.append([[half, 0, 0, half], [half, 0, 0, -half], boosted(inner[0]), boosted(inner[1]), last])
+    return np.array(found)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Events(Running):
+    def cross_section(self, model=None, **entries):
+        run = mebridge.Run(PROCESS, model=model, run_card={**PARTONS, **entries}, folder=self.folder)
+        made = run.generate(200, 1)
+        self.text = gzip.decompress(made.output.read_bytes()).decode()
+        return made.cross_section
+
+    def test_the_run_card_says_the_scale(self):
+        fixed = {"fixed_ren_scale": True, "scale": 400.0}
+        plain = self.cross_section(**fixed)
+        reference, there = (_pdfdata.alpha_s(scale, 0.118) for scale in (150.0, 400.0))
+        # That of alpha_s.
+        found = self.cross_section(self.model, **fixed)
+        self.assertAlmostEqual(found / plain, factor(there, reference), delta=1e-5)
+        self.assertIn("Block YUKAWA Q= 150.0", self.text)
+        # For who evaluates them again.
+        self.assertRegex(self.text, "BLOCK RUNNING_YUKAWA\n  1 0.1")
+        found = self.cross_section(self.model, **fixed, maxjetflavor=3)
+        self.assertAlmostEqual(found / plain, factor(there, reference, 3), delta=1e-5)
+        # One of its own.
+        extra = {"fixed_extra_scale": True, "mue_ref_fixed": 800.0}
+        found = self.cross_section(self.model, **fixed, **extra)
+        there = _pdfdata.alpha_s(800.0, 0.118)
+        self.assertAlmostEqual(found / plain, factor(there, reference), delta=1e-5)
+        # That of the event, here the energy.
+        found = self.cross_section(self.model, dynamical_scale_choice=4)
+        plain = self.cross_section(dynamical_scale_choice=4)
+        there = _pdfdata.alpha_s(1000.0, 0.118)
+        self.assertAlmostEqual(found / plain, factor(there, reference), delta=1e-5)
+
+    def test_what_cannot_be_is_refused(self):
+        run = mebridge.Run(PROCESS, model=self.model, run_card=PARTONS, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "systematics, in which parameters of the model that run"):
+            run.generate(10, 1, systematics=["scale"])
+        with self.assertRaisesRegex(mebridge.Error, "mue_over_ref = 2.0 cannot be honoured"):
+            mebridge.Run(PROCESS, model=self.model, run_card={**PARTONS, "mue_over_ref": 2.0}, folder=self.folder)
+        wrong = {**PARTONS, "fixed_extra_scale": True, "mue_ref_fixed": 1e7}
+        with self.assertRaisesRegex(mebridge.Error, "the scale is 1e.07 GeV"):
+            mebridge.Run(PROCESS, model=self.model, run_card=wrong, folder=self.folder).generate(10, 1)
+
+    def test_generate_events_has_the_densities_alpha_s(self):
+        """One number for alpha_s has no scale, so that nothing runs."""
+        asked = {"energy": 1000.0, "events": 200, "seed": 1}
+        plain = mebridge.generate_events(PROCESS, alpha_s=0.1, **asked).cross_section
+        by_name = mebridge.generate_events(PROCESS, alpha_s=0.1, model=self.model, **asked).cross_section
+        process = mebridge.Process(PROCESS, model=self.model)
+        by_process = mebridge.generate_events(process, alpha_s=0.1, **asked).cross_section
+        self.assertAlmostEqual(by_name / plain, 1, delta=1e-9)
+        self.assertAlmostEqual(by_process / plain, 1, delta=1e-9)
+        with self.assertRaisesRegex(mebridge.Error, "systematics, in which"):
+            mebridge.generate_events(PROCESS, model=self.model, systematics=["scale"], **asked)
+
+
+class Cards(unittest.TestCase):
+    def test_blocks_take_the_place_of_such_that_are_there(self):
+        card = "BLOCK MASS\n 6 173 # top\nblock running_dim6 # of another run\n 1 0.3\nDECAY 6 1.5\n"
+        found = _running.with_entries(card, {"dim6": {4: 100.0, 1: 0.1}})
+        self.assertEqual(
+            found, "BLOCK MASS\n 6 173 # top\nDECAY 6 1.5\nBLOCK RUNNING_DIM6\n  1 0.1 # ALPHA_S\n  4 100.0 # SCALE\n"
+        )
+
+    def test_which_processes_may_have_them(self):
+        self.assertFalse(_running.may_run("g g > t t~", None))
+        self.assertTrue(_running.may_run("/no/such/file.mebridge", None))
+        self.assertFalse(_running.may_run("g g > t t~", str(MODEL)))
+        self.assertFalse(_running.may_run("g g > t t~", "/no/such/folder-x"))
+
+
+if __name__ == "__main__":
+    unittest.main()
