@@ -51,7 +51,7 @@ iseed = 0                                      | of the random numbers; 0: drawn
 lpp1 lpp2 = 1                                  | 0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu); both, or one with a proton
 ebeam1 ebeam2 = 6500.0                         | GeV
 polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
-pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; iww: photons; one for both of a kind
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww: photons; one for both of a kind; no other
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
@@ -194,6 +194,8 @@ _CHOICES: Mapping[str, tuple[Value, ...]] = {
     "ickkw": (0, 1),
     "ktscheme": (1, 2),
 }
+# Entries of MadEvent's configuration about cores and clusters, which stand in no run card.
+_CONFIGURATION = ("nb_core", "run_mode", "cluster_type", "cluster_queue")
 _TRUE, _FALSE = ("t", "true", ".true.", "1", "yes", "on"), ("f", "false", ".false.", "0", "no", "off")
 
 
@@ -212,6 +214,11 @@ class RunCard(Mapping[str, Any]):
         self.repeated: dict[str, tuple[str, str]] = {}
         """What :func:`repeated` tells."""
         for name in sorted(set(self.given) - set(ENTRIES)):
+            if name in _CONFIGURATION:
+                raise Error(
+                    f"{source} has an entry {name} that mebridge does not know; it is of Cards/me5_configuration.txt: remove it, "
+                    "and use --workers or --threads (executor=, threads=)"
+                )
             near = difflib.get_close_matches(name, ENTRIES, 1)
             meant = f" (do you mean {near[0]}?)" if near else ""
             if name in changed:

@@ -658,7 +658,8 @@ def _beams(card: RunCard) -> tuple[int, int]:
             if kind in _photons.BEAMS and label != _photons.LABEL:
                 raise Error(
                     f"{where}: pdlabel = {label} cannot be honoured for lpp{beam + 1} = {lpp[beam]}; set it to "
-                    f"{_photons.LABEL}, which has photons of beams that are left whole"
+                    f"{_photons.LABEL}, which has photons of beams that are left whole, or lpp{beam + 1} to 0 for a beam "
+                    "without radiation"
                 )
             if kind == 1 and label != "lhapdf" and not label in _pdfdata.SETS:
                 sets = ", ".join(_pdfdata.SETS)

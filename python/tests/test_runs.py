@@ -17,8 +17,8 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _command, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs
-from mebridge import _state, _written
+from mebridge import _clustering, _command, _cteq, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card
+from mebridge import _runs, _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -228,6 +228,10 @@ class Cards(Folder):
             RunCard.read(file, {"ebeam": 30})
         with self.assertRaisesRegex(mebridge.Error, "^ptj, which is to be set, is 'many'; it must be a number"):
             RunCard.read(file, {"ptj": "many"})
+        # Of another file of Cards.
+        file.write_text(f"{CARD}  2 = nb_core\n")
+        with self.assertRaisesRegex(mebridge.Error, "has an entry nb_core that mebridge does not know; .*--workers"):
+            RunCard.read(file)
 
     def test_a_line_that_is_no_entry_is_refused(self):
         file = self.folder / "run_card.dat"
@@ -280,13 +284,23 @@ class Cards(Folder):
             ({"lpp1": 3, "lpp2": 0}, "lpp1 = 3 and lpp2 = 0"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
-            ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
+            *(({"pdlabel": of}, f"pdlabel = {of} cannot .* set it to lhapdf") for of in _NO_PROTONS),
+            *(
+                ({"lpp1": -3, "lpp2": 3, "pdlabel": of}, f"pdlabel = {of} cannot .* set it to iww, .*, or lpp1 to 0")
+                for of in ("isronlyll", "cepc240ll", "eva", "none", "nn23lo1")
+            ),
+            ({"lpp1": 2, "lpp2": 2, "pdlabel1": "iww", "pdlabel2": "edff"}, "pdlabel1 and pdlabel2 are not the same"),
+            ({"lpp1": 2, "pdlabel1": "chff"}, "pdlabel = chff cannot"),
             ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
             ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale2 are not the same; give both"),
             ({"pdlabel1": "nn23lo", "pdlabel2": "nn23lo1"}, "pdlabel2 are not the same; give both"),
         ):
             with self.assertRaisesRegex(mebridge.Error, said):
                 _runs._beams(card(**values))
+
+
+# Of photons of protons, and of weak bosons and leptons.
+_NO_PROTONS = ("edff", "chff", "eva", "iww", "mixed", "none", "cteq6_d", "isronlyll")
 
 
 class Files(Folder):
@@ -596,6 +610,52 @@ class Grids(Folder):
             deviation = abs(found / own.xf(code, x, q) - 1)
             self.assertLess(np.median(deviation), 1e-5)
             self.assertLess(deviation.max(), 1e-3)
+
+    def write_table(self, changed=lambda text: text):
+        """A table of the layout of CTEQ6, of densities that are straight in the variables of its interpolation."""
+        nodes = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 40)])
+        scales = np.geomspace(1.3, 1e4, 12)
+        self.straight = lambda x, q: 2 - x**0.3 + 0.1 * np.log(np.log(q / 0.165))
+        rows = [(1 + row) * self.straight(nodes[None, :], scales[:, None]) for row in range(8)]
+        text = [" Table", "  Ordr, Nfl, lambda", " 1. 5. 0.165 0 0 0.2 1.3 4.5 180.", "   NX,  NT,  NfMx", " 40 11 5"]
+        text += ["QINI, QMAX, (QV(I), I =0, NT)", " 1.3 1e4", " ".join(map(repr, scales.tolist()))]
+        text += ["XMIN, (XV(I), I =0, NX)", " 1e-6", " ".join(map(repr, nodes.tolist())), "Parton Distribution Table:"]
+        text += [" ".join(map(repr, row.ravel().tolist())) for row in rows]
+        folder = self.folder / "lib" / "Pdfdata"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cteq6l1.tbl").write_text(changed("\n".join(text) + "\n"))
+
+    def test_a_table_of_cteq(self):
+        self.write_table()
+        table = _cteq.Table.read(_pdfdata.locate(self.folder, "cteq6l1"))
+        x, q = np.geomspace(3e-6, 0.99, 60)[:, None], np.array([1.35, 2.0, 91.0, 9e3, 2e4])
+        for code, row in ((-5, 0), (5, 0), (21, 5), (2, 6), (1, 7), (-2, 4)):
+            np.testing.assert_allclose(table.xf(code, x, q), (1 + row) * x * self.straight(x, q), rtol=1e-9)
+        self.assertEqual(table.xf(2, 1.0, 91.0), 0.0)
+        for changed, said in (
+            (lambda text: text[:-200], "does not hold"),
+            (lambda text: text.replace(" 40 11 5", " 40 11"), "cannot be read as a table"),
+        ):
+            self.write_table(changed)
+            with self.assertRaisesRegex(mebridge.Error, f"{said}.*take it from a new output"):
+                _cteq.Table.read(_pdfdata.locate(self.folder, "cteq6l1"))
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_madspace_gets_a_table_of_cteq(self):
+        self.write_table()
+        densities = _pdfdata.densities(self.folder, "cteq6l1", str(self.folder))
+        self.assertEqual(densities.number, 10042)
+        density = _integrands.density_of(madspace, densities.grid(madspace, str(self.folder)))
+        x, q = np.geomspace(3e-6, 0.4, 400), np.geomspace(1.4, 9e3, 400)
+        found = density(np.full(400, 21), x, q)
+        np.testing.assert_allclose(found, 6 * x * self.straight(x, q), rtol=1e-3)
+
+    def test_alpha_s_of_one_loop(self):
+        at_b = 0.13 / (1 + 0.13 * 23 / (6 * math.pi) * math.log(4.7 / 91.188))
+        self.assertAlmostEqual(_pdfdata.alpha_s(4.7, 0.13, 1), at_b, places=12)
+        at_2 = at_b / (1 + at_b * 25 / (6 * math.pi) * math.log(2.0 / 4.7))
+        self.assertAlmostEqual(_pdfdata.coupling(0.13, 1).values[0], _pdfdata.alpha_s(1.0, 0.13, 1))
+        self.assertAlmostEqual(_pdfdata.alpha_s(2.0, 0.13, 1), at_2, places=12)
 
     def test_alpha_s(self):
         self.assertAlmostEqual(_pdfdata.alpha_s(91.188, 0.13), 0.13, places=12)
