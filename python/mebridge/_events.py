@@ -31,6 +31,8 @@ from ._systematics import Systematics
 from ._tasks import Alone, Spread
 from ._worker import Worker
 
+# Characters of the bar that shows how far a run is.
+_BAR = 20
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
 SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
@@ -597,4 +599,6 @@ def file_digest(path: Path) -> str:
 def _show(progress: Progress) -> None:
     found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} pb"
     done = f"{progress.events} of {progress.target} events"
-    _command.say(f"mebridge: {progress.stage}: {done}{found}, {progress.seconds:.1f} s\n")
+    share = min(progress.events / progress.target, 1.0)
+    bar = f"[{'#' * math.floor(_BAR * share):{_BAR}}] {math.floor(100.0 * share)} %"
+    _command.say(f"mebridge: {progress.stage} {bar}: {done}{found}, {progress.seconds:.1f} s\n")

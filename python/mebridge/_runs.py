@@ -33,6 +33,7 @@ from . import (
     _run_card,
     _scratch,
     _single,
+    _spectra,
     _state,
     _written,
 )
@@ -535,7 +536,7 @@ class Run:
         (folder / f"{name}_{self.run_card['run_tag']}_banner.txt").write_text(
             f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
         )
-        (folder / "summary.txt").write_text(summary(name, made))
+        (folder / "summary.txt").write_text(summary(name, made) + _spectra.text(made.rounds))
         processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
         of = made.cross_section[0], seed, made.asked, threads
         head.write(folder / _EVENTS, made.rounds, processes, *of)
