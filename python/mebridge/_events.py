@@ -80,6 +80,8 @@ class Progress:
     """In pb."""
     seconds: float
     """Since the start, or since the run went on."""
+    unit: str = "pb"
+    """Of the cross section; of a decay's width GeV."""
 
 
 def generate_events(
@@ -597,7 +599,7 @@ def file_digest(path: Path) -> str:
 
 
 def _show(progress: Progress) -> None:
-    found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} pb"
+    found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} {progress.unit}"
     done = f"{progress.events} of {progress.target} events"
     share = min(progress.events / progress.target, 1.0)
     bar = f"[{'#' * math.floor(_BAR * share):{_BAR}}] {math.floor(100.0 * share)} %"

@@ -167,6 +167,13 @@ class Output:
     asked: Mapping[str, Any] = {}
     """What makes a run of it another one, besides matrix elements."""
 
+    @property
+    def decays(self) -> bool:
+        """Whether one particle comes in."""
+        files = [directory / "nexternal.inc" for directory in self.directories]
+        texts = [file.read_text(encoding="ascii", errors="replace") for file in files if file.is_file()]
+        return any(re.search(r"NINCOMING\s*=\s*1\b", text, re.IGNORECASE) for text in texts)
+
     def read(self) -> list[Directory]:
         """Its directories."""
         return [Directory.read(path) for path in self.directories]

@@ -92,7 +92,6 @@ class Refusals(Folder):
             (("u u~ > t t~",), {"run_card": {**PARTONS, "polbeam1": 50}}, "polbeam1 = 50, and only"),
             ((str(output(self.folder / "one")),), {"model": "sm"}, "model is for a process by its name"),
             (("u u~ > nothing",), {}, "nothing"),
-            (("t > b w+",), {"run_card": PARTONS}, "events are of two particles"),
         ]
         for given, options, said in cases:
             with self.subTest(said), self.assertRaisesRegex((mebridge.Error, ValueError), said):

@@ -796,13 +796,6 @@ class Scales(Folder):
             found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
             self.assertEqual((found != wanted).sum(), 0)
 
-    def test_decays_are_refused_by_name(self):
-        place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
-        directory = _output.Directory.read(place)
-        element = _integrands.Element(place, {"incoming": [6]}, {"index": 0, "options": [[6, 5, 24]]})
-        with self.assertRaisesRegex(mebridge.Error, "6 > 5 24.*two beams"):
-            _runs._two(element, directory)
-
     def test_channels_by_propagators(self):
         # One of the s-channel, one of the t-channel.
         files = {
