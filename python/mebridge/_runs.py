@@ -799,6 +799,12 @@ def _resonances(
                 continue
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
             mass, width = masses(line)
+            if width == 0.0:
+                code = abs(line.codes[number])
+                raise Error(
+                    f"particle {code} (PDG code) of a decay chain has no width, which makes the cross section infinite; give it "
+                    f"one in the parameter card (DECAY {code}), or take a model that has a parameter for it"
+                )
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())

@@ -135,6 +135,16 @@ class Refusals(Folder):
             with self.assertRaisesRegex(mebridge.Error, "element 1 of u u~ > t t~ are too many .*; ask for fewer particles"):
                 _named.Named("u u~ > t t~", None, self.folder, None)
 
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_a_chain_needs_a_width(self):
+        process = "e+ e- > ta+ ta-, ta+ > vt~ e+ ve, ta- > vt mu- vm~"
+        named = _named.Named(process, None, self.folder, None)
+        card = self.folder / "param_card.dat"
+        card.write_text(re.sub(r"DECAY 15 .*", "DECAY 15 0.0", named.card("param_card.dat").read_text()))
+        run = mebridge.Run(process, run_card=PARTONS, param_card=card, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
+            run.generate(10)
+
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
             (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
