@@ -36,7 +36,7 @@ _BAR = 20
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
 SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
-_LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
+LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def ordered(
         raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
-    seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
+    seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
     if precision is not None:
         precision = _arguments.between("precision", precision, FINEST, 1.0)
     overweight = _arguments.between("overweight", overweight, 0.0, 1.0)

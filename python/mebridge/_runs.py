@@ -167,7 +167,7 @@ class Run:
                 f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
             )
         events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
-        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0)
+        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
         _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
         _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
@@ -176,7 +176,7 @@ class Run:
         overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
         fresh = name is None
         name = name or _output.next_run(events_folder)
-        if pathlib.Path(name).name != name:
+        if pathlib.Path(name).name != name or name == os.pardir:
             raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
         folder = events_folder / name
         if (folder / _EVENTS).exists():
@@ -323,7 +323,7 @@ class Run:
         seed = self.run_card["iseed"] or 1 if seed is None else seed
         asked = {
             "events": _arguments.whole("nevents", nevents, 1),
-            "seed": _arguments.whole("seed", seed, 1),
+            "seed": _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
             "threads": _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS),
             "precision": None if precision is None else _arguments.between("precision", precision, _events.FINEST, 1.0),
             "overweight": _arguments.between("overweight", overweight, 0.0, 1.0),

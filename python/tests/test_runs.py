@@ -38,6 +38,7 @@ QUARKS = {
       DATA (IFOREST(I,-1,1),I=1,2)/4,3/
       DATA (SPROP(I,-1,1),I=1,1)/21/
       DATA TPRID(-1,1)/0/
+      DATA MAPCONFIG(0)/1/
 """,
     "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n",
     "config_nqcd.inc": "      DATA NQCD(1)/2/\n",
@@ -249,6 +250,23 @@ class Cards(Folder):
         with self.assertRaisesRegex(mebridge.Error, "run_tag = a/b is part of a file's name"):
             card(run_tag="a/b").check()
 
+    def test_what_stands_for_both_beams_and_for_one(self):
+        """As in MG5aMC the last holds."""
+        both, one, two = "nn23lo = pdlabel", "cteq6l1 = pdlabel1", "cteq6l1 = pdlabel2"
+        file = self.folder / "run_card.dat"
+        for lines, wanted, told in (
+            ((both, one, two), "cteq6l1", {}),
+            ((one, two, both), "nn23lo", {"pdlabel": ("nn23lo", "cteq6l1 (pdlabel2)")}),
+        ):
+            file.write_text("\n".join(lines) + "\n")
+            found = RunCard.read(file)
+            self.assertEqual((found["pdlabel1"], found["pdlabel2"], found.repeated), (wanted, wanted, told))
+            # What is changed holds in any case.
+            found = RunCard.read(file, {"pdlabel1": "lhapdf", "pdlabel2": "lhapdf"})
+            self.assertEqual((found["pdlabel1"], found["pdlabel2"]), ("lhapdf", "lhapdf"))
+        file.write_text("False = fixed_fac_scale1\nFalse = fixed_fac_scale2\nTrue = fixed_fac_scale\n")
+        self.assertTrue(RunCard.read(file)["fixed_fac_scale2"])
+
     def test_the_last_of_two_holds_and_is_told(self):
         file = self.folder / "run_card.dat"
         file.write_text(f"{CARD} 500 = ebeam1\n 1000 = nevents\n")
@@ -343,6 +361,14 @@ class Files(Folder):
         (self.folder / "SubProcesses").mkdir()
         with self.assertRaisesRegex(mebridge.Error, "subproc.mg"):
             mebridge.Run(self.folder)
+
+    def test_names_and_seeds_of_runs(self):
+        run = mebridge.Run(output(self.folder / "one"), changed_files=True)
+        for name in ("..", ".", "a/b", "/"):
+            with self.assertRaisesRegex(ValueError, "must be that of a folder in"):
+                run.generate(10, 1, name=name)
+        with self.assertRaisesRegex(ValueError, "seed is .* from 0 to 18446744073709551615"):
+            run.generate(10, 2**64)
 
     def test_the_next_run_has_the_next_number(self):
         self.assertEqual(_output.next_run(self.folder / "Events"), "run_01")
@@ -722,6 +748,20 @@ class Scales(Folder):
         for scale in (found.renormalisation, *found.factorisation):
             self.assertLess(abs(scale / energy - 1).max(), 1e-12)
 
+    def test_directories_that_are_cut_off(self):
+        place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
+        for name, said in (
+            ("configs.inc", "configs.inc lists 0 diagrams and ends"),
+            ("config_subproc_map.inc", "config_subproc_map.inc has nothing of diagram 1"),
+            ("decayBW.inc", "decayBW.inc has nothing of diagram 1"),
+        ):
+            text = (place / name).read_text()
+            (place / name).write_text(text[:3])
+            with self.assertRaisesRegex(mebridge.Error, f"{said}.*write the output anew"):
+                _output.Directory.read(place)
+            (place / name).write_text(text)
+        self.assertTrue(_output.Directory.read(place).configs)
+
     def test_directories_are_read(self):
         place = output(self.folder / "output", **{"decayBW.inc": "      DATA GFORCEBW(-1,1)/1/\n"})
         directory = _output.Directory.read(place / "SubProcesses" / "P1_qq_ttx")
@@ -799,7 +839,7 @@ class Scales(Folder):
     def test_channels_by_propagators(self):
         # One of the s-channel, one of the t-channel.
         files = {
-            "configs.inc": QUARKS["configs.inc"]
+            "configs.inc": QUARKS["configs.inc"].replace("MAPCONFIG(0)/1/", "MAPCONFIG(0)/2/")
             + """      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
       DATA TPRID(-1,2)/1/
       DATA (SPROP(I,-1,2),I=1,1)/0/
