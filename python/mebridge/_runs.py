@@ -530,6 +530,11 @@ class Run:
             _command.say(
                 "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
             )
+        if not self._resting and any(_radiates(element, self.directories) for element in elements):
+            _command.say(
+                "mebridge: gluons or photons go out beside a decay chain: off its mass shell |M|^2 depends on the frame, which is "
+                "that of the beams here and that of the partons in MadEvent (docs/run_card.md)\n"
+            )
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
         lines = [line for directory in self.directories for config in directory.configs for line in config.lines]
@@ -837,6 +842,13 @@ def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
 
 def _masses(element: _integrands.Element) -> tuple[float, ...]:
     return _integrands.masses(element.library, len(element.flavor["options"][0]))
+
+
+def _radiates(element: _integrands.Element, directories: Sequence[Directory]) -> bool:
+    """Whether a gluon or a photon goes out beside a decay chain, so that |M|^2 is not gauge invariant off its mass shell:
+    what decays does not radiate them off its products, and their polarisation vectors are those of a frame."""
+    chained = any(line.forced == 1 for of in directories for config in of.configs for line in config.lines)
+    return chained and bool({21, 22} & set(element.flavor["options"][0][2:]))
 
 
 def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:

@@ -836,6 +836,14 @@ class Scales(Folder):
             found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
             self.assertEqual((found != wanted).sum(), 0)
 
+    def test_radiation_beside_a_chain(self):
+        for forced, code, wanted in ((1, 21, True), (1, 22, True), (1, 5, False), (0, 21, False), (2, 21, False)):
+            files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
+            shutil.rmtree(self.folder / "output", ignore_errors=True)
+            directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
+            element = _integrands.Element(self.folder, {}, {"index": 0, "options": [[2, -2, 6, -6, code]]})
+            self.assertEqual(_runs._radiates(element, [directory]), wanted)
+
     def test_channels_by_propagators(self):
         # One of the s-channel, one of the t-channel.
         files = {
