@@ -522,6 +522,7 @@ class Run:
                     "helicities": not resting and _turning(element, masses),
                     "source": place.source,
                     "model": self.output.model,
+                    "turning": not resting and _radiates(element, [directory]),
                 }
             )
         for library in changed:
@@ -529,11 +530,6 @@ class Run:
         if self.run_card["use_syst"] and not self._powers(elements) and self._reweightable:
             _command.say(
                 "mebridge: events have no <mgrwt> (use_syst): matrix elements have several powers of alpha_s\n"
-            )
-        if not self._resting and any(_radiates(element, self.directories) for element in elements):
-            _command.say(
-                "mebridge: gluons or photons go out beside a decay chain: off its mass shell |M|^2 depends on the frame, which is "
-                "that of the beams here and that of the partons in MadEvent (docs/run_card.md)\n"
             )
         massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
         scaled = self._scaled(massive)
@@ -543,7 +539,7 @@ class Run:
         excluded = any(line.forced == 2 for line in lines)
         matching = self._matching(elements, scaled)
         clustering = self._clustering() if scaled == "clustering" or excluded or matching is not None else None
-        more = any(of["windows"] or of["rules"] or of["helicities"] for of in left)
+        more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
         if not scaled and clustering is None and not more:
             return {"windows": found, **shown}
         refine = {

@@ -13,9 +13,11 @@ import tarfile
 import unittest
 from unittest import mock
 
+import numpy as np
+
 from common import Folder, need
 import mebridge
-from mebridge import _command, _cuts, _integrands, _named, _output, _runs
+from mebridge import _command, _cuts, _decay_space, _integrands, _named, _output, _refine, _runs
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -165,6 +167,25 @@ class Refusals(Folder):
         run = mebridge.Run("u u~ > t t~", folder=self.folder, pdf_data=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "has no lib/Pdfdata"):
             run.generate(10)
+
+
+class Frames(unittest.TestCase):
+    def test_radiation_beside_a_chain(self):
+        """|M|^2 of events is that of the rest frame of the partons, where it depends on the frame."""
+        process = mebridge.Process("u d~ > w+ a, w+ > e+ ve")
+        masses = [200.0, 0.0, 0.0, 0.0]
+        chain = {"vertices": [["o0", "o1", "p0"], ["i0", "p0", "o2"]], "masses": [[80.4, 20.0]]}
+        space = _decay_space.Space(_decay_space.tree(chain, masses, {}), tuple(masses))
+        found = space.draw(np.random.default_rng(1), 200)
+        rest = np.zeros((200, 5, 4))
+        rest[:, :2, 0], rest[:, 0, 3], rest[:, 1, 3], rest[:, 2:] = 100.0, 100.0, -100.0, found[:, 1:]
+        element = object.__new__(_refine._Element)
+        element._turning, element._power, element._made = True, 0, process
+        one = np.full(200, 0.118)
+        np.testing.assert_allclose(element.coupling(rest, one, one), 1.0, rtol=1e-9)
+        ratio = element.coupling(_cuts.boosted(rest, 1.5), one, one)
+        np.testing.assert_allclose(ratio, process.evaluate(rest) / process.evaluate(_cuts.boosted(rest, 1.5)), rtol=1e-6)
+        self.assertGreater(abs(ratio - 1).max(), 0.05)
 
 
 class Narrow(unittest.TestCase):
