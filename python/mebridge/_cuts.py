@@ -266,7 +266,8 @@ def exact(window: Window, masses: Sequence[float], resting: bool, boost: float) 
         resting: whether the partons have no momentum together in the frame of MadSpace's events.
         boost: the rapidity of that frame, in which beams have the same energy, in the one of the detector.
     """
-    if window.outside:
+    # MadSpace takes what one of several particles has to pass for what bounds each of them.
+    if window.outside or (window.take == "any" and len(window.legs) > 1):
         return False
     if window.observable == "energy":
         return resting

@@ -31,10 +31,12 @@ from ._systematics import Systematics
 from ._tasks import Alone, Spread
 from ._worker import Worker
 
+# Characters of the bar that shows how far a run is.
+_BAR = 20
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
 SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
-_LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
+LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Progress:
     """In pb."""
     seconds: float
     """Since the start, or since the run went on."""
+    unit: str = "pb"
+    """Of the cross section; of a decay's width GeV."""
 
 
 def generate_events(
@@ -232,7 +236,7 @@ def ordered(
         raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
-    seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
+    seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
     if precision is not None:
         precision = _arguments.between("precision", precision, FINEST, 1.0)
     overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
@@ -601,6 +605,8 @@ def file_digest(path: Path) -> str:
 
 
 def _show(progress: Progress) -> None:
-    found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} pb"
+    found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} {progress.unit}"
     done = f"{progress.events} of {progress.target} events"
-    _command.say(f"mebridge: {progress.stage}: {done}{found}, {progress.seconds:.1f} s\n")
+    share = min(progress.events / progress.target, 1.0)
+    bar = f"[{'#' * math.floor(_BAR * share):{_BAR}}] {math.floor(100.0 * share)} %"
+    _command.say(f"mebridge: {progress.stage} {bar}: {done}{found}, {progress.seconds:.1f} s\n")

@@ -708,7 +708,10 @@ def _legs(element: Element, energy: float) -> tuple[float, ...]:
     """Masses of the legs of a matrix element that events can be made of."""
     pdg = element.flavor["options"][0]
     if len(element.entry["incoming"]) != 2 or len(pdg) < 3:
-        raise ValueError("events are generated for two particles that come in and one or more that go out")
+        raise ValueError(
+            "events are generated for two particles that come in and one or more that go out; mebridge.Run(NAME) makes those of "
+            "decays (t > b w+)"
+        )
     if not element.channels:
         raise Error("the process has no channels; take it from a MadEvent output")
     legs = masses(element.library, len(pdg))

@@ -59,6 +59,13 @@ class Named:
         return [directory(lines, number) for number, lines in enumerate(self.described, 1)]
 
     @property
+    def decays(self) -> bool:
+        """Whether one particle comes in."""
+        lines = [line.strip() for line in self.process.replace(";", "\n").splitlines() if ">" in line]
+        first = lines[0].removeprefix("generate").removeprefix("add process") if lines else ""
+        return len(first.partition(">")[0].split()) == 1
+
+    @property
     def sources(self) -> list[str]:
         """The process."""
         return [self.process]

@@ -107,8 +107,17 @@ def _configs(path: pathlib.Path, elements: int, legs: int) -> list[Config]:
     forced = {index: values[0] for index, values in _data(path / "decayBW.inc", "GFORCEBW")}
     found = []
     # A diagram of two that become one has no propagators.
-    alone = {index[0] for index, _ in _data(file, "MAPCONFIG") if index[0]}
-    for number in sorted(alone | {config for _, config in forest}):
+    listed = {index[0]: values[0] for index, values in _data(file, "MAPCONFIG")}
+    numbers = sorted({number for number in listed if number} | {config for _, config in forest})
+    if listed.get(0, len(numbers)) != len(numbers) or 0 not in listed:
+        raise Error(f"{file} lists {len(numbers)} diagrams and ends before it says how many there are; write the output anew")
+    for name, wanted, there in (
+        ("config_subproc_map.inc", numbers, set(diagrams)),
+        ("decayBW.inc", [number for (_, number), codes in timelike.items() if any(codes)], {number for _, number in forced}),
+    ):
+        if missing := sorted(set(wanted) - there):
+            raise Error(f"{path / name} has nothing of diagram {missing[0]}, which configs.inc lists; write the output anew")
+    for number in numbers:
         bits = {leg: 1 << (leg - 1) for leg in range(1, legs + 1)}
         lines = []
         for branch in range(-1, -legs, -1):
@@ -166,6 +175,13 @@ class Output:
     """Variables of what makes events of it."""
     asked: Mapping[str, Any] = {}
     """What makes a run of it another one, besides matrix elements."""
+
+    @property
+    def decays(self) -> bool:
+        """Whether one particle comes in."""
+        files = [directory / "nexternal.inc" for directory in self.directories]
+        texts = [file.read_text(encoding="ascii", errors="replace") for file in files if file.is_file()]
+        return any(re.search(r"NINCOMING\s*=\s*1\b", text, re.IGNORECASE) for text in texts)
 
     def read(self) -> list[Directory]:
         """Its directories."""

@@ -1,9 +1,9 @@
 """Parton densities that MG5aMC puts into an output, ``lib/Pdfdata``, and alpha_s that goes with them.
 
-The grids are those of NNPDF 2.3 with QED (arXiv:1308.0598). They are interpolated as ``NNPDFDriver.f`` of the output
-does: polynomials of degree 3 in ln x (in x from 0.1 on) through the four nodes about a point, straight lines in ln Q^2.
-alpha_s runs from its value at 91.188 GeV by two loops, as ``alfas_functions.f`` has it (R. K. Ellis), with five
-flavours above 4.7 GeV, four above 1.42 GeV and three below.
+The grids are those of NNPDF 2.3 with QED (arXiv:1308.0598), and the tables of CTEQ6 (:mod:`mebridge._cteq`). The former
+are interpolated as ``NNPDFDriver.f`` of the output does: polynomials of degree 3 in ln x (in x from 0.1 on) through the
+four nodes about a point, straight lines in ln Q^2. alpha_s runs from its value at 91.188 GeV by one or two loops, as
+``alfas_functions.f`` has it (R. K. Ellis), with five flavours above 4.7 GeV, four above 1.42 GeV and three below.
 """
 
 from __future__ import annotations
@@ -11,21 +11,38 @@ from __future__ import annotations
 import functools
 import pathlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from . import _cteq
 from ._densities import Coupling, Densities
 from ._library import Error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# File, alpha_s at the mass of the Z boson and number at LHAPDF by the label in the run card.
+
+class Set(NamedTuple):
+    """Densities that an output has."""
+
+    file: str
+    at_z: float
+    """alpha_s at the mass of the Z boson."""
+    number: int
+    """At LHAPDF."""
+    loops: int = 2
+    """By which alpha_s runs."""
+
+
+# By the label in the run card.
 SETS = {
-    "nn23lo": ("NNPDF23_lo_as_0119_qed_mem0.grid", 0.119, 246800),
-    "nn23lo1": ("NNPDF23_lo_as_0130_qed_mem0.grid", 0.130, 247000),
-    "nn23nlo": ("NNPDF23nlo_as_0119_qed_mem0.grid", 0.119, 244800),
+    "nn23lo": Set("NNPDF23_lo_as_0119_qed_mem0.grid", 0.119, 246800),
+    "nn23lo1": Set("NNPDF23_lo_as_0130_qed_mem0.grid", 0.130, 247000),
+    "nn23nlo": Set("NNPDF23nlo_as_0119_qed_mem0.grid", 0.119, 244800),
+    "cteq6_m": Set("cteq6m.tbl", 0.118, 10000),
+    "cteq6_l": Set("cteq6l.tbl", 0.118, 10041),
+    "cteq6l1": Set("cteq6l1.tbl", 0.130, 10042, loops=1),
 }
 # Columns of a grid by PDG code; its last one is the photon.
 _CODES = (-6, -5, -4, -3, -2, -1, 21, 1, 2, 3, 4, 5, 6, 22)
@@ -65,6 +82,11 @@ class Grid:
             raise Error(f"{file} does not hold {len(_CODES)} densities at {count} x and {scales} scales")
         return cls(x, q2, rest.reshape(count, scales, len(_CODES)).transpose(2, 0, 1))
 
+    @property
+    def codes(self) -> list[int]:
+        """PDG codes of the partons."""
+        return [code for code in _CODES if abs(code) != 6]
+
     def xf(self, code: int, x: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
         """x f(x, Q) of a parton by its PDG code; outside of the grid the value at its end."""
         x = np.clip(np.asarray(x, dtype=float), max(self.x[0], 0.0), self.x[-1])
@@ -89,20 +111,22 @@ class Grid:
         return total
 
 
-def alpha_s(scale: float, at_z: float) -> float:
+def alpha_s(scale: float, at_z: float, loops: int = 2) -> float:
     """alpha_s at a scale in GeV, by its value at the mass of the Z boson."""
     if scale >= _B:
-        return _evolved(2.0 * np.log(scale / _Z), at_z, 5)
-    at_b = _evolved(2.0 * np.log(_B / _Z), at_z, 5)
+        return _evolved(2.0 * np.log(scale / _Z), at_z, 5, loops)
+    at_b = _evolved(2.0 * np.log(_B / _Z), at_z, 5, loops)
     if scale >= _C:
-        return _evolved(2.0 * np.log(scale / _B), at_b, 4)
-    at_c = _evolved(2.0 * np.log(_C / _B), at_b, 4)
-    return _evolved(2.0 * np.log(scale / _C), at_c, 3)
+        return _evolved(2.0 * np.log(scale / _B), at_b, 4, loops)
+    at_c = _evolved(2.0 * np.log(_C / _B), at_b, 4, loops)
+    return _evolved(2.0 * np.log(scale / _C), at_c, 3, loops)
 
 
-def _evolved(t: float, start: float, flavors: int) -> float:
-    """Solves the equation of two loops for a change t of the logarithm of the squared scale by Newton's method."""
+def _evolved(t: float, start: float, flavors: int, loops: int) -> float:
+    """Solves the equation for a change t of the logarithm of the squared scale, of two loops by Newton's method."""
     b = (11.0 - 2.0 / 3.0 * flavors) / (4.0 * np.pi)
+    if loops == 1:
+        return float(start / (1.0 + b * start * t))
     c = (102.0 - 38.0 / 3.0 * flavors) / (4.0 * np.pi * (11.0 - 2.0 / 3.0 * flavors))
 
     def function(a: float) -> float:
@@ -117,16 +141,16 @@ def _evolved(t: float, start: float, flavors: int) -> float:
     return float(found)
 
 
-def coupling(at_z: float) -> Coupling:
+def coupling(at_z: float, loops: int = 2) -> Coupling:
     """alpha_s between 1 GeV and 100 TeV. Scales lie dense, as it is interpolated between them."""
     ends = [_SCALES[0], _C, _B, _SCALES[1]]
     scales = sorted({float(q) for low, high in zip(ends, ends[1:]) for q in np.geomspace(low, high, 60)})
-    return Coupling(tuple(scales), tuple(alpha_s(scale, at_z) for scale in scales))
+    return Coupling(tuple(scales), tuple(alpha_s(scale, at_z, loops) for scale in scales))
 
 
 def locate(output: pathlib.Path, label: str) -> pathlib.Path:
     """The grid of a label of the run card."""
-    file = output / "lib" / "Pdfdata" / SETS[label][0]
+    file = output / "lib" / "Pdfdata" / SETS[label].file
     if not file.is_file():
         raise Error(f"the densities {label} need {file}, which is missing; MG5aMC writes it with the output")
     return file
@@ -138,18 +162,16 @@ def densities(output: pathlib.Path, label: str, folder: str) -> Densities:
     Between two scales of the original the file has a part of its own, in which densities are straight lines in ln Q^2
     as they are there; between two x it has further knots.
     """
-    name, at_z, number = SETS[label]
-    source = locate(output, label)
+    found, source = SETS[label], locate(output, label)
     file = pathlib.Path(folder) / f"{label}_0000.dat"
     file.write_text(_text(source, source.stat().st_mtime_ns))
-    return Densities(file, coupling(at_z), number)
+    return Densities(file, coupling(found.at_z, found.loops), found.number)
 
 
 @functools.lru_cache(maxsize=1)
 def _text(source: pathlib.Path, _: int) -> str:
-    grid = Grid.read(source)
-    knots = _finer(grid.x)
-    codes = [code for code in _CODES if abs(code) != 6]
+    grid = (_cteq.Table if source.suffix == ".tbl" else Grid).read(source)
+    knots, codes = _finer(grid.x), grid.codes
     scales = np.sqrt(grid.q2)
     parts = ["PdfType: central\nFormat: lhagrid1\n---\n"]
     for low, high in zip(scales, scales[1:]):

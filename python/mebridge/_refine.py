@@ -50,6 +50,8 @@ class Asked:
     """The process, which may be elsewhere than in the directory."""
     model: str | None = None
     """Of a process by its name."""
+    turning: bool = False
+    """Whether |M|^2 depends on the frame. MadSpace has that of the beams, MadEvent that of the partons."""
 
 
 class Refiner:
@@ -219,7 +221,7 @@ class _Element:
         self._source = asked.source
         # In a pack it is a file.
         self._model = asked.model if ">" in asked.source else None
-        self.redrawn = asked.helicities
+        self.redrawn, self._turning = asked.helicities, asked.turning
         self._made: Process | None = None
         self.clustering, self._channels = None, {}
         if frame.clustering is not None:
@@ -316,7 +318,10 @@ class _Element:
         return np.asarray(self._process.helicities[found])
 
     def coupling(self, momenta: Array, before: Array, after: Array) -> Array:
-        """|M|^2 at another alpha_s over what it was."""
+        """|M|^2 at another alpha_s, in the rest frame of the partons, over what it was."""
+        if self._turning:
+            one = np.asarray(self._process.evaluate(resting(momenta), alpha_s=after))
+            return np.asarray(one / np.asarray(self._process.evaluate(momenta, alpha_s=before)))
         if self._power is not None:
             return np.asarray((after / before) ** self._power)
         momenta = resting(momenta)

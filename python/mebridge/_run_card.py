@@ -51,7 +51,7 @@ iseed = 0                                      | of the random numbers; 0: drawn
 lpp1 lpp2 = 1                                  | 0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu); both, or one with a proton
 ebeam1 ebeam2 = 6500.0                         | GeV
 polbeam1 polbeam2 = 0.0                        | per cent, of beams with lpp = 0; in Cards/run_card.dat alone
-pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo; lhapdf: by lhaid; iww: photons; one for both of a kind
+pdlabel pdlabel1 pdlabel2 = 'nn23lo1'          | nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww: photons; one for both of a kind; no other
 lhaid = 230000                                 | number, or name, of a set that lies below LHAPDF_DATA_PATH
 sde_strategy = 1                               | by what an event is of a channel, for the scale -1 and for $
 fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2 = False | as there
@@ -194,6 +194,8 @@ _CHOICES: Mapping[str, tuple[Value, ...]] = {
     "ickkw": (0, 1),
     "ktscheme": (1, 2),
 }
+# Entries of MadEvent's configuration about cores and clusters, which stand in no run card.
+_CONFIGURATION = ("nb_core", "run_mode", "cluster_type", "cluster_queue")
 _TRUE, _FALSE = ("t", "true", ".true.", "1", "yes", "on"), ("f", "false", ".false.", "0", "no", "off")
 
 
@@ -210,8 +212,13 @@ class RunCard(Mapping[str, Any]):
         self.source = source
         self.given = dict(given)
         self.repeated: dict[str, tuple[str, str]] = {}
-        """What :func:`repeated` tells."""
+        """What :func:`repeated` tells; and where an entry for both beams stands behind one of them with another value."""
         for name in sorted(set(self.given) - set(ENTRIES)):
+            if name in _CONFIGURATION:
+                raise Error(
+                    f"{source} has an entry {name} that mebridge does not know; it is of Cards/me5_configuration.txt: remove it, "
+                    "and use --workers or --threads (executor=, threads=)"
+                )
             near = difflib.get_close_matches(name, ENTRIES, 1)
             meant = f" (do you mean {near[0]}?)" if near else ""
             if name in changed:
@@ -243,8 +250,10 @@ class RunCard(Mapping[str, Any]):
                 )
         given = parse(text)
         other = {name: str(value) for name, value in of_both(changed or {}).items()}
-        card = cls(given | other, os.fspath(path), other)
-        card.repeated = {name: values for name, values in repeated(text).items() if name not in other}
+        # What is changed stands last, and holds.
+        kept = {name: value for name, value in given.items() if name not in other}
+        card = cls(kept | other, os.fspath(path), other)
+        card.repeated |= {name: values for name, values in repeated(text).items() if name not in other}
         return card
 
     def __getitem__(self, name: str) -> Any:
@@ -272,10 +281,14 @@ class RunCard(Mapping[str, Any]):
     def _follow(self) -> None:
         """What MG5aMC sets by other entries."""
         values = self._values
-        both = {"fixed_fac_scale1", "fixed_fac_scale2"} & set(self.given)
-        for name in ("fixed_fac_scale1", "fixed_fac_scale2"):
-            if "fixed_fac_scale" in self.given and (name not in both):
-                values[name] = values["fixed_fac_scale"]
+        order = list(self.given)
+        for of in _BOTH:
+            for name in (f"{of}1", f"{of}2") if of in order else ():
+                if name in order and order.index(name) > order.index(of):
+                    continue
+                if name in order and values[name] != values[of]:
+                    self.repeated[of] = str(values[of]), f"{values[name]} ({name})"
+                values[name] = values[of]
         if values["ptgmin"] > 0.0:
             values["pta"] = values["draj"] = 0.0
         if values["xqcut"] > 0.0:
@@ -287,9 +300,6 @@ class RunCard(Mapping[str, Any]):
                     values[name] = 0.0
         if values["ickkw"] > 0 and values["use_syst"]:
             values["alpsfact"] = 1.0
-        for beam in "12":
-            if f"pdlabel{beam}" not in self.given:
-                values[f"pdlabel{beam}"] = values["pdlabel"]
 
     def check(self) -> None:
         """Refuses what a run would have to leave out."""
@@ -326,7 +336,9 @@ class RunCard(Mapping[str, Any]):
 def of_both(changed: Mapping[str, Any]) -> dict[str, Any]:
     """Entries that are changed, in small letters; what stands for both beams is changed for both."""
     found = {name.lower(): value for name, value in changed.items()}
-    return {f"{name}{beam}": found[name] for name in _BOTH if name in found for beam in "12"} | found
+    both = {name: found[name] for name in _BOTH if name in found}
+    # What is said of one beam stands behind what is said of both, and holds.
+    return both | {f"{name}{beam}": value for name, value in both.items() for beam in "12"} | found
 
 
 def _entry(line: str) -> str:
@@ -347,11 +359,12 @@ def repeated(text: str) -> dict[str, tuple[str, str]]:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Entries of a card by their names in small letters; of one that it has twice the last, as in MG5aMC."""
-    found = {}
+    """Entries of a card by their names in small letters, in their order; of one that it has twice the last, as in MG5aMC."""
+    found: dict[str, str] = {}
     for line in text.splitlines():
         value, equals, name = _entry(line).rpartition("=")
         if equals:
+            found.pop(name.strip().lower(), None)
             found[name.strip().lower()] = value.strip()
     return found
 

@@ -12,6 +12,7 @@ import pathlib
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from . import (
     _arguments,
     _command,
     _cuts,
+    _decays,
     _densities,
     _events,
     _integrands,
@@ -34,6 +36,7 @@ from . import (
     _running,
     _scratch,
     _single,
+    _spectra,
     _state,
     _written,
 )
@@ -43,7 +46,7 @@ from ._events import Events, Made, Order, Progress
 from ._library import Error, version
 from ._named import Named
 from ._output import Directory, Output
-from ._process import Path
+from ._process import Path, Process
 from ._run_card import RunCard
 from ._slha import Card, open_widths, with_widths
 from ._systematics import DYNAMICAL, Systematics
@@ -109,7 +112,7 @@ class Run:
             _command.say(f"mebridge: {given} has {name} twice, {before} and {last}; the last holds\n")
         card = self.output.card("param_card.dat") if param_card is None else _arguments.text("param_card", param_card)
         self.param_card = pathlib.Path(os.path.abspath(card))
-        self.directories = self.output.read()
+        self.directories = [] if self.output.decays else self.output.read()
         if isinstance(self.output, Output) and not changed_files:
             _written.check(self.output.path, self.output.directories)
         if self.output.version.startswith("2.") and self.run_card["ickkw"] == 1 and self.run_card["fixed_fac_scale1"]:
@@ -117,7 +120,7 @@ class Run:
                 f"{self.run_card.source}: fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of "
                 f"{self.output.version}; set one of them to False or 0"
             )
-        self._beams = _beams(self.run_card)
+        self._beams = (0, 0) if self.output.decays else _beams(self.run_card)
         if isinstance(self.output, Named):
             _unpolarised(self.run_card)
         else:
@@ -168,7 +171,7 @@ class Run:
                 f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
             )
         events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
-        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0)
+        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
         _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
         _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
@@ -177,12 +180,16 @@ class Run:
         overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
         fresh = name is None
         name = name or _output.next_run(events_folder)
-        if pathlib.Path(name).name != name:
+        if pathlib.Path(name).name != name or name == os.pardir:
             raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
         folder = events_folder / name
         if (folder / _EVENTS).exists():
             raise Error(f"{folder} holds the events of a run; take another name, or none")
         number = number or _drawn(folder)
+        if self.output.decays:
+            asked = {"backend": backend, "sampler": sampler, "executor": executor, "systematics": systematics or None}
+            _of_decays(asked)
+            return self._decay(folder, fresh, events, number, threads, precision, overweight, progress)
         with _scratch.folder() as scratch:
             order = self._order(
                 scratch,
@@ -227,6 +234,62 @@ class Run:
             folder,
         )
 
+    def _decay(
+        self,
+        folder: pathlib.Path,
+        fresh: bool,
+        events: int,
+        seed: int,
+        threads: int,
+        precision: float | None,
+        overweight: float,
+        progress: bool | Callable[[Progress], None],
+    ) -> RunEvents:
+        """Events of a decay: they are made so soon that nothing of them is kept for a run that goes on."""
+        begun = time.monotonic()
+        parameters = Card.read(self.param_card)
+        seconds: dict[str, float] = {}
+
+        def report(stage: str, done: int, width: tuple[float, float]) -> None:
+            seconds.setdefault(stage, time.monotonic() - begun)
+            _events.tell(progress, Progress(stage, done, events, *width, time.monotonic() - begun, "GeV"))
+
+        with _scratch.folder() as scratch:
+            card, environment = str(self.param_card), self.output.environment
+            elements = _integrands.elements(self.output.sources, card, {}, "cpu", environment, scratch)
+            places = self.output.places([element.entry["path"] for element in elements])
+            options: dict[str, Any] = {"card": self.param_card, "model": self.output.model, "threads": threads}
+            decays = []
+            for element, place in zip(elements, places):
+                listed = None
+                if isinstance(self.output, Output):
+                    listed = Directory.read(self.output.directories[place.directory]), place.number
+                process = Process(place.source, **options)
+                decays.append(_decays.Decay(element, process, self.run_card, parameters, listed))
+            _made_folder(folder, fresh)
+            asked = events, seed, precision, overweight, self._alpha_qed(), scratch
+            try:
+                made = _decays.make(decays, *asked, report)
+                ready = time.monotonic() - begun
+                beams = _lhe.Beams((decays[0].pdg[0], 0), (decays[0].masses[0], 0.0), (0, 0))
+                head = Head(beams, self.run_card["event_norm"].lower(), self._generator, "", self._cards({"use_syst": False}))
+                named = dict(zip(_events.names(elements), made.by_element))
+                said = {"output": str(self.output.path), **self.output.asked, "seed": seed, "events": events}
+                self._banner(folder, head, events, seed, made.width[0])
+                rows = [(name, *of) for name, of in named.items()]
+                efficiency = made.events / made.points
+                text = _decays.summary(folder.name, made, named)
+                (folder / "summary.txt").write_text(text + _spectra.text(made.rounds))
+                head.write(folder / _EVENTS, made.rounds, rows, made.width[0], seed, said, threads)
+            except BaseException:
+                for left in (*folder.glob(f"{folder.name}_*_banner.txt"), folder / "summary.txt"):
+                    left.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+                raise
+        times = {"start": 0.0, "survey": seconds["survey"], "events": ready - seconds["survey"]}
+        return RunEvents(*made.width, events, folder / _EVENTS, named, 0, efficiency, times, None, folder)
+
     def pack(
         self,
         output: Path,
@@ -259,10 +322,12 @@ class Run:
             systematics: as of :meth:`generate`.
             progress: as of :func:`mebridge.generate_events`.
         """
+        if self.output.decays:
+            raise Error(f"{self.output.sources[0]} is a decay, of which there are no packs; make its events by `mebridge events`")
         seed = self.run_card["iseed"] or 1 if seed is None else seed
         asked = {
             "events": _arguments.whole("nevents", nevents, 1),
-            "seed": _arguments.whole("seed", seed, 1),
+            "seed": _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
             "threads": _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS),
             "precision": None if precision is None else _arguments.between("precision", precision, _events.FINEST, 1.0),
             "overweight": _arguments.between("overweight", overweight, 0.0, 1.0),
@@ -454,7 +519,6 @@ class Run:
             directory, number = self.directories[place.directory], place.number
             pdg = tuple(element.flavor["options"][0])
             _output.matching(directory, {number: pdg})
-            _two(element, directory)
             if _lines.name(element, directory, number):
                 changed.add(element.library)
             masses = _masses(element)
@@ -480,6 +544,7 @@ class Run:
                     "helicities": not resting and _turning(element, masses),
                     "source": place.source,
                     "model": self.output.model,
+                    "turning": not resting and _radiates(element, [directory]),
                 }
             )
         for library in changed:
@@ -495,7 +560,7 @@ class Run:
         excluded = any(line.forced == 2 for line in lines)
         matching = self._matching(elements, scaled)
         clustering = self._clustering() if scaled == "clustering" or excluded or matching is not None else None
-        more = any(of["windows"] or of["rules"] or of["helicities"] for of in left)
+        more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
         if not scaled and clustering is None and not more:
             return {"windows": found, **shown}
         refine = {
@@ -552,14 +617,23 @@ class Run:
         }
 
     def _write(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int, threads: int) -> None:
-        banner = head.banner(made.events, seed, made.cross_section[0])
-        (folder / f"{name}_{self.run_card['run_tag']}_banner.txt").write_text(
-            f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
-        )
-        (folder / "summary.txt").write_text(summary(name, made))
+        self._banner(folder, head, made.events, seed, made.cross_section[0])
+        (folder / "summary.txt").write_text(summary(name, made) + _spectra.text(made.rounds))
         processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
         of = made.cross_section[0], seed, made.asked, threads
         head.write(folder / _EVENTS, made.rounds, processes, *of)
+
+    def _banner(self, folder: pathlib.Path, head: Head, events: int, seed: int, cross_section: float) -> None:
+        """Writes the banner alone."""
+        banner = head.banner(events, seed, cross_section)
+        (folder / f"{folder.name}_{self.run_card['run_tag']}_banner.txt").write_text(
+            f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
+        )
+
+    @property
+    def _generator(self) -> str:
+        """A line of event files."""
+        return f"<generator name='mebridge' version='{version()}'>{self.output.by}</generator>"
 
     def _head(
         self, densities: Densities | None, varied: Systematics, elements: Sequence[_integrands.Element]
@@ -568,14 +642,13 @@ class Run:
         first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
         numbers = [0 if densities is None or beam == self._other_beam else densities.number for beam in (0, 1)]
         beams = _lhe.Beams((first, second), self._energies, (numbers[0], numbers[1]))
-        generator = f"<generator name='mebridge' version='{version()}'>{self.output.by}</generator>"
         header = varied.header() + "\n" if varied.groups else ""
         powers = tuple(self._powers(elements))
         # What MG5aMC's systematics reads before it looks for <mgrwt>.
         cards = self._cards({} if powers else {"use_syst": False})
         matched = self.run_card["ickkw"] == 1
         norm, steps = self.run_card["event_norm"].lower(), matched and self.run_card["clusinfo"]
-        return Head(beams, norm, generator, header, cards, varied.names, powers, matched, steps)
+        return Head(beams, norm, self._generator, header, cards, varied.names, powers, matched, steps)
 
     def _varied(
         self, asked: Sequence[Path] | bool | None, densities: Densities | None, backend: str
@@ -684,7 +757,8 @@ def _beams(card: RunCard) -> tuple[int, int]:
             if kind in _photons.BEAMS and label != _photons.LABEL:
                 raise Error(
                     f"{where}: pdlabel = {label} cannot be honoured for lpp{beam + 1} = {lpp[beam]}; set it to "
-                    f"{_photons.LABEL}, which has photons of beams that are left whole"
+                    f"{_photons.LABEL}, which has photons of beams that are left whole, or lpp{beam + 1} to 0 for a beam "
+                    "without radiation"
                 )
             if kind == 1 and label != "lhapdf" and not label in _pdfdata.SETS:
                 sets = ", ".join(_pdfdata.SETS)
@@ -741,20 +815,27 @@ def _resonances(
                 continue
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
             mass, width = masses(line)
+            if width == 0.0:
+                code = abs(line.codes[number])
+                raise Error(
+                    f"particle {code} (PDG code) of a decay chain has no width, which makes the cross section infinite; give it "
+                    f"one in the parameter card (DECAY {code}), or take a model that has a parameter for it"
+                )
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
 
 
-def _two(element: _integrands.Element, directory: Directory) -> None:
-    """That two particles come in: MadSpace has no phase space for others."""
-    incoming, pdg = len(element.entry["incoming"]), element.flavor["options"][0]
-    if incoming == 2:
-        return
-    of, to = (" ".join(map(str, some)) for some in (pdg[:incoming], pdg[incoming:]))
-    raise Error(
-        f"{directory.path.name} ({of} > {to} in PDG codes): events are of two particles that come in; make it of two beams"
-    )
+def _of_decays(asked: Mapping[str, Any]) -> None:
+    """That nothing is asked for which events of a decay do not have."""
+    for name, (known, cure) in {
+        "backend": (("cpu",), 'set it to "cpu"'),
+        "sampler": (("auto", "vegas"), 'set it to "auto"'),
+        "executor": ((None,), "leave it out (--workers 1)"),
+        "systematics": ((None,), "leave it out"),
+    }.items():
+        if asked[name] not in known:
+            raise Error(f"{name} = {asked[name]!r} is not for decays, whose events are made at once; {cure}")
 
 
 def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
@@ -772,6 +853,13 @@ def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
 
 def _masses(element: _integrands.Element) -> tuple[float, ...]:
     return _integrands.masses(element.library, len(element.flavor["options"][0]))
+
+
+def _radiates(element: _integrands.Element, directories: Sequence[Directory]) -> bool:
+    """Whether a gluon or a photon goes out beside a decay chain, so that |M|^2 is not gauge invariant off its mass shell:
+    what decays does not radiate them off its products, and their polarisation vectors are those of a frame."""
+    chained = any(line.forced == 1 for of in directories for config in of.configs for line in config.lines)
+    return chained and bool({21, 22} & set(element.flavor["options"][0][2:]))
 
 
 def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:

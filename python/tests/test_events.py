@@ -848,7 +848,8 @@ class Interruptions(Folder):
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()) as out:
             generate("g g > t t~", energy=1000, events=600, progress=True)
-        self.assertRegex(errors.getvalue(), r"mebridge: events: 600 of 600 events, [\d.]+ \+- [\d.]+ pb")
+        self.assertRegex(errors.getvalue(), r"mebridge: survey \[ {20}\] 0 %: 0 of 600 events")
+        self.assertRegex(errors.getvalue(), r"mebridge: events \[#{20}\] 100 %: 600 of 600 events, [\d.]+ \+- [\d.]+ pb")
         self.assertEqual(out.getvalue(), "")
 
     def test_a_round_that_is_cut(self):

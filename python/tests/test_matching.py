@@ -69,6 +69,7 @@ TWO = {
       DATA MAPCONFIG(0)/1/
 """,
     "config_nqcd.inc": "      DATA NQCD(1)/2/\n",
+    "decayBW.inc": "      DATA GFORCEBW(-1,1)/0/\n",
 }
 
 

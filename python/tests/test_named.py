@@ -13,9 +13,11 @@ import tarfile
 import unittest
 from unittest import mock
 
+import numpy as np
+
 from common import Folder, need
 import mebridge
-from mebridge import _cuts, _integrands, _named, _output, _runs
+from mebridge import _command, _cuts, _decay_space, _integrands, _named, _output, _refine, _runs
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -92,13 +94,71 @@ class Refusals(Folder):
             (("u u~ > t t~",), {"run_card": {**PARTONS, "polbeam1": 50}}, "polbeam1 = 50, and only"),
             ((str(output(self.folder / "one")),), {"model": "sm"}, "model is for a process by its name"),
             (("u u~ > nothing",), {}, "nothing"),
-            (("t > b w+",), {"run_card": PARTONS}, "events are of two particles"),
         ]
         for given, options, said in cases:
             with self.subTest(said), self.assertRaisesRegex((mebridge.Error, ValueError), said):
                 with contextlib.redirect_stderr(io.StringIO()):
                     run = mebridge.Run(*given, **options)
                     run.generate(10)
+
+    def test_run_cards_are_refused_as_those_of_an_output(self):
+        """Before anything is generated or written."""
+        file = self.folder / "run_card.dat"
+        cases = [
+            ("20 = ptjj", "ptjj that mebridge does not know .do you mean ptj\\?.; remove it"),
+            ("20 ptj", "line 1: '20 ptj' is no entry; write VALUE = NAME"),
+            ("many = ptj", "ptj is 'many'; it must be a number"),
+            ("2 = ickkw", "ickkw = 2 cannot be honoured; set it to 0 or 1"),
+            ("2 = lpp1\n2 = lpp2\nedff = pdlabel", "pdlabel = edff cannot be honoured for lpp1 = 2; set it to iww"),
+            ("3 = lpp1\n0 = lpp2", "lpp1 = 3 and lpp2 = 0 cannot be honoured; one has to be 1"),
+            ("ptj_bias = bias_module", "bias_module = ptj_bias cannot be honoured"),
+            ("82 = nb_proton1", "nb_proton1 = 82 cannot be honoured .no ions.; set it to 1"),
+            ("0 = dynamical_scale_choice", "dynamical_scale_choice = 0 cannot be honoured; set it to 1, 2, 3, 4 or -1"),
+            ("True = fixed_fac_scale1", "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both one value"),
+            ("-30 = polbeam2\n0 = lpp1\n0 = lpp2", "polbeam2 = -30, .* take one, or set polbeam2 to 0"),
+        ]
+        for text, said in cases:
+            file.write_text(f"{text}\n")
+            with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
+                mebridge.Run("e- e+ > mu- mu+", run_card=file, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "the run card .*no_card cannot be read: No such file"):
+            mebridge.Run("e- e+ > mu- mu+", run_card=self.folder / "no_card", folder=self.folder)
+        self.assertEqual([place.name for place in self.folder.iterdir()], ["run_card.dat"])
+
+    def test_diagrams_along_which_nothing_is_clustered(self):
+        described = {"legs": [1, -1, 2, -2], "colors": {"1": 3}, "diagrams": [{"largest_vertex": 4, "lines": []}]}
+        with self.assertRaisesRegex(mebridge.Error, "all diagrams of 1 -1 2 -2 .* take an output of MG5aMC"):
+            _named.directory(described)
+
+        def too_many(command, lines, *_, **__):
+            pathlib.Path(lines.partition("=")[2]).write_text('{"card": [], "elements": [null]}')
+
+        with mock.patch.object(_command, "run", too_many):
+            with self.assertRaisesRegex(mebridge.Error, "element 1 of u u~ > t t~ are too many .*; ask for fewer particles"):
+                _named.Named("u u~ > t t~", None, self.folder, None)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_a_chain_needs_a_width(self):
+        process = "e+ e- > ta+ ta-, ta+ > vt~ e+ ve, ta- > vt mu- vm~"
+        named = _named.Named(process, None, self.folder, None)
+        card = self.folder / "param_card.dat"
+        card.write_text(re.sub(r"DECAY 15 .*", "DECAY 15 0.0", named.card("param_card.dat").read_text()))
+        run = mebridge.Run(process, run_card=PARTONS, param_card=card, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
+            run.generate(10)
+
+    def test_the_command_refuses_by_name(self):
+        for arguments, said in (
+            (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
+            (["u u~ > t t~", "--set", "pdlabel=edff"], "pdlabel = edff"),
+            (["u u~ > t t~", "--model", str(self.folder / "none")], "none"),
+            (["u u~ > zz"], "zz"),
+        ):
+            with contextlib.redirect_stderr(io.StringIO()) as told:
+                self.assertEqual(_runs.main([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1)
+            self.assertIn(said, told.getvalue())
+            self.assertTrue(told.getvalue().startswith("mebridge: "), told.getvalue())
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_grids_of_mg5amc_are_named(self):
         run = mebridge.Run("u u~ > t t~", folder=self.folder)
@@ -107,6 +167,25 @@ class Refusals(Folder):
         run = mebridge.Run("u u~ > t t~", folder=self.folder, pdf_data=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "has no lib/Pdfdata"):
             run.generate(10)
+
+
+class Frames(unittest.TestCase):
+    def test_radiation_beside_a_chain(self):
+        """|M|^2 of events is that of the rest frame of the partons, where it depends on the frame."""
+        process = mebridge.Process("u d~ > w+ a, w+ > e+ ve")
+        masses = [200.0, 0.0, 0.0, 0.0]
+        chain = {"vertices": [["o0", "o1", "p0"], ["i0", "p0", "o2"]], "masses": [[80.4, 20.0]]}
+        space = _decay_space.Space(_decay_space.tree(chain, masses, {}), tuple(masses))
+        found = space.draw(np.random.default_rng(1), 200)
+        rest = np.zeros((200, 5, 4))
+        rest[:, :2, 0], rest[:, 0, 3], rest[:, 1, 3], rest[:, 2:] = 100.0, 100.0, -100.0, found[:, 1:]
+        element = object.__new__(_refine._Element)
+        element._turning, element._power, element._made = True, 0, process
+        one = np.full(200, 0.118)
+        np.testing.assert_allclose(element.coupling(rest, one, one), 1.0, rtol=1e-9)
+        ratio = element.coupling(_cuts.boosted(rest, 1.5), one, one)
+        np.testing.assert_allclose(ratio, process.evaluate(rest) / process.evaluate(_cuts.boosted(rest, 1.5)), rtol=1e-6)
+        self.assertGreater(abs(ratio - 1).max(), 0.05)
 
 
 class Narrow(unittest.TestCase):

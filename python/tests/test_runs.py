@@ -17,8 +17,8 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _command, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card, _runs
-from mebridge import _state, _written
+from mebridge import _clustering, _command, _cteq, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card
+from mebridge import _runs, _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -38,6 +38,7 @@ QUARKS = {
       DATA (IFOREST(I,-1,1),I=1,2)/4,3/
       DATA (SPROP(I,-1,1),I=1,1)/21/
       DATA TPRID(-1,1)/0/
+      DATA MAPCONFIG(0)/1/
 """,
     "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n",
     "config_nqcd.inc": "      DATA NQCD(1)/2/\n",
@@ -228,6 +229,10 @@ class Cards(Folder):
             RunCard.read(file, {"ebeam": 30})
         with self.assertRaisesRegex(mebridge.Error, "^ptj, which is to be set, is 'many'; it must be a number"):
             RunCard.read(file, {"ptj": "many"})
+        # Of another file of Cards.
+        file.write_text(f"{CARD}  2 = nb_core\n")
+        with self.assertRaisesRegex(mebridge.Error, "has an entry nb_core that mebridge does not know; .*--workers"):
+            RunCard.read(file)
 
     def test_a_line_that_is_no_entry_is_refused(self):
         file = self.folder / "run_card.dat"
@@ -244,6 +249,23 @@ class Cards(Folder):
             card(ptj="nan")
         with self.assertRaisesRegex(mebridge.Error, "run_tag = a/b is part of a file's name"):
             card(run_tag="a/b").check()
+
+    def test_what_stands_for_both_beams_and_for_one(self):
+        """As in MG5aMC the last holds."""
+        both, one, two = "nn23lo = pdlabel", "cteq6l1 = pdlabel1", "cteq6l1 = pdlabel2"
+        file = self.folder / "run_card.dat"
+        for lines, wanted, told in (
+            ((both, one, two), "cteq6l1", {}),
+            ((one, two, both), "nn23lo", {"pdlabel": ("nn23lo", "cteq6l1 (pdlabel2)")}),
+        ):
+            file.write_text("\n".join(lines) + "\n")
+            found = RunCard.read(file)
+            self.assertEqual((found["pdlabel1"], found["pdlabel2"], found.repeated), (wanted, wanted, told))
+            # What is changed holds in any case.
+            found = RunCard.read(file, {"pdlabel1": "lhapdf", "pdlabel2": "lhapdf"})
+            self.assertEqual((found["pdlabel1"], found["pdlabel2"]), ("lhapdf", "lhapdf"))
+        file.write_text("False = fixed_fac_scale1\nFalse = fixed_fac_scale2\nTrue = fixed_fac_scale\n")
+        self.assertTrue(RunCard.read(file)["fixed_fac_scale2"])
 
     def test_the_last_of_two_holds_and_is_told(self):
         file = self.folder / "run_card.dat"
@@ -280,13 +302,23 @@ class Cards(Folder):
             ({"lpp1": 3, "lpp2": 0}, "lpp1 = 3 and lpp2 = 0"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
             ({"ebeam1": 0}, "ebeam1 = 0; it must be an energy"),
-            ({"pdlabel": "cteq6l1"}, "pdlabel = cteq6l1"),
+            *(({"pdlabel": of}, f"pdlabel = {of} cannot .* set it to lhapdf") for of in _NO_PROTONS),
+            *(
+                ({"lpp1": -3, "lpp2": 3, "pdlabel": of}, f"pdlabel = {of} cannot .* set it to iww, .*, or lpp1 to 0")
+                for of in ("isronlyll", "cepc240ll", "eva", "none", "nn23lo1")
+            ),
+            ({"lpp1": 2, "lpp2": 2, "pdlabel1": "iww", "pdlabel2": "edff"}, "pdlabel1 and pdlabel2 are not the same"),
+            ({"lpp1": 2, "pdlabel1": "chff"}, "pdlabel = chff cannot"),
             ({"dynamical_scale_choice": 0}, "dynamical_scale_choice = 0"),
             ({"fixed_fac_scale1": True, "fixed_fac_scale2": False}, "fixed_fac_scale2 are not the same; give both"),
             ({"pdlabel1": "nn23lo", "pdlabel2": "nn23lo1"}, "pdlabel2 are not the same; give both"),
         ):
             with self.assertRaisesRegex(mebridge.Error, said):
                 _runs._beams(card(**values))
+
+
+# Of photons of protons, and of weak bosons and leptons.
+_NO_PROTONS = ("edff", "chff", "eva", "iww", "mixed", "none", "cteq6_d", "isronlyll")
 
 
 class Files(Folder):
@@ -329,6 +361,14 @@ class Files(Folder):
         (self.folder / "SubProcesses").mkdir()
         with self.assertRaisesRegex(mebridge.Error, "subproc.mg"):
             mebridge.Run(self.folder)
+
+    def test_names_and_seeds_of_runs(self):
+        run = mebridge.Run(output(self.folder / "one"), changed_files=True)
+        for name in ("..", ".", "a/b", "/"):
+            with self.assertRaisesRegex(ValueError, "must be that of a folder in"):
+                run.generate(10, 1, name=name)
+        with self.assertRaisesRegex(ValueError, "seed is .* from 0 to 18446744073709551615"):
+            run.generate(10, 2**64)
 
     def test_the_next_run_has_the_next_number(self):
         self.assertEqual(_output.next_run(self.folder / "Events"), "run_01")
@@ -541,7 +581,9 @@ class Cuts(unittest.TestCase):
                 self.assertTrue(0 < wanted.sum() < len(wanted), one)
                 same = (found == wanted).all()
                 # Where it is not said to be the same it is not: no more exceptions than there have to be.
-                self.assertEqual(same, _cuts.exact(one, [0.0, 0.0, *masses], resting=False, boost=0.0), one)
+                exact = _cuts.exact(one, [0.0, 0.0, *masses], resting=False, boost=0.0)
+                # Its mapping takes what one of several has to pass for what bounds each of them.
+                self.assertEqual((same, exact), (True, False) if one.take == "any" else (same, same), one)
 
     def test_cuts_that_keep_poles_away(self):
         windows = _cuts.windows(legs([2, -2, 21, 21, 22], ptj=20, drjj=0.4, pta=0, draj=0))
@@ -596,6 +638,52 @@ class Grids(Folder):
             deviation = abs(found / own.xf(code, x, q) - 1)
             self.assertLess(np.median(deviation), 1e-5)
             self.assertLess(deviation.max(), 1e-3)
+
+    def write_table(self, changed=lambda text: text):
+        """A table of the layout of CTEQ6, of densities that are straight in the variables of its interpolation."""
+        nodes = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 40)])
+        scales = np.geomspace(1.3, 1e4, 12)
+        self.straight = lambda x, q: 2 - x**0.3 + 0.1 * np.log(np.log(q / 0.165))
+        rows = [(1 + row) * self.straight(nodes[None, :], scales[:, None]) for row in range(8)]
+        text = [" Table", "  Ordr, Nfl, lambda", " 1. 5. 0.165 0 0 0.2 1.3 4.5 180.", "   NX,  NT,  NfMx", " 40 11 5"]
+        text += ["QINI, QMAX, (QV(I), I =0, NT)", " 1.3 1e4", " ".join(map(repr, scales.tolist()))]
+        text += ["XMIN, (XV(I), I =0, NX)", " 1e-6", " ".join(map(repr, nodes.tolist())), "Parton Distribution Table:"]
+        text += [" ".join(map(repr, row.ravel().tolist())) for row in rows]
+        folder = self.folder / "lib" / "Pdfdata"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cteq6l1.tbl").write_text(changed("\n".join(text) + "\n"))
+
+    def test_a_table_of_cteq(self):
+        self.write_table()
+        table = _cteq.Table.read(_pdfdata.locate(self.folder, "cteq6l1"))
+        x, q = np.geomspace(3e-6, 0.99, 60)[:, None], np.array([1.35, 2.0, 91.0, 9e3, 2e4])
+        for code, row in ((-5, 0), (5, 0), (21, 5), (2, 6), (1, 7), (-2, 4)):
+            np.testing.assert_allclose(table.xf(code, x, q), (1 + row) * x * self.straight(x, q), rtol=1e-9)
+        self.assertEqual(table.xf(2, 1.0, 91.0), 0.0)
+        for changed, said in (
+            (lambda text: text[:-200], "does not hold"),
+            (lambda text: text.replace(" 40 11 5", " 40 11"), "cannot be read as a table"),
+        ):
+            self.write_table(changed)
+            with self.assertRaisesRegex(mebridge.Error, f"{said}.*take it from a new output"):
+                _cteq.Table.read(_pdfdata.locate(self.folder, "cteq6l1"))
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_madspace_gets_a_table_of_cteq(self):
+        self.write_table()
+        densities = _pdfdata.densities(self.folder, "cteq6l1", str(self.folder))
+        self.assertEqual(densities.number, 10042)
+        density = _integrands.density_of(madspace, densities.grid(madspace, str(self.folder)))
+        x, q = np.geomspace(3e-6, 0.4, 400), np.geomspace(1.4, 9e3, 400)
+        found = density(np.full(400, 21), x, q)
+        np.testing.assert_allclose(found, 6 * x * self.straight(x, q), rtol=1e-3)
+
+    def test_alpha_s_of_one_loop(self):
+        at_b = 0.13 / (1 + 0.13 * 23 / (6 * math.pi) * math.log(4.7 / 91.188))
+        self.assertAlmostEqual(_pdfdata.alpha_s(4.7, 0.13, 1), at_b, places=12)
+        at_2 = at_b / (1 + at_b * 25 / (6 * math.pi) * math.log(2.0 / 4.7))
+        self.assertAlmostEqual(_pdfdata.coupling(0.13, 1).values[0], _pdfdata.alpha_s(1.0, 0.13, 1))
+        self.assertAlmostEqual(_pdfdata.alpha_s(2.0, 0.13, 1), at_2, places=12)
 
     def test_alpha_s(self):
         self.assertAlmostEqual(_pdfdata.alpha_s(91.188, 0.13), 0.13, places=12)
@@ -661,6 +749,20 @@ class Scales(Folder):
         found = self.clustering(lambda line: (91.2, 2.5), **files).scales(p, np.ones(len(p), dtype=int))
         for scale in (found.renormalisation, *found.factorisation):
             self.assertLess(abs(scale / energy - 1).max(), 1e-12)
+
+    def test_directories_that_are_cut_off(self):
+        place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
+        for name, said in (
+            ("configs.inc", "configs.inc lists 0 diagrams and ends"),
+            ("config_subproc_map.inc", "config_subproc_map.inc has nothing of diagram 1"),
+            ("decayBW.inc", "decayBW.inc has nothing of diagram 1"),
+        ):
+            text = (place / name).read_text()
+            (place / name).write_text(text[:3])
+            with self.assertRaisesRegex(mebridge.Error, f"{said}.*write the output anew"):
+                _output.Directory.read(place)
+            (place / name).write_text(text)
+        self.assertTrue(_output.Directory.read(place).configs)
 
     def test_directories_are_read(self):
         place = output(self.folder / "output", **{"decayBW.inc": "      DATA GFORCEBW(-1,1)/1/\n"})
@@ -736,17 +838,18 @@ class Scales(Folder):
             found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
             self.assertEqual((found != wanted).sum(), 0)
 
-    def test_decays_are_refused_by_name(self):
-        place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
-        directory = _output.Directory.read(place)
-        element = _integrands.Element(place, {"incoming": [6]}, {"index": 0, "options": [[6, 5, 24]]})
-        with self.assertRaisesRegex(mebridge.Error, "6 > 5 24.*two beams"):
-            _runs._two(element, directory)
+    def test_radiation_beside_a_chain(self):
+        for forced, code, wanted in ((1, 21, True), (1, 22, True), (1, 5, False), (0, 21, False), (2, 21, False)):
+            files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
+            shutil.rmtree(self.folder / "output", ignore_errors=True)
+            directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
+            element = _integrands.Element(self.folder, {}, {"index": 0, "options": [[2, -2, 6, -6, code]]})
+            self.assertEqual(_runs._radiates(element, [directory]), wanted)
 
     def test_channels_by_propagators(self):
         # One of the s-channel, one of the t-channel.
         files = {
-            "configs.inc": QUARKS["configs.inc"]
+            "configs.inc": QUARKS["configs.inc"].replace("MAPCONFIG(0)/1/", "MAPCONFIG(0)/2/")
             + """      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
       DATA TPRID(-1,2)/1/
       DATA (SPROP(I,-1,2),I=1,1)/0/

@@ -1,0 +1,185 @@
+"""Decays of one particle: partial widths against closed formulas, events, cuts and refusals."""
+
+import contextlib
+import gzip
+import io
+import math
+import re
+import unittest
+
+import numpy as np
+
+from common import Folder
+import mebridge
+from mebridge import _decay_space, _named, _runs
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+
+TOP, W, B = 173.0, 80.41900244575616, 4.7
+
+
+class Spaces(unittest.TestCase):
+    """The volume of phase space, which each channel has to give."""
+
+    CHAIN = {"vertices": [["o0", "o1", "p0"], ["p0", "o2", "p1"], ["i0", "p1", "o3"]]}
+
+    def volume(self, line, masses, points=200_000):
+        space = _decay_space.Space(line, masses)
+        density = space.density(space.draw(np.random.default_rng(1), points))
+        self.assertTrue((density > 0).all())
+        weights = 1 / density
+        return weights.mean(), weights.std() / math.sqrt(points)
+
+    def test_particles_without_masses(self):
+        wanted = 100.0**4 / (2 * (4 * math.pi) ** 5 * math.factorial(3) * math.factorial(2))
+        for masses in ([[0.0, 0.0], [0.0, 0.0]], [[60.0, 5.0], [90.0, 2.0]], [[200.0, 0.0], [150.0, 30.0]]):
+            root = _decay_space.tree({**self.CHAIN, "masses": masses}, [100.0] + [0.0] * 4, {})
+            for line in (root, root.even()):
+                found, error = self.volume(line, (100.0, 0.0, 0.0, 0.0, 0.0))
+                self.assertLess(abs(found - wanted), 5 * error, (masses, line))
+                self.assertLess(error, 0.1 * wanted)
+
+    def test_momenta(self):
+        masses = (100.0, 1.0, 2.0, 3.0, 4.0)
+        root = _decay_space.tree({**self.CHAIN, "masses": [[30.0, 1.0], [60.0, 1.0]]}, masses, {})
+        momenta = _decay_space.Space(root, masses).draw(np.random.default_rng(1), 1000)
+        np.testing.assert_allclose(momenta[:, 1:].sum(axis=1), momenta[:, 0], atol=1e-9)
+        squares = momenta[..., 0] ** 2 - (momenta[..., 1:] ** 2).sum(axis=2)
+        np.testing.assert_allclose(squares, np.broadcast_to(np.square(masses), squares.shape), atol=1e-8)
+
+    def test_two_propagators_come_in_both_orders(self):
+        pair = {"vertices": [["o0", "o1", "p0"], ["o2", "o3", "p1"], ["p0", "i0", "p1"]], "masses": [[91.0, 2.0]] * 2}
+        root = _decay_space.tree(pair, [125.0] + [0.0] * 4, {})
+        self.assertEqual([[of.legs for of in order.daughters] for order in root.orders()], [[(0, 1), (2, 3)], [(2, 3), (0, 1)]])
+
+    def test_a_vertex_of_four(self):
+        vertices = {"vertices": [["i0", "o0", "o1", "o2"]], "masses": []}
+        root = _decay_space.tree(vertices, [10.0, 0.0, 0.0, 0.0], {})
+        found, error = self.volume(root, (10.0, 0.0, 0.0, 0.0))
+        self.assertLess(abs(found - 100.0 / (2 * (4 * math.pi) ** 3 * 2)), 5 * error + 1e-12)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Widths(Folder):
+    def generate(self, process, events=2000, seed=1, **card):
+        return mebridge.Run(process, run_card=card, folder=self.folder).generate(events, seed)
+
+    def fermi(self):
+        """Fermi's constant."""
+        named = _named.Named("t > b w+", None, self.folder, None)
+        return float(re.search(r"\n  2 (\S+) # \S*Gf", named.card("param_card.dat").read_text(), re.IGNORECASE)[1])
+
+    def test_two_particles(self):
+        made = self.generate("t > b w+")
+        w, b = W / TOP, B / TOP
+        momentum = TOP / 2 * math.sqrt((1 - (w + b) ** 2) * (1 - (w - b) ** 2))
+        bracket = (1 - b**2) ** 2 + (1 + b**2) * w**2 - 2 * w**4
+        wanted = self.fermi() * TOP**2 / (4 * math.pi * math.sqrt(2)) * momentum * bracket
+        self.assertLess(abs(made.cross_section / wanted - 1), 1e-3)
+        self.assertLess(made.error, 1e-6 * wanted)
+        arrays = mebridge.read_events(made.output)
+        self.assertEqual((arrays.beams[0], arrays.beams[1]), ((6, 0), (TOP, 0.0)))
+        self.assertEqual(len(arrays.events), 2000)
+        self.assertTrue(np.allclose(arrays.events["weight"], made.cross_section))
+        particles = arrays.particles.reshape(2000, 3)
+        self.assertEqual(particles["pdg_id"][0].tolist(), [6, 5, 24])
+        self.assertEqual(particles["status_code"][0].tolist(), [-1, 1, 1])
+        self.assertLess(abs(particles["pz"].sum(axis=1) - 2 * particles["pz"][:, 0]).max(), 1e-8)
+        # 70 % of the W bosons are longitudinal.
+        share = (particles["spin"][:, 2] == 0).mean()
+        wanted = 1 / (1 + 2 * (W / TOP) ** 2)
+        self.assertLess(abs(share - wanted), 0.01 + 5 * math.sqrt(wanted * (1 - wanted) / 2000))
+
+    def test_a_tau(self):
+        """The spectrum of the electron is x^2 (3 - 2 x)."""
+        mass = 1.777
+        made = self.generate("ta- > e- vt ve~", 4000)
+        wanted = self.fermi() ** 2 * mass**5 / (192 * math.pi**3)
+        self.assertLess(abs(made.cross_section / wanted - 1), 3e-3 + 5 * made.error / wanted)
+        particles = mebridge.read_events(made.output).particles
+        energies = particles["energy"][(particles["pdg_id"] == 11)] / (mass / 2)
+        edges = np.linspace(0, 1, 9)
+        found = np.histogram(energies, edges)[0]
+        shares = np.diff(2 * edges**3 - edges**4)
+        self.assertLess(((found - 4000 * shares) ** 2 / (4000 * shares)).sum(), 7 + 5 * math.sqrt(14))
+
+    def test_resonances_cuts_and_flavours(self):
+        made = self.generate("t > b e+ ve; add process t > b j j", 2000)
+        self.assertEqual(list(made.processes), ["6 5 -11 12", "6 5 2 -1"])
+        # Three colours and two doublets.
+        ratio = made.processes["6 5 2 -1"][0] / made.processes["6 5 -11 12"][0]
+        self.assertLess(abs(ratio - 6), 0.1)
+        arrays = mebridge.read_events(made.output)
+        particles = arrays.particles
+        listed = particles[particles["status_code"] == 2]
+        self.assertTrue(1900 < len(listed) < 2000)
+        self.assertEqual(set(listed["pdg_id"].tolist()), {24})
+        self.assertLess(abs(listed["mass"] - W).max(), 15 * 2.05)
+        quarks = set(particles["pdg_id"][particles["status_code"] == 1].tolist()) & {2, 4, -1, -3}
+        self.assertEqual(quarks, {2, 4, -1, -3})
+        for first, count in zip(arrays.events["first"][:200], arrays.events["count"][:200]):
+            of = particles[first : first + count]
+            tags = [tag for name in ("color", "anti_color") for tag in of[name][of["status_code"] == 1].tolist() if tag]
+            self.assertIn(sorted(tags)[0], (501, 502))
+            for one in of[of["mother1"] > 1]:
+                self.assertEqual(of["status_code"][one["mother1"] - 1], 2)
+        less = self.generate("t > b e+ ve", 500, ptl=40.0)
+        self.assertLess(less.cross_section, 0.8 * made.processes["6 5 -11 12"][0])
+        found = mebridge.read_events(less.output).particles
+        electrons = found[found["pdg_id"] == -11]
+        self.assertGreater(np.hypot(electrons["px"], electrons["py"]).min(), 40.0)
+
+    def test_a_chain_has_its_resonance(self):
+        whole = self.generate("t > b w+, w+ > e+ ve", 500, bwcutoff=1.0)
+        masses = mebridge.read_events(whole.output).particles
+        masses = masses["mass"][masses["status_code"] == 2]
+        self.assertEqual(len(masses), 500)
+        self.assertLess(abs(masses - W).max(), 2.05)
+
+    def test_a_seed(self):
+        run = mebridge.Run("t > b e+ ve", folder=self.folder)
+        texts = [gzip.decompress(run.generate(300, seed).output.read_bytes()).partition(b"<event>")[2] for seed in (1, 1, 2)]
+        self.assertEqual(texts[0], texts[1])
+        self.assertNotEqual(texts[0], texts[2])
+
+    def test_the_command(self):
+        arguments = ["t > b w+", "--nevents", "100", "--seed", "1", "--folder", str(self.folder)]
+        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as told:
+            self.assertEqual(_runs.main(arguments), 0)
+        self.assertRegex(said.getvalue(), r"decay \(PDG codes\) +partial width, GeV\n\n6 5 24 +1\.\d+ \+- ")
+        self.assertRegex(told.getvalue(), r"100 of 100 events, [\d.]+ \+- \S+ GeV")
+        folder = self.folder / "Events" / "run_01"
+        self.assertEqual(
+            sorted(file.name for file in folder.iterdir()),
+            ["run_01_tag_1_banner.txt", "summary.txt", "unweighted_events.lhe.gz"],
+        )
+
+    def test_what_cannot_be(self):
+        cases = [
+            ("z > e+ e- a", {}, "the width is infinite without a cut on -11 and 22"),
+            ("t > b w+", {"dynamical_scale_choice": 3}, "dynamical_scale_choice = 3 cannot be honoured for a decay; set it"),
+            ("t > b e+ ve", {"ptl": 200.0}, "none of .* points passes the cuts"),
+            ("w+ > t b~", {}, "masses of what goes out or less; change the parameter card"),
+        ]
+        for process, card, said in cases:
+            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, said):
+                self.generate(process, 100, **card)
+        run = mebridge.Run("t > b w+", folder=self.folder)
+        for options, said in (
+            ({"backend": "cuda"}, "backend = 'cuda' is not for decays"),
+            ({"sampler": "madnis"}, "sampler = 'madnis' is not for decays"),
+            ({"executor": lambda: None}, "executor = .* leave it out .--workers 1."),
+            ({"systematics": ["scale"]}, "systematics = .* leave it out"),
+        ):
+            with self.assertRaisesRegex(mebridge.Error, said):
+                run.generate(10, **options)
+        with self.assertRaisesRegex(mebridge.Error, "there are no packs; make its events by"):
+            run.pack(self.folder / "pack.tar")
+        self.assertEqual(list(self.folder.glob("Events/*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
