@@ -266,8 +266,9 @@ def exact(window: Window, masses: Sequence[float], resting: bool, boost: float) 
         resting: whether the partons have no momentum together in the frame of MadSpace's events.
         boost: the rapidity of that frame, in which beams have the same energy, in the one of the detector.
     """
-    # MadSpace takes what one of several particles has to pass for what bounds each of them.
-    if window.outside or (window.take == "any" and len(window.legs) > 1):
+    # MadSpace takes what one of several particles has to pass for what bounds each of them, and what the hardest has to
+    # pass for what bounds the first.
+    if window.outside or (window.take in ("any", "0") and len(window.legs) > 1):
         return False
     if window.observable == "energy":
         return resting

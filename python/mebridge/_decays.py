@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _cuts, _integrands, _lhe, _pdfdata, _records, _refine
+from . import _cuts, _integrands, _lhe, _pdfdata, _records, _refine, _topologies
 from ._decay_space import Line, Space, tree
 from ._library import Error
 from ._output import Directory
@@ -136,7 +136,7 @@ class Decay:
         decayed: frozenset[int] = frozenset()
         for channel in self._channels:
             for number in channel["on_shell_propagators"]:
-                behind = _integrands.legs_of(channel["vertices"], f"p{number}")
+                behind = _topologies.legs_of(channel["vertices"], f"p{number}")
                 mass, width = (abs(value) for value in channel["masses"][number])
                 width = max(width, mass * card["small_width_treatment"])
                 window = _cuts.resonance(sorted(behind), mass, card["bwcutoff"] * width)
@@ -365,7 +365,7 @@ def _name(channels: Sequence[dict[str, Any]], directory: Directory, number: int)
         listed = {line.legs: line for some in lines for line in some}
         for place, code in enumerate(channel["propagators"]):
             # There the particle that decays is leg 1, here two come in.
-            legs = sum(1 << (leg - 1) for leg in _integrands.legs_of(channel["vertices"], f"p{place}"))
+            legs = sum(1 << (leg - 1) for leg in _topologies.legs_of(channel["vertices"], f"p{place}"))
             if legs not in listed:
                 continue
             if code == 0:
