@@ -131,7 +131,7 @@ class Refusals(Folder):
             _named.directory(described)
 
         def too_many(command, lines, *_, **__):
-            pathlib.Path(lines.partition("=")[2]).write_text('{"card": [], "elements": [null]}')
+            pathlib.Path(lines.partition("=")[2]).write_text('{"card": [], "scales": {}, "elements": [null]}')
 
         with mock.patch.object(_command, "run", too_many):
             with self.assertRaisesRegex(mebridge.Error, "element 1 of u u~ > t t~ are too many .*; ask for fewer particles"):

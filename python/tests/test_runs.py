@@ -150,20 +150,6 @@ class Cards(Folder):
         self.assertEqual(cards.parameters, text.replace("36 Auto", "36 2.500000e-01"))
         self.assertEqual(asked, [("info", "--json", f"--card={parameters}", "--", str(run.directories[0].path))])
 
-    def test_couplings_that_run_have_the_scale_of_the_output(self):
-        place = output(self.folder / "one", CARD + "  True = fixed_extra_scale\n  172.5 = mue_ref_fixed\n")
-        own = place / "Cards" / "run_card.dat"
-        changed = {"fixed_extra_scale": "F", "mue_ref_fixed": 91.0}
-        # Without such couplings they mean nothing.
-        mebridge.Run(place, run_card=changed, changed_files=True)
-        (place / "Source" / "RUNNING").mkdir(parents=True)
-        self.assertEqual(mebridge.Run(place, changed_files=True).run_card["mue_ref_fixed"], 172.5)
-        for name, value in changed.items():
-            with self.assertRaisesRegex(mebridge.Error, f"{name} = .*, and {re.escape(str(own))} has .*; change it there"):
-                mebridge.Run(place, run_card={name: value}, changed_files=True)
-        with self.assertRaisesRegex(mebridge.Error, "mue_over_ref"):
-            mebridge.Run(place, run_card={"mue_over_ref": 2.0}, changed_files=True)
-
     def test_alpha_of_events_is_that_of_the_model(self):
         place = output(self.folder / "one")
         run = mebridge.Run(place, changed_files=True)

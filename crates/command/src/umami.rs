@@ -81,7 +81,7 @@ impl Options {
         let choices: Vec<ProcessChoice> = self
             .processes
             .iter()
-            .map(|p| ProcessChoice::parse(p))
+            .map(ProcessChoice::parse)
             .collect();
         let mut exchanged = Vec::new();
         for (choice, processes) in choices.iter().zip(&each) {
