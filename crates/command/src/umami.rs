@@ -78,11 +78,7 @@ impl Options {
         }
         let each = |of: &Vec<CardedProcess>| of.iter().map(CardedProcess::with_card).collect();
         let each: Vec<Vec<Process>> = sources.iter().map(each).collect();
-        let choices: Vec<ProcessChoice> = self
-            .processes
-            .iter()
-            .map(ProcessChoice::parse)
-            .collect();
+        let choices: Vec<ProcessChoice> = self.processes.iter().map(ProcessChoice::parse).collect();
         let mut exchanged = Vec::new();
         for (choice, processes) in choices.iter().zip(&each) {
             exchanged.extend(mirrored(choice, processes)?);
