@@ -29,7 +29,7 @@ def rows() -> dict[str, list[float]]:
             # Below a process that has the state before stands that of now.
             process, _, state = cells[0].partition(",")
             name = name if cells[0] == "now" else process
-            before = state.strip() == "by diagrams"
+            before = state.strip() == "before"
             number = float(cells[column].replace(" ", ""))
             # A process that was measured twice has the first.
             if before or cells[0] == "now" or name not in found:
