@@ -115,7 +115,8 @@ class Generator:
         self._on_host = [element for library in host for element in _integrands.read(pathlib.Path(library))]
         if not _integrands.same(elements, self._on_host):
             self._on_host = []
-        with contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices):
+        compiled = contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices)
+        with _integrands.what_is_read(elements), compiled:
             self._built = _integrands.build(
                 madspace,
                 self._contexts,
@@ -243,7 +244,8 @@ class Generator:
             return self._device
         if self._host is None:
             context = madspace.Context(madspace.cpu_device(), self._threads)
-            built = self._built.elsewhere(madspace, [context], self._on_host)
+            with _integrands.what_is_read(self._on_host):
+                built = self._built.elsewhere(madspace, [context], self._on_host)
             self._host = _Place("host", [context], built, True)
             if self._survey is not None:
                 self._give([context])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -9,7 +10,7 @@ import math
 import os
 import pathlib
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -175,6 +176,24 @@ def rewrite(library: pathlib.Path, entries: Sequence[dict[str, Any]]) -> None:
     """Writes the JSON beside a library anew; an entry that stands for several matrix elements comes as often."""
     once = {id(entry): entry for entry in entries}
     library.with_suffix(".json").write_text(json.dumps(list(once.values())))
+
+
+@contextlib.contextmanager
+def what_is_read(elements: Sequence[Element]) -> Iterator[None]:
+    """While libraries are first used: they give squared diagrams where weights of channels follow from them alone.
+
+    Those of p p > e+ e- j j j are 3008 numbers for each point.
+    """
+    name = "CUDACPP_RUNTIME_AMP2"
+    before = os.environ.get(name)
+    os.environ[name] = "on" if any(map(_may_be_narrow, elements)) else "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 @functools.cache
@@ -550,8 +569,6 @@ def build(
         host: the same matrix elements in libraries for a CPU, where these are for a GPU, by which it is seen how often
             flavours are to be chosen.
     """
-    # Before they are first used: squared diagrams of p p > e+ e- j j j are 3008 numbers for each point.
-    os.environ["CUDACPP_RUNTIME_AMP2"] = "on" if any(map(_may_be_narrow, elements)) else "off"
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
