@@ -846,7 +846,10 @@ def _group(
     weights: dict[str, Any] = {}
     if set(narrow.values()) - {1.0}:
         weights = _by_diagrams(element, columns)
-    elif columns and not single:
+    elif single:
+        # One channel, whatever the library says of its diagrams.
+        weights["prop_chan_weights"] = _topologies.weights_of(madspace, len(legs), topologies)
+    elif columns:
         of_columns = [channels[member] for member in columns]
         weights["prop_chan_weights"] = _topologies.weights(madspace, legs, of_columns, windows, grid is None)
     shared = {

@@ -78,8 +78,13 @@ def weights(
         widths = _widths(masses, channel, floors)
         factor = _factor(masses, channel, floors, widths) if one_energy else 1.0
         made.append(_topology(madspace, masses, channel, widths, [0.0] * len(widths), factor))
-    same, each = [[list(range(len(masses)))]] * len(made), [[i] for i in range(len(made))]
-    return madspace.PropagatorChannelWeights(made, same, each)
+    return weights_of(madspace, len(masses), made)
+
+
+def weights_of(madspace: Any, legs: int, topologies: Sequence[Any]) -> Any:
+    """The same of topologies of MadSpace's, which have so many legs."""
+    same, each = [[list(range(legs))]] * len(topologies), [[i] for i in range(len(topologies))]
+    return madspace.PropagatorChannelWeights(topologies, same, each)
 
 
 def _floors(

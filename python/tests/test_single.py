@@ -27,26 +27,30 @@ PAIRS = {(2, -1): "u d~ > w+", (4, -3): "c s~ > w+"}
 TO_PB = 0.389379372e9
 
 
-def rapidities(nodes):
-    """Of the W boson from (-1, 1) on, and dsigma/dy in pb by what comes in, in the order of the beams."""
-    y = nodes * math.log(ENERGY / MASS)
-    tau = (MASS / ENERGY) ** 2
+Z_MASS = 91.188
+OF_Z = {(2, -2): "u u~ > z", (4, -4): "c c~ > z", (1, -1): "d d~ > z", (3, -3): "s s~ > z"}
+
+
+def rapidities(nodes, mass=MASS, pairs=PAIRS):
+    """Of a boson from (-1, 1) on, and dsigma/dy in pb by what comes in, in the order of the beams."""
+    y = nodes * math.log(ENERGY / mass)
+    tau = (mass / ENERGY) ** 2
     first, second = math.sqrt(tau) * np.exp(y), math.sqrt(tau) * np.exp(-y)
-    momenta = np.array([[[MASS / 2, 0, 0, MASS / 2], [MASS / 2, 0, 0, -MASS / 2], [MASS, 0, 0, 0]]])
+    momenta = np.array([[[mass / 2, 0, 0, mass / 2], [mass / 2, 0, 0, -mass / 2], [mass, 0, 0, 0]]])
     found = {}
-    for (one, other), text in PAIRS.items():
+    for (one, other), text in pairs.items():
         squared = float(np.ravel(mebridge.Process(text).evaluate(momenta))[0])
         # The integral of 2 pi delta(tau s - M^2) over tau, with x1 f x2 f / tau and the flux 2 M^2.
-        factor = 2 * math.pi * squared / (2 * MASS**2) / (tau * ENERGY**2) * TO_PB
+        factor = 2 * math.pi * squared / (2 * mass**2) / (tau * ENERGY**2) * TO_PB
         for codes in ((one, other), (other, one)):
-            found[codes] = factor * densities.xf(codes[0], first, MASS) * densities.xf(codes[1], second, MASS)
+            found[codes] = factor * densities.xf(codes[0], first, mass) * densities.xf(codes[1], second, mass)
     return y, found
 
 
-def total():
+def total(mass=MASS, pairs=PAIRS):
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    _, rates = rapidities(nodes)
-    return {codes: math.log(ENERGY / MASS) * float(weights @ rate) for codes, rate in rates.items()}
+    _, rates = rapidities(nodes, mass, pairs)
+    return {codes: math.log(ENERGY / mass) * float(weights @ rate) for codes, rate in rates.items()}
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
@@ -58,6 +62,16 @@ class Single(Folder):
     def generate(self, process="p p > w+", events=20_000, **options):
         asked = {"energy": ENERGY, "pdf": self.pdf, "scale": "ht", "seed": 1, **options}
         return mebridge.generate_events(process, events=events, **asked)
+
+    def test_several_matrix_elements_in_one_library(self):
+        """Each is one channel, however many diagrams the library has."""
+        found, wanted = self.generate("p p > z"), total(Z_MASS, OF_Z)
+        up = sum(value for (one, other), value in wanted.items() if one % 2 == 0)
+        down = sum(wanted.values()) - up
+        self.assertEqual([name for name in found.processes], ["2 -2 23", "1 -1 23"])
+        for (value, error), expected in zip(found.processes.values(), (up, down)):
+            self.assertLess(abs(value - expected), 4 * error)
+            self.assertLess(error, 0.01 * value)
 
     def test_cross_section_spectrum_and_flavours(self):
         found, wanted = self.generate(), total()
