@@ -96,14 +96,14 @@ class Table:
             values = [self.values[_ROWS[code], first_q + k, first_x + i] for i in range(4)]
             values = [np.where(low, value * self.nodes[first_x + i] ** 2, value) for i, value in enumerate(values)]
             outer = low | (of_x == len(in_x) - 2)
-            row = np.where(outer, _cubic(s, nodes, values), _smooth(s, nodes, values))
+            row = np.where(outer, cubic(s, nodes, values), _smooth(s, nodes, values))
             rows.append(np.where(low, row / x**2, row))
         outer = (of_q == 0) | (of_q == len(in_q) - 2)
-        found = np.where(outer, _cubic(t, scales, rows), _smooth(t, scales, rows))
+        found = np.where(outer, cubic(t, scales, rows), _smooth(t, scales, rows))
         return np.asarray(np.where(x < 1.0, np.maximum(x * found, 0.0), 0.0))
 
 
-def _cubic(at: Array, nodes: list[Array], values: list[Array]) -> Array:
+def cubic(at: Array, nodes: list[Array], values: list[Array]) -> Array:
     """The polynomial of degree 3 through four points."""
     found = np.zeros(at.shape)
     for i in range(4):

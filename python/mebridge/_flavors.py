@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _channels
+from ._called import first
 from ._library import Error
 
 if TYPE_CHECKING:
@@ -139,26 +140,22 @@ class Squared:
         inputs, outputs = [kinds.momenta_in, kinds.flavor_in], [kinds.matrix_element_out]
         function = kinds(api.index(), momenta.shape[1], inputs, outputs, api.diagram_count(), False).function()
         flavors = np.full(len(momenta), element.flavor["index"], dtype=np.int32)
-        found = madspace.FunctionRuntime(function, self._context).call([np.ascontiguousarray(momenta), flavors])
-        values: Array = np.asarray((found[0] if isinstance(found, (list, tuple)) else found).numpy())
-        return np.abs(values)
+        return np.abs(first(madspace.FunctionRuntime(function, self._context).call([np.ascontiguousarray(momenta), flavors])))
 
 
-def set_chances(madspace: Any, contexts: Sequence[Any], sampler: Any, chances: Sequence[float]) -> None:
-    """Gives a sampler of flavours, in these contexts, its probabilities, which need not add up to one."""
-    if len(set(chances)) == 1:
-        for context in contexts:
-            sampler.initialize_globals(context)
-        return
+def set_chances(madspace: Any, contexts: Sequence[Any], samplers: Sequence[tuple[Any, Sequence[float]]]) -> None:
+    """Gives samplers of flavours, in these contexts, their probabilities, which need not add up to one."""
     equal, known = (madspace.Context(madspace.cpu_device(), 1) for _ in range(2))
-    sampler.initialize_globals(equal)
+    for sampler, _ in samplers:
+        sampler.initialize_globals(equal)
     with tempfile.TemporaryDirectory() as folder:
         # It reads its own files alone.
         equal.save_globals(folder)
-        (file,) = pathlib.Path(folder).glob("*.npy")
-        probabilities = np.load(file, mmap_mode="r+")
-        probabilities[...] = np.array(chances) / sum(chances)
-        probabilities.flush()
+        for sampler, chances in samplers:
+            (name,) = sampler.prob_names()
+            probabilities = np.load(pathlib.Path(folder) / f"{name}.npy", mmap_mode="r+")
+            probabilities[...] = np.array(chances) / sum(chances)
+            probabilities.flush()
         known.load_globals(folder)
     for context in contexts:
         context.copy_globals_from(known)

@@ -268,8 +268,7 @@ class Generator:
             for context in place.contexts:
                 for name in names:
                     context.delete_global(name)
-            for channel in again:
-                place.built.channels[channel].begin(madspace, place.contexts)
+            _integrands.begin(madspace, place.contexts, [place.built.channels[channel] for channel in again])
 
     def _save(self, place: _Place, channels: Sequence[int], folder: pathlib.Path) -> None:
         """Writes the grids of these channels, and no others; on a GPU those of all."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _arguments, _channels, _checks, _command, _cuts, _flavors, _photons, _single, _survey, _topologies
+from ._called import first
 from ._densities import ANTI, Coupling, Densities, Grid, Other
 from ._library import Error
 from ._scales import as_mapping
@@ -435,15 +436,6 @@ class Channel:
             return None
         return madspace.DiscreteSampler([len(self.chances)], f"{self.name}.flavors", [0])
 
-    def begin(self, madspace: Any, contexts: Sequence[Any]) -> None:
-        """Grids that know nothing yet, in these contexts."""
-        flavors = self.chosen_flavors(madspace)
-        for context in contexts:
-            self.grid(madspace).initialize_globals(context)
-        if flavors is not None:
-            # MadSpace 0.2.1 never adapts them.
-            _flavors.set_chances(madspace, contexts, flavors, self.chances)
-
     def integrand(self, madspace: Any, adaptive: Any, flavors: Any, **more: Any) -> Any:
         """The integrand with these samplers."""
         return madspace.Integrand(
@@ -455,6 +447,18 @@ class Channel:
             **self.shared,
             **more,
         )
+
+
+def begin(madspace: Any, contexts: Sequence[Any], channels: Sequence[Channel]) -> None:
+    """Grids that know nothing yet, and how often flavours are chosen, in these contexts."""
+    samplers = []
+    for channel in channels:
+        for context in contexts:
+            channel.grid(madspace).initialize_globals(context)
+        if (flavors := channel.chosen_flavors(madspace)) is not None:
+            samplers.append((flavors, channel.chances))
+    # MadSpace 0.2.1 never adapts them.
+    _flavors.set_chances(madspace, contexts, samplers)
 
 
 @dataclass(frozen=True)
@@ -510,7 +514,7 @@ class Integrands:
         channels = []
         for channel in self.channels:
             channels.append(replace(channel, shared={**channel.shared, **shared[channel.group]}))
-            channels[-1].begin(madspace, contexts)
+        begin(madspace, contexts, channels)
         return replace(self, channels=channels)
 
 
@@ -628,6 +632,7 @@ def build(
         api = apis[str(elements[members[0]].library)]
         some = {number: prepared[number] for number in members}
         _group(madspace, contexts, threads, found, some, api, squared, energy, grid, running, beams)
+    begin(madspace, contexts, found.channels)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -677,7 +682,7 @@ def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], 
     context = madspace.Context(madspace.cpu_device(), 1)
     alpha_s.initialize_globals(context)
     function = madspace.FunctionRuntime(madspace.RunningCoupling(alpha_s).function(), context)
-    return lambda scale: _first(function.call([np.ascontiguousarray(scale)]))
+    return lambda scale: first(function.call([np.ascontiguousarray(scale)]))
 
 
 def density_of(madspace: Any, grid: Grid | None) -> Density | None:
@@ -698,15 +703,10 @@ def density_of(madspace: Any, grid: Grid | None) -> Density | None:
         for code in np.unique(codes):
             some = codes == code
             # Rounding may take it beyond x = 1.
-            found[some] = 1.0 if code == grid.parton else _first(of(int(code)).call([x[some], q[some]]))
+            found[some] = 1.0 if code == grid.parton else first(of(int(code)).call([x[some], q[some]]))
         return found
 
     return density
-
-
-def _first(found: Any) -> NDArray[np.float64]:
-    array = found[0] if isinstance(found, (list, tuple)) else found
-    return np.asarray(array.numpy(), dtype=np.float64).ravel()
 
 
 def _scales(
@@ -873,7 +873,6 @@ def _group(
         factors = [narrow[i] * float(len(option.processes)) for option in options]
         own = {**shared, "flavor_factors": factors}
         channel = Channel(number, name, makes[i], dimension, places, first, chances[i], diagrams, own, mass)
-        channel.begin(madspace, contexts)
         found.channels.append(channel)
     of_diagrams = {}
     for member, of in members.items():

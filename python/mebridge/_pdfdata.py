@@ -100,15 +100,8 @@ class Grid:
         logarithmic = x < _LINEAR
         at = np.where(logarithmic, np.log(x), x)
         nodes = [np.where(logarithmic, np.log(self.x[first + i]), self.x[first + i]) for i in range(4)]
-        total = np.zeros(x.shape)
-        for i in range(4):
-            weight = np.ones(x.shape)
-            for j in range(4):
-                if j != i:
-                    weight = weight * (at - nodes[j]) / (nodes[i] - nodes[j])
-            row = values[first + i, column] * (1.0 - share) + values[first + i, column + 1] * share
-            total += weight * row
-        return total
+        before, after = ([values[first + i, column + side] for i in range(4)] for side in (0, 1))
+        return _cteq.cubic(at, nodes, [one * (1.0 - share) + other * share for one, other in zip(before, after)])
 
 
 def alpha_s(scale: float, at_z: float, loops: int = 2) -> float:

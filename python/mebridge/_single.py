@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ._called import first
+
 LEGS = 3
 # Points by which it is seen what passes the cuts.
 _TRIED = 1000
@@ -48,9 +50,7 @@ def passing(madspace: Any, masses: Sequence[float], energy: float, cuts: Any) ->
         momenta[:, leg, 0], momenta[:, leg, 3] = np.abs(momentum), momentum
     momenta[:, 2] = momenta[:, 0] + momenta[:, 1]
     function = madspace.FunctionRuntime(cuts.function(), madspace.Context(madspace.cpu_device(), 1))
-    found = function.call([momenta])
-    weights = found[0] if isinstance(found, (list, tuple)) else found
-    return _TRIED, int(np.count_nonzero(weights.numpy()))
+    return _TRIED, int(np.count_nonzero(first(function.call([momenta]))))
 
 
 def rewrite(path: pathlib.Path, mass: float) -> None:

@@ -13,7 +13,7 @@ beams of one energy, such a channel has a small factor besides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _checks, _cuts
 
@@ -54,9 +54,9 @@ def of_mapping(
         windows: the cuts.
         permutations: under which it stands for other channels, whose cuts hold as well.
     """
-    floors = _floors(masses, channel, windows, permutations)
-    least = [0.0 if floor is None else floor for floor in floors]
-    return _topology(madspace, masses, channel, _widths(masses, channel, floors), least)
+    lines = _lines(masses, channel, windows, permutations)
+    least = [0.0 if line.floor is None else line.floor for line in lines]
+    return _topology(madspace, masses, channel, [line.width for line in lines], least)
 
 
 def weights(
@@ -74,10 +74,9 @@ def weights(
     """
     made = []
     for channel in channels:
-        floors = _floors(masses, channel, windows, ())
-        widths = _widths(masses, channel, floors)
-        factor = _factor(masses, channel, floors, widths) if one_energy else 1.0
-        made.append(_topology(madspace, masses, channel, widths, [0.0] * len(widths), factor))
+        lines = _lines(masses, channel, windows, ())
+        factor = _factor(len(masses), channel, lines) if one_energy else 1.0
+        made.append(_topology(madspace, masses, channel, [line.width for line in lines], [0.0] * len(lines), factor))
     return weights_of(madspace, len(masses), made)
 
 
@@ -87,48 +86,43 @@ def weights_of(madspace: Any, legs: int, topologies: Sequence[Any]) -> Any:
     return madspace.PropagatorChannelWeights(topologies, same, each)
 
 
-def _floors(
+class _Line(NamedTuple):
+    """A propagator."""
+
+    legs: frozenset[int]
+    """Behind it."""
+    floor: float | None
+    """The least invariant mass that it can have; ``None`` where one beam alone comes in on either side."""
+    width: float
+    """0 where it cannot be on its mass shell."""
+
+
+def _lines(
     masses: Sequence[float],
     channel: Channel,
     windows: Sequence[_cuts.Window],
     permutations: Sequence[Sequence[int]],
-) -> list[float | None]:
-    """The least invariant mass of each line; ``None`` where one beam alone comes in on either side."""
-    found: list[float | None] = []
-    for line in range(len(channel["masses"])):
-        if _checks.outgoing(channel["vertices"], f"p{line}")[1] == 1:
-            found.append(None)
-            continue
-        legs = legs_of(channel["vertices"], f"p{line}")
-        groups = [[leg for leg, other in enumerate(one) if other in legs] for one in permutations] or [sorted(legs)]
-        found.append(min(_cuts.least_mass(windows, masses, group) for group in groups))
-    return found
-
-
-def _widths(masses: Sequence[float], channel: Channel, floors: Sequence[float | None]) -> list[float]:
-    """Those of the lines that may be on their mass shells."""
+) -> list[_Line]:
     found = []
-    for line, (floor, (mass, width)) in enumerate(zip(floors, channel["masses"])):
+    for line, (mass, width) in enumerate((abs(mass), abs(width)) for mass, width in channel["masses"]):
         legs = legs_of(channel["vertices"], f"p{line}")
-        above = floor is not None and (
-            sum(masses[leg] for leg in legs) >= abs(mass) or floor >= abs(mass) + _WIDTHS * abs(width)
-        )
-        found.append(0.0 if above else abs(width))
+        if _checks.outgoing(channel["vertices"], f"p{line}")[1] == 1:
+            found.append(_Line(legs, None, width))
+            continue
+        groups = [[leg for leg, other in enumerate(one) if other in legs] for one in permutations] or [sorted(legs)]
+        floor = min(_cuts.least_mass(windows, masses, group) for group in groups)
+        above = sum(masses[leg] for leg in legs) >= mass or floor >= mass + _WIDTHS * width
+        found.append(_Line(legs, floor, 0.0 if above else width))
     return found
 
 
-def _factor(
-    masses: Sequence[float],
-    channel: Channel,
-    floors: Sequence[float | None],
-    widths: Sequence[float],
-) -> float:
+def _factor(legs: int, channel: Channel, lines: Sequence[_Line]) -> float:
     """What a weight is multiplied by for its resonances; one of all legs has the energy of the beams."""
     found = 1.0
-    for line, (floor, width) in enumerate(zip(floors, widths)):
-        if floor is not None and width and len(legs_of(channel["vertices"], f"p{line}")) < len(masses) - 2:
+    for line, (mass, _) in zip(lines, channel["masses"]):
+        if line.floor is not None and line.width and len(line.legs) < legs - 2:
             # Of equal areas are 1 / s and M G / ((s - M^2)^2 + (M G)^2); weights are 1 / s^2 and this over M G.
-            found *= min(1.0, width / abs(channel["masses"][line][0]))
+            found *= min(1.0, line.width / abs(mass))
     return found
 
 

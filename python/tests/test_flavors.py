@@ -129,7 +129,7 @@ class Chances(Folder):
     def test_they_are_what_madspace_draws_by(self):
         context = madspace.Context(madspace.cpu_device(), 1)
         sampler = madspace.DiscreteSampler([3], "some.flavors", [0])
-        _flavors.set_chances(madspace, [context], sampler, (1.0, 6.0, 3.0))
+        _flavors.set_chances(madspace, [context], [(sampler, (1.0, 6.0, 3.0))])
         np.testing.assert_allclose(context.get_global("some.flavors.prob0").numpy(), [[0.1, 0.6, 0.3]])
 
 

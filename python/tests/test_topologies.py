@@ -98,10 +98,10 @@ class Floors(unittest.TestCase):
         channel = next(c for c in known if decaying(c, (2, 3)))
         (line,) = decaying(channel, (2, 3))
         windows = [_cuts.Window("mass", ((2, 3),), least=90.0), _cuts.Window("mass", ((2, 4),), least=30.0)]
-        self.assertEqual(_topologies._floors(masses, channel, windows, [])[line], 90.0)
+        self.assertEqual(_topologies._lines(masses, channel, windows, [])[line].floor, 90.0)
         # Its legs 2 and 4 are the legs 2 and 3 of the first.
         permutations = [(0, 1, 2, 3, 4), (0, 1, 2, 4, 3)]
-        self.assertEqual(_topologies._floors(masses, channel, windows, permutations)[line], 30.0)
+        self.assertEqual(_topologies._lines(masses, channel, windows, permutations)[line].floor, 30.0)
 
 
 class Widths(unittest.TestCase):
@@ -110,14 +110,13 @@ class Widths(unittest.TestCase):
         masses = (0.0, 0.0, 173.0, 173.0, 0.0)
         channel = next(c for c in known if decaying(c, (2, 4)))
         (line,) = decaying(channel, (2, 4))
-        floors = _topologies._floors(masses, channel, [], [])
-        widths = _topologies._widths(masses, channel, floors)
-        self.assertEqual((abs(channel["masses"][line][1]), widths[line]), (1.4915, 0.0))
+        found = _topologies._lines(masses, channel, [], [])
+        self.assertEqual((abs(channel["masses"][line][1]), found[line].width), (1.4915, 0.0))
         # A Z may be, unless the cuts are far above its mass.
         (channel,) = (c for c in element("u u~ > e+ e-")[0] if c["masses"][0][0])
         for mass, width in ((60.0, 2.441404), (150.0, 0.0)):
-            floors = _topologies._floors((0.0,) * 4, channel, [_cuts.Window("mass", ((2, 3),), least=mass)], [])
-            self.assertEqual(_topologies._widths((0.0,) * 4, channel, floors), [width])
+            found = _topologies._lines((0.0,) * 4, channel, [_cuts.Window("mass", ((2, 3),), least=mass)], [])
+            self.assertEqual([line.width for line in found], [width])
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
