@@ -43,8 +43,6 @@ _NO_CUTS = {
     **dict.fromkeys(("ptj", "pta", "ptl", "drjj", "drll", "draa", "draj", "drjl", "dral"), 0.0),
     **dict.fromkeys(("etaj", "etaa", "etal"), -1.0),
 }
-# Of its mass: a broader particle is in no event file.
-_BROAD = 0.1
 # A run gives up where fewer of its points become events.
 _HOPELESS = 1e-7
 
@@ -185,17 +183,14 @@ class Decay:
     def _factor(self, element: _integrands.Element, roots: Sequence[Line]) -> float:
         """What |M|^2 is multiplied by for narrow particles, whose widths it has larger than they are
         (``small_width_treatment``), as MadEvent's ``transpole.f``."""
-        raised = {name for channel in self._channels for _, name in channel["parameters"] if name.startswith("FK_")}
-        widths = _integrands._parameters(element.library, tuple(sorted(name.removeprefix("FK_") for name in raised)))
+        widths = _integrands.raised_widths(element.library, self._channels)
         found = set()
         for root, channel in zip(roots, self._channels):
             factor = 1.0
             for line in root.all()[1:]:
                 if line.number is None or line.least >= line.mass:
                     continue
-                own = abs(widths.get(channel["parameters"][line.number][1].removeprefix("FK_"), 0.0))
-                if 0.0 < own < line.width * (1.0 - 1e-9):
-                    factor *= line.width / own
+                factor *= _integrands.raised_by(widths, channel["parameters"][line.number][1], line.width)
             found.add(factor)
         if len(found) > 1:
             raise Error(
@@ -216,7 +211,7 @@ class Decay:
                     continue
                 width = max(line.width, small * line.mass) if line.width > 0.0 else 0.0
                 forced = line.number in channel["on_shell_propagators"]
-                if 0.0 < width and (forced or width < _BROAD * line.mass):
+                if 0.0 < width and (forced or width < _records.BROAD * line.mass):
                     some.append(_Listed(codes[line.number], line.legs, line.mass, cutoff * width))
             found[diagram["diagram"]] = some
         return found

@@ -28,8 +28,6 @@ from ._survey import GLOBALS, POINTS
 _AT_A_TIME = 256
 # How often a round is made that has too few events.
 _ATTEMPTS = 4
-# Width in units of the mass from which on a propagator is no resonance.
-_BROAD = 0.1
 
 
 @dataclass(frozen=True)
@@ -181,7 +179,7 @@ class Generator:
         self._poles = {abs(code): abs(mass) for code, (mass, _) in lines}
         self._forced = set(map(abs, forced))
         # As MadEvent has it, these are no resonances but in decay chains.
-        broad = {abs(code) for code, (mass, width) in lines if abs(width) >= _BROAD * abs(mass) > 0.0}
+        broad = {abs(code) for code, (mass, width) in lines if abs(width) >= _records.BROAD * abs(mass) > 0.0}
         decayed = {abs(of["propagators"][line]) for of in channels for line in of["on_shell_propagators"]}
         self._broad = broad - self._forced - decayed
         # Channels whose grids are no longer as they were made.

@@ -238,6 +238,18 @@ def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
     return 0.0
 
 
+def raised_widths(library: pathlib.Path, channels: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """By their own names, widths of the card that |M|^2 may have larger than they are."""
+    names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
+    return _parameters(library, tuple(sorted(name.removeprefix(_RAISED) for name in names)))
+
+
+def raised_by(widths: Mapping[str, float], name: str, width: float) -> float:
+    """How much larger than in the card this width is, whose name a channel has."""
+    own = abs(widths.get(name.removeprefix(_RAISED), 0.0)) if name.startswith(_RAISED) else 0.0
+    return abs(width) / own if 0.0 < own < abs(width) * (1.0 - 1e-9) else 1.0
+
+
 def _narrow(
     widths: Mapping[str, float],
     channel: Mapping[str, Any],
@@ -257,16 +269,14 @@ def _narrow(
     least = {frozenset(w.legs[0]): w.least for w in windows if w.observable == "mass" and not w.outside}
     found = 1.0
     for line, ((_, name), (mass, width)) in enumerate(zip(channel["parameters"], channel["masses"])):
-        _, incoming = _checks.outgoing(channel["vertices"], f"p{line}")
-        if not name.startswith(_RAISED) or incoming == 1:
+        ratio = raised_by(widths, name, width)
+        if ratio == 1.0 or _checks.outgoing(channel["vertices"], f"p{line}")[1] == 1:
             continue
         # Where it cannot be on its mass shell its width does not matter.
         legs = _topologies.legs_of(channel["vertices"], f"p{line}")
         if max(sum(masses[leg] for leg in legs), least.get(legs, 0.0)) >= abs(mass):
             continue
-        own = abs(widths.get(name.removeprefix(_RAISED), 0.0))
-        if 0.0 < own < abs(width) * (1.0 - 1e-9):
-            found *= abs(width) / own
+        found *= ratio
     return found
 
 
@@ -839,8 +849,7 @@ def _group(
     cached = None if grid is None else madspace.CachedPdf()
     rate = _Rate(energy, pairs if grid is None else [], cached, len(legs))
     found.rates.append(rate)
-    raised = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}
-    widths = _parameters(element.library, tuple(sorted(name.removeprefix(_RAISED) for name in raised)))
+    widths = raised_widths(element.library, channels)
     narrow = {i: _narrow(widths, channels[groups[i].members[0]], legs, windows) for i in kept}
     # What a narrow resonance is multiplied by is its diagram's: by propagators it would be that of others beside the peak.
     weights: dict[str, Any] = {}

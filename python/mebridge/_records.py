@@ -19,6 +19,8 @@ _INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color
 _DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
 # Status of a propagator on its mass shell.
 _RESONANCE = 2
+# Width in units of the mass from which on a propagator is no resonance.
+BROAD = 0.1
 # Records that are changed at a time: some 2 MB, which a core's cache holds.
 _AT_A_TIME = 4096
 # Of a particle.
