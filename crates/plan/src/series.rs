@@ -33,12 +33,12 @@ impl Atoms {
 }
 
 /// `sum of c[k][n] G^k f^n`.
-type Polynomial = Vec<Vec<Complex64>>;
+type Coefficients = Vec<Vec<Complex64>>;
 
 /// A coupling in this form.
 #[derive(Clone, Debug)]
 pub struct Series {
-    coefficients: Polynomial,
+    coefficients: Coefficients,
     /// Terms that are needed for arguments up to [`LARGEST`], half of it and so on.
     terms: [usize; RANGES],
 }
@@ -63,7 +63,7 @@ impl Series {
         Some(rows.fold(Complex64::default(), |all, row| all * g + sum(row)))
     }
 
-    fn new(coefficients: Polynomial) -> Series {
+    fn new(coefficients: Coefficients) -> Series {
         let longest = coefficients.iter().map(Vec::len).max().unwrap_or(0);
         let largest = |n: usize| {
             let of = coefficients.iter().filter_map(|row| row.get(n));
@@ -114,7 +114,7 @@ pub fn series(
         Atoms::One(atom) => Some(atom),
         _ => None,
     })?;
-    let mut known: Vec<Option<Polynomial>> = Vec::with_capacity(program.ops.len());
+    let mut known: Vec<Option<Coefficients>> = Vec::with_capacity(program.ops.len());
     for (op, polynomial) in program.ops.iter().zip(polynomials) {
         let at = known.len();
         let of = |v: ValueId| known[v as usize].as_ref();
@@ -153,13 +153,13 @@ fn constant(polynomials: &[Option<Vec<Complex64>>], value: ValueId) -> Option<Co
     }
 }
 
-fn each(a: &Polynomial, f: impl Fn(Complex64) -> Complex64) -> Polynomial {
+fn each(a: &Coefficients, f: impl Fn(Complex64) -> Complex64) -> Coefficients {
     let row = |row: &Vec<Complex64>| row.iter().map(|&c| f(c)).collect();
     a.iter().map(row).collect()
 }
 
-fn sum(a: &Polynomial, b: &Polynomial, sign: f64) -> Polynomial {
-    let row = |p: &Polynomial, k: usize| p.get(k).cloned().unwrap_or_default();
+fn sum(a: &Coefficients, b: &Coefficients, sign: f64) -> Coefficients {
+    let row = |p: &Coefficients, k: usize| p.get(k).cloned().unwrap_or_default();
     let of = |k: usize| {
         let (mut x, y) = (row(a, k), row(b, k));
         x.resize(x.len().max(y.len()), Complex64::default());
@@ -169,8 +169,8 @@ fn sum(a: &Polynomial, b: &Polynomial, sign: f64) -> Polynomial {
     (0..a.len().max(b.len())).map(of).collect()
 }
 
-fn product(a: &Polynomial, b: &Polynomial) -> Option<Polynomial> {
-    let width = |p: &Polynomial| p.iter().map(Vec::len).max().unwrap_or(0).max(1);
+fn product(a: &Coefficients, b: &Coefficients) -> Option<Coefficients> {
+    let width = |p: &Coefficients| p.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let (height, wide) = (a.len() + b.len() - 1, width(a) + width(b) - 1);
     if height > MOST[0] + 1 || wide > MOST[1] + 1 {
         return None;
