@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _cuts, _integrands, _lhe, _pdfdata, _records, _refine, _topologies
+from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _refine, _topologies, _widths
 from ._decay_space import Line, Space, tree
 from ._library import Error
 from ._output import Directory
@@ -85,7 +85,7 @@ class Decay:
 
     def __init__(
         self,
-        element: _integrands.Element,
+        element: _elements.Element,
         process: Process,
         card: RunCard,
         parameters: Card,
@@ -94,7 +94,7 @@ class Decay:
         self.options = [list(pdg) for pdg in element.flavor["options"]]
         self.pdg = self.options[0]
         self._process = process
-        self.masses = _integrands.masses(element.library, len(self.pdg))
+        self.masses = _meta.masses(element.library, len(self.pdg))
         self._channels = _own(element, process)
         if place is not None:
             _name(self._channels, *place)
@@ -180,17 +180,17 @@ class Decay:
         }
         return "pt" in found and ("distance" in found or len(legs) == 1)
 
-    def _factor(self, element: _integrands.Element, roots: Sequence[Line]) -> float:
+    def _factor(self, element: _elements.Element, roots: Sequence[Line]) -> float:
         """What |M|^2 is multiplied by for narrow particles, whose widths it has larger than they are
         (``small_width_treatment``), as MadEvent's ``transpole.f``."""
-        widths = _integrands.raised_widths(element.library, self._channels)
+        widths = _widths.raised(element.library, self._channels)
         found = set()
         for root, channel in zip(roots, self._channels):
             factor = 1.0
             for line in root.all()[1:]:
                 if line.number is None or line.least >= line.mass:
                     continue
-                factor *= _integrands.raised_by(widths, channel["parameters"][line.number][1], line.width)
+                factor *= _widths.ratio(widths, channel["parameters"][line.number][1], line.width)
             found.add(factor)
         if len(found) > 1:
             raise Error(
@@ -336,7 +336,7 @@ class Decay:
         return len(self.pdg) + max(map(len, self._shown.values()), default=0)
 
 
-def _own(element: _integrands.Element, process: Process) -> list[dict[str, Any]]:
+def _own(element: _elements.Element, process: Process) -> list[dict[str, Any]]:
     """The channels of a matrix element, with diagrams as the process counts them; a library may hold several."""
     channels = []
     for channel, of in zip(element.channels, process.description["channels"], strict=True):

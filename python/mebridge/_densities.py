@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import pathlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _arguments
+from ._called import first
 from ._library import Error
 from ._process import Path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# x f(x, Q) of partons by their PDG codes, x and scales in GeV, arrays of one length.
+Density = Callable[["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"], "NDArray[np.float64]"]
 
 # Scales of a constant alpha_s in GeV.
 _SCALES = (1e-3, 1.0, 1e3, 1e6, 1e9, 1e12)
@@ -262,3 +270,35 @@ def _coupling(text: str, file: pathlib.Path) -> Coupling | None:
     if len(scales) != len(values) or len(scales) < 2 or not rising or not positive:
         raise Error(f"the table of alpha_s of {file.parent.name} does not hold rising scales with positive values")
     return Coupling(scales, values)
+
+
+def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """alpha_s as MadSpace interpolates it, on the CPU."""
+    context = madspace.Context(madspace.cpu_device(), 1)
+    alpha_s.initialize_globals(context)
+    function = madspace.FunctionRuntime(madspace.RunningCoupling(alpha_s).function(), context)
+    return lambda scale: first(function.call([np.ascontiguousarray(scale)]))
+
+
+def density_of(madspace: Any, grid: Grid | None) -> Density | None:
+    """Densities as MadSpace interpolates them, on the CPU."""
+    if grid is None:
+        return None
+    context = madspace.Context(madspace.cpu_device(), 1)
+    grid.grid.initialize_globals(context)
+
+    @functools.cache
+    def of(code: int) -> Any:
+        return madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
+
+    def density(
+        codes: NDArray[np.int64], x: NDArray[np.float64], q: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        found = np.zeros(len(x))
+        for code in np.unique(codes):
+            some = codes == code
+            # Rounding may take it beyond x = 1.
+            found[some] = 1.0 if code == grid.parton else first(of(int(code)).call([x[some], q[some]]))
+        return found
+
+    return density

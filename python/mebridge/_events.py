@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _files, _integrands, _lhe, _polarised, _running, _scratch
+from . import _arguments, _command, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -266,8 +266,8 @@ def ordered(
         scale = _arguments.positive("scale", scale)
         if scale_factor != 1.0:
             raise ValueError("scale_factor multiplies a scale that is not a number")
-    elif scale not in _integrands.SCALES:
-        known = ", ".join(_integrands.SCALES)
+    elif scale not in _scales.NAMES:
+        known = ", ".join(_scales.NAMES)
         raise ValueError(f"there is no scale {scale!r}; there are {known}, or a number in GeV")
     varied = Systematics.choose(systematics, densities, alpha_s is None)
     if varied.groups and backend != "cpu":
@@ -279,7 +279,7 @@ def ordered(
             parameters.update(_running.parameters(_running.entries(scales, coupling, folder)))
         if varied.groups and scales:
             raise Error(_running.NO_SYSTEMATICS)
-    cuts = _integrands.check_cuts(cuts or {})
+    cuts = _named_cuts.check(cuts or {})
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
@@ -297,7 +297,7 @@ def ordered(
         "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
     }
 
-    def head(elements: Sequence[_integrands.Element]) -> Head:
+    def head(elements: Sequence[_elements.Element]) -> Head:
         incoming = elements[0].entry["incoming"]
         codes = (_lhe.PROTON, _lhe.PROTON) if densities is not None else (incoming[0], incoming[1])
         beams = _lhe.Beams.equal(codes, energy, 0 if densities is None else densities.number)
@@ -359,11 +359,11 @@ class Order:
     executor: Executor | Callable[[], Executor] | None
     asked: Mapping[str, Any]
     """What makes this run another one than others, as JSON."""
-    head: Callable[[Sequence[_integrands.Element]], Head]
+    head: Callable[[Sequence[_elements.Element]], Head]
     """What its event files have in common, by the matrix elements."""
     files: Sequence[str] = ()
     """Which :func:`mebridge._integrands.build` reads besides libraries and densities."""
-    more: Callable[[list[_integrands.Element]], Mapping[str, Any]] = lambda _: {}
+    more: Callable[[list[_elements.Element]], Mapping[str, Any]] = lambda _: {}
     """Further arguments of :func:`mebridge._integrands.build`, by the matrix elements."""
 
 
@@ -372,7 +372,7 @@ class Made:
     """What a run made."""
 
     asked: Mapping[str, Any]
-    elements: list[_integrands.Element]
+    elements: list[_elements.Element]
     cross_section: tuple[float, float]
     """In pb, with its error."""
     by_element: list[tuple[float, float]]
@@ -402,7 +402,7 @@ class Made:
         return dict(zip(self.names, self.by_element))
 
 
-def names(elements: Sequence[_integrands.Element]) -> list[str]:
+def names(elements: Sequence[_elements.Element]) -> list[str]:
     """PDG codes of the first processes of matrix elements, and a number where there are several of these."""
     found: list[str] = []
     for element in elements:
@@ -417,7 +417,7 @@ class Prepared:
     """A run whose integrands are built."""
 
     asked: Mapping[str, Any]
-    elements: list[_integrands.Element]
+    elements: list[_elements.Element]
     build: Mapping[str, Any]
     """Arguments of :meth:`mebridge._generator.Generator.build`."""
     files: list[str]
@@ -455,14 +455,14 @@ def prepared(order: Order) -> Iterator[Prepared]:
         card = None if order.card is None else os.fspath(order.card)
         of = order.sources, card, order.parameters
         more = order.environment, folder
-        elements = _integrands.elements(*of, order.backend, *more)
-        libraries = _integrands.libraries(elements)
+        elements = _elements.write(*of, order.backend, *more)
+        libraries = _elements.libraries(elements)
         # Of a GPU's run, channels of few points are for the host's cores.
-        others: list[_integrands.Element] = []
+        others: list[_elements.Element] = []
         if order.backend != "cpu":
-            others = _integrands.elements(*of, "cpu", *more, apart=True)
-            others = others if _integrands.same(elements, others) else []
-        host = _integrands.libraries(others)
+            others = _elements.write(*of, "cpu", *more, apart=True)
+            others = others if _elements.same(elements, others) else []
+        host = _elements.libraries(others)
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
         place = pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state)
@@ -484,7 +484,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
             **order.more(elements),
         }
         # A run card may have changed what is said of the one.
-        _integrands.follow(elements, others)
+        _elements.follow(elements, others)
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]

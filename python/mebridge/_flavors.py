@@ -23,7 +23,7 @@ from ._library import Error
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ._integrands import Element
+    from ._elements import Element
 
     Array = NDArray[np.float64]
 

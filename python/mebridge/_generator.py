@@ -16,7 +16,24 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _cuts, _flavors, _gpu, _integrands, _lhe, _madnis, _parton_beam, _polarised, _records, _refine, _single, _survey
+from . import (
+    _cuts,
+    _densities,
+    _elements,
+    _flavors,
+    _gpu,
+    _integrands,
+    _lhe,
+    _madnis,
+    _meta,
+    _named_cuts,
+    _parton_beam,
+    _polarised,
+    _records,
+    _refine,
+    _single,
+    _survey,
+)
 from . import _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
@@ -74,7 +91,7 @@ class Generator:
         anti: Sequence[bool] = (False, False),
         other_beam: int | None = None,
         photons: int = 0,
-        bwcutoff: float = _integrands.BW_CUTOFF,
+        bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
         host: Sequence[str] = (),
         polarised: bool = False,
@@ -107,14 +124,14 @@ class Generator:
         """
         if devices != ["cpu"]:
             _gpu.check(madspace, devices)
-        elements = [element for library in libraries for element in _integrands.read(pathlib.Path(library))]
+        elements = [element for library in libraries for element in _elements.read(pathlib.Path(library))]
         self._scratch, self._threads = pathlib.Path(scratch), threads
         self._contexts = [madspace.Context(_device(name), threads) for name in devices]
-        self._on_host = [element for library in host for element in _integrands.read(pathlib.Path(library))]
-        if not _integrands.same(elements, self._on_host):
+        self._on_host = [element for library in host for element in _elements.read(pathlib.Path(library))]
+        if not _elements.same(elements, self._on_host):
             self._on_host = []
         compiled = contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices)
-        with _integrands.what_is_read(elements), compiled:
+        with _elements.what_is_read(elements), compiled:
             self._built = _integrands.build(
                 madspace,
                 self._contexts,
@@ -139,7 +156,7 @@ class Generator:
         self._anti, self._parton_beam = (anti[0], anti[1]), None if photons else other_beam
         self._shifts = shifts = [ANTI if one else 0 for one in anti]
         # On a GPU a library takes its time to begin.
-        known = _integrands.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
+        known = _meta.alpha_qed([pathlib.Path(library) for library in libraries]) if devices == ["cpu"] else 0.0
         self._alpha_qed = known or alpha_qed
         first, second = energies or (asked["energy"] / 2.0,) * 2
         self._energies = first, second
@@ -168,8 +185,8 @@ class Generator:
             def tables(file: str, own: Any) -> tuple[Any, Any]:
                 grid = Densities.read(file).grid(madspace, folder, any(anti))
                 alpha_s = None if own is None else Coupling(*map(tuple, own)).grid(madspace, folder)
-                coupling = None if alpha_s is None else _integrands.coupling_of(madspace, alpha_s)
-                return coupling, _integrands.density_of(madspace, grid)
+                coupling = None if alpha_s is None else _densities.coupling_of(madspace, alpha_s)
+                return coupling, _densities.density_of(madspace, grid)
 
             self._systematics = _systematics.calculator(
                 madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
@@ -189,7 +206,7 @@ class Generator:
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
         # Behind a process of a particle alone (:mod:`mebridge._single`) MadSpace takes masses of others, a leg too early.
-        legs = [_integrands.masses(element.library, len(element.flavor["options"][0])) for element in elements]
+        legs = [_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements]
         alone = any(len(of) == _single.LEGS for of in legs)
         self._masses = dict(enumerate(legs, 1)) if alone else {}
         self._processes = _flavors.Processes(self._built.groups)
@@ -242,7 +259,7 @@ class Generator:
             return self._device
         if self._host is None:
             context = madspace.Context(madspace.cpu_device(), self._threads)
-            with _integrands.what_is_read(self._on_host):
+            with _elements.what_is_read(self._on_host):
                 built = self._built.elsewhere(madspace, [context], self._on_host)
             self._host = _Place("host", [context], built, True)
             if self._survey is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import _checks
-from ._integrands import Element
+from ._elements import Element
 from ._topologies import legs_of
 from ._output import Directory, Line
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _clustering, _cuts, _lines, _matching, _named, _output, _records, _single
 from ._densities import ANTI
-from ._integrands import Element
+from ._elements import Element
 from ._library import Error
 from ._process import Process
 from ._scales import Scale

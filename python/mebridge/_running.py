@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _command
 from ._densities import Coupling
-from ._integrands import coupling_of
+from ._densities import coupling_of
 
 _PREFIX = "running_"
 # Indices in such a block, and the ends of names.

@@ -24,10 +24,11 @@ from . import (
     _cuts,
     _decays,
     _densities,
+    _elements,
     _events,
-    _integrands,
     _lhe,
     _lines,
+    _meta,
     _output,
     _pack,
     _pdfdata,
@@ -256,7 +257,7 @@ class Run:
 
         with _scratch.folder() as scratch:
             card, environment = str(self.param_card), self.output.environment
-            elements = _integrands.elements(self.output.sources, card, {}, "cpu", environment, scratch)
+            elements = _elements.write(self.output.sources, card, {}, "cpu", environment, scratch)
             places = self.output.places([element.entry["path"] for element in elements])
             options: dict[str, Any] = {"card": self.param_card, "model": self.output.model, "threads": threads}
             decays = []
@@ -511,7 +512,7 @@ class Run:
         found = Densities.read(_densities.by_number(card["lhaid"]))
         return found, _with_coupling(found)
 
-    def _more(self, elements: Sequence[_integrands.Element]) -> Mapping[str, Any]:
+    def _more(self, elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
         """The cuts of each matrix element, and what is left of the run card then."""
         found, left = [], []
         changed: set[pathlib.Path] = set()
@@ -548,7 +549,7 @@ class Run:
                 }
             )
         for library in changed:
-            _integrands.rewrite(library, [element.entry for element in elements if element.library == library])
+            _elements.rewrite(library, [element.entry for element in elements if element.library == library])
         if self.run_card["use_syst"] and not self._powers(elements) and self._reweightable:
             why = "parameters of the model run" if self._runs_along else "matrix elements have several powers of alpha_s"
             _command.say(f"mebridge: events have no <mgrwt> (use_syst): {why}\n")
@@ -594,7 +595,7 @@ class Run:
             "alone": card["chcluster"],
         }
 
-    def _matching(self, elements: Sequence[_integrands.Element], scaled: str) -> Mapping[str, Any] | None:
+    def _matching(self, elements: Sequence[_elements.Element], scaled: str) -> Mapping[str, Any] | None:
         """What :class:`mebridge._matching.Matching` takes; none where nothing is asked of clustered events.
 
         Args:
@@ -636,7 +637,7 @@ class Run:
         return f"<generator name='mebridge' version='{version()}'>{self.output.by}</generator>"
 
     def _head(
-        self, densities: Densities | None, varied: Systematics, elements: Sequence[_integrands.Element]
+        self, densities: Densities | None, varied: Systematics, elements: Sequence[_elements.Element]
     ) -> Head:
         """What stands in its event files besides the events."""
         first, second = (code or own for code, own in zip(self._beams, elements[0].entry["incoming"]))
@@ -680,7 +681,7 @@ class Run:
             return Systematics((), ())
         return Systematics.of_arguments(card["systematics_arguments"], densities, card["ickkw"] == 1)
 
-    def _powers(self, elements: Sequence[_integrands.Element]) -> list[int]:
+    def _powers(self, elements: Sequence[_elements.Element]) -> list[int]:
         """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
         powers = [element.qcd_power for element in elements]
         found = [power for power in powers if power is not None]
@@ -801,7 +802,7 @@ def _with_coupling(densities: Densities) -> Coupling:
 
 
 def _resonances(
-    directory: Directory, element: _integrands.Element, number: int, card: RunCard
+    directory: Directory, element: _elements.Element, number: int, card: RunCard
 ) -> list[_cuts.Window]:
     """Masses of the particles of decay chains, which all diagrams have."""
     found: dict[int, _cuts.Window] = {}
@@ -851,18 +852,18 @@ def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
             )
 
 
-def _masses(element: _integrands.Element) -> tuple[float, ...]:
-    return _integrands.masses(element.library, len(element.flavor["options"][0]))
+def _masses(element: _elements.Element) -> tuple[float, ...]:
+    return _meta.masses(element.library, len(element.flavor["options"][0]))
 
 
-def _radiates(element: _integrands.Element, directories: Sequence[Directory]) -> bool:
+def _radiates(element: _elements.Element, directories: Sequence[Directory]) -> bool:
     """Whether a gluon or a photon goes out beside a decay chain, so that |M|^2 is not gauge invariant off its mass shell:
     what decays does not radiate them off its products, and their polarisation vectors are those of a frame."""
     chained = any(line.forced == 1 for of in directories for config in of.configs for line in config.lines)
     return chained and bool({21, 22} & set(element.flavor["options"][0][2:]))
 
 
-def _turning(element: _integrands.Element, masses: Sequence[float]) -> bool:
+def _turning(element: _elements.Element, masses: Sequence[float]) -> bool:
     """Whether helicities depend on the frame: of a particle with a mass that has several."""
     several = [len(set(column)) > 1 for column in zip(*element.entry["helicities"])]
     return any(mass > 0.0 and more for mass, more in zip(masses[2:], several[2:]))

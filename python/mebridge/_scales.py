@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+# Names of scales, as MadSpace has them.
+NAMES = {
+    "et": "transverse_energy",
+    "ht": "transverse_mass",
+    "ht/2": "half_transverse_mass",
+    "shat": "partonic_energy",
+}
+
+
 def as_mapping(scale: float | str | Mapping[str, Any]) -> Mapping[str, Any]:
     """``dynamical`` (a name) with what is fixed of ``renormalisation`` and ``factorisation`` (two numbers)."""
     if isinstance(scale, str):
@@ -55,3 +64,15 @@ class Scale:
         fixed = (self.renormalisation, *(self.factorisation or (None, None)))
         first, second, third = (found if one is None else np.full(len(found), one) for one in fixed)
         return first, second, third
+
+
+def of_madspace(
+    madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float
+) -> tuple[Any, tuple[float | None, float | None, float | None]]:
+    """Scales of an event, and those that are fixed: of renormalisation, and of factorisation for both beams."""
+    scale = as_mapping(scale)
+    kind = getattr(madspace.EnergyScale, NAMES[scale["dynamical"]])
+    first, others = scale.get("renormalisation"), scale.get("factorisation") or (None, None)
+    numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)
+    made = madspace.EnergyScale(legs, kind, first is not None, others[0] is not None, *numbers, factor)
+    return made, (first, *others)

@@ -16,7 +16,8 @@ import numpy as np
 
 from . import _densities, _records, _refine
 from ._densities import Coupling, Densities
-from ._integrands import Density, Element
+from ._densities import Density
+from ._elements import Element
 from ._library import Error
 from ._process import Path
 from ._scales import Scale

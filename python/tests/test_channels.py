@@ -7,7 +7,7 @@ from unittest import mock
 
 import mebridge
 import numpy as np
-from mebridge import _channels, _integrands, _topologies
+from mebridge import _channels, _elements, _integrands, _topologies
 from mebridge._densities import Coupling
 
 try:
@@ -20,7 +20,7 @@ def element(process):
     """The channels of a process, and its legs' labels."""
     with tempfile.TemporaryDirectory() as folder:
         mebridge.Process(process).library(pathlib.Path(folder) / "process.so")
-        found = _integrands.read(pathlib.Path(folder) / "process.so")[0]
+        found = _elements.read(pathlib.Path(folder) / "process.so")[0]
     return found.channels, _integrands._labels(found, densities=False, of=_integrands._Beams(0, 0))
 
 
@@ -109,12 +109,12 @@ class Groups(unittest.TestCase):
             # Where a width is below small_width_treatment, channels of the resonance are multiplied.
             ("u u~ > z g, z > e+ e-", 100.0, by_diagrams),
         ):
-            factor = mock.patch("mebridge._integrands._narrow", return_value=narrow)
+            factor = mock.patch("mebridge._widths.factor", return_value=narrow)
             with factor, tempfile.TemporaryDirectory() as folder:
                 built = _integrands.build(
                     madspace,
                     [madspace.Context(madspace.cpu_device(), 1)],
-                    _integrands.elements([process], None, {}, "cpu", {}, folder),
+                    _elements.write([process], None, {}, "cpu", {}, folder),
                     energy=1000.0,
                     densities=None,
                     coupling=Coupling.constant(0.118),

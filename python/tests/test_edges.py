@@ -261,7 +261,7 @@ class Arguments(Folder):
     def refused(self, said, **options):
         """At once: nothing is made, no process is read."""
         output = self.folder / "x.lhe"
-        with mock.patch("mebridge._integrands.elements", side_effect=AssertionError("it began")):
+        with mock.patch("mebridge._elements.write", side_effect=AssertionError("it began")):
             with self.subTest(options), self.assertRaisesRegex((ValueError, TypeError, mebridge.Error), said):
                 generate(**{"output": output, **options})
         self.assertFalse(output.exists())

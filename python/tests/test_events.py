@@ -172,15 +172,14 @@ class Densities(Folder):
 
     def test_a_matrix_element_that_nothing_passes(self):
         """It counts as 0, with a warning; the others are there."""
-        from mebridge import _integrands
-
-        before, count = _integrands._passing, 0
+        from mebridge import _integrands, _trial
+        before, count = _trial.passing, 0
 
         def passing(*of):
             nonlocal count
             count += 1
             # Two channels of g g > t t~, of which one has two permutations; one of q q~ > t t~.
-            return before(*of) if count <= 2 else (_integrands._MOST, 0)
+            return before(*of) if count <= 2 else (_trial.MOST, 0)
 
         arguments = {"energy": 8000, "pdf": self.pdf, "scale": 200.0, "events": 1000, "cuts": {"pt": 20}}
         output = self.folder / "events.lhe"
@@ -503,10 +502,9 @@ class Signs(Folder):
 class Cuts(Folder):
     def test_channels_that_nothing_passes(self):
         """A third of the channels are left out, as if not one of their points passed: nothing of the run is missing."""
-        from mebridge import _integrands
-
+        from mebridge import _integrands, _trial
         for pt, some in ((430, True), (20, True), (20, False)):
-            expected, before = hard_gluon(pt), _integrands._passing
+            expected, before = hard_gluon(pt), _trial.passing
             counts = []
 
             def passing(*of):
@@ -523,14 +521,14 @@ class Cuts(Folder):
 
     def test_points_that_fail_the_cuts_are_counted(self):
         """One point in a thousand passes: a batch in which none does must not make MadSpace forget those before."""
-        from mebridge import _generator, _integrands
+        from mebridge import _elements, _generator, _integrands
         from mebridge._densities import Coupling
 
         context = madspace.Context(madspace.cpu_device(), 1)
         built = _integrands.build(
             madspace,
             [context],
-            _integrands.elements(["g g > t t~ g"], None, {}, "cpu", {}, str(self.folder)),
+            _elements.write(["g g > t t~ g"], None, {}, "cpu", {}, str(self.folder)),
             energy=1000,
             densities=None,
             coupling=Coupling.constant(0.118),

@@ -8,7 +8,7 @@ import unittest
 import mebridge
 import numpy as np
 from common import Folder
-from mebridge import _cuts, _flavors, _integrands, _records, _topologies
+from mebridge import _cuts, _elements, _flavors, _integrands, _records, _topologies, _trial
 from mebridge._library import Error
 from test_channels import propagators
 
@@ -24,7 +24,7 @@ except ImportError:
 def groups_of(process):
     """Matrix elements of a process, and which of them are together."""
     with tempfile.TemporaryDirectory() as folder:
-        found = _integrands.elements([process], None, {}, "cpu", {}, folder)
+        found = _elements.write([process], None, {}, "cpu", {}, folder)
     legs = len(found[0].flavor["options"][0])
     prepared = [_integrands._Prepared(one, (0.0,) * legs, None, None, ()) for one in found]
     keys = [_integrands._alike(one) for one in prepared]
@@ -99,7 +99,7 @@ class Processes(unittest.TestCase):
 class Chances(Folder):
     def test_flavors_are_chosen_by_their_matrix_elements(self):
         """Photons see the fourth power of the charge: 16 for an up, 1 for a down quark."""
-        elements = _integrands.elements(["p p > a a j"], None, {}, "cpu", {}, str(self.folder))
+        elements = _elements.write(["p p > a a j"], None, {}, "cpu", {}, str(self.folder))
         (some,) = (of for of in groups_of("p p > a a j")[1] if elements[of[0]].flavor["options"][0][:2] == [2, -2])
         self.assertEqual(len(some), 2)
         options = [
@@ -113,7 +113,7 @@ class Chances(Folder):
         points = []
         for channel in elements[some[0]].channels[:2]:
             mapping = madspace.PhaseSpaceMapping(_topologies.of_mapping(madspace, masses, channel), 1000.0, leptonic=True)
-            points.append(_integrands._points(madspace, mapping))
+            points.append(_trial.points(madspace, mapping))
             self.assertGreater(len(points[-1][0]), 50)
         chances = squared.chances(options, points)
         self.assertEqual(len(chances), 2)

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 from common import Folder
-from mebridge import _integrands, _survey
+from mebridge import _elements, _survey
 from test_events import Here, densities, generate, madspace, particles
 
 
@@ -24,7 +24,7 @@ def two(folder):
                 for place in ("device", "host"):
                     (folder / place).mkdir(exist_ok=True)
                     asked = ["p p > t t~ j"], None, {}, "cpu", {}, str(folder / place)
-                    places.append(_integrands.libraries(_integrands.elements(*asked, apart=True)))
+                    places.append(_elements.libraries(_elements.write(*asked, apart=True)))
                 arguments["libraries"], arguments["host"] = places
             return super().call(name, **arguments)
 
@@ -91,27 +91,27 @@ class Host(Folder):
         folder = self.folder / "one"
         folder.mkdir()
         asked = ["p p > t t~ j"], None, {}, "cpu", {}, str(folder)
-        one, apart = _integrands.elements(*asked), _integrands.elements(*asked, apart=True)
+        one, apart = _elements.write(*asked), _elements.write(*asked, apart=True)
         self.assertEqual((len(one), len(apart)), (4, 4))
-        self.assertFalse(_integrands.same(one, apart))
-        self.assertTrue(_integrands.same(apart, apart))
-        self.assertEqual([len(_integrands.libraries(of)) for of in (one, apart)], [1, 4])
+        self.assertFalse(_elements.same(one, apart))
+        self.assertTrue(_elements.same(apart, apart))
+        self.assertEqual([len(_elements.libraries(of)) for of in (one, apart)], [1, 4])
         # What is changed in the one is changed in the other.
         (folder / "other").mkdir()
-        others = _integrands.elements(*asked[:-1], str(folder / "other"), apart=True)
+        others = _elements.write(*asked[:-1], str(folder / "other"), apart=True)
         apart[2].entry["channels"][0]["propagators"][0] = 99
-        self.assertFalse(_integrands.same(apart, others))
-        _integrands.follow(apart, others)
-        read = [element for library in _integrands.libraries(others) for element in _integrands.read(pathlib.Path(library))]
-        self.assertTrue(_integrands.same(apart, read))
+        self.assertFalse(_elements.same(apart, others))
+        _elements.follow(apart, others)
+        read = [element for library in _elements.libraries(others) for element in _elements.read(pathlib.Path(library))]
+        self.assertTrue(_elements.same(apart, read))
         self.assertEqual([one.entry["me_path"] for one in read], [one.entry["me_path"] for one in others])
 
     def test_what_shares_channels_shares_a_library(self):
         folder = self.folder / "shared"
         folder.mkdir()
         asked = ["p p > e+ e- j"], None, {}, "cpu", {}, str(folder)
-        one, apart = _integrands.elements(*asked), _integrands.elements(*asked, apart=True)
-        self.assertEqual([len(_integrands.libraries(of)) for of in (one, apart)], [1, 3])
+        one, apart = _elements.write(*asked), _elements.write(*asked, apart=True)
+        self.assertEqual([len(_elements.libraries(of)) for of in (one, apart)], [1, 3])
         # In the order of the process.
         codes = [[element.flavor["options"] for element in of] for of in (one, apart)]
         self.assertEqual(codes[0], codes[1])

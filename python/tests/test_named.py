@@ -17,7 +17,7 @@ import numpy as np
 
 from common import Folder, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _integrands, _named, _output, _refine, _runs
+from mebridge import _command, _cuts, _decay_space, _named, _output, _refine, _runs, _widths
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -199,7 +199,7 @@ class Narrow(unittest.TestCase):
 
     def factor(self, legs, windows=(), **changed):
         widths = {"MDL_W1": 1e-6, "MDL_W2": 1e-5}
-        return _integrands._narrow(widths, {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
+        return _widths.factor(widths, {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
 
     def test_each_resonance_counts(self):
         self.assertAlmostEqual(self.factor([1.0, 1.0, 1.0]), 1e4)

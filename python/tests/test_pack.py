@@ -19,7 +19,7 @@ import numpy as np
 
 from common import Folder, need
 import mebridge
-from mebridge import _interpreter, _output, _pack, _packed, _runs, _start, _state
+from mebridge import _interpreter, _output, _pack, _packed, _start, _state
 
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
 PROCESS = {"process": "e+ e- > mu+ mu-", "energy": 200.0}

@@ -12,7 +12,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _densities, _events, _integrands, _parton_beam, _photons, _runs
+from mebridge import _densities, _events, _parton_beam, _photons, _runs
 from test_runs import CARD, output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -85,7 +85,7 @@ class PartonBeam(Folder):
         code = _densities.ANTI + 11
         self.assertIn(code, grid.grid.pids)
         self.assertIn(_densities.ANTI - 2, grid.grid.pids)
-        density = _integrands.density_of(madspace, grid)
+        density = _densities.density_of(madspace, grid)
         # Rounding may take x beyond its end.
         found = density(np.full(3, code), np.array([0.3, 1.0, 1.0 + 1e-12]), np.full(3, 50.0))
         self.assertEqual(found.tolist(), [1.0, 1.0, 1.0])
@@ -94,7 +94,7 @@ class PartonBeam(Folder):
         made = densities.write(self.folder)
         flux = functools.partial(_photons.flux, 3)
         grid = _densities.Densities.read(made).grid(madspace, str(self.folder), False, _densities.Other(22, flux))
-        density = _integrands.density_of(madspace, grid)
+        density = _densities.density_of(madspace, grid)
         random = np.random.default_rng(1)
         x, q = 10 ** random.uniform(-5, -0.2, 1000), 10 ** random.uniform(0.8, 3.5, 1000)
         found = density(np.full(1000, _densities.ANTI + 22), x, q)

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 from common import Folder
-from mebridge import _densities, _integrands, _photons, _runs
+from mebridge import _densities, _photons, _runs
 from mebridge._library import Error
 from test_runs import CARD, output
 
@@ -69,7 +69,7 @@ class Photons(Folder):
             made = _photons.densities(kind, _densities.Coupling.constant(0.118), str(self.folder))
             grid = made.grid(madspace, str(self.folder))
             self.assertEqual(set(grid.grid.pids), {22})
-            density = _integrands.density_of(madspace, grid)
+            density = _densities.density_of(madspace, grid)
             random = np.random.default_rng(1)
             x, q = 10 ** random.uniform(-7, np.log10(0.7), 5000), 10 ** random.uniform(0.3, 3.5, 5000)
             found = density(np.full(5000, 22), x, q)

@@ -1,6 +1,5 @@
 """Polarised particles that go out: their part of |M|^2 is that in the rest frame of the partons."""
 
-import json
 import math
 import pathlib
 import sys

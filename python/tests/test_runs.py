@@ -17,7 +17,19 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _clustering, _command, _cteq, _cuts, _integrands, _lines, _output, _pdfdata, _refine, _run_card
+from mebridge import (
+    _clustering,
+    _command,
+    _cteq,
+    _cuts,
+    _densities,
+    _elements,
+    _lines,
+    _output,
+    _pdfdata,
+    _refine,
+    _run_card,
+)
 from mebridge import _runs, _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
@@ -660,7 +672,7 @@ class Grids(Folder):
         self.write_table()
         densities = _pdfdata.densities(self.folder, "cteq6l1", str(self.folder))
         self.assertEqual(densities.number, 10042)
-        density = _integrands.density_of(madspace, densities.grid(madspace, str(self.folder)))
+        density = _densities.density_of(madspace, densities.grid(madspace, str(self.folder)))
         x, q = np.geomspace(3e-6, 0.4, 400), np.geomspace(1.4, 9e3, 400)
         found = density(np.full(400, 21), x, q)
         np.testing.assert_allclose(found, 6 * x * self.straight(x, q), rtol=1e-3)
@@ -771,7 +783,7 @@ class Scales(Folder):
             "diagrams": [{"diagram": 0, "active_flavors": [0], "propagator_pdgs": [0]}],
         }
         entry, flavor = {"channels": [channel]}, {"index": 0, "options": [[2, -2, 6, -6]]}
-        element = _integrands.Element(self.folder / "library.so", entry, flavor)
+        element = _elements.Element(self.folder / "library.so", entry, flavor)
         line = directory.configs[0].lines[0]
         self.assertEqual(_lines.line_masses(element, directory, 0)(line), (80.4, 2.0))
         self.assertTrue(_lines.name(element, directory, 0))
@@ -799,7 +811,7 @@ class Scales(Folder):
         for of in entry["channels"]:
             of["diagrams"][0]["active_flavors"] = [0]
         legs = (21, 3, 1000021, 1000021, 3)
-        element = _integrands.Element(self.folder / "library.so", entry, {"index": 0, "options": [list(legs)]})
+        element = _elements.Element(self.folder / "library.so", entry, {"index": 0, "options": [list(legs)]})
 
         def line(legs, code, spacelike=False):
             return _output.Line(legs, (0, 0), (code,), spacelike, 0)
@@ -830,7 +842,7 @@ class Scales(Folder):
             files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
             shutil.rmtree(self.folder / "output", ignore_errors=True)
             directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
-            element = _integrands.Element(self.folder, {}, {"index": 0, "options": [[2, -2, 6, -6, code]]})
+            element = _elements.Element(self.folder, {}, {"index": 0, "options": [[2, -2, 6, -6, code]]})
             self.assertEqual(_runs._radiates(element, [directory]), wanted)
 
     def test_channels_by_propagators(self):
@@ -864,7 +876,7 @@ class Scales(Folder):
         before, after = np.array([0.118]), np.array([0.13])
         # The second has diagrams of the order of alpha_s and others that know nothing of it.
         for source, power in (("u d > u d QED=0", 2), ("u d > u d QED=2 QCD=2", None)):
-            (element,) = _integrands.elements([source], None, {}, "cpu", {}, str(self.folder))
+            (element,) = _elements.write([source], None, {}, "cpu", {}, str(self.folder))
             self.assertEqual(element.qcd_power, power)
             asked = _refine.Asked("", 0, [], [], False, source)
             frame = _refine._Frame(None, None, "", "", 100.0, 0.0, None, None)

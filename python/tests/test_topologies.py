@@ -4,7 +4,7 @@ import math
 import unittest
 
 import numpy as np
-from mebridge import _checks, _cuts, _integrands, _topologies
+from mebridge import _checks, _cuts, _named_cuts, _topologies
 from test_channels import element, propagators
 
 try:
@@ -73,7 +73,7 @@ class Floors(unittest.TestCase):
         """Phase space that begins at its floors has the volume of the one that does not."""
         known, _ = element("g g > t t~ g g")
         masses, pdg = (0.0, 0.0, 173.0, 173.0, 0.0, 0.0), [21, 21, 6, -6, 21, 21]
-        items, windows = _integrands._named_cuts(madspace, pdg, {"pt": 60.0, "dr": 1.5, "eta": 3.0})
+        items, windows = _named_cuts.of_process(madspace, pdg, {"pt": 60.0, "dr": 1.5, "eta": 3.0})
         cuts = madspace.Cuts(items)
         pair = frozenset((4, 5))
         floor = _cuts.least_mass(windows, masses, sorted(pair))

@@ -1,0 +1,77 @@
+"""That a cross section is finite: which cut keeps each pole away, or the one that is missing, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from . import _checks, _cuts, _named_cuts
+from ._library import Error
+
+if TYPE_CHECKING:
+    from ._elements import Element
+
+
+def by_name(elements: list[Element], legs: list[tuple[float, ...]], cuts: Mapping[str, float]) -> None:
+    """That no massless line makes the cross section infinite: MadSpace would adapt its mappings to it for ever."""
+    there, where = _checks.Cuts(cuts, _named_cuts.names()), ""
+    missing: list[str] = []
+    for element, masses in zip(elements, legs):
+        pdg = element.flavor["options"][0]
+        classes = [_named_cuts.class_of(code) for code in pdg[2:]]
+        poles = {pole for channel in element.channels for pole in _checks.poles(channel, pdg, masses)}
+        for pole in sorted(poles, key=lambda pole: (len(pole.legs), pole.legs)):
+            found = there.missing(pole, classes)
+            if found and not missing:
+                where = _said(pdg, pole)
+            missing += found
+    if missing:
+        raise Error(
+            f"the cross section is infinite without a cut: {where}; give {' and '.join(sorted(set(missing)))}, such as "
+            f"cuts={_checks.proposal(missing)}"
+        )
+
+
+def by_run_card(
+    elements: list[Element], legs: list[tuple[float, ...]], windows: Sequence[Sequence[_cuts.Window]]
+) -> None:
+    """The same, where cuts are those of a run card."""
+    for element, masses, some in zip(elements, legs, windows):
+        pdg = element.flavor["options"][0]
+        poles = {pole for channel in element.channels for pole in _checks.poles(channel, pdg, masses)}
+        for pole in sorted(poles, key=lambda pole: (len(pole.legs), pole.legs)):
+            place = tuple(leg + 2 for leg in pole.legs)
+            words = _cuts.missing(some, len(pdg), place, tuple(leg + 2 for leg in pole.vectors), pole.meeting)
+            if words:
+                said = " and ".join(
+                    f"the least {'transverse momentum' if word[:2] == 'pt' else 'distance'} of "
+                    + " and ".join(str(pdg[int(leg)]) for leg in word.split()[1:])
+                    for word in sorted(words)
+                )
+                raise Error(
+                    f"the cross section is infinite without a cut: {_said(pdg, pole)}; set {said} in the run card"
+                )
+
+
+def larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str:
+    """Which cut leaves no events below a mass."""
+    letters = [letter for letter in map(_named_cuts.class_of, pdg[2:]) if letter is not None]
+    if not letters:
+        return "take densities that go down to smaller x, or a lower energy"
+    names = _checks.Cuts(cuts, _named_cuts.names())
+    of_pair = len(letters) == 2
+    name = names.name("obs_pair_mass", "".join(letters)) if of_pair else names.name("obs_pt", letters[0])
+    digits = 10.0 ** (math.floor(math.log10(mass)) - 1)
+    value = math.ceil((mass if of_pair else mass / letters.count(letters[0])) / digits) * digits
+    return f"cut small masses, such as by cuts={{\"{name}\": {value:g}}}"
+
+
+def _said(pdg: list[int], pole: _checks.Pole) -> str:
+    process = f"{' '.join(map(str, pdg[:2]))} > {' '.join(map(str, pdg[2:]))} (PDG codes)"
+    codes = [str(pdg[2 + leg]) for leg in pole.legs]
+    if len(codes) == 1:
+        return f"in {process} the particle {codes[0]} may go along a beam"
+    return f"in {process} the particles {' and '.join(codes)} may " + (
+        "go the same way" if pole.meeting else "meet, one of them without energy"
+    )

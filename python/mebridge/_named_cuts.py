@@ -1,0 +1,90 @@
+"""Cuts by name, ``pt``, ``drjl``, ...: of which particles, as MadSpace has them and as windows of legs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _arguments, _cuts, _topologies
+
+if TYPE_CHECKING:
+    from ._elements import Element
+
+# Particles that cuts are about, by the letter in their names: jets, charged leptons, photons. PDG codes.
+_CLASSES = {"j": (21, 1, 2, 3, 4, 5), "l": (11, 13, 15), "a": (22,)}
+_PAIRS = ("jj", "ll", "aa", "jl", "aj", "al")
+# Cuts: observable, of how many particles, and whether the number is the least or the largest one. GeV.
+_SINGLE = {"pt": ("obs_pt", "min"), "eta": ("obs_eta_abs", "max")}
+_PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
+# Widths about the mass of a particle of a decay chain: bwcutoff of MG5aMC's run card.
+BW_CUTOFF = 15.0
+
+
+def names() -> dict[str, tuple[str, str, str]]:
+    """Observable, limit and classes of each cut."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for name, kind in _SINGLE.items():
+        found |= {name: (*kind, "j")} | {f"{name}{letter}": (*kind, letter) for letter in _CLASSES}
+    for name, kind in _PAIR.items():
+        found |= {name: (*kind, "jj")} | {f"{name}{pair}": (*kind, pair) for pair in _PAIRS}
+    return found
+
+
+def check(cuts: Mapping[str, float]) -> dict[str, float]:
+    """Cuts that there are, as plain numbers."""
+    if not isinstance(cuts, Mapping):
+        raise TypeError(f'cuts is {cuts!r}; it must be a dict such as {{"pt": 20}}')
+    known, found = names(), {}
+    for name, value in cuts.items():
+        if name not in known:
+            raise ValueError(f"there is no cut {name!r}; there are {', '.join(known)}")
+        found[name] = _arguments.real(f"the cut {name}", value)
+        if not 0.0 <= found[name] < math.inf:
+            raise ValueError(f"the cut {name} is {value}; it must be a number that is not negative")
+    return found
+
+
+def class_of(code: int) -> str | None:
+    """Which cuts are about a particle."""
+    return next((letter for letter, codes in _CLASSES.items() if abs(code) in codes), None)
+
+
+def _selected(letter: str, pdg: list[int]) -> list[int]:
+    return [code for code in sorted(set(pdg[2:])) if abs(code) in _CLASSES[letter]]
+
+
+def of_process(madspace: Any, pdg: list[int], cuts: Mapping[str, float]) -> tuple[list[Any], list[_cuts.Window]]:
+    """The cuts that this process has particles for, as MadSpace has them and as windows of legs."""
+    known = names()
+    items: list[Any] = []
+    windows: list[_cuts.Window] = []
+    for name, value in cuts.items():
+        function, limit, classes = known[name]
+        select = [_selected(letter, pdg) for letter in classes]
+        counts = [sum(code in codes for code in pdg[2:]) for codes in select]
+        if min(counts) == 0 or (len(set(classes)) < len(classes) and counts[0] < len(classes)):
+            continue
+        observable = madspace.Observable(pdg, getattr(madspace.Observable, function), select)
+        items.append(madspace.CutItem(observable, **{limit: float(value)}))
+        legs = [[leg for leg, code in enumerate(pdg) if leg > 1 and code in codes] for codes in select]
+        if function == "obs_pt":
+            windows += [_cuts.Window("pt", ((leg,),), least=value) for leg in legs[0]]
+        for pair in {tuple(sorted(pair)) for pair in itertools.product(*legs) if len(set(pair)) == 2}:
+            if function == "obs_pair_mass":
+                windows.append(_cuts.Window("mass", (pair,), least=value))
+            elif function == "obs_delta_r":
+                windows.append(_cuts.Window("distance", tuple((leg,) for leg in pair), least=value))
+    return items, windows
+
+
+def on_shell(element: Element) -> list[_cuts.Window]:
+    """Windows about the masses of particles of a decay chain, as wide as MG5aMC's run card has them."""
+    found: dict[frozenset[int], _cuts.Window] = {}
+    for channel in element.channels:
+        for propagator in channel["on_shell_propagators"]:
+            legs = _topologies.legs_of(channel["vertices"], f"p{propagator}")
+            mass, width = channel["masses"][propagator]
+            found[legs] = _cuts.resonance(sorted(legs), mass, BW_CUTOFF * width)
+    return list(found.values())
