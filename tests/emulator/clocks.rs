@@ -6,7 +6,7 @@ use mebridge::backend::{AMPLITUDES, COLOR, Clocks, Timers};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::Driver;
 use mebridge::import::import_directory;
 use mebridge::runtime::{Precision, Switches};
@@ -63,7 +63,7 @@ fn divided(
 ) -> Option<([f64; 2], Vec<String>)> {
     let references = common::references()?;
     let r = common::one_of(&references, name)?;
-    let gpu = Emulator::new(compile_where_named)?;
+    let gpu = Emulator::new(check_where_named)?;
     gpu.set_cost(cost);
     let process = import_directory(&r.directory).expect("import").remove(0);
     let card = process.model.default_card();

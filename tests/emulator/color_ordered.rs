@@ -6,7 +6,7 @@ use mebridge::error::Error;
 use mebridge::events::{Answers, Events};
 use mebridge::generate;
 use mebridge::gpu::Gpus;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::Driver;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
@@ -124,7 +124,7 @@ fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance
 /// Gluons alone and quark lines, heavy and light, which come in, go out and go through; one to four insertions.
 #[test]
 fn colour_ordered_forms_agree_with_the_cpu() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     for text in [
@@ -150,7 +150,7 @@ fn colour_ordered_forms_agree_with_the_cpu() {
 /// Colour flows in another order than JAMPs, with signs, as imported processes may have them.
 #[test]
 fn flows_in_any_order_agree_with_the_cpu() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let mut process = ordered("u u~ > g g g");
@@ -166,7 +166,7 @@ fn flows_in_any_order_agree_with_the_cpu() {
 /// On a GPU a process with diagrams is served by this form sooner than on a CPU; not in calls with channels.
 #[test]
 fn calls_without_channels_are_served() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let process = generate("g g > g g g").expect("generated").remove(0);
@@ -189,7 +189,7 @@ fn calls_without_channels_are_served() {
 /// Where a block of events with a single helicity has no room, that is said.
 #[test]
 fn too_little_memory_is_an_error() {
-    let Some(gpu) = Emulator::with_memory(400 << 10, compile_where_named) else {
+    let Some(gpu) = Emulator::with_memory(400 << 10, check_where_named) else {
         return;
     };
     let process = ordered("g g > t t~ g g");
@@ -210,7 +210,7 @@ fn too_little_memory_is_an_error() {
 /// Colour sums of several stages, and rows of the matrix in several tiles.
 #[test]
 fn stages_agree_with_the_cpu() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let process = ordered("u u~ > g g g g g");
@@ -242,7 +242,7 @@ fn stages_agree_with_the_cpu() {
 #[test]
 fn runs_of_helicities_agree_with_the_cpu() {
     for (text, memory) in [("g g > t t~ g g", 7 << 20), ("g g > g g g", 1 << 20)] {
-        let Some(gpu) = Emulator::with_memory(memory, compile_where_named) else {
+        let Some(gpu) = Emulator::with_memory(memory, check_where_named) else {
             return;
         };
         let runs = compare(&gpu, text, Precision::Double, 1e-12);

@@ -4,7 +4,7 @@ use super::color_ordered::Points;
 use super::processes::{bridges_with, run};
 use mebridge::events::Events;
 use mebridge::generate::generate_with;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::model::Model;
 use mebridge::runtime::{Precision, Switches};
 use mebridge_emulator::Emulator;
@@ -93,7 +93,7 @@ terms = [["1", "RFS", "GC_3"]]
 
 /// By tables, by the generated kernel of a helicity and by code of whole events: the second call.
 fn agree(text: &str) {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let model = Model::parse(MODEL, Path::new("small.toml")).expect("a model");

@@ -5,14 +5,14 @@ use super::color_ordered::Points;
 use super::processes::{bridges_with, run};
 use mebridge::events::Events;
 use mebridge::generate;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::runtime::{Precision, Switches};
 use mebridge_emulator::Emulator;
 use mebridge_testing::worst;
 
 #[test]
 fn a_recursion_without_amp2_serves_calls_without_channels() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let process = generate("g g > t{L} t~ g").expect("generated").remove(0);

@@ -5,7 +5,7 @@ use mebridge::cache::Cache;
 use mebridge::error::Error;
 use mebridge::events::{Answers, Events};
 use mebridge::gpu::Gpus;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::{Buffer, Driver, Stream};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::{HelicitySum, Process};
@@ -287,7 +287,7 @@ fn compare(name: &str, by: By, precision: Precision) {
 }
 
 fn compare_process(process: &Process, by: By, precision: Precision) {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let (mut cpu, mut on_gpu) = bridges(&gpu, process, by, precision);
@@ -527,7 +527,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
 /// What is beyond single precision is told: nobody evaluates it again.
 #[test]
 fn events_that_single_precision_cannot_hold_are_nan() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let process = mebridge::generate("g g > t t~ g")
@@ -561,7 +561,7 @@ fn events_that_single_precision_cannot_hold_are_nan() {
 /// tables and by generated code, of whole events and of subsets.
 #[test]
 fn calls_that_single_precision_cannot_hold_are_had_in_double() {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     for (name, by) in [
@@ -658,7 +658,7 @@ fn samples_by_helicities_are_those_of_the_cpu() {
 /// A GPU with little memory takes a sample in chunks, from several threads, and gives all memory back.
 #[test]
 fn samples_come_in_chunks_and_from_many_threads() {
-    let Some(gpu) = Emulator::with_memory(400 << 10, compile_where_named) else {
+    let Some(gpu) = Emulator::with_memory(400 << 10, check_where_named) else {
         return;
     };
     let process = mebridge::generate("e+ e- > mu+ mu-")
@@ -705,7 +705,7 @@ fn samples_come_in_chunks_and_from_many_threads() {
 /// A sample may take as much memory for one block of events as a call.
 #[test]
 fn a_sample_has_room_where_a_call_has() {
-    let Some(gpu) = Emulator::with_memory(7 << 20, compile_where_named) else {
+    let Some(gpu) = Emulator::with_memory(7 << 20, check_where_named) else {
         return;
     };
     let process = mebridge::generate("g g > t t~ g g")

@@ -5,7 +5,7 @@ use super::color_ordered::Points;
 use super::processes::{bridges_with, run};
 use mebridge::events::Events;
 use mebridge::generate;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::process::{HelicitySum, Process};
 use mebridge::runtime::{Precision, Switches};
 use mebridge_emulator::Emulator;
@@ -19,7 +19,7 @@ fn process(text: &str) -> Process {
 
 /// Calls with and without channels and colours, by code in which a kernel of this name is.
 fn agree(process: &Process, kernel: &str, switches: &Switches) {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let points = Points::new(process);

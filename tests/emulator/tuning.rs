@@ -4,7 +4,7 @@ use crate::processes::{Bits, run_logged};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
-use mebridge::gpu::cuda::compile_where_named;
+use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::Driver;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Fills the stand-in, even with one thread for an event.
-const MANY: usize = 8192;
+const MANY: usize = 2048;
 /// Does not.
 const FEW: usize = 37;
 /// Launches until all candidates of a kernel have been tried.
@@ -40,7 +40,7 @@ struct Setup {
 }
 
 fn setup() -> Option<Setup> {
-    setup_on(Emulator::new(compile_where_named)?)
+    setup_on(Emulator::new(check_where_named)?)
 }
 
 fn setup_on(gpu: Arc<Emulator>) -> Option<Setup> {
@@ -276,7 +276,7 @@ fn the_default_stays_if_nothing_is_faster() {
 /// A call of several chunks, two of which are under way at a time.
 #[test]
 fn chunks_that_are_timed_follow_each_other() {
-    let Some(gpu) = Emulator::with_memory(20 << 20, compile_where_named) else {
+    let Some(gpu) = Emulator::with_memory(20 << 20, check_where_named) else {
         return;
     };
     let Some(setup) = setup_on(gpu) else {

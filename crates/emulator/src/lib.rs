@@ -119,7 +119,8 @@ impl Emulator {
                 name: "emulated GPU".to_owned(),
                 architecture: Architecture::Capability(9, 0),
                 warp: 32,
-                processors: 4,
+                // So few that few events fill it.
+                processors: 1,
                 clock: 1e9,
                 shared_per_block: SHARED,
                 shared_per_processor: SHARED + 1024,

@@ -1,6 +1,6 @@
 //! The stand-in for a GPU does what a GPU does, and finds what one would not.
 
-use crate::cuda::compile_where_named;
+use crate::cuda::check_where_named;
 use crate::driver::{Buffer, Driver, Event, Module, Pinned, Pointer, Product, Shape, Stream};
 use crate::structures::{DeviceStructure, device_structures};
 use mebridge_emulator::Emulator;
@@ -73,7 +73,7 @@ struct Setup {
 }
 
 fn setup() -> Option<Setup> {
-    let driver: Arc<dyn Driver> = Emulator::new(compile_where_named)?;
+    let driver: Arc<dyn Driver> = Emulator::new(check_where_named)?;
     let numbers = concat!(
         include_str!("../../../cuda/compilers.cuh"),
         include_str!("../../../cuda/number.cuh"),
@@ -280,7 +280,7 @@ fn matrices_are_multiplied_column_by_column() {
 
 #[test]
 fn memory_ends() {
-    let Some(emulator) = Emulator::with_memory(100, compile_where_named) else {
+    let Some(emulator) = Emulator::with_memory(100, check_where_named) else {
         return;
     };
     let driver: Arc<dyn Driver> = emulator;
@@ -293,7 +293,7 @@ fn memory_ends() {
 
 #[test]
 fn a_recording_that_is_forgotten_leaves_the_queue_as_it_was() {
-    let Some(emulator) = Emulator::new(compile_where_named) else {
+    let Some(emulator) = Emulator::new(check_where_named) else {
         return;
     };
     let driver: Arc<dyn Driver> = emulator.clone();
@@ -357,7 +357,7 @@ fn what_belongs_to_another_gpu_is_refused() {
 #[test]
 #[should_panic(expected = "1 events were not given back")]
 fn what_is_left_is_found() {
-    let Some(emulator) = Emulator::new(compile_where_named) else {
+    let Some(emulator) = Emulator::new(check_where_named) else {
         panic!("1 events were not given back");
     };
     emulator.event().unwrap();

@@ -1,7 +1,7 @@
 //! Device functions of Lorentz structures, run on the CPU, against the evaluation of their programs.
 
+use super::cuda::check_where_named;
 use super::cuda::compile_for;
-use super::cuda::compile_where_named;
 use super::driver::{Buffer, Driver, Module, Shape, Stream};
 use super::routine::device_function;
 use super::structures::{DeviceStructure, device_structures};
@@ -161,7 +161,7 @@ fn run(
     events: &[Vec<Event>],
     real: &str,
 ) -> Option<Vec<Vec<Vec<Complex64>>>> {
-    let driver: Arc<dyn Driver> = Emulator::new(compile_where_named)?;
+    let driver: Arc<dyn Driver> = Emulator::new(check_where_named)?;
     let stride = routines.iter().map(numbers_of).max().unwrap_or(0);
     let text = source(routines, stride, real);
     let image = driver.compile(&text, &[]).unwrap();

@@ -1,6 +1,6 @@
 //! Device functions, run on the CPU, against the kernels of the CPU at level none.
 
-use super::cuda::compile_where_named;
+use super::cuda::check_where_named;
 use super::driver::{Buffer, Driver, Function, Pointer, Shape, Stream};
 use super::structures::{DeviceStructure, device_structures};
 use mebridge_emulator::Emulator;
@@ -88,7 +88,7 @@ struct Program {
 
 impl Program {
     fn new<S: Number>(kernels: &str) -> Option<Program> {
-        let driver: Arc<dyn Driver> = Emulator::new(compile_where_named)?;
+        let driver: Arc<dyn Driver> = Emulator::new(check_where_named)?;
         let options = ["REAL", "COLOR"].map(|name| format!("-D{name}={}", S::NAME));
         let image = driver
             .compile(

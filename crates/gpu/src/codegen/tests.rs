@@ -2,7 +2,7 @@
 //! put away, and in groups.
 
 use super::{DeviceCode, Generator};
-use crate::cuda::compile_where_named;
+use crate::cuda::check_where_named;
 use crate::driver::{Buffer, Driver, Module, Pointer, Shape, Stream};
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
@@ -262,7 +262,7 @@ const CALLS: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
 
 /// With channels or not, and with any configurations in the place of theirs or not.
 fn check(process: &Process, channels: bool, any_config: bool) {
-    let Some(gpu) = Emulator::new(compile_where_named) else {
+    let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
     let gpu: Arc<dyn Driver> = gpu;

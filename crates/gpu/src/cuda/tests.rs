@@ -72,6 +72,10 @@ fn device_code_compiles_without_a_gpu() {
     let Some(nvrtc) = nvrtc() else { return };
     eprintln!("{}", nvrtc.name());
     let options = ["--std=c++17".to_string()];
+    nvrtc.check("compute_80", &axpy_source(), &options).unwrap();
+    let wrong = axpy_source().replacen("axpy(", "axpy(undeclared ", 1);
+    let error = nvrtc.check("compute_80", &wrong, &options).unwrap_err();
+    assert!(error.to_string().contains("undeclared"), "{error}");
     let cubin = compile_for("sm_90", &axpy_source(), &options).unwrap();
     assert_eq!(&cubin[..4], b"\x7fELF");
     let ptx = compile_for("compute_90", &axpy_source(), &options).unwrap();

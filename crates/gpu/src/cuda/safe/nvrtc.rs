@@ -85,6 +85,23 @@ impl Nvrtc {
     /// Compiles for `sm_90` or `gfx90a` to the code of that GPU, for `compute_90` to PTX. Of the options those that are
     /// NVRTC's alone are left out for hiprtc.
     pub fn compile(&self, architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
+        let output = match architecture.starts_with("compute_") {
+            true => Output::Ptx,
+            false => Output::Cubin,
+        };
+        self.program(architecture, source, options)?.output(output)
+    }
+
+    /// Whether device code is what its language allows. Optimising and PTX, nine tenths of the time, are left to a linker
+    /// that never comes.
+    pub fn check(&self, architecture: &str, source: &str, options: &[String]) -> Result<()> {
+        let mut options = options.to_vec();
+        options.push("-dlto".to_owned());
+        self.program(architecture, source, &options).map(drop)
+    }
+
+    /// A program that is compiled.
+    fn program(&self, architecture: &str, source: &str, options: &[String]) -> Result<Program> {
         let refused = |log: String| Error::GpuCompile {
             compiler: format!("{} for {architecture}", self.name()),
             log,
@@ -112,10 +129,7 @@ impl Nvrtc {
                 .collect();
             return Err(refused(format!("{error}\n{log}")));
         }
-        program.output(match architecture.starts_with("compute_") {
-            true => Output::Ptx,
-            false => Output::Cubin,
-        })
+        Ok(program)
     }
 }
 
