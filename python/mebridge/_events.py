@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
+from . import _arguments, _benchmarks, _command, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -106,6 +106,7 @@ def generate_events(
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
+    reweight: _benchmarks.Asked = None,
     progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
     """Generates unweighted events.
@@ -157,6 +158,9 @@ def generate_events(
         systematics: which further weights events have: a list of ``"scale"`` (both scales times 0.5, 1 and 2, seven
             points), ``"pdf"`` (the other members of the set), and members or sets of other densities. True is
             ``["scale", "pdf"]``, or ``["scale"]`` without densities.
+        reweight: parameter cards, or a dict of them by the names of their weights, for a process by its name and an LHE
+            file: events have these weights as :func:`mebridge.reweight_events` makes them, with densities summed over
+            helicities, which are drawn in the frame of the beams here.
         progress: whether to print a line on stderr after each part of the run, or what to call then.
 
     Raises:
@@ -166,7 +170,8 @@ def generate_events(
     given = dict(locals())
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
-    order, target = ordered(**{name: value for name, value in given.items() if name != "progress"})
+    own = ("progress", "reweight")
+    order, target = ordered(**{name: value for name, value in given.items() if name not in own})
     found: list[EventArrays] = []
 
     def write(made: Made) -> None:
@@ -177,9 +182,17 @@ def generate_events(
         elif target.suffix in _files.SUFFIXES:
             _files.write(target, made.rounds, made.cross_section[0], head.beams, processes, head.names)
         else:
-            head.write(target, made.rounds, processes, made.cross_section[0], order.seed, made.asked, order.threads)
+            write_file(made, target)
 
-    made = make(order, progress, write)
+    def write_file(made: Made, path: pathlib.Path) -> None:
+        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
+        of = made.cross_section[0], order.seed, made.asked, order.threads
+        order.head(made.elements).write(path, made.rounds, processes, *of)
+
+    if reweight:
+        made = _with_benchmarks(order, target, reweight, progress, write_file)
+    else:
+        made = make(order, progress, write)
     arrays = found[0] if found else None
     return Events(
         *made.cross_section, made.events, target, made.processes, made.again, made.efficiency, made.seconds, arrays
@@ -188,7 +201,38 @@ def generate_events(
 
 # Of :func:`ordered`.
 DEFAULTS = dict(generate_events.__kwdefaults__ or {})
-del DEFAULTS["progress"]
+del DEFAULTS["progress"], DEFAULTS["reweight"]
+
+
+def _with_benchmarks(
+    order: Order,
+    target: pathlib.Path | None,
+    asked: _benchmarks.Asked,
+    progress: bool | Callable[[Progress], None],
+    write: Callable[[Made, pathlib.Path], None],
+) -> Made:
+    """Makes events whose file has weights of other cards."""
+    cards, names = _benchmarks.chosen(asked)
+    if target is None or target.suffix in _files.SUFFIXES:
+        raise ValueError("reweight is for LHE files; name one with output=, and read it with read_events")
+    if order.parameters:
+        raise ValueError(
+            "reweight is for a process by its name, whose parameters do not run; make the events without, and add weights by "
+            "reweight_events(original=)"
+        )
+    with _scratch.folder() as folder:
+        (source,) = order.sources
+        original = _benchmarks.of_name(source, order.card, order.environment, pathlib.Path(folder))
+        # Those of the events are drawn in the frame of the beams, and weights are of that of the partons.
+        helicity = "event" if order.densities is None else "sum"
+        more = order.environment, order.threads, original, helicity
+        benchmarks = _benchmarks.Benchmarks(cards, names, [source], *more)
+        benchmarks.check()
+
+        def written(made: Made) -> None:
+            benchmarks.write(target, order.executor, lambda path: write(made, path))
+
+        return make(order, progress, written)
 
 
 def ordered(
