@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
+from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -95,6 +95,7 @@ def generate_events(
     events: SupportsIndex | float = 10_000,
     output: Path | None = None,
     cuts: Mapping[str, float] | None = None,
+    cut: _cut_function.Function | None = None,
     seed: SupportsIndex | float = 1,
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
@@ -136,6 +137,10 @@ def generate_events(
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
             ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and so with ``"mass"``.
+        cut: which events stay, besides: a function of their momenta, an array (events, legs, 4) of (E, px, py, pz) in GeV in
+            the frame of the detector, legs as in the event file (the two that come in first), that gives an array of
+            bool. It is called in other processes with events of one matrix element at a time, and has to give the same
+            answer for the same event.
         seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one
             thread.
         threads: how many.
@@ -246,6 +251,7 @@ def ordered(
     events: SupportsIndex | float,
     output: Path | None,
     cuts: Mapping[str, float] | None,
+    cut: _cut_function.Function | None,
     seed: SupportsIndex | float,
     threads: SupportsIndex | float,
     precision: float | None,
@@ -324,6 +330,7 @@ def ordered(
         if varied.groups and scales:
             raise Error(_running.NO_SYSTEMATICS)
     cuts = _named_cuts.check(cuts or {})
+    _cut_function.check(cut)
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
@@ -338,8 +345,11 @@ def ordered(
         "scale": scale,
         "scale_factor": scale_factor,
         "cuts": dict(sorted(cuts.items())),
+        **({} if cut is None else {"cut": _cut_function.identity(cut)}),
         "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
     }
+
+    function = {} if cut is None else {"cut": [_cut_function.packed(cut), _cut_function.name(cut)]}
 
     def head(elements: Sequence[_elements.Element]) -> Head:
         incoming = elements[0].entry["incoming"]
@@ -370,7 +380,7 @@ def ordered(
         executor=executor,
         asked=asked,
         files=varied.files,
-        more=lambda _: {"systematics": varied.asked()} if varied.groups else {},
+        more=lambda _: {**({"systematics": varied.asked()} if varied.groups else {}), **function},
         head=head,
     )
     return order, target
@@ -430,6 +440,8 @@ class Made:
     """How often a part of the run was begun again."""
     seconds: Mapping[str, float]
     """How long its parts took."""
+    cut: tuple[int, int] = (0, 0)
+    """How many events a function of the momenta was asked about, and how many it kept."""
 
     @property
     def efficiency(self) -> float:
@@ -563,6 +575,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             [part["channels"] for part in done],
             run.tasks.again,
             times,
+            (sum(part.get("cut", (0, 0))[0] for part in done), sum(part.get("cut", (0, 0))[1] for part in done)),
         )
         write(made)
     return made

@@ -22,6 +22,7 @@ from . import (
     _arguments,
     _benchmarks,
     _command,
+    _cut_function,
     _cuts,
     _decays,
     _densities,
@@ -147,6 +148,7 @@ class Run:
         executor: Executor | Callable[[], Executor] | None = None,
         systematics: Sequence[Path] | bool | None = None,
         reweight: _benchmarks.Asked = None,
+        cut: _cut_function.Function | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -166,9 +168,11 @@ class Run:
             systematics: as there; otherwise the run card says which further weights events have.
             reweight: parameter cards, or a dict of them by the names of their weights: events have these weights as
                 :func:`mebridge.reweight_events` makes them, for the helicities of each event.
+            cut: as of :func:`mebridge.generate_events`, besides the run card's.
             progress: as there.
         """
         cards, names = _benchmarks.chosen(reweight)
+        _cut_function.check(cut)
         if importlib.util.find_spec("madspace") is None:
             raise Error("events need MadSpace: pip install madspace")
         card, events_folder = self.run_card, self.output.path / "Events"
@@ -194,7 +198,7 @@ class Run:
         number = number or _drawn(folder)
         if self.output.decays:
             asked = {"backend": backend, "sampler": sampler, "executor": executor, "systematics": systematics or None}
-            asked["reweight"] = cards or None
+            asked |= {"reweight": cards or None, "cut": cut}
             _of_decays(asked)
             return self._decay(folder, fresh, events, number, threads, precision, overweight, progress)
         with _scratch.folder() as scratch:
@@ -211,6 +215,8 @@ class Run:
                 state=str(folder / _STATE),
                 executor=executor,
             )
+            if cut is not None:
+                order = _with_cut(order, cut)
             benchmarks = _benchmarks.Benchmarks(cards, names, self.output.sources, self.output.environment, threads)
             if benchmarks and self._runs_along:
                 raise Error(
@@ -852,6 +858,16 @@ def _resonances(
     return list(found.values())
 
 
+def _with_cut(order: Order, cut: _cut_function.Function) -> Order:
+    """The same run with a function that cuts."""
+    more, function = order.more, [_cut_function.packed(cut), _cut_function.name(cut)]
+    return dataclasses.replace(
+        order,
+        asked={**order.asked, "cut": _cut_function.identity(cut)},
+        more=lambda elements: {**more(elements), "cut": function},
+    )
+
+
 def _of_decays(asked: Mapping[str, Any]) -> None:
     """That nothing is asked for which events of a decay do not have."""
     for name, (known, cure) in {
@@ -860,6 +876,7 @@ def _of_decays(asked: Mapping[str, Any]) -> None:
         "executor": ((None,), "leave it out (--workers 1)"),
         "systematics": ((None,), "leave it out"),
         "reweight": ((None,), "leave it out"),
+        "cut": ((None,), "leave it out"),
     }.items():
         if asked[name] not in known:
             raise Error(f"{name} = {asked[name]!r} is not for decays, whose events are made at once; {cure}")
@@ -934,6 +951,9 @@ def summary(name: str, made: Made) -> str:
         lines.append(
             f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events"
         )
+    asked, kept = made.cut
+    if asked:
+        lines.append(f"the cut {made.asked['cut']['name']} kept {kept / asked:.1%} of {asked} events")
     return "\n".join(lines) + "\n"
 
 
