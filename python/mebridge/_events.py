@@ -380,7 +380,12 @@ def ordered(
         executor=executor,
         asked=asked,
         files=varied.files,
-        more=lambda _: {**({"systematics": varied.asked()} if varied.groups else {}), **function},
+        more=lambda elements: {
+            **({"systematics": varied.asked()} if varied.groups else {}),
+            **function,
+            # That of a run card weighs events by it.
+            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
+        },
         head=head,
     )
     return order, target

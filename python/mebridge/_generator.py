@@ -314,7 +314,10 @@ class Generator:
         if self._parton_beam is not None or any(channel.mass is not None for channel in channels):
             raise Error('no network draws a particle that goes out alone, nor e- p; give sampler="vegas"')
         if self._polarised:
-            raise Error('no network draws polarised particles; give sampler="vegas"')
+            raise Error(
+                "no network draws polarised particles, nor gluons and photons beside a decay chain; give "
+                'sampler="vegas"'
+            )
         assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
         of_grids = surveyed["channels"]
