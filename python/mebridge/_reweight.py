@@ -136,7 +136,7 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
 
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
-    parts = list(_split(file, folder, tail))
+    parts = list(split(file, folder, tail))
     if not parts:
         raise Error(f"{file} holds no events")
     asked = [
@@ -159,7 +159,7 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
             into.write(tail[0])
 
 
-def _split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
+def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
     """The events of a file in files of their own, each with its head; what stands behind all of them is left."""
     try:
         with open(file, "rb") as opened:
