@@ -33,7 +33,8 @@ def name(function: Function) -> str:
     if isinstance(function, functools.partial):
         return name(function.func)
     of = function if hasattr(function, "__qualname__") else type(function)
-    return f"{of.__module__}.{of.__qualname__}"
+    module = _module(of)
+    return f"{module}.{of.__qualname__}" if module else str(of.__qualname__)
 
 
 def check(function: Function | None) -> None:
@@ -48,7 +49,7 @@ def packed(function: Function) -> str:
     another function, by what they are, which takes cloudpickle.
     """
     try:
-        if any(of.__module__ == "__main__" or "<" in of.__qualname__ for of in _parts(function)):
+        if any(_module(of) == "__main__" or "<" in of.__qualname__ for of in _parts(function)):
             raise pickle.PicklingError("it is not of a module that workers can import")
         found = pickle.dumps(function)
     except Exception as error:
@@ -87,7 +88,7 @@ def identity(function: Function) -> dict[str, str]:
     call in other modules is not looked at."""
     source, values = hashlib.sha256(), hashlib.sha256()
     for part in _parts(function):
-        source.update(f"{part.__module__}.{part.__qualname__}\n{_source(part)}\n".encode())
+        source.update(f"{name(part)}\n{_source(part)}\n".encode())
     for value in _values(function):
         values.update(_frozen(function, value))
     return {"name": name(function), "source": source.hexdigest(), "values": values.hexdigest()}
@@ -107,8 +108,12 @@ def _parts(function: Any) -> list[Any]:
             waiting.append(type(of))
         elif of not in found:
             found.append(of)
-            waiting += [other for other in _named(of) if _is_code(other) and other.__module__ == of.__module__]
+            waiting += [other for other in _named(of) if _is_code(other) and _module(other) == _module(of)]
     return found
+
+
+def _module(value: Any) -> Any:
+    return getattr(value, "__module__", None)
 
 
 def _is_code(value: Any) -> bool:

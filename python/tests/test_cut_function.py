@@ -38,6 +38,9 @@ class Functions(unittest.TestCase):
     def test_names(self):
         self.assertEqual(_cut_function.name(cutting.hard), "cutting.hard")
         self.assertEqual(_cut_function.name(functools.partial(cutting.hard)), "cutting.hard")
+        for function in (np.isfinite, max, np.vectorize(abs)):
+            self.assertIn("name", _cut_function.identity(function))
+            self.assertTrue(_cut_function.packed(function))
         self.assertRegex(_cut_function.name(made(1.0)), r"\.made\.<locals>\.<lambda>$")
 
     def test_another_function_is_another_one(self):
