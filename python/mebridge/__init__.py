@@ -21,6 +21,7 @@ array([0.3882])
 from ._process import Evaluation, Parameters, Process
 from ._arrays import EventArrays
 from ._command import command
+from ._evaluate import evaluate_events
 from ._events import Events, Progress, generate_events
 from ._pack import pack_events
 from ._runs import Run, RunEvents
@@ -41,6 +42,7 @@ __all__ = [
     "Run",
     "RunEvents",
     "command",
+    "evaluate_events",
     "generate_events",
     "library_path",
     "pack_events",

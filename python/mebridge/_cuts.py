@@ -303,6 +303,16 @@ def boosted(momenta: NDArray[np.float64], boost: float) -> NDArray[np.float64]:
     return found
 
 
+def seen(momenta: NDArray[np.float64], boost: float, turned: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Momenta in the frame of the detector, which moves the other way for events that have been turned about."""
+    if boost == 0.0:
+        return momenta
+    found: NDArray[np.float64] = momenta.copy()
+    rapidity = np.where(turned, -boost, boost)[:, None]
+    found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], rapidity)
+    return found
+
+
 def along_z(
     energy: NDArray[np.float64], pz: NDArray[np.float64], rapidity: float | NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
+from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -95,6 +95,7 @@ def generate_events(
     events: SupportsIndex | float = 10_000,
     output: Path | None = None,
     cuts: Mapping[str, float] | None = None,
+    cut: _cut_function.Function | None = None,
     seed: SupportsIndex | float = 1,
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
@@ -106,6 +107,7 @@ def generate_events(
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
+    reweight: _benchmarks.Asked = None,
     progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
     """Generates unweighted events.
@@ -135,6 +137,10 @@ def generate_events(
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
             ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and so with ``"mass"``.
+        cut: which events stay, besides: a function of their momenta, an array (events, legs, 4) of (E, px, py, pz) in GeV in
+            the frame of the detector, legs as in the event file (the two that come in first), that gives an array of
+            bool. It is called in other processes with events of one matrix element at a time, and has to give the same
+            answer for the same event.
         seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one
             thread.
         threads: how many.
@@ -157,6 +163,9 @@ def generate_events(
         systematics: which further weights events have: a list of ``"scale"`` (both scales times 0.5, 1 and 2, seven
             points), ``"pdf"`` (the other members of the set), and members or sets of other densities. True is
             ``["scale", "pdf"]``, or ``["scale"]`` without densities.
+        reweight: parameter cards, or a dict of them by the names of their weights, for a process by its name and an LHE
+            file: events have these weights as :func:`mebridge.reweight_events` makes them, with densities summed over
+            helicities, which are drawn in the frame of the beams here.
         progress: whether to print a line on stderr after each part of the run, or what to call then.
 
     Raises:
@@ -166,7 +175,8 @@ def generate_events(
     given = dict(locals())
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
-    order, target = ordered(**{name: value for name, value in given.items() if name != "progress"})
+    own = ("progress", "reweight")
+    order, target = ordered(**{name: value for name, value in given.items() if name not in own})
     found: list[EventArrays] = []
 
     def write(made: Made) -> None:
@@ -177,9 +187,17 @@ def generate_events(
         elif target.suffix in _files.SUFFIXES:
             _files.write(target, made.rounds, made.cross_section[0], head.beams, processes, head.names)
         else:
-            head.write(target, made.rounds, processes, made.cross_section[0], order.seed, made.asked, order.threads)
+            write_file(made, target)
 
-    made = make(order, progress, write)
+    def write_file(made: Made, path: pathlib.Path) -> None:
+        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
+        of = made.cross_section[0], order.seed, made.asked, order.threads
+        order.head(made.elements).write(path, made.rounds, processes, *of)
+
+    if reweight:
+        made = _with_benchmarks(order, target, reweight, progress, write_file)
+    else:
+        made = make(order, progress, write)
     arrays = found[0] if found else None
     return Events(
         *made.cross_section, made.events, target, made.processes, made.again, made.efficiency, made.seconds, arrays
@@ -188,7 +206,38 @@ def generate_events(
 
 # Of :func:`ordered`.
 DEFAULTS = dict(generate_events.__kwdefaults__ or {})
-del DEFAULTS["progress"]
+del DEFAULTS["progress"], DEFAULTS["reweight"]
+
+
+def _with_benchmarks(
+    order: Order,
+    target: pathlib.Path | None,
+    asked: _benchmarks.Asked,
+    progress: bool | Callable[[Progress], None],
+    write: Callable[[Made, pathlib.Path], None],
+) -> Made:
+    """Makes events whose file has weights of other cards."""
+    cards, names = _benchmarks.chosen(asked)
+    if target is None or target.suffix in _files.SUFFIXES:
+        raise ValueError("reweight is for LHE files; name one with output=, and read it with read_events")
+    if order.parameters:
+        raise ValueError(
+            "reweight is for a process by its name, whose parameters do not run; make the events without, and add weights by "
+            "reweight_events(original=)"
+        )
+    with _scratch.folder() as folder:
+        (source,) = order.sources
+        original = _benchmarks.of_name(source, order.card, order.environment, pathlib.Path(folder))
+        # Those of the events are drawn in the frame of the beams, and weights are of that of the partons.
+        helicity = "event" if order.densities is None else "sum"
+        more = order.environment, order.threads, original, helicity
+        benchmarks = _benchmarks.Benchmarks(cards, names, [source], *more)
+        benchmarks.check()
+
+        def written(made: Made) -> None:
+            benchmarks.write(target, order.executor, lambda path: write(made, path))
+
+        return make(order, progress, written)
 
 
 def ordered(
@@ -202,6 +251,7 @@ def ordered(
     events: SupportsIndex | float,
     output: Path | None,
     cuts: Mapping[str, float] | None,
+    cut: _cut_function.Function | None,
     seed: SupportsIndex | float,
     threads: SupportsIndex | float,
     precision: float | None,
@@ -280,6 +330,7 @@ def ordered(
         if varied.groups and scales:
             raise Error(_running.NO_SYSTEMATICS)
     cuts = _named_cuts.check(cuts or {})
+    _cut_function.check(cut)
     state = None if state is None else _arguments.text("state", state)
     if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
@@ -294,8 +345,11 @@ def ordered(
         "scale": scale,
         "scale_factor": scale_factor,
         "cuts": dict(sorted(cuts.items())),
+        **({} if cut is None else {"cut": _cut_function.identity(cut)}),
         "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
     }
+
+    function = {} if cut is None else {"cut": [_cut_function.packed(cut), _cut_function.name(cut)]}
 
     def head(elements: Sequence[_elements.Element]) -> Head:
         incoming = elements[0].entry["incoming"]
@@ -326,7 +380,12 @@ def ordered(
         executor=executor,
         asked=asked,
         files=varied.files,
-        more=lambda _: {"systematics": varied.asked()} if varied.groups else {},
+        more=lambda elements: {
+            **({"systematics": varied.asked()} if varied.groups else {}),
+            **function,
+            # That of a run card weighs events by it.
+            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
+        },
         head=head,
     )
     return order, target
@@ -386,6 +445,8 @@ class Made:
     """How often a part of the run was begun again."""
     seconds: Mapping[str, float]
     """How long its parts took."""
+    cut: tuple[int, int] = (0, 0)
+    """How many events a function of the momenta was asked about, and how many it kept."""
 
     @property
     def efficiency(self) -> float:
@@ -519,6 +580,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             [part["channels"] for part in done],
             run.tasks.again,
             times,
+            (sum(part.get("cut", (0, 0))[0] for part in done), sum(part.get("cut", (0, 0))[1] for part in done)),
         )
         write(made)
     return made

@@ -17,6 +17,7 @@ import madspace
 import numpy as np
 
 from . import (
+    _cut_function,
     _cuts,
     _densities,
     _elements,
@@ -85,6 +86,7 @@ class Generator:
         scratch: str,
         alpha_qed: float = 0.0,
         refine: dict[str, Any] | None = None,
+        cut: Sequence[str] | None = None,
         systematics: dict[str, Any] | None = None,
         scales: bool = False,
         energies: Sequence[float] | None = None,
@@ -108,6 +110,7 @@ class Generator:
             scratch: a folder for files that are not kept.
             alpha_qed: of the events, where no library says another one.
             refine: what of a run card MadSpace cannot take.
+            cut: a function of the momenta, and its name.
             systematics: what :meth:`mebridge._systematics.Systematics.asked` gives.
             energies: of the beams, where they are not the same; MadSpace has beams of the same energy.
             anti: whether the beams are antiprotons, with the densities of protons; or the other beam.
@@ -160,6 +163,13 @@ class Generator:
         self._alpha_qed = known or alpha_qed
         first, second = energies or (asked["energy"] / 2.0,) * 2
         self._energies = first, second
+        # Where beams are different, MadSpace has both orders as different processes.
+        mirror = anti[0] == anti[1]
+        self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
+        function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
+        if function is not None:
+            function.try_([_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements])
+            refine = refine or _refine.unchanged(elements)
         self._refiner = None
         if refine is not None:
             self._refiner = _refine.Refiner(
@@ -175,6 +185,8 @@ class Generator:
                 self._built.density,
                 self._built.alpha_s,
                 self._parton_beam,
+                self._mirrored,
+                function,
             )
         self._scale = Scale.asked(asked["scale"], asked["scale_factor"])
         self._elements, self._keep_scales = elements, scales
@@ -202,9 +214,6 @@ class Generator:
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, bwcutoff)
-        # Where beams are different, MadSpace has both orders as different processes.
-        mirror = anti[0] == anti[1]
-        self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
         # Behind a process of a particle alone (:mod:`mebridge._single`) MadSpace takes masses of others, a leg too early.
         legs = [_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements]
         alone = any(len(of) == _single.LEGS for of in legs)
@@ -305,7 +314,10 @@ class Generator:
         if self._parton_beam is not None or any(channel.mass is not None for channel in channels):
             raise Error('no network draws a particle that goes out alone, nor e- p; give sampler="vegas"')
         if self._polarised:
-            raise Error('no network draws polarised particles; give sampler="vegas"')
+            raise Error(
+                "no network draws polarised particles, nor gluons and photons beside a decay chain; give "
+                'sampler="vegas"'
+            )
         assert self._survey is not None
         surveyed = json.loads((self._survey / POINTS).read_text())
         of_grids = surveyed["channels"]
@@ -430,7 +442,7 @@ class Generator:
             How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points,
             their mean in pb and its error, how many of them passed the cuts, and how many became events;
             ``measured``: the first three of the points whose number was known before; ``refined``: what
-            :meth:`mebridge._refine.Refiner.refine` gives.
+            :meth:`mebridge._refine.Refiner.refine` gives; ``cut``: :attr:`mebridge._refine.Refiner.cut`.
         """
         output = pathlib.Path(part) / "events.npy"
         if self._refiner is None:
@@ -492,7 +504,7 @@ class Generator:
             made = self._made(output, wanted, overweight, _derived(seed, attempt))
             refined = refiner.refine(output, wanted, events, _derived(seed, -1 - attempt))
             if refined is not None:
-                return {**made, "refined": refined}
+                return {**made, "refined": refined, "cut": refiner.cut}
             wanted *= 2
         raise Error(f"too few of {wanted // 2} events are left by the run card for {events}")
 

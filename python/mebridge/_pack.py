@@ -121,6 +121,8 @@ def write(
         state: the folder of the same run, where it is surveyed.
     """
     target, mode = _target(output)
+    if "cut" in order.asked:
+        raise Error(f"a pack has no cut that is a function ({order.asked['cut']['name']}); leave it out, and cut its events")
     events = _arguments.whole("measured", measured, 0)
     if order.backend != "cpu":
         raise Error("jobs of a pack run on CPUs; pack with the backend cpu")

@@ -1,4 +1,5 @@
-"""Polarised particles that go out (``w+{0}``): |M|^2 depends on the frame, and is that of the rest frame of the partons.
+"""Polarised particles that go out (``w+{0}``), and gluons or photons beside a decay chain, which does not radiate them off
+its products: |M|^2 depends on the frame, and is that of the rest frame of the partons.
 
 So it is in MadEvent (``me_frame``). MadSpace evaluates matrix elements in the frame of the beams; the functions that it
 writes of a channel boost the momenta back before.
@@ -10,10 +11,13 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _command, _single
 from ._library import Error
+
+if TYPE_CHECKING:
+    from ._elements import Element
 
 
 def names(source: str) -> bool:
@@ -25,6 +29,12 @@ def names(source: str) -> bool:
     if os.path.exists(place):
         return any("{" in of["process"] for of in json.loads(_command.run("info", "--json", "--", source)))
     return "{" in source
+
+
+def radiates(element: Element) -> bool:
+    """Whether a gluon or a photon goes out beside a decay chain."""
+    chained = any(channel["on_shell_propagators"] for channel in element.channels)
+    return chained and bool({21, 22} & set(element.flavor["options"][0][2:]))
 
 
 def check(entry: Mapping[str, Any]) -> None:

@@ -6,9 +6,10 @@ unweighted again: each is kept with a probability in proportion to the new weigh
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,8 @@ class Refiner:
         densities: x f(x, Q) by PDG code, or none.
         alpha_s: by the scale.
         parton_beam: which one is a parton itself, beside one of hadrons.
+        mirrored: numbers, from 1, of the matrix elements that have both orders of their beams.
+        cut: which events stay by a function of the momenta as event files have them.
     """
 
     def __init__(
@@ -85,10 +88,15 @@ class Refiner:
         densities: Any,
         alpha_s: Any,
         parton_beam: int | None = None,
+        mirrored: Collection[int] = (),
+        cut: Callable[[Array], NDArray[np.bool_]] | None = None,
     ) -> None:
+        self._mirrored, self._cut = mirrored, cut
+        self.cut = [0, 0]
+        """Of the last round, how many events the function was asked about, and how many it kept."""
         self._scale = Scale.asked(scale, factor)
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
-        boost = _cuts.rapidity(energies)
+        self._boost = boost = _cuts.rapidity(energies)
         self._densities, self._alpha_s = densities, alpha_s
         frame = _Frame(clustering, matching, scaled, card, energy, boost, densities, alpha_s, parton_beam)
         self._elements = [_Element(element, Asked(**of), frame) for element, of in zip(elements, asked)]
@@ -104,7 +112,8 @@ class Refiner:
         events = _Events.read(file, self.trial)
         ratios, *_ = self._ratios(events, np.random.default_rng(seed))
         if not ratios.sum() > 0.0:
-            raise Error(f"none of {len(ratios)} events passes the cuts of the run card")
+            of = "the run card" if self._cut is None else f"the run, among which is {self._cut}"
+            raise Error(f"none of {len(ratios)} events passes the cuts of {of}")
         legs = np.array([element.legs for element in self._elements])[events.elements]
         parts = [ratios[legs == count] for count in np.unique(legs)]
         self.ceiling = max(_ceiling(part, overweight) for part in parts if part.sum() > 0.0)
@@ -121,7 +130,7 @@ class Refiner:
             By the number of the matrix element: events before, and the sums of old weights, of new ones and of the
             squares of their ratios; none where there are too few.
         """
-        events = _Events.read(file, made)
+        events, self.cut = _Events.read(file, made), [0, 0]
         random = np.random.default_rng(seed)
         ratios, scales, matched = self._ratios(events, random)
         kept = np.flatnonzero(random.random(len(ratios)) * self.ceiling < ratios)
@@ -173,10 +182,17 @@ class Refiner:
             drawn = random.random(len(places))
             before = self._scale.of(momenta)
             old = self._alpha_s(before[0])
-            after, good, weighted = element.scales(momenta, codes, old, drawn, before, self._scale)
+            # Others that were turned stay so in the event file (:func:`mebridge._records.orient`).
+            turned = events.turned[places] & (number + 1 in self._mirrored)
+            after, good, weighted = element.scales(momenta, codes, old, drawn, before, self._scale, turned)
+            if self._cut is not None:
+                seen = _cuts.seen(momenta, self._boost, turned)
+                asked = int(good.sum())
+                good[good] = self._cut(as_written(seen[good], turned[good]))
+                self.cut = [self.cut[0] + asked, self.cut[1] + int(good.sum())]
             new = self._alpha_s(np.where(good, after[0], before[0]))
             ratio = element.coupling(momenta, old, new) * good
-            if self._densities is not None:
+            if self._densities is not None and after is not before:
                 for beam in (0, 1):
                     x = 2.0 * momenta[:, beam, 0] / self._energy
                     ratio *= self._densities(codes[:, beam], x, np.where(good, after[1 + beam], before[1 + beam]))
@@ -249,9 +265,10 @@ class _Element:
         drawn: Array,
         before: tuple[Array, Array, Array],
         scale: Scale,
+        turned: NDArray[np.bool_],
     ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_], NDArray[Any] | None]:
         """Scales of the run card, which events it keeps, and what matching found of them."""
-        seen = _cuts.boosted(momenta, self._frame.boost)
+        seen = _cuts.seen(momenta, self._frame.boost, turned)
         good = _cuts.passed(self._windows, seen) & _cuts.obeyed(self._rules, seen)
         rest, scaled = resting(momenta), self._frame.scaled
         if scaled == "et":
@@ -322,6 +339,8 @@ class _Element:
         if self._turning:
             one = np.asarray(self._process.evaluate(resting(momenta), alpha_s=after))
             return np.asarray(one / np.asarray(self._process.evaluate(momenta, alpha_s=before)))
+        if np.array_equal(before, after):
+            return np.ones(len(momenta))
         if self._power is not None:
             return np.asarray((after / before) ** self._power)
         momenta = resting(momenta)
@@ -398,6 +417,21 @@ def scales(file: pathlib.Path, events: int, elements: Sequence[Element], scale: 
         legs = len(element.flavor["options"][0])
         found[places] = np.stack(scale.of(made.momenta[places, :legs]), axis=1)
     return found
+
+
+def as_written(momenta: Array, turned: NDArray[np.bool_]) -> Array:
+    """Momenta of legs as event files have them: these are turned back, and what goes along +z is first."""
+    found: Array = momenta.copy()
+    found[turned, :, 2:] *= -1.0
+    found[turned, :2] = found[turned, 1::-1]
+    return found
+
+
+def unchanged(elements: Sequence[Element]) -> dict[str, Any]:
+    """Of a run without a run card: what :class:`Refiner` takes where nothing but a function cuts."""
+    nothing = Asked("", 0, (), (), False, "")
+    asked = [dataclasses.asdict(nothing) for _ in elements]
+    return {"elements": asked, "clustering": None, "scaled": "", "card": ""}
 
 
 def resting(momenta: Array) -> Array:

@@ -25,7 +25,7 @@ from ._worker import KINDS, Ended, Worker
 # Of the bundle of libraries and densities: the name of what they are for.
 RECIPE = "recipe.json"
 # Of the command: the file that it takes, and the one that it gives.
-EVENTS, REWEIGHTED = "events.lhe.gz", "reweighted.lhe.gz"
+EVENTS, REWEIGHTED, VALUES = "events.lhe.gz", "reweighted.lhe.gz", "values.npy"
 # Seconds for which MadSpace's process waits for another part.
 _IDLE = 300.0
 # Mappings that are kept at a time.
@@ -104,7 +104,8 @@ class _Files:
             self._folder = pathlib.Path(self._stack.enter_context(_scratch.folder()))
             _bundle.unpack(packed, self._folder / "recipe")
             recipe = json.loads((self._folder / "recipe" / RECIPE).read_text())
-            self._arguments = recipe["command"]
+            self._arguments, self._made = recipe["command"], recipe["made"]
+            self._environment = recipe["environment"]
             self._files = [str(self._folder / "recipe" / name) for name in recipe["files"]]
             self._end = util.Finalize(self, self._stack.close, exitpriority=10)
         except BaseException:
@@ -113,14 +114,15 @@ class _Files:
 
     def perform(self, file: bytes) -> bytes:
         with tempfile.TemporaryDirectory(dir=self._folder) as part:
-            given, made = pathlib.Path(part) / EVENTS, pathlib.Path(part) / REWEIGHTED
+            given, made = pathlib.Path(part) / EVENTS, pathlib.Path(part) / self._made
             given.write_bytes(file)
             names = {"in": str(given), "out": str(made)}
             try:
-                _command.run(*(argument.format(*self._files, **names) for argument in self._arguments))
+                arguments = (argument.format(*self._files, **names) for argument in self._arguments)
+                _command.run(*arguments, environment=self._environment)
             except Error as error:
                 raise _Refused(str(error)) from None
-            return _bundle.pack({REWEIGHTED: made})
+            return _bundle.pack({self._made: made})
 
     def close(self) -> None:
         self._end()

@@ -8,7 +8,7 @@ import os
 import pathlib
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 
 from . import _arguments, _command, _lhe, _output, _scratch
@@ -63,34 +63,64 @@ def reweight_events(
     texts = [_arguments.text("card", card) for card in cards]
     card = None if original is None else _arguments.text("original", original)
     target = _lhe.target(_arguments.text("output", output), [file, *texts, card, *sources])
-    options = [f"--helicity={helicity}", *(f"--name={name}" for name in names or [])]
-    options += ["--off-shell"] if off_shell else []
+    options = [f"--helicity={helicity}", *(["--off-shell"] if off_shell else [])]
+    reweight(file, sources, target, texts, names, card, options, executor, {})
+    return target
+
+
+def reweight(
+    file: pathlib.Path,
+    sources: Sequence[str],
+    target: pathlib.Path,
+    texts: Sequence[str],
+    names: Sequence[str] | None,
+    card: str | None,
+    options: Sequence[str],
+    executor: Executor | Callable[[], Executor] | None,
+    environment: Mapping[str, str],
+) -> str:
+    """What :func:`reweight_events` does, once its arguments are judged; what the command prints, without an executor.
+
+    Args:
+        texts: names of the cards.
+        card: of the events.
+        options: further ones of the command.
+        environment: variables that say which model processes have that are names.
+    """
+    options = [*options, *(f"--name={name}" for name in names or [])]
     if executor is None:
         options += [f"--card={text}" for text in texts] + ([] if card is None else [f"--original={card}"])
-        _command.run("reweight", *options, f"--output={target}", "--", str(file), *sources)
-        return target
+        given = f"--output={target}", "--", str(file), *sources
+        return _command.run("reweight", *options, *given, environment=environment)
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(_scratch.folder()))
         options += [f"--card={{{i}}}" for i in range(len(texts))]
         options += [] if card is None else [f"--original={{{len(texts)}}}"]
         files = [*texts, *([] if card is None else [card])]
         places = []
-        for source in _files(sources, folder):
+        for source in _files(sources, folder, environment):
             places.append(f"{{{len(files)}}}")
             files.append(source)
         tasks = Spread(executor, {})
         stack.callback(tasks.close)
         tasks.commands(["reweight", *options, "--output={out}", "--", "{in}", *places], files)
         _write(target, file, tasks, folder)
-    return target
+    return ""
 
 
-def _files(sources: Sequence[str], folder: pathlib.Path) -> list[str]:
+def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[str, str]) -> list[str]:
     """The matrix elements as files, which a worker can read wherever it is."""
     found = []
     for number, source in enumerate(sources):
         if os.path.isfile(source):
             found.append(source)
+            continue
+        if ">" in source and not os.path.isdir(source):
+            place = folder / f"process{number}"
+            place.mkdir()
+            made = f"--output={place / 'p.mebridge'}"
+            _command.run("generate", made, "--", source, environment=environment)
+            found += sorted(map(str, place.iterdir()))
             continue
         if (pathlib.Path(source) / "SubProcesses").is_dir():
             directories = [str(path) for path in _output.Output(pathlib.Path(source)).directories]
@@ -106,7 +136,7 @@ def _files(sources: Sequence[str], folder: pathlib.Path) -> list[str]:
 
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
-    parts = list(_split(file, folder, tail))
+    parts = list(split(file, folder, tail))
     if not parts:
         raise Error(f"{file} holds no events")
     asked = [
@@ -129,7 +159,7 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
             into.write(tail[0])
 
 
-def _split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
+def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
     """The events of a file in files of their own, each with its head; what stands behind all of them is left."""
     try:
         with open(file, "rb") as opened:

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import (
     _arguments,
+    _benchmarks,
     _command,
+    _cut_function,
     _cuts,
     _decays,
     _densities,
@@ -145,6 +147,8 @@ class Run:
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
         systematics: Sequence[Path] | bool | None = None,
+        reweight: _benchmarks.Asked = None,
+        cut: _cut_function.Function | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -162,8 +166,13 @@ class Run:
             executor: as there; where scales are clustered or matrix elements mix powers of alpha_s, workers read the
                 directory, under the same path.
             systematics: as there; otherwise the run card says which further weights events have.
+            reweight: parameter cards, or a dict of them by the names of their weights: events have these weights as
+                :func:`mebridge.reweight_events` makes them, for the helicities of each event.
+            cut: as of :func:`mebridge.generate_events`, besides the run card's.
             progress: as there.
         """
+        cards, names = _benchmarks.chosen(reweight)
+        _cut_function.check(cut)
         if importlib.util.find_spec("madspace") is None:
             raise Error("events need MadSpace: pip install madspace")
         card, events_folder = self.run_card, self.output.path / "Events"
@@ -189,6 +198,7 @@ class Run:
         number = number or _drawn(folder)
         if self.output.decays:
             asked = {"backend": backend, "sampler": sampler, "executor": executor, "systematics": systematics or None}
+            asked |= {"reweight": cards or None, "cut": cut}
             _of_decays(asked)
             return self._decay(folder, fresh, events, number, threads, precision, overweight, progress)
         with _scratch.folder() as scratch:
@@ -205,10 +215,28 @@ class Run:
                 state=str(folder / _STATE),
                 executor=executor,
             )
+            if cut is not None:
+                order = _with_cut(order, cut)
+            benchmarks = _benchmarks.Benchmarks(cards, names, self.output.sources, self.output.environment, threads)
+            if benchmarks and self._runs_along:
+                raise Error(
+                    "reweight: parameters of the model run, and weights of other cards would not have theirs; leave it out, or fix "
+                    "their scale (fixed_extra_scale of the run card)"
+                )
+            if benchmarks:
+                benchmarks.check(f"<slha>\n{self._parameters()}\n</slha>\n")
             _made_folder(folder, fresh)
 
             def write(made: Made) -> None:
-                self._write(folder, name, made, order.head(made.elements), number, threads)
+                head = order.head(made.elements)
+                summed = self._describe(folder, name, made, head, number)
+                of = made.cross_section[0], number, made.asked, threads
+                processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
+                told = benchmarks.write(
+                    folder / _EVENTS, executor, lambda file: head.write(file, made.rounds, processes, *of)
+                )
+                if told:
+                    (folder / "summary.txt").write_text(f"{summed}\n{told}")
 
             try:
                 made = _events.make(order, progress, write)
@@ -617,12 +645,12 @@ class Run:
             "pdfwgt": card["ickkw"] == 1 and card["pdfwgt"],
         }
 
-    def _write(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int, threads: int) -> None:
+    def _describe(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int) -> str:
+        """Writes the banner and the summary, which is given."""
         self._banner(folder, head, made.events, seed, made.cross_section[0])
-        (folder / "summary.txt").write_text(summary(name, made) + _spectra.text(made.rounds))
-        processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
-        of = made.cross_section[0], seed, made.asked, threads
-        head.write(folder / _EVENTS, made.rounds, processes, *of)
+        text = summary(name, made) + _spectra.text(made.rounds)
+        (folder / "summary.txt").write_text(text)
+        return text
 
     def _banner(self, folder: pathlib.Path, head: Head, events: int, seed: int, cross_section: float) -> None:
         """Writes the banner alone."""
@@ -706,12 +734,15 @@ class Run:
                 found.update({str(code): abs(row["value"]) for row in rows for code in row["index"]})
         return found
 
-    def _cards(self, changed: Mapping[str, Any]) -> Cards:
-        run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
+    def _parameters(self) -> str:
+        """The parameter card of event files, with widths that were left to be computed."""
         parameters = self._card_of_elements.read_text(encoding="utf-8", errors="replace")
         # MG5aMC would compute all of them for the header.
-        if open_widths(parameters):
-            parameters = with_widths(parameters, self._computed_widths())
+        return with_widths(parameters, self._computed_widths()) if open_widths(parameters) else parameters
+
+    def _cards(self, changed: Mapping[str, Any]) -> Cards:
+        run_card = self._card_file.read_text(encoding="utf-8", errors="replace")
+        parameters = self._parameters()
         if codes := open_widths(parameters):
             _command.say(
                 f"mebridge: {self.param_card}: the widths of {', '.join(codes)} are Auto, in the header of the event file too; "
@@ -827,6 +858,16 @@ def _resonances(
     return list(found.values())
 
 
+def _with_cut(order: Order, cut: _cut_function.Function) -> Order:
+    """The same run with a function that cuts."""
+    more, function = order.more, [_cut_function.packed(cut), _cut_function.name(cut)]
+    return dataclasses.replace(
+        order,
+        asked={**order.asked, "cut": _cut_function.identity(cut)},
+        more=lambda elements: {**more(elements), "cut": function},
+    )
+
+
 def _of_decays(asked: Mapping[str, Any]) -> None:
     """That nothing is asked for which events of a decay do not have."""
     for name, (known, cure) in {
@@ -834,6 +875,8 @@ def _of_decays(asked: Mapping[str, Any]) -> None:
         "sampler": (("auto", "vegas"), 'set it to "auto"'),
         "executor": ((None,), "leave it out (--workers 1)"),
         "systematics": ((None,), "leave it out"),
+        "reweight": ((None,), "leave it out"),
+        "cut": ((None,), "leave it out"),
     }.items():
         if asked[name] not in known:
             raise Error(f"{name} = {asked[name]!r} is not for decays, whose events are made at once; {cure}")
@@ -908,6 +951,9 @@ def summary(name: str, made: Made) -> str:
         lines.append(
             f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events"
         )
+    asked, kept = made.cut
+    if asked:
+        lines.append(f"the cut {made.asked['cut']['name']} kept {kept / asked:.1%} of {asked} events")
     return "\n".join(lines) + "\n"
 
 
@@ -929,6 +975,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", default="1", help="threads (1)")
     parser.add_argument("--workers", default="1", help="processes that make parts of the run (1)")
     parser.add_argument("--name", help="of the run (run_NN with the next number); one that was interrupted goes on")
+    said = "parameter card for a further weight of each event, as of 'mebridge reweight'; several give several weights"
+    parser.add_argument("--reweight", action="append", default=[], metavar="CARD[=NAME]", help=said)
     add_cards(parser)
     asked = parser.parse_args(arguments)
     try:
@@ -940,6 +988,7 @@ def main(arguments: Sequence[str]) -> int:
             backend=asked.backend,
             name=asked.name,
             executor=spread(asked.workers),
+            reweight=_benchmarks.of_options(asked.reweight),
             progress=not asked.quiet,
         )
     except (Error, ValueError, TypeError) as error:

@@ -140,11 +140,18 @@ class Spread:
         ((_, built, _),) = self.run([task])
         return built
 
-    def commands(self, arguments: Sequence[str], files: Sequence[str]) -> None:
+    def commands(
+        self,
+        arguments: Sequence[str],
+        files: Sequence[str],
+        made: str = _remote.REWEIGHTED,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Tasks are calls of the command with these arguments, in which ``{number}`` is a file, ``{in}`` what a task
-        takes and ``{out}`` what it gives."""
+        takes and ``{out}`` what it gives, under this name."""
         names = [f"{number}/{os.path.basename(path)}" for number, path in enumerate(files)]
-        self._prepare({"command": list(arguments), "files": names}, dict(zip(names, files)))
+        asked = {"command": list(arguments), "files": names, "made": made, "environment": dict(environment or {})}
+        self._prepare(asked, dict(zip(names, files)))
 
     def _prepare(self, asked: Mapping[str, Any], files: Mapping[str, str]) -> None:
         """What workers need for all tasks: what is asked, and files by their names in the bundle."""

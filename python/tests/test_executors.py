@@ -21,6 +21,8 @@ import unittest
 from concurrent import futures
 from unittest import mock
 
+import numpy as np
+
 from common import Folder, need
 import mebridge
 from mebridge import _remote, _rounds, _state, _tasks, _worker
@@ -419,6 +421,54 @@ class Reweighting(Folder):
             whole = self.reweight("whole.lhe", process=output).read_bytes()
             found = self.reweight("parts.lhe", process=output, executor=executor).read_bytes()
         self.assertEqual(found, whole)
+
+    def test_values(self):
+        """|M|^2 in parts is what it is at once, in every bit."""
+        executor = Wrapped()
+        self.addCleanup(executor.shutdown)
+        output = self.folder / "output"
+        shutil.copytree(self.process, output)
+        card = output / "Cards" / "param_card.dat"
+        card.write_text(re.sub(r"(?m)^(DECAY +6 +)\S+", r"\g<1>20.0", card.read_text()))
+        directory = output / "SubProcesses" / "P1_gg_ttx"
+        array = self.folder / "momenta.npy"
+        momenta = mebridge.read_events(self.events).momenta
+        np.save(array, momenta)
+        found = []
+        for process, events, options in (
+            (directory, self.events, {}),
+            (directory, array, {}),
+            ("p p > t t~", self.events, {}),
+            ("g g > t t~", array, {"alpha_s": 0.2, "card": card}),
+        ):
+            with self.subTest(process, events=events):
+                whole = mebridge.evaluate_events(events, process, **options)
+                with mock.patch("mebridge._reweight._EVENTS", 130), mock.patch("mebridge._evaluate._EVENTS", 130):
+                    parts = mebridge.evaluate_events(events, process, executor=executor, **options)
+                self.assertEqual(whole.shape, (500,))
+                np.testing.assert_array_equal(whole, parts)
+                found.append(whole)
+        wanted = mebridge.Process("g g > t t~", card=card).evaluate(momenta, alpha_s=0.2)
+        np.testing.assert_allclose(found[3], wanted, rtol=1e-12)
+        self.assertEqual(len({message["file"] for message in executor.messages}), 8)
+
+    def test_values_of_files_that_are_none(self):
+        executor = Wrapped()
+        self.addCleanup(executor.shutdown)
+        text = self.folder / "momenta.txt"
+        text.write_text("500 0 0 500 500 0 0 -500 500 0 0 0 500 0 0 0\n")
+        cut = self.folder / "cut.lhe"
+        cut.write_bytes(gzip.decompress(self.events.read_bytes())[:-30])
+        for events, process, said in (
+            (text, "g g > t t~", "neither an LHE file nor a NumPy array"),
+            (cut, "g g > t t~", "is cut off"),
+            (self.events, "g g > g g", "part 0 of the file: "),
+            (self.folder / "nowhere", "g g > t t~", "nowhere cannot be read"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
+                mebridge.evaluate_events(events, process, executor=executor)
+        found = mebridge.evaluate_events(self.events, "g g > g g", skip_others=True, executor=executor)
+        self.assertTrue(np.isnan(found).all())
 
     def test_files_that_are_none(self):
         executor = Wrapped()

@@ -1,0 +1,153 @@
+"""Weights of other parameter cards, which a run gives its events as it writes them: those of `mebridge reweight`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Union
+
+from . import _arguments, _command, _reweight, _scratch
+from ._library import Error
+from ._process import Path
+
+# What callers give: cards, or cards by the names of their weights.
+Asked = Union[Mapping[str, Path], Sequence[Path], None]
+# What the command says of a file in which all is right but that it has no events.
+_NO_EVENTS = "there are no events in it"
+
+
+@dataclass(frozen=True)
+class Benchmarks:
+    """The cards of a run, and what they are compared with.
+
+    Args:
+        sources: processes, as of :func:`mebridge.reweight_events`.
+        original: the card of the events, where it is not in the header of their file.
+        helicity: as of :func:`mebridge.reweight_events`.
+    """
+
+    cards: Sequence[str]
+    names: Sequence[str] | None
+    sources: Sequence[str]
+    environment: Mapping[str, str]
+    threads: int
+    original: str | None = None
+    helicity: str = "event"
+
+    def __bool__(self) -> bool:
+        return bool(self.cards)
+
+    def check(self, header: str = "") -> None:
+        """That the cards can be used, before there are events; the header is that of their file.
+
+        Raises:
+            Error: what the command says, of a file without events.
+        """
+        if not self.cards:
+            return
+        with _scratch.folder() as folder:
+            file = pathlib.Path(folder) / "events.lhe"
+            file.write_text(
+                f'<LesHouchesEvents version="3.0">\n<header>\n{header}</header>\n<init>\n</init>\n</LesHouchesEvents>\n'
+            )
+            try:
+                self._reweight(file, file.with_name("reweighted.lhe"), None)
+            except Error as error:
+                told = str(error).replace(str(file), "reweight: the run's own header")
+                told = told.replace("--off-shell evaluates", "`mebridge reweight --off-shell`, afterwards, evaluates")
+                if not told.endswith(_NO_EVENTS):
+                    raise Error(told) from None
+
+    def write(
+        self,
+        output: pathlib.Path,
+        executor: Executor | Callable[[], Executor] | None,
+        events: Callable[[pathlib.Path], None],
+    ) -> str:
+        """Writes events with the weights, and gives a table of what they are, if one process makes them.
+
+        Args:
+            events: writes them without, into a file of this name.
+        """
+        if not self.cards:
+            events(output)
+            return ""
+        plain = output.with_name(f".plain-{output.name}")
+        try:
+            events(plain)
+            told = self._reweight(plain, output, executor)
+        finally:
+            plain.unlink(missing_ok=True)
+        # Behind the name of the file.
+        return told.partition("\n")[2]
+
+    def _reweight(
+        self, events: pathlib.Path, output: pathlib.Path, executor: Executor | Callable[[], Executor] | None
+    ) -> str:
+        return _reweight.reweight(
+            events,
+            self.sources,
+            output,
+            self.cards,
+            self.names,
+            self.original,
+            [f"--helicity={self.helicity}", f"--threads={self.threads}", "--backend=cpu"],
+            executor,
+            self.environment,
+        )
+
+
+def chosen(asked: Asked) -> tuple[list[str], list[str] | None]:
+    """The cards and, where they are given by name, the names of their weights."""
+    if isinstance(asked, (str, bytes, os.PathLike)):
+        raise TypeError(f"reweight is {asked!r}; it must be a list of parameter cards, or a dict of them by name")
+    if isinstance(asked, Mapping):
+        names = [_arguments.text("reweight: a name", name) for name in asked]
+        cards = list(asked.values())
+    else:
+        names, cards = [], list(asked or [])
+    found = [os.path.abspath(_arguments.text("reweight: a card", card)) for card in cards]
+    for card in found:
+        if not os.path.isfile(card):
+            raise Error(f"reweight: there is no parameter card {card}")
+    return found, names or None
+
+
+def of_options(given: Sequence[str]) -> Asked:
+    """``--reweight CARD`` or ``--reweight CARD=NAME``: all of them have names, or none."""
+    pairs = []
+    for text in given:
+        card, equals, name = text.rpartition("=")
+        pairs.append((card, name) if equals and not os.path.isfile(text) else (text, ""))
+    names = [name for _, name in pairs]
+    if any(names) and not (all(names) and len(set(names)) == len(names)):
+        raise ValueError("--reweight: give all cards names of their own (CARD=NAME), or none of them")
+    return dict((name, card) for card, name in pairs) if any(names) else [card for card, _ in pairs]
+
+
+def of_name(
+    process: str,
+    card: Path | None,
+    environment: Mapping[str, str],
+    folder: pathlib.Path,
+) -> str:
+    """The card of a process by its name, written into this folder where it is the model's own."""
+    if card is not None:
+        return os.path.abspath(card)
+    rows: dict[tuple[str, ...], float] = {}
+    for element in json.loads(_command.run("info", "--json", "--", process, environment=environment, warns=False)):
+        for row in element.get("card", ()):
+            place = (row["block"].lower(), *map(str, row["index"]))
+            rows[place] = row["value"]
+    blocks: dict[str, list[str]] = {}
+    for (block, *index), value in rows.items():
+        blocks.setdefault(block, []).append(f"{' '.join(index)} {value!r}\n")
+    widths = blocks.pop("decay", [])
+    text = "".join(f"Block {block}\n" + "".join(f"  {line}" for line in lines) for block, lines in blocks.items())
+    file = folder / "param_card.dat"
+    file.write_text(text + "".join(f"DECAY {line}" for line in widths))
+    return str(file)

@@ -1,0 +1,235 @@
+"""A cut that is a function of the momenta: how it comes to workers, which run it makes, what is wrong with what it gives."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import inspect
+import pickle
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _cuts
+from ._library import Error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# Gets momenta (events, legs, 4), gives which events stay.
+Function = Callable[..., Any]
+# Events that a function is tried with before a run.
+_TRIED = 7
+
+
+def name(function: Function) -> str:
+    """What messages call it."""
+    if isinstance(function, functools.partial):
+        return name(function.func)
+    of = function if hasattr(function, "__qualname__") else type(function)
+    module = _module(of)
+    return f"{module}.{of.__qualname__}" if module else str(of.__qualname__)
+
+
+def check(function: Function | None) -> None:
+    if function is not None and not callable(function):
+        raise TypeError(f"cut is {function!r}; it must be a function of momenta, which tells what events stay")
+
+
+def packed(function: Function) -> str:
+    """What a worker makes the function of.
+
+    Those of a module that can be imported go by their names, which workers import; others, of a script, a notebook or
+    another function, by what they are, which takes cloudpickle.
+    """
+    try:
+        if any(_module(of) == "__main__" or "<" in of.__qualname__ for of in _parts(function)):
+            raise pickle.PicklingError("it is not of a module that workers can import")
+        found = pickle.dumps(function)
+    except Exception as error:
+        try:
+            import cloudpickle
+        except ImportError:
+            raise Error(
+                f"the cut {name(function)} cannot be sent to workers: {error}; put it into a module of its own, or pip install "
+                "cloudpickle"
+            ) from None
+        try:
+            found = cloudpickle.dumps(function)
+        except Exception as also:
+            raise Error(f"the cut {name(function)} cannot be sent to workers: {also}; it must be pickled") from None
+    return base64.b64encode(found).decode()
+
+
+def unpacked(text: str, said: str) -> Function:
+    """The function again.
+
+    Args:
+        said: its name.
+    """
+    try:
+        found: Function = pickle.loads(base64.b64decode(text))
+    except Exception as error:
+        raise Error(
+            f"the cut {said} cannot be made anew on a worker: {type(error).__name__}: {error}; its module must be there, and "
+            "cloudpickle where it is of a script"
+        ) from None
+    return found
+
+
+def identity(function: Function) -> dict[str, str]:
+    """What makes a run with another function another one: its name, its source, and the values that these use. What they
+    call in other modules is not looked at."""
+    source, values = hashlib.sha256(), hashlib.sha256()
+    for part in _parts(function):
+        source.update(f"{name(part)}\n{_source(part)}\n".encode())
+    for value in _values(function):
+        values.update(_frozen(function, value))
+    return {"name": name(function), "source": source.hexdigest(), "values": values.hexdigest()}
+
+
+def _parts(function: Any) -> list[Any]:
+    """Functions and classes whose source says what it does: its own, and those of the same module that it names."""
+    found: list[Any] = []
+    waiting = [function]
+    while waiting:
+        of = waiting.pop(0)
+        if isinstance(of, functools.partial):
+            waiting.append(of.func)
+        elif isinstance(of, types.MethodType):
+            waiting += [of.__func__, type(of.__self__)]
+        elif not hasattr(of, "__qualname__"):
+            waiting.append(type(of))
+        elif of not in found:
+            found.append(of)
+            waiting += [other for other in _named(of) if _is_code(other) and _module(other) == _module(of)]
+    return found
+
+
+def _module(value: Any) -> Any:
+    return getattr(value, "__module__", None)
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (types.FunctionType, type))
+
+
+def _values(function: Any) -> Iterator[Any]:
+    """What it uses besides code, in an order of its own."""
+    if isinstance(function, functools.partial):
+        yield function.args, sorted(function.keywords.items())
+    elif isinstance(function, types.MethodType):
+        yield function.__self__
+    elif not hasattr(function, "__qualname__"):
+        yield function
+    for part in _parts(function):
+        if isinstance(part, types.FunctionType):
+            yield part.__defaults__, sorted((part.__kwdefaults__ or {}).items())
+        yield from (value for value in _named(part) if not isinstance(value, (types.ModuleType, types.FunctionType, type)))
+
+
+def _named(function: Any) -> list[Any]:
+    """What the names in its code stand for, but for what every program has."""
+    found: list[Any] = []
+    methods = list(vars(function).values()) if isinstance(function, type) else [function]
+    for of in methods:
+        if not isinstance(of, types.FunctionType):
+            continue
+        names = sorted({name for code in _codes(of.__code__) for name in code.co_names})
+        found += [of.__globals__[name] for name in names if name in of.__globals__]
+        for cell in of.__closure__ or ():
+            found += [] if _empty(cell) else [cell.cell_contents]
+    return found
+
+
+def _empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _source(part: Any) -> str:
+    try:
+        return inspect.getsource(part)
+    except (OSError, TypeError):
+        if not isinstance(part, types.FunctionType):
+            return ""
+        codes = [(of.co_code, [one for one in of.co_consts if not isinstance(one, types.CodeType)]) for of in _codes(part.__code__)]
+        # Byte code is that of a version.
+        return repr((sys.version_info[:2], codes))
+
+
+def _frozen(function: Any, value: Any) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception:
+        try:
+            import cloudpickle
+
+            return bytes(cloudpickle.dumps(value))
+        except Exception as error:
+            raise Error(f"the cut {name(function)} uses {type(value).__name__}, which cannot be sent to workers: {error}") from None
+
+
+class Cut:
+    """The function in a worker."""
+
+    def __init__(self, function: Function, said: str) -> None:
+        self._function, self.name = function, said
+
+    def __str__(self) -> str:
+        return self.name
+
+    def try_(self, masses: Sequence[Sequence[float]]) -> None:
+        """Calls it before a run with events of particles with these masses, so that a mistake is told at once."""
+        for of in {tuple(one) for one in masses}:
+            self(_some(of))
+
+    def __call__(self, momenta: Array) -> NDArray[np.bool_]:
+        """Which events stay.
+
+        Args:
+            momenta: as in the event file.
+        """
+        try:
+            found = self._function(momenta.copy())
+        except Exception as error:
+            raise Error(f"the cut {self.name} failed: {type(error).__name__}: {error}") from None
+        wanted = f"it must give an array of bool with the shape ({len(momenta)},), True for the events that stay"
+        if isinstance(found, np.ma.MaskedArray):
+            raise Error(f"the cut {self.name} gave a masked array; {wanted}")
+        array = np.asarray(found)
+        if array.dtype != np.bool_:
+            nothing = " with NaN" if array.dtype.kind == "f" and np.isnan(array).any() else ""
+            raise Error(f"the cut {self.name} gave {array.dtype}{nothing}; {wanted}")
+        if array.shape != (len(momenta),):
+            raise Error(f"the cut {self.name} gave the shape {array.shape}; {wanted}")
+        return np.array(array)
+
+
+def _some(masses: Sequence[float]) -> Array:
+    """Some events of particles with these masses, the two that come in without."""
+    random, count = np.random.default_rng(1), len(masses) - 2
+    out = random.normal(scale=100.0, size=(_TRIED, count, 3))
+    out -= out.mean(axis=1, keepdims=True)
+    energies = np.sqrt((out**2).sum(axis=2) + np.array(masses[2:]) ** 2)
+    found = np.zeros((_TRIED, count + 2, 4))
+    found[:, 2:, 0], found[:, 2:, 1:] = energies, out
+    found[:, :2, 0] = 0.5 * energies.sum(axis=1, keepdims=True)
+    found[:, 0, 3], found[:, 1, 3] = found[:, 0, 0], -found[:, 1, 0]
+    return np.concatenate([_cuts.boosted(found[event : event + 1], rapidity) for event, rapidity in enumerate(random.normal(size=_TRIED))])

@@ -1,0 +1,143 @@
+"""|M|^2 of the events of a file, in parts on the workers of an executor: what `mebridge eval` gives of each."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import _arguments, _command, _reweight, _scratch
+from ._library import Error
+from ._process import Path, absolute, model_environment, model_path
+from ._remote import VALUES
+from ._tasks import Spread, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Of a part of an array.
+_EVENTS = 200_000
+_GZIP, _NUMPY, _LHE = b"\x1f\x8b", b"\x93NUMPY", b"<"
+
+
+def evaluate_events(
+    events: Path,
+    process: Path,
+    *,
+    alpha_s: float | None = None,
+    card: Path | None = None,
+    model: Path | None = None,
+    skip_others: bool = False,
+    executor: Executor | Callable[[], Executor] | None = None,
+) -> NDArray[np.float64]:
+    """|M|^2 of each event of a file, as ``mebridge eval`` has it.
+
+    Args:
+        events: an LHE file, or a NumPy array (events, legs, 4) in a file ``.npy``, gzipped or not.
+        process: its name, a process file, a P directory or an output.
+        alpha_s: of all events; otherwise that of each LHE event, and that of the card elsewhere.
+        card: a parameter card, otherwise that of the output or of the process file.
+        model: of a process by its name.
+        skip_others: whether events of other processes give NaN instead of an error.
+        executor: whose workers do it, as of :func:`mebridge.generate_events`, in parts of the file: the same numbers.
+            Workers read a directory of several matrix elements, or a model, under the same path.
+
+    Raises:
+        Error: what the command says.
+    """
+    file = os.path.abspath(_arguments.text("events", events))
+    source = absolute(_arguments.text("process", process))
+    if model is not None and (">" not in source or os.path.exists(source)):
+        raise ValueError(f"model is for a process by its name, and {source} is none")
+    environment: Mapping[str, str] = {} if model is None else model_environment(model_path(model))
+    options = ["--skip-others"] if skip_others else []
+    options += [] if alpha_s is None else [f"--alpha-s={_arguments.positive('alpha_s', alpha_s)!r}"]
+    given = None if card is None else os.path.abspath(_arguments.text("card", card))
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(_scratch.folder()))
+        if executor is None:
+            options += [] if given is None else [f"--card={given}"]
+            place = folder / VALUES
+            _command.run("eval", *options, f"--output={place}", "--", source, file, environment=environment)
+            return np.asarray(np.load(place))
+        one = _single(source, folder, environment)
+        if given is None and one is not None and one != source:
+            # A file of the process leaves out what it does not need, alpha_s perhaps.
+            given = _card(pathlib.Path(source.rpartition("#")[0] or source))
+        files = [] if given is None else [given]
+        options += [] if given is None else ["--card={0}"]
+        if one is not None:
+            files.append(one)
+        # Braces of polarisations are no places of files.
+        of = f"{{{len(files) - 1}}}" if one is not None else source.replace("{", "{{").replace("}", "}}")
+        tasks = Spread(executor, dict(environment))
+        stack.callback(tasks.close)
+        tasks.commands(["eval", *options, "--output={out}", "--", of, "{in}"], files, VALUES, environment)
+        parts = list(_parts(pathlib.Path(file), folder))
+        if not parts:
+            raise Error(f"{file} holds no events")
+        return _joined(tasks, parts, folder)
+
+
+def _single(source: str, folder: pathlib.Path, environment: Mapping[str, str]) -> str | None:
+    """The file of a process that is one matrix element, which workers are sent."""
+    if os.path.isfile(source):
+        return source
+    if not os.path.isdir(source.rpartition("#")[0] or source) or _command.count(source, environment) != 1:
+        return None
+    place = folder / "process.mebridge"
+    _command.run("import", f"--output={place}", "--", source, environment=environment)
+    return str(place)
+
+
+def _card(directory: pathlib.Path) -> str | None:
+    """The parameter card of its output."""
+    places = [of / "Cards" / "param_card.dat" for of in (directory, *directory.resolve().parents[:2])]
+    return next((str(place) for place in places if place.is_file()), None)
+
+
+def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """The events of a file in files of their own."""
+    try:
+        with open(file, "rb") as raw:
+            packed = raw.read(2) == _GZIP
+        with gzip.open(file) if packed else open(file, "rb") as opened:
+            begin = opened.read(len(_NUMPY))
+    except (OSError, EOFError) as error:
+        raise Error(f"{file} cannot be read: {error}") from None
+    if begin.lstrip()[:1] == _LHE:
+        yield from _reweight.split(file, folder, [])
+    elif begin != _NUMPY:
+        raise Error(f"{file} is neither an LHE file nor a NumPy array, of which parts are made; evaluate it without an executor")
+    elif packed:
+        raise Error(f"{file} is compressed, and parts of an array are those of a plain file; unpack it first")
+    else:
+        try:
+            array = np.load(file, mmap_mode="r")
+        except (ValueError, EOFError) as error:
+            raise Error(f"{file} is a damaged NumPy array: {error}") from None
+        for number, first in enumerate(range(0, len(array), _EVENTS)):
+            part = folder / f"part{number}.npy"
+            np.save(part, np.ascontiguousarray(array[first : first + _EVENTS]))
+            yield part
+
+
+def _joined(tasks: Spread, parts: Sequence[pathlib.Path], folder: pathlib.Path) -> NDArray[np.float64]:
+    asked = [
+        Task("command", {}, lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), f"part {i} of the file", sent=part)
+        for i, part in enumerate(parts)
+    ]
+    made: dict[int, NDArray[np.float64]] = {}
+    with contextlib.closing(tasks.run(asked)) as done:
+        for number, _, place in done:
+            made[number] = np.load(place / VALUES)
+            (place / VALUES).unlink()
+            parts[number].unlink()
+    return np.concatenate([made[number] for number in range(len(parts))])
