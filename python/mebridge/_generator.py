@@ -186,6 +186,7 @@ class Generator:
                 self._built.alpha_s,
                 self._parton_beam,
                 self._mirrored,
+                self._anti,
                 function,
             )
         self._scale = Scale.asked(asked["scale"], asked["scale_factor"])

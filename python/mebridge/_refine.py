@@ -71,6 +71,7 @@ class Refiner:
         alpha_s: by the scale.
         parton_beam: which one is a parton itself, beside one of hadrons.
         mirrored: numbers, from 1, of the matrix elements that have both orders of their beams.
+        anti: which beams have codes of antiprotons.
         cut: which events stay by a function of the momenta as event files have them.
     """
 
@@ -89,9 +90,10 @@ class Refiner:
         alpha_s: Any,
         parton_beam: int | None = None,
         mirrored: Collection[int] = (),
+        anti: tuple[bool, bool] = (False, False),
         cut: Callable[[Array], NDArray[np.bool_]] | None = None,
     ) -> None:
-        self._mirrored, self._cut = mirrored, cut
+        self._mirrored, self._anti, self._cut = mirrored, anti, cut
         self.cut = [0, 0]
         """Of the last round, how many events the function was asked about, and how many it kept."""
         self._scale = Scale.asked(scale, factor)
@@ -182,8 +184,12 @@ class Refiner:
             drawn = random.random(len(places))
             before = self._scale.of(momenta)
             old = self._alpha_s(before[0])
-            # Others that were turned stay so in the event file (:func:`mebridge._records.orient`).
-            turned = events.turned[places] & (number + 1 in self._mirrored)
+            if self._anti[0] == self._anti[1]:
+                # Others that were turned stay so in the event file (:func:`mebridge._records.orient`).
+                turned = events.turned[places] & (number + 1 in self._mirrored)
+            else:
+                # Those are turned whose particles go against their beams (:func:`mebridge._records.conjugate`).
+                turned = (codes[:, 0] > ANTI // 2) != self._anti[0]
             after, good, weighted = element.scales(momenta, codes, old, drawn, before, self._scale, turned)
             if self._cut is not None:
                 seen = _cuts.seen(momenta, self._boost, turned)

@@ -172,7 +172,7 @@ class Densities(Folder):
 
     def test_a_matrix_element_that_nothing_passes(self):
         """It counts as 0, with a warning; the others are there."""
-        from mebridge import _integrands, _trial
+        from mebridge import _trial
         before, count = _trial.passing, 0
 
         def passing(*of):
@@ -183,7 +183,7 @@ class Densities(Folder):
 
         arguments = {"energy": 8000, "pdf": self.pdf, "scale": 200.0, "events": 1000, "cuts": {"pt": 20}}
         output = self.folder / "events.lhe"
-        with here(), mock.patch.object(_integrands, "_passing", passing):
+        with here(), mock.patch.object(_trial, "passing", passing):
             with self.assertWarnsRegex(UserWarning, r"no point of 2 -2 6 -6 passes the cuts \(pt = 20\)"):
                 run = generate("p p > t t~", output=output, **arguments)
         self.assertEqual(count, 3)
@@ -502,7 +502,7 @@ class Signs(Folder):
 class Cuts(Folder):
     def test_channels_that_nothing_passes(self):
         """A third of the channels are left out, as if not one of their points passed: nothing of the run is missing."""
-        from mebridge import _integrands, _trial
+        from mebridge import _trial
         for pt, some in ((430, True), (20, True), (20, False)):
             expected, before = hard_gluon(pt), _trial.passing
             counts = []
@@ -511,7 +511,7 @@ class Cuts(Folder):
                 counts.append((300_000, 0) if some and len(counts) % 3 == 1 else before(*of))
                 return counts[-1]
 
-            with here(), mock.patch.object(_integrands, "_passing", passing):
+            with here(), mock.patch.object(_trial, "passing", passing):
                 run = generate("g g > t t~ g", energy=1000, cuts={"pt": pt}, events=1000, seed=3)
             self.assertEqual(sum(passed == 0 for _, passed in counts), 2 if some else 0)
             self.assertEqual(run.events, 1000)

@@ -276,17 +276,19 @@ class Runs(Folder):
 
     def test_rapidities_of_both_orders_of_beams(self):
         """Cuts are about the frame of the detector, where beams of different energies do not look the same."""
-        entries = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False, "ebeam1": 6500, "ebeam2": 1000}
-        run = mebridge.Run("p p > w+ j", run_card={**entries, "etaj": 1.0}, folder=self.folder)
-        arrays = mebridge.read_events(run.generate(2000, 1).output)
-        codes, momenta = arrays.particles["pdg_id"][arrays.events["first"]], arrays.momenta
-        self.assertGreater(momenta[:, 0, 3].min(), 0.0)
-        rapidity = np.arctanh(momenta[:, 3, 3] / momenta[:, 3, 0])
-        for kind, some in (("gluon", codes == 21), ("quark", codes > 0), ("antiquark", codes < 0)):
-            with self.subTest(kind):
-                self.assertLess(abs(rapidity[some]).max(), 1.0)
-                self.assertGreater(rapidity[some].max(), 0.7)
-                self.assertLess(rapidity[some].min(), -0.7)
+        entries = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False, "ebeam1": 6500, "ebeam2": 1000, "etaj": 1.0}
+        for anti in ({}, {"lpp1": -1}, {"lpp2": -1}):
+            folder = self.folder / "".join(["run", *anti])
+            run = mebridge.Run("p p > w+ j", run_card={**entries, **anti}, folder=folder)
+            arrays = mebridge.read_events(run.generate(2000, 1).output)
+            codes, momenta = arrays.particles["pdg_id"][arrays.events["first"]], arrays.momenta
+            self.assertGreater(momenta[:, 0, 3].min(), 0.0)
+            rapidity = np.arctanh(momenta[:, 3, 3] / momenta[:, 3, 0])
+            for kind, some in (("gluon", codes == 21), ("quark", (codes > 0) & (codes < 9)), ("antiquark", codes < 0)):
+                with self.subTest(kind, **anti):
+                    self.assertLess(abs(rapidity[some]).max(), 1.0)
+                    self.assertGreater(rapidity[some].max(), 0.7)
+                    self.assertLess(rapidity[some].min(), -0.7)
 
     @unittest.skipUnless(TOY.is_dir(), "the sources of mebridge are not there")
     def test_a_model(self):
