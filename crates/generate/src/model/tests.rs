@@ -160,7 +160,7 @@ fn collected_terms_are_the_same_function() {
         let best = derive("best".into(), &structures, &form, None).unwrap();
         let plain = routine::as_written("plain".into(), &structures, &form).unwrap();
         for _ in 0..20 {
-            let inputs = (0..best.program_inputs());
+            let inputs = 0..best.program_inputs();
             let inputs: Vec<Complex64> = inputs
                 .map(|_| Complex64::new(random.between(-1.0, 1.0), random.between(-1.0, 1.0)))
                 .collect();
