@@ -429,7 +429,7 @@ fn parameters_that_run_do_so_in_fortran() {
         .expect("imported")
         .remove(0);
     let (ours, theirs) = (case.engine(&case.process, 0), case.engine(&imported, 0));
-    near(name, "imported", &ours.0, &theirs.0);
+    near("g g > t t~ h", "imported", &ours.0, &theirs.0);
     // It runs: without the block's own scale the coupling is that of the card.
     let plain = generate("g g > t t~ h").expect("generated").remove(0);
     let plain = case.engine(&plain, 0);
