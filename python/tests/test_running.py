@@ -4,6 +4,10 @@ import gzip
 import math
 import os
 import pathlib
+import re
+import subprocess
+import sys
+import tarfile
 import unittest
 from unittest import mock
 
@@ -12,6 +16,9 @@ import numpy as np
 from common import Folder
 import mebridge
 from mebridge import _pdfdata, _running
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+import densities
 
 try:
     import madspace
@@ -166,6 +173,56 @@ class Events(Running):
         self.assertAlmostEqual(by_process / plain, 1, delta=1e-9)
         with self.assertRaisesRegex(mebridge.Error, "systematics, in which"):
             mebridge.generate_events(PROCESS, model=self.model, systematics=["scale"], **asked)
+
+
+    def test_packs_have_them(self):
+        """Jobs of a pack, against those of one without them: at one scale the ratio is a number."""
+
+        def job(name, model):
+            card = {**PARTONS, "fixed_ren_scale": True, "scale": 400.0}
+            run = mebridge.Run(PROCESS, model=model, run_card=card, folder=self.folder / name)
+            with tarfile.open(run.pack(self.folder / f"{name}.tar", 1000, measured=2000)) as archive:
+                archive.extractall(self.folder / name / "pack", filter="data")
+            place = self.folder / name / "events.lhe"
+            script = str(self.folder / name / "pack" / "run.sh")
+            subprocess.run(["/bin/sh", script, "50", "1", "--output", str(place)], check=True, capture_output=True)
+            return place.read_text()
+
+        plain, found = job("plain", None), job("running", self.model)
+        self.assertIn("BLOCK RUNNING_YUKAWA", found)
+        (plain, of_plain), (found, of_found) = cross_section(plain), cross_section(found)
+        reference, there = (_pdfdata.alpha_s(scale, 0.118) for scale in (150.0, 400.0))
+        wanted = factor(there, reference)
+        error = math.hypot(of_plain / plain, of_found / found)
+        self.assertLess(error, abs(1 - wanted) / 8)
+        self.assertLess(abs(found / plain / wanted - 1), 4 * error)
+
+    def test_matched_events_have_them(self):
+        """At the scale of each event, which clustering finds: AQCDUP is alpha_s there, before the vertices have theirs."""
+        densities.write(self.folder)
+        self.enterContext(mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(self.folder)}))
+        card = {"ickkw": 1, "xqcut": 30.0, "pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False, "maxjetflavor": 5}
+        texts, sums = [], []
+        for model in (None, self.model):
+            process = "g g > t t~ h; add process g g > t t~ h g"
+            made = mebridge.Run(process, model=model, run_card=card, folder=self.folder).generate(1500, 1)
+            texts.append(gzip.decompress(made.output.read_bytes()).decode())
+            sums.append((made.cross_section, made.error))
+        reference = float(re.search(r"BLOCK RUNNING_YUKAWA\n +1 (\S+)", texts[1])[1])
+        lines = (event.split("\n")[1].split() for event in texts[0].split("<event>")[1:])
+        factors = np.array([factor(float(line[5]), reference) for line in lines])
+        self.assertGreater(factors.std(), 0.003)
+        wanted, found = factors.mean(), sums[1][0] / sums[0][0]
+        error = math.hypot(factors.std() / math.sqrt(len(factors)), sums[0][1] / sums[0][0], sums[1][1] / sums[1][0])
+        self.assertLess(error, abs(1 - wanted) / 8)
+        self.assertLess(abs(found / wanted - 1), 4 * error)
+
+
+def cross_section(text):
+    """That of the one process of an event file, and its error."""
+    block = text.split("<init>")[1].strip().split("\n")
+    value, error = map(float, block[1].split()[:2])
+    return value, error
 
 
 class Cards(unittest.TestCase):

@@ -66,6 +66,27 @@ fn labels_and_cards() {
     );
 }
 
+/// One of those that a label gives.
+#[test]
+fn a_number_names_one_of_several() {
+    let d = directory();
+    let ran = mebridge(
+        d.path(),
+        &["generate", "p p > t t~#2", "-o", "uux.mebridge"],
+    );
+    assert!(
+        ran.ok().starts_with("uux.mebridge: u u~ > t t~"),
+        "{}",
+        ran.stdout
+    );
+    let ran = mebridge(
+        d.path(),
+        &["generate", "g g > t t~#2", "-o", "none.mebridge"],
+    );
+    assert!(ran.failed(1).contains("no number 2"), "{}", ran.stderr);
+    assert!(!d.path().join("none.mebridge").exists());
+}
+
 /// The same numbers from a file and from the name.
 #[test]
 fn a_name_stands_for_a_file() {

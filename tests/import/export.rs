@@ -401,6 +401,41 @@ fn structures_by_hand_compute_the_same() {
     }
 }
 
+/// A parameter that runs with alpha_s, with a name that is longer than MG5aMC's twenty characters.
+#[test]
+fn parameters_that_run_do_so_in_fortran() {
+    if !gfortran() {
+        return;
+    }
+    let text =
+        std::fs::read_to_string(mebridge_testing::root().join("crates/generate/src/model/sm.toml"));
+    let running = "\n[[running]]\nparameters = [\"ymt\"]\nblock = \"yukawa\"\nscale = 150.0\n\
+                   gamma = [[\"ymt\", \"ymt\", \"-8/(4*pi)\"]]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("running.toml");
+    std::fs::write(&file, text.expect("the model") + running).expect("written");
+    let model = mebridge::model::Model::read(&file).expect("a model");
+    let process = generate::generate_with("g g > t t~ h", &model).expect("generated");
+    let case = Case::of(process.into_iter().next().expect("a process"), 5);
+    let names = case.process.model.card.iter().map(|c| c.name.len());
+    assert!(names.max() > Some(20));
+    let output = folder.path().join("out");
+    let name = &export::write(std::slice::from_ref(&case.process), &output).expect("written")[0];
+    let mut common = sources(&output.join("Source/MODEL"));
+    common.extend(sources(&output.join("Source/DHELAS")));
+    let objects = objects(&output, &common, "objects");
+    check(&case, &probe(&case, &output.join(name), &objects));
+    let imported = import_directory(&output.join(name))
+        .expect("imported")
+        .remove(0);
+    let (ours, theirs) = (case.engine(&case.process, 0), case.engine(&imported, 0));
+    near("g g > t t~ h", "imported", &ours.0, &theirs.0);
+    // It runs: without the block's own scale the coupling is that of the card.
+    let plain = generate("g g > t t~ h").expect("generated").remove(0);
+    let plain = case.engine(&plain, 0);
+    assert!((plain.0[0] / ours.0[0] - 1.0).abs() > 1e-3);
+}
+
 #[test]
 fn what_cannot_be_written_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 ///
 /// The process is written as for MG5aMC: 'g g > t t~ g', 'p p > z j QED=1', 'e+ e- > mu+ mu- / z'. Without coupling
 /// orders the lowest WEIGHTED with diagrams is taken. Labels (p, j, l+, l-, vl, vl~) may give several matrix elements:
-/// FILE with the number before its extension. All other commands take a process in the place of a file, too.
-/// With --fortran it becomes Fortran that stands alone, for a check or for other programs: DIR/SubProcesses/P* with a
-/// makefile in each, in the layout of an MG5aMC output.
+/// FILE with the number before its extension; '#N' behind the process takes the N-th alone. All other commands take a
+/// process in the place of a file, too. With --fortran it becomes Fortran that stands alone, for a check or for other
+/// programs: DIR/SubProcesses/P* with a makefile in each, in the layout of an MG5aMC output.
 #[derive(clap::Args)]
 pub struct Options {
     /// The process, with spaces around its particles
@@ -55,7 +55,7 @@ impl Options {
             return Ok(());
         }
         let sources = {
-            let _progress = Progress::new("generating", 0);
+            let _progress = Progress::patient("generating");
             source::generated(&self.process, self.model.as_deref(), self.card.as_deref())?
         };
         let mut report = String::new();

@@ -1,4 +1,5 @@
-//! Progress on stderr: only where that is a terminal, and only on what takes more than a second.
+//! Progress on stderr: where that is a terminal, on what takes more than a second; elsewhere a line on what may take
+//! minutes.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -10,6 +11,8 @@ use std::time::Duration;
 
 /// Shorter work shows no progress.
 const QUIET: Duration = Duration::from_secs(1);
+/// After this a line says what takes so long.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at what has been done.
 const REDRAW: Duration = Duration::from_millis(200);
 
@@ -42,6 +45,24 @@ impl Progress {
             (end, thread)
         });
         Progress { done, painter }
+    }
+
+    /// Of work that may take minutes: where stderr is no terminal, one line says so after ten seconds.
+    pub fn patient(what: &str) -> Progress {
+        if std::io::stderr().is_terminal() {
+            return Progress::new(what, 0);
+        }
+        let (end, ended) = channel::<()>();
+        let what = what.to_owned();
+        let thread = std::thread::spawn(move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("mebridge: {what}, for ten seconds so far");
+            }
+        });
+        Progress {
+            done: Arc::default(),
+            painter: Some((end, thread)),
+        }
     }
 
     /// One step more is done.

@@ -87,15 +87,23 @@ fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedPr
     sources.collect()
 }
 
-/// The processes that a text such as `p p > t t~ j` stands for.
+/// The processes that a text such as `p p > t t~ j` stands for, or the one that `#N` behind it names.
 pub fn generated(
     text: &str,
     named: Option<&Path>,
     card: Option<&Path>,
 ) -> Result<Vec<CardedProcess>> {
-    let switches = Switches::from_env()?;
-    let model = model(named.or(switches.model.as_deref()))?;
-    numbered(generate_with(text, &model)?, card)
+    let choice = ProcessChoice::parse(text);
+    let one_of_them = choice.element.is_some() && process_text(&choice.path).is_some();
+    let mut switches = switches(choice, card)?;
+    switches.model = named.map(Path::to_owned).or(switches.model);
+    if one_of_them {
+        return Ok(vec![one(&switches)?]);
+    }
+    numbered(
+        generate_with(text, &model(switches.model.as_deref())?)?,
+        card,
+    )
 }
 
 fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {

@@ -141,6 +141,8 @@ impl Request {
             number: String::new(),
         };
         let mut section = Section::Incoming;
+        // A sign behind which there is no particle yet.
+        let mut bare: Option<&str> = None;
         // Whether an order has an upper bound, from which those of squared ones follow.
         let mut bounded = false;
         let arrows: Vec<usize> = (0..words.len()).filter(|&i| words[i] == ARROW).collect();
@@ -160,9 +162,15 @@ impl Request {
             }
             match word.as_str() {
                 ARROW => section = Section::Outgoing,
-                "/" => section = Section::Excluded,
-                "$" => section = Section::OffShell,
-                "$$" => section = Section::Forbidden,
+                sign @ ("/" | "$" | "$$") => {
+                    refuse_bare(bare)?;
+                    bare = Some(sign);
+                    section = match sign {
+                        "/" => Section::Excluded,
+                        "$" => Section::OffShell,
+                        _ => Section::Forbidden,
+                    };
+                }
                 "|" => return Err("`|` can only stand between two `>`".into()),
                 _ if word.starts_with('@') => {
                     let number = &word[1..];
@@ -185,10 +193,14 @@ impl Request {
                         request.squared.retain(|other| other.order != squared.order);
                         request.squared.push(squared);
                     }
-                    None => request.particle(word, section, model, labels)?,
+                    None => {
+                        bare = None;
+                        request.particle(word, section, model, labels)?;
+                    }
                 },
             }
         }
+        refuse_bare(bare)?;
         // As in MG5aMC: without orders of the amplitude those squared bound it.
         if !bounded {
             for squared in &request.squared {
@@ -441,6 +453,16 @@ fn helicity(digit: u32) -> Result<i8, String> {
     match digit {
         0..=3 => Ok(digit as i8),
         _ => Err("helicities lie between -3 and 3".into()),
+    }
+}
+
+/// `/`, `$` and `$$` are followed by particles.
+fn refuse_bare(sign: Option<&str>) -> Result<(), String> {
+    match sign {
+        Some(sign) => Err(format!(
+            "no particle stands behind `{sign}`; name those that it means, or leave it out"
+        )),
+        None => Ok(()),
     }
 }
 
@@ -876,6 +898,10 @@ mod tests {
             ("g g > g g g g g g g g g g g", "at most 12"),
             ("g g > h > z > t t~", "one `>`"),
             ("g g > > t t~", "no particle stands"),
+            ("g g > t t~ /", "no particle stands behind `/`"),
+            ("g g > t t~ / / g", "no particle stands behind `/`"),
+            ("g g > t t~ $ QCD=2", "no particle stands behind `$`"),
+            ("g g > t t~ $$ $ z", "no particle stands behind `$$`"),
             ("u u~ > z [QCD]", "corrections"),
             ("u u~ > z{0 z", "ends with"),
             ("u u~ > z{0} z", "overlap"),

@@ -13,16 +13,19 @@
 //! | `widths` | widths as sums of partial widths |
 //! | `running` | parameters that run with alpha_s |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
+//! | `momenta`, `work` | which form of a structure gives the least arithmetic |
 
 pub mod expression;
 pub mod file;
 pub mod lorentz;
+mod momenta;
 mod parameters;
 mod routine;
 pub mod running;
 mod tensor;
 mod value;
 mod widths;
+mod work;
 
 pub use parameters::{Parameters, program};
 pub use routine::{PropagatorPart, RoutineForm, derive};

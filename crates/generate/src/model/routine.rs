@@ -7,7 +7,9 @@
 
 use super::expression::parse;
 use super::lorentz::{Structure, TensorKind, Term, indices_of};
+use super::momenta::collected;
 use super::tensor::{Algebra, Line, METRIC, Tensor};
+use super::work::work;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
 use num_complex::Complex64;
@@ -99,12 +101,61 @@ pub fn derive(
     form: &RoutineForm,
     own: Option<&super::Propagator>,
 ) -> Result<Routine, String> {
-    let plain = derive_by(Factor::Structures, name.clone(), structures, form, own)?;
-    let other = derive_by(Factor::Tensors, name, structures, form, own)?;
-    match other.program.ops.len() < plain.program.ops.len() {
-        true => Ok(other),
-        false => Ok(plain),
+    let mut best: Option<(usize, Routine)> = None;
+    let mut take = |structures: &[&Structure]| -> Result<(), String> {
+        for factor in [Factor::Structures, Factor::Tensors] {
+            for last in [false, true] {
+                let routine = derive_by(factor, last, name.clone(), structures, form, own)?;
+                let work = work(&routine.program);
+                if best.as_ref().is_none_or(|(least, _)| work < *least) {
+                    best = Some((work, routine));
+                }
+            }
+        }
+        Ok(())
+    };
+    take(structures)?;
+    for structures in collections(structures, form) {
+        take(&structures.iter().collect::<Vec<_>>())?;
     }
+    best.map(|(_, routine)| routine)
+        .ok_or_else(|| format!("{name} has no form"))
+}
+
+/// The routine of the terms as they are written.
+#[cfg(test)]
+pub(super) fn as_written(
+    name: String,
+    structures: &[&Structure],
+    form: &RoutineForm,
+) -> Result<Routine, String> {
+    derive_by(Factor::Structures, false, name, structures, form, None)
+}
+
+/// The same structures with other terms: collected, and without the momentum of one leg. Of an amplitude the momenta of
+/// all legs are arguments, and what is conserved is the caller's.
+fn collections(structures: &[&Structure], form: &RoutineForm) -> Vec<Vec<Structure>> {
+    let momenta = |term: &Term| {
+        let kinds = term.tensors.iter().map(|tensor| tensor.kind);
+        kinds
+            .filter(|kind| matches!(kind, TensorKind::Momentum(_) | TensorKind::Epsilon))
+            .count()
+    };
+    // Others have nothing to collect.
+    if !structures
+        .iter()
+        .any(|s| s.terms.iter().any(|t| momenta(t) > 1))
+    {
+        return Vec::new();
+    }
+    let legs = form.spins.len() as u8;
+    let without = (1..=legs).filter(|_| form.result.is_some()).map(Some);
+    let all = std::iter::once(None).chain(without).filter_map(|without| {
+        let all = structures.iter().map(|s| collected(s, legs, without));
+        all.collect::<Option<Vec<Structure>>>()
+    });
+    all.filter(|all| all.iter().any(|s| !s.terms.is_empty()))
+        .collect()
 }
 
 /// What is multiplied by couplings.
@@ -117,8 +168,10 @@ enum Factor {
     Tensors,
 }
 
+/// `last`: of contractions that are alike the last is carried out first.
 fn derive_by(
     factor: Factor,
+    last: bool,
     name: String,
     structures: &[&Structure],
     form: &RoutineForm,
@@ -151,6 +204,7 @@ fn derive_by(
         routine: &routine,
         arguments: &arguments,
         form,
+        last,
     };
     let of_result = result.map_or(Vec::new(), |leg| indices_of(leg as i32 + 1, spins[leg]));
     let mut sum = Entries::new();
@@ -217,6 +271,7 @@ struct Derivation<'a> {
     /// The leg of each argument.
     arguments: &'a [usize],
     form: &'a RoutineForm,
+    last: bool,
 }
 
 /// Components of a momentum in a wavefunction: which of its numbers, and which part of it.
@@ -326,7 +381,7 @@ impl Derivation<'_> {
                     let rank = a.indices.len() + b.indices.len() - 2 * shared;
                     // Numbers last, so that they multiply few entries.
                     let cost = 4 * rank + if shared == 0 { 2 } else { 0 };
-                    if cost < best.0 {
+                    if cost < best.0 || self.last && cost == best.0 {
                         best = (cost, i, j);
                     }
                 }

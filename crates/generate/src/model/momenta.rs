@@ -1,0 +1,248 @@
+//! Lorentz structures of vectors with as few terms as their momenta allow.
+//!
+//! Operators of dimension six have terms that are equal, or zero, only because momenta are conserved and `Epsilon` is
+//! antisymmetric. Terms here are products of scalar products and `Epsilon`s of legs' indices and momenta, each in one
+//! order; so equal ones meet, and those with one momentum twice in an `Epsilon` vanish.
+
+use super::lorentz::{Structure, Tensor, TensorKind, Term};
+use num_complex::Complex64;
+use std::collections::BTreeMap;
+
+/// Terms that a structure may have on the way.
+const MOST: usize = 4000;
+
+/// What stands at a place of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Slot {
+    /// The index of a leg.
+    Index(i32),
+    /// The momentum that goes out along a leg.
+    Momentum(u8),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Factor {
+    Dot([Slot; 2]),
+    Epsilon([Slot; 4]),
+}
+
+impl Factor {
+    fn slots(&mut self) -> &mut [Slot] {
+        match self {
+            Factor::Dot(slots) => slots,
+            Factor::Epsilon(slots) => slots,
+        }
+    }
+
+    /// Puts its slots in order. Gives the sign that this takes, 0 where the factor is zero.
+    fn order(&mut self) -> f64 {
+        let antisymmetric = matches!(self, Factor::Epsilon(_));
+        let slots = self.slots();
+        let mut sign = 1.0;
+        for end in (1..slots.len()).rev() {
+            for at in 0..end {
+                if slots[at] > slots[at + 1] {
+                    slots.swap(at, at + 1);
+                    sign = -sign;
+                }
+            }
+        }
+        match antisymmetric {
+            true if slots.windows(2).any(|pair| pair[0] == pair[1]) => 0.0,
+            true => sign,
+            false => 1.0,
+        }
+    }
+}
+
+/// The structure with its terms collected, for a vertex of so many legs; without the momentum of one of them, which is
+/// minus the sum of the others. None where it has other tensors than those of vectors, or too many terms.
+pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option<Structure> {
+    let mut sum: BTreeMap<Vec<Factor>, (Complex64, f64)> = BTreeMap::new();
+    let mut count = 0;
+    for term in &structure.terms {
+        let mut products = vec![(factors(term)?, term.factor)];
+        while let Some((mut product, mut number)) = products.pop() {
+            count += 1;
+            if count > MOST {
+                return None;
+            }
+            let gone = |slot: &Slot| without.is_some_and(|leg| *slot == Slot::Momentum(leg));
+            let at = product.iter_mut().position(|f| f.slots().iter().any(gone));
+            if let Some(at) = at {
+                let place = product[at].slots().iter().position(gone)?;
+                for leg in (1..=legs).filter(|&leg| Some(leg) != without) {
+                    product[at].slots()[place] = Slot::Momentum(leg);
+                    products.push((product.clone(), -number));
+                }
+                continue;
+            }
+            for factor in &mut product {
+                number *= factor.order();
+            }
+            product.sort();
+            let entry = sum.entry(product).or_default();
+            entry.0 += number;
+            entry.1 += number.norm();
+        }
+    }
+    // What is left of a sum that vanishes are roundings.
+    let left = sum
+        .into_iter()
+        .filter(|(_, (number, size))| number.norm() > 1e-13 * size);
+    let terms = left.map(|(product, (factor, _))| Term {
+        factor,
+        tensors: tensors(&product),
+    });
+    Some(Structure {
+        terms: terms.collect(),
+    })
+}
+
+fn factors(term: &Term) -> Option<Vec<Factor>> {
+    let tensors = &term.tensors;
+    let with = |index: i32, but: usize| {
+        let mut others = tensors.iter().enumerate();
+        others.find(|&(n, other)| n != but && other.indices.contains(&index))
+    };
+    let slot = |index: i32, of: usize| match (index, with(index, of)) {
+        (1.., _) => Some(Slot::Index(index)),
+        (_, Some((_, other))) => match other.kind {
+            TensorKind::Momentum(leg) => Some(Slot::Momentum(leg)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut factors = Vec::new();
+    for (n, tensor) in tensors.iter().enumerate() {
+        match (tensor.kind, &tensor.indices[..]) {
+            (TensorKind::Momentum(leg), &[index]) => {
+                let own = Slot::Momentum(leg);
+                match with(index, n) {
+                    _ if index > 0 => factors.push(Factor::Dot([Slot::Index(index), own])),
+                    Some((m, other)) => {
+                        // A product of two momenta once, others with the tensor that takes this one up.
+                        if let TensorKind::Momentum(leg) = other.kind
+                            && n < m
+                        {
+                            factors.push(Factor::Dot([own, Slot::Momentum(leg)]));
+                        }
+                    }
+                    None => return None,
+                }
+            }
+            (TensorKind::Metric, &[a, b]) => {
+                factors.push(Factor::Dot([slot(a, n)?, slot(b, n)?]));
+            }
+            (TensorKind::Epsilon, &[a, b, c, d]) => {
+                let slots = [slot(a, n)?, slot(b, n)?, slot(c, n)?, slot(d, n)?];
+                factors.push(Factor::Epsilon(slots));
+            }
+            _ => return None,
+        }
+    }
+    Some(factors)
+}
+
+fn tensors(product: &[Factor]) -> Vec<Tensor> {
+    let mut tensors = Vec::new();
+    let mut summed = 0;
+    let momentum = |leg: u8, index: i32| Tensor {
+        kind: TensorKind::Momentum(leg),
+        indices: vec![index],
+    };
+    for factor in product {
+        match *factor {
+            Factor::Dot([Slot::Index(a), Slot::Momentum(leg)]) => tensors.push(momentum(leg, a)),
+            Factor::Dot(slots) => {
+                let indices = indices(&slots, &mut summed);
+                match slots {
+                    [Slot::Momentum(a), Slot::Momentum(b)] => {
+                        // Both have the first index.
+                        tensors.push(momentum(a, indices[0]));
+                        tensors.push(momentum(b, indices[0]));
+                    }
+                    _ => tensors.push(Tensor {
+                        kind: TensorKind::Metric,
+                        indices,
+                    }),
+                }
+            }
+            Factor::Epsilon(slots) => {
+                let indices = indices(&slots, &mut summed);
+                for (slot, &index) in slots.iter().zip(&indices) {
+                    if let Slot::Momentum(leg) = *slot {
+                        tensors.push(momentum(leg, index));
+                    }
+                }
+                tensors.push(Tensor {
+                    kind: TensorKind::Epsilon,
+                    indices,
+                });
+            }
+        }
+    }
+    tensors
+}
+
+/// The indices of slots, new ones for momenta.
+fn indices(slots: &[Slot], summed: &mut i32) -> Vec<i32> {
+    let index = |slot: &Slot| match *slot {
+        Slot::Index(index) => index,
+        Slot::Momentum(_) => {
+            *summed -= 1;
+            *summed
+        }
+    };
+    slots.iter().map(index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::expression::parse;
+
+    fn structure(text: &str) -> Structure {
+        Structure::of(&parse(text).unwrap()).unwrap()
+    }
+
+    /// How many terms are left, with all momenta and without that of the third leg.
+    fn left(text: &str) -> [usize; 2] {
+        [None, Some(3)].map(|without| {
+            let collected = collected(&structure(text), 3, without).unwrap();
+            collected.check(&[3, 3, 3]).unwrap_or_else(|what| {
+                assert!(collected.terms.is_empty(), "{text}: {what}");
+            });
+            collected.terms.len()
+        })
+    }
+
+    #[test]
+    fn equal_terms_meet_and_vanishing_ones_go() {
+        // The sum of all momenta is zero.
+        let total = "Epsilon(1,2,3,-1)*(P(-1,1) + P(-1,2) + P(-1,3))";
+        assert_eq!(left(total), [3, 0]);
+        // Three momenta of which two are independent.
+        let three = "Epsilon(3,-1,-2,-3)*P(-1,1)*P(-2,2)*P(-3,3)*Metric(1,2)";
+        assert_eq!(left(three), [1, 0]);
+        let twice = "Epsilon(3,1,-1,-2)*P(-1,1)*P(-2,1)*P(2,3)";
+        assert_eq!(left(twice), [0, 0]);
+        let opposite = "Epsilon(1,2,3,-1)*P(-1,1) + Epsilon(2,1,3,-9)*P(-9,1)";
+        assert_eq!(left(opposite), [0, 0]);
+        let equal = "Metric(1,2)*P(3,1)*P(-1,1)*P(-1,2) + P(-4,2)*P(-4,1)*Metric(2,1)*P(3,1)";
+        assert_eq!(left(equal), [1, 1]);
+        // P(-1,3)*P(-1,3) is three products of the other two momenta.
+        assert_eq!(left("Metric(1,2)*P(3,1)*P(-1,3)*P(-1,3)"), [1, 3]);
+    }
+
+    #[test]
+    fn other_tensors_are_left_alone() {
+        for text in [
+            "Gamma(3,2,1)",
+            "Metric(1,-1)*Metric(-1,2)*P(3,1)",
+            "Epsilon(1,2,-1,-2)*Epsilon(3,-1,-2,-3)*P(-3,1)",
+        ] {
+            assert!(collected(&structure(text), 3, Some(3)).is_none(), "{text}");
+        }
+    }
+}
