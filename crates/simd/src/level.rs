@@ -78,8 +78,13 @@ impl Level {
         }
         #[cfg(target_arch = "aarch64")]
         {
-            // NEON is part of every 64-bit ARM core.
-            matches!(self, Level::None | Level::Sse4)
+            match self {
+                // NEON is part of every 64-bit ARM core.
+                Level::None | Level::Sse4 => true,
+                Level::Avx2 => cfg!(sve_bits = "256") && super::sve::bits() >= 256,
+                Level::Avx512y => false,
+                Level::Avx512z => cfg!(sve_bits = "512") && super::sve::bits() >= 512,
+            }
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         {

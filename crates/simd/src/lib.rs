@@ -26,6 +26,8 @@ mod level;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod plain;
+#[cfg(target_arch = "aarch64")]
+mod sve;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -217,12 +219,28 @@ mod registers {
     );
 }
 
-// Levels wider than sse4 do not exist on ARM and are never asked for; that they are level none there makes no code.
+// Level 512y, AVX-512 on 256 bits, does not exist on ARM and is never asked for; that it is level none makes no code.
 #[cfg(target_arch = "aarch64")]
 mod registers {
-    use super::{Real, neon, plain::F32, plain::F64};
-    real!(f64, true, F64, neon::F64, F64, F64, F64);
-    real!(f32, false, F32, neon::F32, F32, F32, F32);
+    use super::{Real, neon, plain, sve};
+    real!(
+        f64,
+        true,
+        plain::F64,
+        neon::F64,
+        sve::F64Avx2,
+        plain::F64,
+        sve::F64Avx512z
+    );
+    real!(
+        f32,
+        false,
+        plain::F32,
+        neon::F32,
+        sve::F32Avx2,
+        plain::F32,
+        sve::F32Avx512z
+    );
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
