@@ -2,7 +2,8 @@
 //!
 //! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`, `avx2`, `512y` (AVX-512
 //! instructions on 256-bit registers: 32 of them instead of 16) and `512z` (512-bit registers); on ARM, as there,
-//! `sse4` is NEON. Each level has a register type for `f64` and one for `f32`, found by way of [`Real`].
+//! `sse4` is NEON, and `avx2` and `512z` are SVE with registers of as many bits. Each level has a register type for `f64`
+//! and one for `f32`, found by way of [`Real`].
 //!
 //! The choice is made once, outside the loops. Work is a [`Task`], whose `run` is generic over the register type.
 //! [`dispatch()`] compiles it for every level inside a function that has the level's instructions enabled, and calls
@@ -14,7 +15,7 @@
 //! proof, and all arithmetic on values is safe.
 //!
 //! `mul_add` and its relatives round once where the level has fused instructions (`avx2` and
-//! up, NEON) and twice elsewhere. Comparisons with NaN are false; where
+//! up, NEON, SVE) and twice elsewhere. Comparisons with NaN are false; where
 //! `self` is NaN and `b` a number, `self.max(b)` and `self.min(b)` are `b`.
 
 mod complex;
