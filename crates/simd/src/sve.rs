@@ -44,10 +44,10 @@ macro_rules! register {
         #[repr(C, align($bytes))]
         pub struct $name([$scalar; $lanes]);
 
-        register!(@binary $name Add add +);
-        register!(@binary $name Sub sub -);
-        register!(@binary $name Mul mul *);
-        register!(@binary $name Div div /);
+        register!(@binary $name Add add +=);
+        register!(@binary $name Sub sub -=);
+        register!(@binary $name Mul mul *=);
+        register!(@binary $name Div div /=);
 
         impl Neg for $name {
             type Output = Self;
@@ -214,13 +214,13 @@ macro_rules! register {
         }
     };
 
-    (@binary $name:ident $trait:ident $method:ident $operator:tt) => {
+    (@binary $name:ident $trait:ident $method:ident $assign:tt) => {
         impl $trait for $name {
             type Output = Self;
             #[inline(always)]
             fn $method(mut self, b: Self) -> Self {
                 for (x, y) in self.0.iter_mut().zip(b.0) {
-                    *x = *x $operator y;
+                    *x $assign y;
                 }
                 self
             }
