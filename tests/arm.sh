@@ -51,6 +51,11 @@ echo "== registers, kernels and engine, at all levels"
 for bits in 0 128 256 512; do
     RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops -p mebridge-engine --lib
 done
+echo "== registers and kernels of a build for SVE of 512 bits"
+flags=$(sed -n '/^\[target.*aarch64/,/^]/s/^ *"\(-C.*\)",$/\1/p' .cargo/config.toml | sed 's/=256$/=512/' | tr '\n' ' ')
+for bits in 256 512; do
+    RUSTFLAGS=$flags RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops --lib
+done
 echo "== reference files, processes, the interface by Rust: the library that ships"
 tests 256 --release -p mebridge --test engine
 for bits in 128 512; do
