@@ -11,11 +11,11 @@ pub enum Level {
     None,
     /// 128-bit registers (SSE4.2; NEON on ARM).
     Sse4,
-    /// 256-bit registers (AVX2 and FMA; with them all such CPUs have BMI2).
+    /// 256-bit registers (AVX2 and FMA; with them all such CPUs have BMI2). On ARM SVE.
     Avx2,
     /// 256-bit registers with AVX-512VL.
     Avx512y,
-    /// 512-bit registers (AVX-512).
+    /// 512-bit registers (AVX-512). On ARM SVE.
     Avx512z,
 }
 
@@ -78,12 +78,33 @@ impl Level {
         }
         #[cfg(target_arch = "aarch64")]
         {
-            // NEON is part of every 64-bit ARM core.
-            matches!(self, Level::None | Level::Sse4)
+            match self {
+                // NEON is part of every 64-bit ARM core.
+                Level::None | Level::Sse4 => true,
+                Level::Avx2 => self.is_built() && super::sve::bits() >= 256,
+                Level::Avx512y => false,
+                Level::Avx512z => self.is_built() && super::sve::bits() >= 512,
+            }
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         {
             self == Level::None
+        }
+    }
+
+    /// Whether this build has code of the level: on ARM it has those of SVE for one length of registers.
+    pub fn is_built(self) -> bool {
+        #[cfg(target_arch = "aarch64")]
+        {
+            match self {
+                Level::Avx2 => cfg!(sve_bits = "256"),
+                Level::Avx512z => cfg!(sve_bits = "512"),
+                Level::None | Level::Sse4 | Level::Avx512y => true,
+            }
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        {
+            true
         }
     }
 
@@ -113,14 +134,14 @@ impl Level {
             return Err(Error::UnknownSimdLevel { name: name.into() });
         };
         if level.is_supported() {
-            Ok(level)
-        } else {
-            let names: Vec<&str> = Level::supported().iter().map(|l| l.name()).collect();
-            Err(Error::UnsupportedSimdLevel {
-                name: level.name(),
-                supported: names.join(", "),
-            })
+            return Ok(level);
         }
+        let names: Vec<&str> = Level::supported().iter().map(|l| l.name()).collect();
+        let (name, supported) = (level.name(), names.join(", "));
+        Err(match level.is_built() {
+            true => Error::UnsupportedSimdLevel { name, supported },
+            false => Error::SimdLevelNotBuilt { name, supported },
+        })
     }
 }
 

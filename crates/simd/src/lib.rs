@@ -2,7 +2,8 @@
 //!
 //! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`, `avx2`, `512y` (AVX-512
 //! instructions on 256-bit registers: 32 of them instead of 16) and `512z` (512-bit registers); on ARM, as there,
-//! `sse4` is NEON. Each level has a register type for `f64` and one for `f32`, found by way of [`Real`].
+//! `sse4` is NEON, and `avx2` and `512z` are SVE with registers of as many bits. Each level has a register type for `f64`
+//! and one for `f32`, found by way of [`Real`].
 //!
 //! The choice is made once, outside the loops. Work is a [`Task`], whose `run` is generic over the register type.
 //! [`dispatch()`] compiles it for every level inside a function that has the level's instructions enabled, and calls
@@ -14,7 +15,7 @@
 //! proof, and all arithmetic on values is safe.
 //!
 //! `mul_add` and its relatives round once where the level has fused instructions (`avx2` and
-//! up, NEON) and twice elsewhere. Comparisons with NaN are false; where
+//! up, NEON, SVE) and twice elsewhere. Comparisons with NaN are false; where
 //! `self` is NaN and `b` a number, `self.max(b)` and `self.min(b)` are `b`.
 
 mod complex;
@@ -26,6 +27,8 @@ mod level;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod plain;
+#[cfg(target_arch = "aarch64")]
+mod sve;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -217,12 +220,28 @@ mod registers {
     );
 }
 
-// Levels wider than sse4 do not exist on ARM and are never asked for; that they are level none there makes no code.
+// Level 512y, AVX-512 on 256 bits, does not exist on ARM and is never asked for; that it is level none makes no code.
 #[cfg(target_arch = "aarch64")]
 mod registers {
-    use super::{Real, neon, plain::F32, plain::F64};
-    real!(f64, true, F64, neon::F64, F64, F64, F64);
-    real!(f32, false, F32, neon::F32, F32, F32, F32);
+    use super::{Real, neon, plain, sve};
+    real!(
+        f64,
+        true,
+        plain::F64,
+        neon::F64,
+        sve::F64Avx2,
+        plain::F64,
+        sve::F64Avx512z
+    );
+    real!(
+        f32,
+        false,
+        plain::F32,
+        neon::F32,
+        sve::F32Avx2,
+        plain::F32,
+        sve::F32Avx512z
+    );
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -263,10 +263,30 @@ fn a_register_holds_as_many_lanes_as_its_level_says() {
         assert_eq!(lanes::<f32>().map(|l| l.1), [1, 4, 8, 8, 16]);
     }
     if cfg!(target_arch = "aarch64") {
-        assert_eq!(lanes::<f64>().map(|l| l.1), [1, 2, 1, 1, 1]);
-        assert_eq!(lanes::<f32>().map(|l| l.1), [1, 4, 1, 1, 1]);
-        assert_eq!(Level::supported(), [Level::None, Level::Sse4]);
+        // A level that is not built is level none's registers.
+        let built = |level: Level, lanes| if level.is_built() { lanes } else { 1 };
+        let (avx2, avx512z) = (Level::Avx2, Level::Avx512z);
+        let doubles = [1, 2, built(avx2, 4), 1, built(avx512z, 8)];
+        let singles = [1, 4, built(avx2, 8), 1, built(avx512z, 16)];
+        assert_eq!(lanes::<f64>().map(|l| l.1), doubles);
+        assert_eq!(lanes::<f32>().map(|l| l.1), singles);
     }
+}
+
+/// A core has the levels whose registers are as long as its own at most.
+#[test]
+#[cfg(target_arch = "aarch64")]
+fn levels_of_sve_need_its_length() {
+    let bits = crate::sve::bits();
+    assert!(matches!(bits, 0 | 128 | 256 | 512 | 1024 | 2048), "{bits}");
+    // tests/arm.sh says what the emulated core has.
+    if let Ok(expected) = std::env::var("MEBRIDGE_TEST_SVE_BITS") {
+        assert_eq!(bits.to_string(), expected);
+    }
+    let levels = [Level::None, Level::Sse4, Level::Avx2, Level::Avx512z];
+    let fit = levels.into_iter().zip([0, 0, 256, 512]);
+    let fit = fit.filter(|(level, needed)| level.is_built() && *needed <= bits);
+    assert_eq!(Level::supported(), fit.map(|f| f.0).collect::<Vec<Level>>());
 }
 
 #[test]

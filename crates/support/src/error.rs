@@ -451,6 +451,17 @@ pub enum Error {
         /// The levels that the CPU has.
         supported: String,
     },
+    /// A SIMD level of which this build has no code.
+    #[error(
+        "this build has no code of SIMD level `{name}`, and has one length of SVE's registers at most; choose a level \
+         that it has ({supported}) or auto, or build it for the other length (docs/architecture.md, SVE)"
+    )]
+    SimdLevelNotBuilt {
+        /// The level.
+        name: &'static str,
+        /// The levels that CPU and build have.
+        supported: String,
+    },
     /// A directory that is not a subprocess directory of MG5aMC.
     #[error(
         "{path} is not a subprocess directory of MG5aMC: {missing}. A subprocess directory is \
