@@ -114,8 +114,11 @@ class Executors(Folder):
 
         def around(message, perform):
             result = perform(message)
-            if message["name"] == "round" and message["number"] == 0 and "done" in result:
-                another_is_kept.wait(600)
+            if message["name"] == "round" and "done" in result:
+                # The first one is sent first.
+                first = next(one for one in executor.messages if one["name"] == "round")
+                if message["arguments"] == first["arguments"]:
+                    another_is_kept.wait(600)
             return result
 
         executor = self.threads(around, workers=4)
@@ -129,7 +132,7 @@ class Executors(Folder):
         with mock.patch.object(_state.State, "keep_round", keep):
             self.same(executor)
         self.assertEqual(sorted(orders), [0, 1, 2, 3])
-        self.assertNotEqual(orders, sorted(orders))
+        self.assertNotEqual(orders[0], 0)
 
     def test_workers_need_none_of_the_callers_files(self):
         pdf = self.folder / "toy"
