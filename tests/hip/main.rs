@@ -1,5 +1,5 @@
 //! AMD's GPUs as far as that goes without one: the whole host side, from the switch to the answers, on a stand-in for
-//! `libamdhip64` and `libhiprtc` (`crates/testing/src/hip/driver.cc`) with two GPUs and waves of 64.
+//! `libamdhip64`, `libhiprtc` and `libhipblas` (`crates/testing/src/hip/driver.cc`) with two GPUs and waves of 64.
 //!
 //! A library is looked for once in a program, so each test is one of its own, started by `the_stand_in_serves`.
 
@@ -29,6 +29,7 @@ fn the_stand_in_serves() {
         "it_is_chosen",
         "answers_are_those_of_the_cpu",
         "colour_ordered_forms_are_those_of_the_cpu",
+        "colour_sums_by_hipblas_are_those_of_the_cpu",
         "two_gpus_share_events",
         "whatever_call_fails_nothing_is_left",
     ] {
@@ -77,6 +78,16 @@ impl StandIn {
         unsafe {
             self.0
                 .get::<unsafe extern "C" fn(i64)>("stand_in_fail")
+                .expect("a function")(after)
+        }
+    }
+
+    /// The same of calls of hipBLAS.
+    fn fail_blas(&self, after: i64) {
+        // SAFETY: the type of the function.
+        unsafe {
+            self.0
+                .get::<unsafe extern "C" fn(i64)>("stand_in_fail_blas")
                 .expect("a function")(after)
         }
     }
@@ -263,18 +274,6 @@ fn it_is_chosen() {
         ),
         "{error}"
     );
-    // There is no library of matrix products for it.
-    let blas = Switches {
-        blas_color_sum: Some(true),
-        ..hip
-    };
-    let mut refused = bridge(&process("g g > t t~"), &blas);
-    let points = Points::new(&process("g g > t t~"));
-    let error = refused.as_mut().map_or_else(
-        |e| e.to_string(),
-        |bridge| run(bridge, &points.events(false)).unwrap_err().to_string(),
-    );
-    assert!(error.contains("BLASCOLORSUM"), "{error}");
 }
 
 #[test]
@@ -307,6 +306,67 @@ fn colour_ordered_forms_are_those_of_the_cpu() {
         1e-11,
         &switches(BackendChoice::Hip),
     );
+}
+
+#[test]
+#[ignore = "started by the_stand_in_serves"]
+fn colour_sums_by_hipblas_are_those_of_the_cpu() {
+    let blas = Switches {
+        blas_color_sum: Some(true),
+        ..switches(BackendChoice::Hip)
+    };
+    compare(&process("g g > t t~"), Precision::Double, 1e-11, &blas);
+    compare(&process("g g > t t~ g"), Precision::Mixed, 1e-4, &blas);
+    compare(&process("g g > t t~ g"), Precision::Float, 1e-3, &blas);
+    let text = process("g g > t t~");
+    let points = Points::new(&text);
+    let answers = |switches: &Switches| {
+        let mut bridge = bridge(&text, switches)?;
+        let got = run(&mut bridge, &points.events(false))?;
+        let each = bridge.kernels(false)?.each;
+        Ok::<_, Error>((got, each.iter().any(|kernel| kernel.name == "color_dots")))
+    };
+    let (wanted, by_library) = answers(&blas).expect("answers");
+    assert!(by_library);
+    // Nobody asked for it.
+    let (_, by_library) = answers(&switches(BackendChoice::Hip)).expect("answers");
+    assert!(!by_library);
+    let tf32 = Switches {
+        tf32: Some(true),
+        precision: Precision::Mixed,
+        ..blas.clone()
+    };
+    let error = answers(&tf32).unwrap_err().to_string();
+    assert!(error.contains("CUBLASTF32TENSOR"), "{error}");
+    // Each of its calls in turn fails.
+    let stand_in = StandIn::get();
+    let mut failed = 0;
+    let mut left = stand_in.number("stand_in_out");
+    let mut errors = 0;
+    loop {
+        stand_in.fail_blas(failed);
+        let result = answers(&blas);
+        let over = !stand_in.has_failed();
+        stand_in.fail(-1);
+        while compilers() > 0 {
+            std::thread::yield_now();
+        }
+        let now = stand_in.number("stand_in_out");
+        assert!(now <= left, "call {failed}: {now} things are left");
+        left = now;
+        match result {
+            Ok((got, _)) => assert_eq!(got, wanted, "call {failed}"),
+            Err(error) => {
+                assert!(error.to_string().contains("hipblas"), "{error}");
+                errors += 1;
+            }
+        }
+        if over {
+            break;
+        }
+        failed += 1;
+    }
+    assert!(failed > 4 && errors > 3, "{failed} calls, {errors} errors");
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //! | `thread_blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
 //! | `tuning` | the choice of one of these by times |
 //! | `clocks` | clocks that tell colour sums from amplitudes |
-//! | `blas` | the colour sum by cuBLAS |
+//! | `blas` | the colour sum by cuBLAS or hipBLAS |
 //! | `color_ordered` | plans of loops: their tables, and launches in place of the kernel of helicities |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
@@ -96,7 +96,7 @@ pub struct Options {
     pub functions: bool,
     /// Multiply-adds of an event up to which one thread does all helicities.
     pub whole: usize,
-    /// Whether cuBLAS does the colour sum; by its size if `None`.
+    /// Whether cuBLAS, or hipBLAS, does the colour sum; by its size if `None`.
     pub blas: Option<bool>,
     /// Whether it may do so with the precision of TF32.
     pub tf32: bool,
@@ -167,7 +167,7 @@ pub struct Engine {
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
-    /// The colour sum, where cuBLAS does it.
+    /// The colour sum, where a library does it.
     blas: Option<Blas>,
     /// What generated code is made from: a kernel for all, or one for a helicity, which takes the
     /// place of `helicities`.
@@ -404,6 +404,9 @@ impl Engine {
 
     /// Whether the next launches are recorded.
     fn graphs(&self) -> bool {
+        if self.blas.is_some() && !blas::can_be_recorded(self.library.driver()) {
+            return false;
+        }
         match self.clocks {
             Clocks::None => self.options.graphs.unwrap_or(true),
             Clocks::Phases => self.options.graphs.unwrap_or(false),

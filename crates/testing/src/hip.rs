@@ -1,4 +1,4 @@
-//! A stand-in for `libamdhip64` and `libhiprtc`, compiled by the machine's C++ compiler.
+//! A stand-in for `libamdhip64`, `libhiprtc` and `libhipblas`, compiled by the machine's C++ compiler.
 
 use crate::compiler::cxx_compiler;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,9 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
         .expect("the C++ compiler");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{said}");
-    std::os::unix::fs::symlink(&library, folder.join("libhiprtc.so.6")).expect("a link");
+    for name in ["libhiprtc.so.6", "libhipblas.so.2"] {
+        std::os::unix::fs::symlink(&library, folder.join(name)).expect("a link");
+    }
     Some(folder.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! The colour sum by cuBLAS.
+//! The colour sum by cuBLAS, or by hipBLAS.
 //!
 //! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of groups of helicities.
 //! Their products with the whole colour matrix are one call of the library: for each helicity A is JAMP with real and
@@ -10,7 +10,7 @@ use super::slot::Slot;
 use super::workspace::WorkspaceSize;
 use super::{Engine, Options};
 use crate::arena::{Arena, Offset};
-use crate::driver::{Buffer, Driver, Function, Product, Shape, Stream};
+use crate::driver::{Architecture, Buffer, Driver, Function, Product, Shape, Stream};
 use crate::level_schedule::LevelSchedule;
 use crate::module_cache::ModuleCache;
 use crate::source;
@@ -58,8 +58,18 @@ pub fn wanted(
     match options.blas {
         Some(false) => Ok(false),
         Some(true) => probe(driver).map(|()| true),
-        None => Ok(worth(color_blocks) && probe(driver).is_ok()),
+        // What is worth it was measured on NVIDIA's GPUs.
+        None => Ok(!is_amd(driver) && worth(color_blocks) && probe(driver).is_ok()),
     }
+}
+
+/// Whether products may be part of a graph: hipBLAS may allocate memory in one, which no recording allows.
+pub fn can_be_recorded(driver: &Arc<dyn Driver>) -> bool {
+    !is_amd(driver)
+}
+
+fn is_amd(driver: &Arc<dyn Driver>) -> bool {
+    matches!(driver.properties().architecture, Architecture::Gfx(_))
 }
 
 /// Whether the library is the faster one.

@@ -220,7 +220,7 @@ impl Engine {
             let mut done = false;
             let recorded = (count, channels, colors, all_amp2, helicity.is_some());
             if !slot.graphs.contains_key(&recorded) {
-                // The first call of cuBLAS cannot be recorded.
+                // The first product of cuBLAS cannot be recorded.
                 if self.blas.is_some() {
                     self.work(slot, &arrays, key, helicity)?;
                     done = true;

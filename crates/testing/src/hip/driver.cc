@@ -1,4 +1,4 @@
-// libamdhip64 and libhiprtc for machines without AMD's GPUs: device code is compiled by the machine's C++ compiler behind
+// libamdhip64, libhiprtc and libhipblas for machines without AMD's GPUs: device code is compiled by the machine's C++ compiler behind
 // cuda/host.h and runs on the CPU, all threads of a block in turn at barriers.
 //
 // Work of a stream is done when somebody waits for it. Memory is filled with NaN, and what lies next to it is looked at
@@ -64,6 +64,9 @@ struct Memory {
 struct Program {
     std::string source, image, log;
 };
+struct Blas {
+    void *stream = nullptr;
+};
 
 // Nobody runs two calls at once here.
 std::recursive_mutex mutex;
@@ -73,9 +76,10 @@ std::map<void *, std::unique_ptr<Event>> events;
 std::map<void *, std::unique_ptr<Graph>> graphs;
 std::map<void *, std::unique_ptr<Library>> libraries;
 std::map<void *, std::unique_ptr<Function>> functions;
+std::map<void *, std::unique_ptr<Blas>> products;
 std::map<int, Stream> defaults;
 long long fails = -1;
-bool failed = false;
+bool failed = false, only_blas = false;
 thread_local int current = 0;
 
 typedef std::lock_guard<std::recursive_mutex> Lock;
@@ -86,6 +90,7 @@ Status run_all();
 
 // Whether this call is to fail. A GPU goes on with what it was given meanwhile.
 bool injected(const char *call) {
+    if (only_blas && strncmp(call, "hipblas", 7)) return false;
     if (fails < 0 || fails-- > 0) return false;
     failed = true;
     failed_call = call;
@@ -229,13 +234,20 @@ std::string read_file(const std::string &path) {
 API void stand_in_fail(long long after) {
     Lock lock(mutex);
     fails = after;
+    failed = only_blas = false;
+}
+// The same of calls of hipBLAS.
+API void stand_in_fail_blas(long long after) {
+    Lock lock(mutex);
+    fails = after;
     failed = false;
+    only_blas = true;
 }
 API int stand_in_has_failed() { return failed; }
 API const char *stand_in_failed_call() { return failed_call; }
 API size_t stand_in_out() {
     Lock lock(mutex);
-    return memories.size() + streams.size() + events.size() + graphs.size() + libraries.size();
+    return memories.size() + streams.size() + events.size() + graphs.size() + libraries.size() + products.size();
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -589,3 +601,69 @@ API int hiprtcGetProgramLog(void *program, char *log) {
     memcpy(log, text.c_str(), text.size() + 1);
     return 0;
 }
+
+// -------------------------------------------------------------------------------------------------
+// libhipblas
+
+namespace {
+// hipblasStatus_t and hipblasOperation_t.
+enum : Status { BLAS_INVALID = 3, BLAS_INTERNAL = 6 };
+const int AS_IS = 111;
+
+// Columns stand one after the other.
+template <class T>
+Status multiply(void *handle, int of_a, int of_b, int m, int n, int k, const T *alpha, const T *a, int lda, long long stride_a,
+                const T *b, int ldb, long long stride_b, const T *beta, T *c, int ldc, long long stride_c, int count) {
+    Blas *blas = find(products, handle);
+    if (!blas || of_a != AS_IS || of_b != AS_IS || *alpha != 1 || *beta != 0 || lda < m || ldb < k || ldc < m)
+        return BLAS_INVALID;
+    auto lies = [&](const T *at, int rows, int columns, int leading, long long stride) {
+        size_t last = (count - 1) * stride + size_t(columns - 1) * leading + rows;
+        return inside((uintptr_t)at, last * sizeof(T));
+    };
+    if (!lies(a, m, k, lda, stride_a) || !lies(b, k, n, ldb, stride_b) || !lies(c, m, n, ldc, stride_c)) return BLAS_INVALID;
+    Stream *stream = stream_of(blas->stream);
+    // The library may allocate, which no recording allows.
+    if (!stream || stream->recorded) return BLAS_INTERNAL;
+    return put(blas->stream, [=] {
+        for (int i = 0; i < count; i++)
+            for (int column = 0; column < n; column++)
+                for (int row = 0; row < m; row++) {
+                    T sum = 0;
+                    for (int inner = 0; inner < k; inner++)
+                        sum += a[i * stride_a + size_t(inner) * lda + row] * b[i * stride_b + size_t(column) * ldb + inner];
+                    c[i * stride_c + size_t(column) * ldc + row] = sum;
+                }
+        return SUCCESS;
+    });
+}
+} // namespace
+
+API Status hipblasCreate(void **handle) {
+    CALL;
+    *handle = add(products, std::make_unique<Blas>());
+    return SUCCESS;
+}
+API Status hipblasDestroy(void *handle) {
+    Lock lock(mutex);
+    Status status = SUCCESS;
+    if (!products.erase(handle)) status = BLAS_INVALID;
+    return injected(__func__) ? INJECTED : status;
+}
+API Status hipblasSetStream(void *handle, void *stream) {
+    CALL;
+    Blas *blas = find(products, handle);
+    if (!blas || !stream_of(stream)) return BLAS_INVALID;
+    blas->stream = stream;
+    return SUCCESS;
+}
+#define PRODUCT(NAME, T)                                                                                                  \
+    API Status NAME(void *handle, int of_a, int of_b, int m, int n, int k, const T *alpha, const T *a, int lda,          \
+                    long long stride_a, const T *b, int ldb, long long stride_b, const T *beta, T *c, int ldc,           \
+                    long long stride_c, int count) {                                                                     \
+        CALL;                                                                                                            \
+        return multiply(handle, of_a, of_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c,  \
+                        count);                                                                                          \
+    }
+PRODUCT(hipblasSgemmStridedBatched, float)
+PRODUCT(hipblasDgemmStridedBatched, double)

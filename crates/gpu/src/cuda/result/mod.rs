@@ -3,6 +3,6 @@
 //! Nothing here owns anything. A function is `unsafe` where a handle or an address that is passed in must be alive; where
 //! only numbers are passed, which CUDA checks itself, it is not.
 
-pub mod cublas;
+pub mod blas;
 pub mod driver;
 pub mod nvrtc;

@@ -9,14 +9,14 @@
 //! | `event` | points in these |
 //! | `graph` | recorded work |
 //! | `nvrtc` | the compiler of device code |
-//! | `cublas` | products of matrices |
+//! | `blas` | products of matrices |
 //!
 //! Each holds what it lives in: a context is there for as long as anything that was made in it. Streams take events,
 //! kernels and graphs of their own context only. `unsafe` is left where safety depends on what a kernel does, or on how
 //! long memory stays: copies, launches and products.
 
+pub mod blas;
 pub mod context;
-pub mod cublas;
 pub mod event;
 pub mod graph;
 pub mod memory;

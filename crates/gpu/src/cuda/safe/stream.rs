@@ -1,14 +1,14 @@
 //! Streams: queues of work that is done in order.
 
+use super::blas::Blas;
 use super::context::Context;
-use super::cublas::Blas;
 use super::event::Event;
 use super::graph::Graph;
 use super::module::Function;
 use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::CUstream;
 use crate::driver::{Pointer, Product, Shape};
-use mebridge_support::error::{Error, Result};
+use mebridge_support::error::Result;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// CUDA's name of the legacy default stream, which it is whatever the caller was compiled with. HIP's is 0.
@@ -16,7 +16,7 @@ const LEGACY: u64 = 1;
 
 /// A stream.
 pub struct Stream {
-    /// cuBLAS for it, once it was asked for; it goes before the stream.
+    /// Products of matrices, once they were asked for; it goes before the stream.
     blas: Mutex<Option<Blas>>,
     raw: CUstream,
     /// Whether it is given back when this goes.
@@ -26,7 +26,7 @@ pub struct Stream {
 
 // SAFETY: CUDA's streams may be used from any thread.
 unsafe impl Send for Stream {}
-// SAFETY: as above; cuBLAS lies in a mutex.
+// SAFETY: as above; what makes products lies in a mutex.
 unsafe impl Sync for Stream {}
 
 impl Stream {
@@ -159,14 +159,6 @@ impl Stream {
     /// # Safety
     /// The matrices are there until the stream is done.
     pub unsafe fn multiply(&self, product: &Product, hopper: bool) -> Result<()> {
-        if self.context.calls().platform() == Platform::Hip {
-            return Err(Error::GpuCall {
-                call: "BLASCOLORSUM",
-                what:
-                    "colour sums by a library of matrix products are there for NVIDIA's GPUs alone"
-                        .into(),
-            });
-        }
         let mut blas = self.blas.lock().unwrap_or_else(PoisonError::into_inner);
         let blas = match &mut *blas {
             Some(blas) => blas,

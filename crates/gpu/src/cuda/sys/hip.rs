@@ -29,6 +29,9 @@ pub const COMPILER: [&str; 5] = [
     "libamdhip64.so.5",
 ];
 
+/// That of products of matrices.
+pub const BLAS: [&str; 3] = ["libhipblas.so.3", "libhipblas.so.2", "libhipblas.so"];
+
 /// Folders to look into, best first; the empty one is the system's loader.
 pub fn places() -> Vec<PathBuf> {
     let set = |name: &str| {

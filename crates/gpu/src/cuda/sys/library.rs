@@ -85,13 +85,15 @@ pub fn load(
 
 /// Loads AMD's compiler.
 pub fn hiprtc() -> Result<FoundLibrary> {
-    let wrong = |what: String| Error::AmdLibrary {
-        library: "hiprtc",
-        what,
-    };
-    let (path, file) = hip::load(&hip::COMPILER).map_err(|error| wrong(said(&error)))?;
+    amd("hiprtc", &hip::COMPILER)
+}
+
+/// Loads a library of AMD's, of which these are the files, best first.
+pub fn amd(library: &'static str, files: &[&str]) -> Result<FoundLibrary> {
+    let wrong = |what: String| Error::AmdLibrary { library, what };
+    let (path, file) = hip::load(files).map_err(|error| wrong(said(&error)))?;
     Ok(FoundLibrary {
-        library: "hiprtc",
+        library,
         package: None,
         path,
         file,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `driver` | `libcuda`, which comes with the driver |
 //! | `hip` | `libamdhip64`, as far as it differs |
-//! | `nvrtc`, `cublas` | the libraries of the toolkit; hiprtc |
+//! | `nvrtc`, `blas` | the libraries of the toolkit; hiprtc and hipBLAS |
 //! | `library` | where these are |
 //!
 //! All symbols of a library are looked up when it is loaded: one that is missing is an error that names it, and no call
@@ -12,7 +12,7 @@
 //! loading is not used, as it panics where a library or a symbol is missing. Results are plain numbers here: a later
 //! driver may return a code that no enumeration of today has.
 
-pub mod cublas;
+pub mod blas;
 pub mod driver;
 pub mod hip;
 pub mod library;

@@ -1,20 +1,20 @@
-//! cuBLAS: products of many matrices, one handle for each stream.
+//! cuBLAS, or hipBLAS: products of many matrices, one handle for each stream.
 
 use super::context::Context;
 use super::memory::DeviceMemory;
-use crate::cuda::result::cublas::Calls;
-use crate::cuda::sys::cublas::Handle;
+use crate::cuda::result::blas::Calls;
+use crate::cuda::sys::blas::Handle;
 use crate::cuda::sys::driver::CUstream;
 use crate::driver::Product;
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
-/// cuBLAS for one stream.
+/// The library for one stream.
 pub struct Blas {
     handle: OwnedHandle,
-    /// Its scratch memory, which goes after it: with it nothing is allocated in a product, so that one can be part
+    /// cuBLAS's scratch memory, which goes after it: with it nothing is allocated in a product, so that one can be part
     /// of a graph.
-    _workspace: DeviceMemory,
+    _workspace: Option<DeviceMemory>,
 }
 
 /// A handle, given back when it goes.
@@ -42,11 +42,15 @@ impl Blas {
             calls,
             context: context.clone(),
         };
-        let workspace = DeviceMemory::new(context, bytes)?;
-        // SAFETY: the handle is alive, and so is the memory for as long; the rest is the caller's promise.
-        unsafe {
-            calls.set_stream(handle.raw, stream)?;
-            calls.set_workspace(handle.raw, workspace.start(), bytes)?;
+        // SAFETY: the handle is alive; the rest is the caller's promise.
+        unsafe { calls.set_stream(handle.raw, stream)? };
+        let workspace = match calls.takes_workspace() {
+            true => Some(DeviceMemory::new(context, bytes)?),
+            false => None,
+        };
+        if let Some(workspace) = &workspace {
+            // SAFETY: the handle is alive, and the memory as long as it.
+            unsafe { calls.set_workspace(handle.raw, workspace.start(), bytes)? };
         }
         Ok(Blas {
             handle,

@@ -1,14 +1,14 @@
-//! Calls of cuBLAS.
+//! Calls of cuBLAS, or of hipBLAS.
 
 use super::driver;
-use crate::cuda::sys::cublas::{self as sys, Handle, Status, Symbols};
+use crate::cuda::sys::blas::{self as sys, Handle, Status, Symbols};
 use crate::cuda::sys::driver::CUstream;
 use crate::driver::{Pointer, Product};
 use mebridge_support::error::{Error, Result};
 use std::ffi::{c_int, c_longlong, c_void};
 use std::ptr::null_mut;
 
-/// cuBLAS, loaded.
+/// The library, loaded.
 #[derive(Clone, Copy)]
 pub struct Calls {
     symbols: &'static Symbols,
@@ -16,9 +16,9 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// cuBLAS, for this driver.
+    /// That of this driver.
     pub fn get(driver: driver::Calls) -> Result<Calls> {
-        let symbols = Symbols::get(driver.version()?.0)?;
+        let symbols = Symbols::get(driver.platform(), driver.version()?.0)?;
         Ok(Calls { symbols, driver })
     }
 
@@ -27,7 +27,7 @@ impl Calls {
         let mut handle = null_mut();
         // SAFETY: the place is there.
         let status = unsafe { (self.symbols.create)(&mut handle) };
-        self.check("cublasCreate", status).map(|()| handle)
+        self.check(self.symbols.own.create, status).map(|()| handle)
     }
 
     /// Gives it back, once the work of the GPU is done.
@@ -37,7 +37,7 @@ impl Calls {
     pub unsafe fn destroy(self, handle: Handle) -> Result<()> {
         // SAFETY: the caller's promise.
         let status = unsafe { (self.symbols.destroy)(handle) };
-        self.check("cublasDestroy", status)
+        self.check(self.symbols.own.destroy, status)
     }
 
     /// Where the products of a handle are computed.
@@ -47,16 +47,24 @@ impl Calls {
     pub unsafe fn set_stream(self, handle: Handle, stream: CUstream) -> Result<()> {
         // SAFETY: the caller's promise.
         let status = unsafe { (self.symbols.set_stream)(handle, stream) };
-        self.check("cublasSetStream", status)
+        self.check(self.symbols.own.set_stream, status)
     }
 
-    /// The scratch memory of a handle. To set a stream takes it away.
+    /// Whether a handle can be given scratch memory.
+    pub fn takes_workspace(self) -> bool {
+        self.symbols.further.is_some()
+    }
+
+    /// The scratch memory of a handle, where it takes some. To set a stream takes it away.
     ///
     /// # Safety
     /// The handle is alive; the memory is as large, for as long as products are asked for, and nothing else uses it.
     pub unsafe fn set_workspace(self, handle: Handle, memory: Pointer, bytes: usize) -> Result<()> {
+        let Some(further) = &self.symbols.further else {
+            return Ok(());
+        };
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.symbols.set_workspace)(handle, memory as *mut c_void, bytes) };
+        let status = unsafe { (further.set_workspace)(handle, memory as *mut c_void, bytes) };
         self.check("cublasSetWorkspace", status)
     }
 
@@ -66,8 +74,8 @@ impl Calls {
     /// The handle is alive and nobody else uses it, its context is current; the matrices are there until it is done.
     pub unsafe fn multiply(self, handle: Handle, product: &Product) -> Result<()> {
         let call = match product.double {
-            true => "cublasDgemmStridedBatched",
-            false => "cublasSgemmStridedBatched",
+            true => self.symbols.own.double,
+            false => self.symbols.own.single,
         };
         let int = |number: u32| {
             c_int::try_from(number).map_err(|_| Error::GpuCall {
@@ -79,7 +87,8 @@ impl Calls {
         let (rows, columns, inner) = (int(p.rows)?, int(p.columns)?, int(p.inner)?);
         let (lda, ldb, ldc) = (int(p.a.1)?, int(p.b.1)?, int(p.c.1)?);
         let count = int(p.count)?;
-        let math = match p.tf32 && !p.double {
+        let tf32 = p.tf32 && !p.double;
+        let math = match tf32 {
             true => sys::TF32_MATH,
             false => sys::DEFAULT_MATH,
         };
@@ -96,15 +105,26 @@ impl Calls {
             ),
         };
         let stride = |numbers: u64| numbers as c_longlong;
-        // SAFETY: the caller's promise.
-        let status = unsafe { (self.symbols.set_math_mode)(handle, math) };
-        self.check("cublasSetMathMode", status)?;
+        match &self.symbols.further {
+            Some(further) => {
+                // SAFETY: the caller's promise.
+                let status = unsafe { (further.set_math_mode)(handle, math) };
+                self.check("cublasSetMathMode", status)?;
+            }
+            None if tf32 => {
+                return Err(Error::GpuCall {
+                    call: "CUBLASTF32TENSOR",
+                    what: "TF32 is of NVIDIA's GPUs alone; leave it off".into(),
+                });
+            }
+            None => {}
+        }
         // SAFETY: the caller's promise; one and zero are read before it returns.
         let status = unsafe {
             function(
                 handle,
-                sys::AS_IS,
-                sys::AS_IS,
+                self.symbols.own.as_is,
+                self.symbols.own.as_is,
                 rows,
                 columns,
                 inner,
@@ -126,20 +146,15 @@ impl Calls {
     }
 
     fn check(self, call: &'static str, status: Status) -> Result<()> {
-        let meaning = match status {
-            sys::SUCCESS => return Ok(()),
-            sys::ALLOC_FAILED => return Err(self.driver.refused(format!("what {call} needs"))),
-            1 => {
-                "not initialised; cuBLAS may be newer than the driver, or the GPU has no memory left"
-            }
-            7 => "invalid value",
-            8 => "not for this GPU",
-            11 => "mapping error",
-            13 => "execution failed",
-            14 => "internal error",
-            15 => "not supported",
-            _ => "unknown",
-        };
+        let own = self.symbols.own;
+        if status == sys::SUCCESS {
+            return Ok(());
+        }
+        if status == own.alloc_failed {
+            return Err(self.driver.refused(format!("what {call} needs")));
+        }
+        let meaning = own.meanings.iter().find(|(known, _)| *known == status);
+        let meaning = meaning.map_or("unknown", |(_, meaning)| meaning);
         Err(Error::GpuCall {
             call,
             what: format!("status {status}, {meaning}"),

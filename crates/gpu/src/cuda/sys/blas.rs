@@ -1,0 +1,167 @@
+//! The symbols of cuBLAS, and of hipBLAS, which has them by other names and with other numbers (hipblas.h, hipblas-common.h).
+
+use super::Platform;
+use super::driver::{CUdeviceptr, CUstream};
+use super::hip;
+use super::library::{self, FoundLibrary};
+use mebridge_support::error::Result;
+use std::ffi::{c_int, c_longlong, c_void};
+use std::sync::Mutex;
+
+/// What all calls are of.
+pub type Handle = *mut c_void;
+/// What a call returns.
+pub type Status = c_int;
+/// `{cu,hip}blas{S,D}gemmStridedBatched`, with pointers to any numbers.
+pub type Multiply = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    CUdeviceptr,
+    c_int,
+    c_longlong,
+    CUdeviceptr,
+    c_int,
+    c_longlong,
+    *const c_void,
+    CUdeviceptr,
+    c_int,
+    c_longlong,
+    c_int,
+) -> Status;
+
+/// `CUBLAS_STATUS_SUCCESS`, `HIPBLAS_STATUS_SUCCESS`.
+pub const SUCCESS: Status = 0;
+/// `CUBLAS_DEFAULT_MATH`.
+pub const DEFAULT_MATH: c_int = 0;
+/// `CUBLAS_TF32_TENSOR_OP_MATH`.
+pub const TF32_MATH: c_int = 3;
+
+/// What a library has of its own.
+pub struct Own {
+    /// What it is called.
+    pub library: &'static str,
+    pub create: &'static str,
+    pub destroy: &'static str,
+    pub set_stream: &'static str,
+    pub single: &'static str,
+    pub double: &'static str,
+    /// `..BLAS_OP_N`.
+    pub as_is: c_int,
+    /// `..BLAS_STATUS_ALLOC_FAILED`.
+    pub alloc_failed: Status,
+    /// What other results mean.
+    pub meanings: &'static [(Status, &'static str)],
+}
+
+/// cuBLAS.
+const CUDA: Own = Own {
+    library: "cuBLAS",
+    create: "cublasCreate_v2",
+    destroy: "cublasDestroy_v2",
+    set_stream: "cublasSetStream_v2",
+    single: "cublasSgemmStridedBatched",
+    double: "cublasDgemmStridedBatched",
+    as_is: 0,
+    alloc_failed: 3,
+    meanings: &[
+        (
+            1,
+            "not initialised; cuBLAS may be newer than the driver, or the GPU has no memory left",
+        ),
+        (7, "invalid value"),
+        (8, "not for this GPU"),
+        (11, "mapping error"),
+        (13, "execution failed"),
+        (14, "internal error"),
+        (15, "not supported"),
+    ],
+};
+
+/// hipBLAS.
+const HIP: Own = Own {
+    library: "hipBLAS",
+    create: "hipblasCreate",
+    destroy: "hipblasDestroy",
+    set_stream: "hipblasSetStream",
+    single: "hipblasSgemmStridedBatched",
+    double: "hipblasDgemmStridedBatched",
+    as_is: 111,
+    alloc_failed: 2,
+    meanings: &[
+        (
+            1,
+            "not initialised; rocBLAS may be missing, or the GPU has no memory left",
+        ),
+        (3, "invalid value"),
+        (4, "mapping error"),
+        (5, "execution failed"),
+        (6, "internal error"),
+        (7, "not supported"),
+        (8, "not for this GPU"),
+    ],
+};
+
+/// What NVIDIA's library alone has here.
+pub struct Further {
+    pub set_workspace: unsafe extern "C" fn(Handle, *mut c_void, usize) -> Status,
+    pub set_math_mode: unsafe extern "C" fn(Handle, c_int) -> Status,
+}
+
+/// The functions of the library.
+pub struct Symbols {
+    pub own: &'static Own,
+    pub create: unsafe extern "C" fn(*mut Handle) -> Status,
+    pub destroy: unsafe extern "C" fn(Handle) -> Status,
+    pub set_stream: unsafe extern "C" fn(Handle, CUstream) -> Status,
+    pub single: Multiply,
+    pub double: Multiply,
+    pub further: Option<Further>,
+    /// Where they lie.
+    _library: FoundLibrary,
+}
+
+impl Symbols {
+    /// Those of the library, which is looked for until it is found once, for a driver of this major version.
+    pub fn get(platform: Platform, driver: u32) -> Result<&'static Symbols> {
+        static OF_CUDA: Mutex<Option<&'static Symbols>> = Mutex::new(None);
+        static OF_HIP: Mutex<Option<&'static Symbols>> = Mutex::new(None);
+        match platform {
+            Platform::Cuda => library::once(&OF_CUDA, || {
+                let found = library::load(CUDA.library, "cublas", "nvidia-cublas", Some(driver))?;
+                // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13.
+                let further = unsafe {
+                    Further {
+                        set_workspace: found.get("cublasSetWorkspace_v2")?,
+                        set_math_mode: found.get("cublasSetMathMode")?,
+                    }
+                };
+                Symbols::of(&CUDA, found, Some(further))
+            }),
+            Platform::Hip => library::once(&OF_HIP, || {
+                Symbols::of(&HIP, library::amd(HIP.library, &hip::BLAS)?, None)
+            }),
+        }
+    }
+
+    fn of(own: &'static Own, found: FoundLibrary, further: Option<Further>) -> Result<Symbols> {
+        // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13, and of hipblas.h; device pointers are
+        // 64 bits.
+        unsafe {
+            Ok(Symbols {
+                own,
+                create: found.get(own.create)?,
+                destroy: found.get(own.destroy)?,
+                set_stream: found.get(own.set_stream)?,
+                single: found.get(own.single)?,
+                double: found.get(own.double)?,
+                further,
+                _library: found,
+            })
+        }
+    }
+}
