@@ -276,7 +276,7 @@ fn the_default_stays_if_nothing_is_faster() {
 /// A call of several chunks, two of which are under way at a time.
 #[test]
 fn chunks_that_are_timed_follow_each_other() {
-    let Some(gpu) = Emulator::with_memory(20 << 20, check_where_named) else {
+    let Some(gpu) = Emulator::with_memory(5 << 20, check_where_named) else {
         return;
     };
     let Some(setup) = setup_on(gpu) else {

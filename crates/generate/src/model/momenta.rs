@@ -13,7 +13,7 @@ const MOST: usize = 4000;
 
 /// What stands at a place of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Slot {
+enum Contracted {
     /// The index of a leg.
     Index(i32),
     /// The momentum that goes out along a leg.
@@ -22,33 +22,33 @@ enum Slot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Factor {
-    Dot([Slot; 2]),
-    Epsilon([Slot; 4]),
+    Dot([Contracted; 2]),
+    Epsilon([Contracted; 4]),
 }
 
 impl Factor {
-    fn slots(&mut self) -> &mut [Slot] {
+    fn contracted(&mut self) -> &mut [Contracted] {
         match self {
-            Factor::Dot(slots) => slots,
-            Factor::Epsilon(slots) => slots,
+            Factor::Dot(contracted) => contracted,
+            Factor::Epsilon(contracted) => contracted,
         }
     }
 
-    /// Puts its slots in order. Gives the sign that this takes, 0 where the factor is zero.
+    /// Puts what it contracts in order. Gives the sign that this takes, 0 where the factor is zero.
     fn order(&mut self) -> f64 {
         let antisymmetric = matches!(self, Factor::Epsilon(_));
-        let slots = self.slots();
+        let contracted = self.contracted();
         let mut sign = 1.0;
-        for end in (1..slots.len()).rev() {
+        for end in (1..contracted.len()).rev() {
             for at in 0..end {
-                if slots[at] > slots[at + 1] {
-                    slots.swap(at, at + 1);
+                if contracted[at] > contracted[at + 1] {
+                    contracted.swap(at, at + 1);
                     sign = -sign;
                 }
             }
         }
         match antisymmetric {
-            true if slots.windows(2).any(|pair| pair[0] == pair[1]) => 0.0,
+            true if contracted.windows(2).any(|pair| pair[0] == pair[1]) => 0.0,
             true => sign,
             false => 1.0,
         }
@@ -67,12 +67,15 @@ pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option
             if count > MOST {
                 return None;
             }
-            let gone = |slot: &Slot| without.is_some_and(|leg| *slot == Slot::Momentum(leg));
-            let at = product.iter_mut().position(|f| f.slots().iter().any(gone));
+            let gone =
+                |one: &Contracted| without.is_some_and(|leg| *one == Contracted::Momentum(leg));
+            let at = product
+                .iter_mut()
+                .position(|f| f.contracted().iter().any(gone));
             if let Some(at) = at {
-                let place = product[at].slots().iter().position(gone)?;
+                let place = product[at].contracted().iter().position(gone)?;
                 for leg in (1..=legs).filter(|&leg| Some(leg) != without) {
-                    product[at].slots()[place] = Slot::Momentum(leg);
+                    product[at].contracted()[place] = Contracted::Momentum(leg);
                     products.push((product.clone(), -number));
                 }
                 continue;
@@ -105,10 +108,10 @@ fn factors(term: &Term) -> Option<Vec<Factor>> {
         let mut others = tensors.iter().enumerate();
         others.find(|&(n, other)| n != but && other.indices.contains(&index))
     };
-    let slot = |index: i32, of: usize| match (index, with(index, of)) {
-        (1.., _) => Some(Slot::Index(index)),
+    let of_index = |index: i32, of: usize| match (index, with(index, of)) {
+        (1.., _) => Some(Contracted::Index(index)),
         (_, Some((_, other))) => match other.kind {
-            TensorKind::Momentum(leg) => Some(Slot::Momentum(leg)),
+            TensorKind::Momentum(leg) => Some(Contracted::Momentum(leg)),
             _ => None,
         },
         _ => None,
@@ -117,26 +120,31 @@ fn factors(term: &Term) -> Option<Vec<Factor>> {
     for (n, tensor) in tensors.iter().enumerate() {
         match (tensor.kind, &tensor.indices[..]) {
             (TensorKind::Momentum(leg), &[index]) => {
-                let own = Slot::Momentum(leg);
+                let own = Contracted::Momentum(leg);
                 match with(index, n) {
-                    _ if index > 0 => factors.push(Factor::Dot([Slot::Index(index), own])),
+                    _ if index > 0 => factors.push(Factor::Dot([Contracted::Index(index), own])),
                     Some((m, other)) => {
                         // A product of two momenta once, others with the tensor that takes this one up.
                         if let TensorKind::Momentum(leg) = other.kind
                             && n < m
                         {
-                            factors.push(Factor::Dot([own, Slot::Momentum(leg)]));
+                            factors.push(Factor::Dot([own, Contracted::Momentum(leg)]));
                         }
                     }
                     None => return None,
                 }
             }
             (TensorKind::Metric, &[a, b]) => {
-                factors.push(Factor::Dot([slot(a, n)?, slot(b, n)?]));
+                factors.push(Factor::Dot([of_index(a, n)?, of_index(b, n)?]));
             }
             (TensorKind::Epsilon, &[a, b, c, d]) => {
-                let slots = [slot(a, n)?, slot(b, n)?, slot(c, n)?, slot(d, n)?];
-                factors.push(Factor::Epsilon(slots));
+                let contracted = [
+                    of_index(a, n)?,
+                    of_index(b, n)?,
+                    of_index(c, n)?,
+                    of_index(d, n)?,
+                ];
+                factors.push(Factor::Epsilon(contracted));
             }
             _ => return None,
         }
@@ -153,11 +161,13 @@ fn tensors(product: &[Factor]) -> Vec<Tensor> {
     };
     for factor in product {
         match *factor {
-            Factor::Dot([Slot::Index(a), Slot::Momentum(leg)]) => tensors.push(momentum(leg, a)),
-            Factor::Dot(slots) => {
-                let indices = indices(&slots, &mut summed);
-                match slots {
-                    [Slot::Momentum(a), Slot::Momentum(b)] => {
+            Factor::Dot([Contracted::Index(a), Contracted::Momentum(leg)]) => {
+                tensors.push(momentum(leg, a))
+            }
+            Factor::Dot(contracted) => {
+                let indices = indices(&contracted, &mut summed);
+                match contracted {
+                    [Contracted::Momentum(a), Contracted::Momentum(b)] => {
                         // Both have the first index.
                         tensors.push(momentum(a, indices[0]));
                         tensors.push(momentum(b, indices[0]));
@@ -168,10 +178,10 @@ fn tensors(product: &[Factor]) -> Vec<Tensor> {
                     }),
                 }
             }
-            Factor::Epsilon(slots) => {
-                let indices = indices(&slots, &mut summed);
-                for (slot, &index) in slots.iter().zip(&indices) {
-                    if let Slot::Momentum(leg) = *slot {
+            Factor::Epsilon(contracted) => {
+                let indices = indices(&contracted, &mut summed);
+                for (one, &index) in contracted.iter().zip(&indices) {
+                    if let Contracted::Momentum(leg) = *one {
                         tensors.push(momentum(leg, index));
                     }
                 }
@@ -185,16 +195,16 @@ fn tensors(product: &[Factor]) -> Vec<Tensor> {
     tensors
 }
 
-/// The indices of slots, new ones for momenta.
-fn indices(slots: &[Slot], summed: &mut i32) -> Vec<i32> {
-    let index = |slot: &Slot| match *slot {
-        Slot::Index(index) => index,
-        Slot::Momentum(_) => {
+/// The indices of what is contracted, new ones for momenta.
+fn indices(contracted: &[Contracted], summed: &mut i32) -> Vec<i32> {
+    let index = |one: &Contracted| match *one {
+        Contracted::Index(index) => index,
+        Contracted::Momentum(_) => {
             *summed -= 1;
             *summed
         }
     };
-    slots.iter().map(index).collect()
+    contracted.iter().map(index).collect()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl BlockDiagonal {
         let mut upper = color.upper.iter();
         let matrix = Matrix::new(flows, |_, _| upper.next().copied().unwrap_or(f64::NAN));
         let mut work = Work::limit(WORK);
-        let whole = Part::new(matrix, (0..flows as Coordinate).collect(), &mut work);
+        let whole = Submatrix::new(matrix, (0..flows as Coordinate).collect(), &mut work);
         let fastest = (0..=whole.depth()).min_by_key(|&passes| whole.time(passes));
         let Reduction { mut passes, blocks } = whole.reduction(fastest.unwrap_or(0));
         let used = blocks.iter().flat_map(|b| &b.coordinates).copied();
@@ -162,16 +162,16 @@ impl Reduction {
 }
 
 /// A part of the matrix, and what it falls into.
-struct Part {
+struct Submatrix {
     coordinates: Vec<Coordinate>,
     matrix: Matrix,
-    split: Option<Split>,
+    split: Option<Division>,
 }
 
 /// What a part falls into, by sums; without a sum, where no entry connects its pieces.
-struct Split {
+struct Division {
     pass: Vec<Orbit>,
-    parts: Vec<Part>,
+    parts: Vec<Submatrix>,
 }
 
 /// The time of a block in that of one entry, measured at 512z and avx2 with blocks of 1 to 120 rows.
@@ -185,29 +185,29 @@ fn time_of_pass(coordinates: usize, of_eight: usize) -> usize {
     2 * coordinates + 8 * of_eight
 }
 
-impl Part {
+impl Submatrix {
     /// All that the symmetries of a part give.
-    fn new(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Part {
+    fn new(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Submatrix {
         let components = matrix.components();
         if components.len() == 1 && components[0].len() == coordinates.len() {
-            return Part::connected(matrix, coordinates, work);
+            return Submatrix::connected(matrix, coordinates, work);
         }
         let pieces = components.into_iter().map(|rows| {
             let piece = rows.iter().map(|&r| coordinates[r as usize]).collect();
-            Part::connected(matrix.part(&rows), piece, work)
+            Submatrix::connected(matrix.part(&rows), piece, work)
         });
         let parts = pieces.collect();
-        Part {
+        Submatrix {
             coordinates,
             matrix,
-            split: Some(Split {
+            split: Some(Division {
                 pass: Vec::new(),
                 parts,
             }),
         }
     }
 
-    fn connected(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Part {
+    fn connected(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Submatrix {
         let mut split = None;
         if coordinates.len() >= SMALLEST {
             let mut symmetries = commuting(&matrix, AT_ONCE, work);
@@ -218,15 +218,15 @@ impl Part {
                 };
                 let parts = (0..1 << symmetries.len()).map(|block| {
                     let (matrix, coordinates) = self::block(&matrix, &coordinates, &orbits, block);
-                    Part::new(matrix, coordinates, work)
+                    Submatrix::new(matrix, coordinates, work)
                 });
-                split = Some(Split {
+                split = Some(Division {
                     parts: parts.collect(),
                     pass: orbits.iter().map(|o| o.in_slots(&coordinates)).collect(),
                 });
             }
         }
-        Part {
+        Submatrix {
             coordinates,
             matrix,
             split,
@@ -236,7 +236,7 @@ impl Part {
     /// The most passes that follow each other.
     fn depth(&self) -> usize {
         self.split.as_ref().map_or(0, |split| {
-            let below = split.parts.iter().map(Part::depth).max();
+            let below = split.parts.iter().map(Submatrix::depth).max();
             usize::from(!split.pass.is_empty()) + below.unwrap_or(0)
         })
     }
@@ -264,7 +264,7 @@ impl Part {
     }
 
     /// What it falls into, and the passes that are left for these.
-    fn within(&self, passes: usize) -> Option<(&Split, usize)> {
+    fn within(&self, passes: usize) -> Option<(&Division, usize)> {
         let split = self.split.as_ref()?;
         let left = passes.checked_sub(usize::from(!split.pass.is_empty()))?;
         Some((split, left))
