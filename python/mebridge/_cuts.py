@@ -294,23 +294,19 @@ def rapidity(energies: tuple[float, float]) -> float:
     return 0.5 * math.log(energies[0] / energies[1])
 
 
-def boosted(momenta: NDArray[np.float64], boost: float) -> NDArray[np.float64]:
-    """Momenta (events, legs, 4) in a frame in which theirs has this rapidity."""
-    if boost == 0.0:
+def boosted(momenta: NDArray[np.float64], boost: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Momenta (events, legs, 4) in a frame in which theirs has this rapidity, or one for each event."""
+    if not np.any(boost):
         return momenta
     found: NDArray[np.float64] = momenta.copy()
-    found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], boost)
+    rapidity = boost[:, None] if isinstance(boost, np.ndarray) else boost
+    found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], rapidity)
     return found
 
 
 def seen(momenta: NDArray[np.float64], boost: float, turned: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Momenta in the frame of the detector, which moves the other way for events that have been turned about."""
-    if boost == 0.0:
-        return momenta
-    found: NDArray[np.float64] = momenta.copy()
-    rapidity = np.where(turned, -boost, boost)[:, None]
-    found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], rapidity)
-    return found
+    return boosted(momenta, np.where(turned, -boost, boost))
 
 
 def along_z(

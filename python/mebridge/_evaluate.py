@@ -6,8 +6,7 @@ import contextlib
 import gzip
 import os
 import pathlib
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
@@ -16,15 +15,16 @@ import numpy as np
 from . import _arguments, _command, _reweight, _scratch
 from ._library import Error
 from ._process import Path, absolute, model_environment, model_path
+from ._read import opened
 from ._remote import VALUES
-from ._tasks import Spread, Task
+from ._tasks import Spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Of a part of an array.
 _EVENTS = 200_000
-_GZIP, _NUMPY, _LHE = b"\x1f\x8b", b"\x93NUMPY", b"<"
+_NUMPY, _LHE = b"\x93NUMPY", b"<"
 
 
 def evaluate_events(
@@ -79,11 +79,14 @@ def evaluate_events(
         of = f"{{{len(files) - 1}}}" if one is not None else source.replace("{", "{{").replace("}", "}}")
         tasks = Spread(executor, dict(environment))
         stack.callback(tasks.close)
-        tasks.commands(["eval", *options, "--output={out}", "--", of, "{in}"], files, VALUES, environment)
+        tasks.commands(["eval", *options, "--output={out}", "--", of, "{in}"], files, VALUES)
         parts = list(_parts(pathlib.Path(file), folder))
-        if not parts:
-            raise Error(f"{file} holds no events")
-        return _joined(tasks, parts, folder)
+        made: dict[int, NDArray[np.float64]] = {}
+        with contextlib.closing(tasks.of_file(pathlib.Path(file), parts, folder)) as done:
+            for number, place in done:
+                made[number] = np.load(place / VALUES)
+                (place / VALUES).unlink()
+        return np.concatenate([made[number] for number in range(len(parts))])
 
 
 def _single(source: str, folder: pathlib.Path, environment: Mapping[str, str]) -> str | None:
@@ -106,10 +109,8 @@ def _card(directory: pathlib.Path) -> str | None:
 def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[pathlib.Path]:
     """The events of a file in files of their own."""
     try:
-        with open(file, "rb") as raw:
-            packed = raw.read(2) == _GZIP
-        with gzip.open(file) if packed else open(file, "rb") as opened:
-            begin = opened.read(len(_NUMPY))
+        with opened(file) as text:
+            begin, packed = text.read(len(_NUMPY)), isinstance(text, gzip.GzipFile)
     except (OSError, EOFError) as error:
         raise Error(f"{file} cannot be read: {error}") from None
     if begin.lstrip()[:1] == _LHE:
@@ -127,17 +128,3 @@ def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[pathlib.Path]:
             part = folder / f"part{number}.npy"
             np.save(part, np.ascontiguousarray(array[first : first + _EVENTS]))
             yield part
-
-
-def _joined(tasks: Spread, parts: Sequence[pathlib.Path], folder: pathlib.Path) -> NDArray[np.float64]:
-    asked = [
-        Task("command", {}, lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), f"part {i} of the file", sent=part)
-        for i, part in enumerate(parts)
-    ]
-    made: dict[int, NDArray[np.float64]] = {}
-    with contextlib.closing(tasks.run(asked)) as done:
-        for number, _, place in done:
-            made[number] = np.load(place / VALUES)
-            (place / VALUES).unlink()
-            parts[number].unlink()
-    return np.concatenate([made[number] for number in range(len(parts))])

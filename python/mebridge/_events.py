@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -181,21 +181,20 @@ def generate_events(
 
     def write(made: Made) -> None:
         head = order.head(made.elements)
-        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
+        of = made.rounds, made.cross_section[0], head.beams, made.listed, head.names
         if target is None:
-            found.append(_files.joined(made.rounds, made.cross_section[0], head.beams, processes, head.names))
+            found.append(_files.joined(*of))
         elif target.suffix in _files.SUFFIXES:
-            _files.write(target, made.rounds, made.cross_section[0], head.beams, processes, head.names)
+            _files.write(target, *of)
         else:
-            write_file(made, target)
+            write_lhe(made, target)
 
-    def write_file(made: Made, path: pathlib.Path) -> None:
-        processes = [(name, *of) for name, of in zip(made.names, made.by_element)]
+    def write_lhe(made: Made, path: pathlib.Path) -> None:
         of = made.cross_section[0], order.seed, made.asked, order.threads
-        order.head(made.elements).write(path, made.rounds, processes, *of)
+        order.head(made.elements).write(path, made.rounds, made.listed, *of)
 
     if reweight:
-        made = _with_benchmarks(order, target, reweight, progress, write_file)
+        made = _with_benchmarks(order, target, reweight, progress, write_lhe)
     else:
         made = make(order, progress, write)
     arrays = found[0] if found else None
@@ -345,11 +344,8 @@ def ordered(
         "scale": scale,
         "scale_factor": scale_factor,
         "cuts": dict(sorted(cuts.items())),
-        **({} if cut is None else {"cut": _cut_function.identity(cut)}),
         "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
     }
-
-    function = {} if cut is None else {"cut": [_cut_function.packed(cut), _cut_function.name(cut)]}
 
     def head(elements: Sequence[_elements.Element]) -> Head:
         incoming = elements[0].entry["incoming"]
@@ -382,13 +378,22 @@ def ordered(
         files=varied.files,
         more=lambda elements: {
             **({"systematics": varied.asked()} if varied.groups else {}),
-            **function,
             # That of a run card weighs events by it.
             **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
         },
         head=head,
     )
-    return order, target
+    return (order if cut is None else with_cut(order, cut)), target
+
+
+def with_cut(order: Order, cut: _cut_function.Function) -> Order:
+    """The same run with a function that cuts."""
+    more, function = order.more, [_cut_function.packed(cut), _cut_function.name(cut)]
+    return replace(
+        order,
+        asked={**order.asked, "cut": _cut_function.identity(cut)},
+        more=lambda elements: {**more(elements), "cut": function},
+    )
 
 
 @dataclass(frozen=True)
@@ -461,6 +466,11 @@ class Made:
     @property
     def processes(self) -> dict[str, tuple[float, float]]:
         return dict(zip(self.names, self.by_element))
+
+    @property
+    def listed(self) -> list[tuple[str, float, float]]:
+        """The same, as files of events have them."""
+        return [(name, *of) for name, of in self.processes.items()]
 
 
 def names(elements: Sequence[_elements.Element]) -> list[str]:
@@ -570,6 +580,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
         rounds.run(lambda: report("events"))
         times = {"start": started - begun, "survey": adapted - started, "events": time.monotonic() - adapted}
         done = [kept.rounds[number] for number in sorted(kept.rounds)]
+        counts = [part.get("cut", (0, 0)) for part in done]
         made = Made(
             run.asked,
             run.elements,
@@ -580,7 +591,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             [part["channels"] for part in done],
             run.tasks.again,
             times,
-            (sum(part.get("cut", (0, 0))[0] for part in done), sum(part.get("cut", (0, 0))[1] for part in done)),
+            (sum(asked for asked, _ in counts), sum(kept for _, kept in counts)),
         )
         write(made)
     return made

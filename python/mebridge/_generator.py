@@ -166,9 +166,10 @@ class Generator:
         # Where beams are different, MadSpace has both orders as different processes.
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
+        legs = [_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements]
         function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
         if function is not None:
-            function.try_([_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements])
+            function.try_(legs)
             refine = refine or _refine.unchanged(elements)
         self._refiner = None
         if refine is not None:
@@ -216,7 +217,6 @@ class Generator:
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, bwcutoff)
         # Behind a process of a particle alone (:mod:`mebridge._single`) MadSpace takes masses of others, a leg too early.
-        legs = [_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements]
         alone = any(len(of) == _single.LEGS for of in legs)
         self._masses = dict(enumerate(legs, 1)) if alone else {}
         self._processes = _flavors.Processes(self._built.groups)
@@ -443,7 +443,7 @@ class Generator:
             How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points,
             their mean in pb and its error, how many of them passed the cuts, and how many became events;
             ``measured``: the first three of the points whose number was known before; ``refined``: what
-            :meth:`mebridge._refine.Refiner.refine` gives; ``cut``: :attr:`mebridge._refine.Refiner.cut`.
+            :meth:`mebridge._refine.Refiner.refine` gives; ``cut``: :attr:`mebridge._refine.Refiner.counts`.
         """
         output = pathlib.Path(part) / "events.npy"
         if self._refiner is None:
@@ -505,7 +505,7 @@ class Generator:
             made = self._made(output, wanted, overweight, _derived(seed, attempt))
             refined = refiner.refine(output, wanted, events, _derived(seed, -1 - attempt))
             if refined is not None:
-                return {**made, "refined": refined, "cut": refiner.cut}
+                return {**made, "refined": refined, "cut": refiner.counts}
             wanted *= 2
         raise Error(f"too few of {wanted // 2} events are left by the run card for {events}")
 

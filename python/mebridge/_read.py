@@ -35,18 +35,25 @@ def read_events(path: Path) -> EventArrays:
     """
     file = pathlib.Path(os.fspath(path))
     try:
-        with open(file, "rb") as opened:
-            magic = opened.read(8)
+        with open(file, "rb") as raw:
+            magic = raw.read(8)
         if magic == b"\x89HDF\r\n\x1a\n":
             return _hdf5.read(file)
         if magic[:4] == b"PAR1":
             return _parquet.read(file)
-        with gzip.open(file) if magic[:2] == b"\x1f\x8b" else open(file, "rb") as text:
+        with opened(file) as text:
             return _lhe(file, text)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise Error(f"{file} is a damaged gzip file: {error}") from None
     except OSError as error:
         raise Error(f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def opened(file: pathlib.Path) -> Opened:
+    """A file, which may be gzipped."""
+    with open(file, "rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+    return gzip.open(file) if packed else open(file, "rb")
 
 
 def _lhe(path: pathlib.Path, file: Opened) -> EventArrays:

@@ -211,6 +211,25 @@ def _drop(particles: np.ndarray[Any, Any], place: int) -> None:
     particles[-1] = 0
 
 
+def from_anti(codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Whether partons with these codes, as MadSpace has them, come from antiprotons."""
+    found: np.ndarray[Any, Any] = codes > ANTI // 2
+    return found
+
+
+def against_beams(codes: np.ndarray[Any, Any], anti: tuple[bool, bool]) -> np.ndarray[Any, Any]:
+    """In which events the first particle comes from what the second beam is.
+
+    Args:
+        codes: of both particles that come in, (events, 2), as MadSpace has them.
+        anti: whether the beams are antiprotons.
+    """
+    if anti[0] == anti[1]:
+        return np.zeros(len(codes), dtype=bool)
+    found: np.ndarray[Any, Any] = from_anti(codes[:, 0]) != anti[0]
+    return found
+
+
 def conjugate(of: Slice, anti: tuple[bool, bool]) -> None:
     """Gives what comes from antiprotons its PDG code. Where the second beam has the first particle's hadron, the event is
     turned by half a turn about the x axis, so that its particles go with their beams, and the one along +z is put first.
@@ -219,11 +238,9 @@ def conjugate(of: Slice, anti: tuple[bool, bool]) -> None:
         anti: whether the beams are antiprotons.
     """
     particles = of.records["particles"]
-    from_anti = particles["pdg_id"][:, :2] > ANTI // 2
-    particles["pdg_id"][:, :2] -= np.where(from_anti, ANTI, 0).astype(np.int32)
-    if anti[0] == anti[1]:
-        return
-    turned = from_anti[:, 0] != anti[0]
+    codes = particles["pdg_id"][:, :2]
+    turned = against_beams(codes, anti)
+    codes -= np.where(from_anti(codes), ANTI, 0).astype(np.int32)
     _turn(particles, turned)
     _exchange(of, turned)
 

@@ -94,7 +94,7 @@ class Refiner:
         cut: Callable[[Array], NDArray[np.bool_]] | None = None,
     ) -> None:
         self._mirrored, self._anti, self._cut = mirrored, anti, cut
-        self.cut = [0, 0]
+        self.counts = [0, 0]
         """Of the last round, how many events the function was asked about, and how many it kept."""
         self._scale = Scale.asked(scale, factor)
         self._energy = energy = 2.0 * math.sqrt(energies[0] * energies[1])
@@ -132,7 +132,7 @@ class Refiner:
             By the number of the matrix element: events before, and the sums of old weights, of new ones and of the
             squares of their ratios; none where there are too few.
         """
-        events, self.cut = _Events.read(file, made), [0, 0]
+        events, self.counts = _Events.read(file, made), [0, 0]
         random = np.random.default_rng(seed)
         ratios, scales, matched = self._ratios(events, random)
         kept = np.flatnonzero(random.random(len(ratios)) * self.ceiling < ratios)
@@ -184,18 +184,15 @@ class Refiner:
             drawn = random.random(len(places))
             before = self._scale.of(momenta)
             old = self._alpha_s(before[0])
-            if self._anti[0] == self._anti[1]:
-                # Others that were turned stay so in the event file (:func:`mebridge._records.orient`).
-                turned = events.turned[places] & (number + 1 in self._mirrored)
-            else:
-                # Those are turned whose particles go against their beams (:func:`mebridge._records.conjugate`).
-                turned = (codes[:, 0] > ANTI // 2) != self._anti[0]
+            # Others that were turned stay so in the event file (:func:`mebridge._records.orient`).
+            turned = events.turned[places] & (number + 1 in self._mirrored)
+            turned |= _records.against_beams(codes, self._anti)
             after, good, weighted = element.scales(momenta, codes, old, drawn, before, self._scale, turned)
             if self._cut is not None:
                 seen = _cuts.seen(momenta, self._boost, turned)
                 asked = int(good.sum())
                 good[good] = self._cut(as_written(seen[good], turned[good]))
-                self.cut = [self.cut[0] + asked, self.cut[1] + int(good.sum())]
+                self.counts = [self.counts[0] + asked, self.counts[1] + int(good.sum())]
             new = self._alpha_s(np.where(good, after[0], before[0]))
             ratio = element.coupling(momenta, old, new) * good
             if self._densities is not None and after is not before:
@@ -289,7 +286,7 @@ class _Element:
             return before, good, None
         given = self._given(rest[some], scaled, scale)
         weighing = self._weighing(momenta[some], codes[some])
-        plain = np.where(codes[some] > ANTI // 2, codes[some] - ANTI, codes[some])
+        plain = np.where(_records.from_anti(codes[some]), codes[some] - ANTI, codes[some])
         of = self.clustering.scales(rest[some], channels[some], given, weighing, plain)
         hadrons = (False, False) if given.fixed else self._hadrons
         good[some[_clustering.drops(of, hadrons)]] = False

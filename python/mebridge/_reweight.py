@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import os
 import pathlib
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -14,9 +13,9 @@ from concurrent.futures import Executor
 from . import _arguments, _command, _lhe, _output, _scratch
 from ._library import Error
 from ._process import Path, absolute
-from ._read import Opened
+from ._read import Opened, opened
 from ._remote import REWEIGHTED
-from ._tasks import Spread, Task
+from ._tasks import Spread
 
 # Of a part, and of what is read at a time.
 _EVENTS, _CHUNK = 20_000, 1 << 22
@@ -103,7 +102,7 @@ def reweight(
             files.append(source)
         tasks = Spread(executor, {})
         stack.callback(tasks.close)
-        tasks.commands(["reweight", *options, "--output={out}", "--", "{in}", *places], files)
+        tasks.commands(["reweight", *options, "--output={out}", "--", "{in}", *places], files, REWEIGHTED)
         _write(target, file, tasks, folder)
     return ""
 
@@ -137,17 +136,8 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
     parts = list(split(file, folder, tail))
-    if not parts:
-        raise Error(f"{file} holds no events")
-    asked = [
-        Task("command", {}, lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), f"part {i} of the file", sent=part)
-        for i, part in enumerate(parts)
-    ]
-    made: dict[int, pathlib.Path] = {}
-    with contextlib.closing(tasks.run(asked)) as done:
-        for number, _, place in done:
-            made[number] = place / REWEIGHTED
-            parts[number].unlink()
+    with contextlib.closing(tasks.of_file(file, parts, folder)) as done:
+        made = {number: place / REWEIGHTED for number, place in done}
     with _lhe.replaced(target) as part, open(part, "xb") as raw:
         with gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else contextlib.nullcontext(raw) as into:
             for number in range(len(parts)):
@@ -162,9 +152,7 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
 def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
     """The events of a file in files of their own, each with its head; what stands behind all of them is left."""
     try:
-        with open(file, "rb") as opened:
-            packed = opened.read(2) == b"\x1f\x8b"
-        with gzip.open(file) if packed else open(file, "rb") as text:
+        with opened(file) as text:
             head, rest, number = _until(file, text, _INIT), b"", 0
             while True:
                 events, rest = _some(file, text, rest)

@@ -216,7 +216,7 @@ class Run:
                 executor=executor,
             )
             if cut is not None:
-                order = _with_cut(order, cut)
+                order = _events.with_cut(order, cut)
             benchmarks = _benchmarks.Benchmarks(cards, names, self.output.sources, self.output.environment, threads)
             if benchmarks and self._runs_along:
                 raise Error(
@@ -231,9 +231,8 @@ class Run:
                 head = order.head(made.elements)
                 summed = self._describe(folder, name, made, head, number)
                 of = made.cross_section[0], number, made.asked, threads
-                processes = [(process, *of) for process, of in zip(made.names, made.by_element)]
                 told = benchmarks.write(
-                    folder / _EVENTS, executor, lambda file: head.write(file, made.rounds, processes, *of)
+                    folder / _EVENTS, executor, lambda file: head.write(file, made.rounds, made.listed, *of)
                 )
                 if told:
                     (folder / "summary.txt").write_text(f"{summed}\n{told}")
@@ -856,16 +855,6 @@ def _resonances(
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())
-
-
-def _with_cut(order: Order, cut: _cut_function.Function) -> Order:
-    """The same run with a function that cuts."""
-    more, function = order.more, [_cut_function.packed(cut), _cut_function.name(cut)]
-    return dataclasses.replace(
-        order,
-        asked={**order.asked, "cut": _cut_function.identity(cut)},
-        more=lambda elements: {**more(elements), "cut": function},
-    )
 
 
 def _of_decays(asked: Mapping[str, Any]) -> None:

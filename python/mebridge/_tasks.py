@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent import futures
@@ -116,7 +117,7 @@ class Spread:
     Args:
         executor: of `concurrent.futures`, or what makes one: it is called again where an executor breaks, as
             `ProcessPoolExecutor` does when one of its processes is killed.
-        environment: variables of MadSpace's processes.
+        environment: variables of MadSpace's processes, and of commands.
     """
 
     def __init__(
@@ -144,14 +145,28 @@ class Spread:
         self,
         arguments: Sequence[str],
         files: Sequence[str],
-        made: str = _remote.REWEIGHTED,
-        environment: Mapping[str, str] | None = None,
+        made: str,
     ) -> None:
         """Tasks are calls of the command with these arguments, in which ``{number}`` is a file, ``{in}`` what a task
         takes and ``{out}`` what it gives, under this name."""
         names = [f"{number}/{os.path.basename(path)}" for number, path in enumerate(files)]
-        asked = {"command": list(arguments), "files": names, "made": made, "environment": dict(environment or {})}
+        asked = {"command": list(arguments), "files": names, "made": made, "environment": self._environment}
         self._prepare(asked, dict(zip(names, files)))
+
+    def of_file(
+        self, file: pathlib.Path, parts: Sequence[pathlib.Path], folder: pathlib.Path
+    ) -> Generator[tuple[int, pathlib.Path], None, None]:
+        """The number of each part of a file, and the folder of what :meth:`commands` gives of it. A part goes then."""
+        if not parts:
+            raise Error(f"{file} holds no events")
+        asked = [
+            Task("command", {}, lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), f"part {i} of the file", sent=part)
+            for i, part in enumerate(parts)
+        ]
+        with contextlib.closing(self.run(asked)) as done:
+            for number, _, place in done:
+                yield number, place
+                parts[number].unlink()
 
     def _prepare(self, asked: Mapping[str, Any], files: Mapping[str, str]) -> None:
         """What workers need for all tasks: what is asked, and files by their names in the bundle."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import pathlib
 import sys
@@ -24,3 +25,15 @@ def need(what, *names):
         if importlib.util.find_spec(name) is None:
             print(f"SKIPPED: {what}: {name} is not installed", file=sys.stderr)
             raise unittest.SkipTest(f"{name} is not installed")
+
+
+def taken(folder):
+    """Whether a process that runs has a folder: other tests may be at work."""
+    try:
+        with open(folder / "lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,6 +1,5 @@
 """What is refused before a run or a call begins, and what must not end the interpreter."""
 
-import fcntl
 import gzip
 import importlib.util
 import json
@@ -19,7 +18,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder
+from common import Folder, taken
 import mebridge
 from mebridge import _worker
 
@@ -172,17 +171,10 @@ class Children(Folder):
     def test_a_program_that_is_killed(self):
         places = pathlib.Path("/dev/shm"), pathlib.Path(tempfile.gettempdir())
 
-        def left(folder):
-            """Whether nobody holds it: other programs may run here."""
-            try:
-                with open(folder / "lock", "rb") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return False
-            return True
-
         def folders():
-            return {folder for place in places for folder in place.glob("mebridge-*") if left(folder)}
+            """Those that nobody holds: other programs may run here."""
+            every = {folder for place in places for folder in place.glob("mebridge-*")}
+            return {folder for folder in every if (folder / "lock").exists() and not taken(folder)}
 
         generate()
         before = folders()

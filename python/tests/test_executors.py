@@ -23,7 +23,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, need
+from common import Folder, need, taken
 import mebridge
 from mebridge import _remote, _rounds, _state, _tasks, _worker
 
@@ -494,20 +494,6 @@ class Reweighting(Folder):
         with self.assertRaisesRegex(mebridge.Error, "is read by this run"):
             self.reweight("events.lhe.gz", executor=executor)
         self.assertFalse((self.folder / "x.lhe").exists())
-
-
-def taken(folder):
-    """Whether a process that runs has a folder: other tests may be at work."""
-    import fcntl
-
-    try:
-        with open(folder / "lock", "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 if __name__ == "__main__":

@@ -141,41 +141,11 @@ macro_rules! register {
             fn neg_mul_add(self, b: Self, c: Self) -> Self {
                 (-self).mul_add(b, c)
             }
-            #[inline(always)]
-            fn sqrt(mut self) -> Self {
-                for x in &mut self.0 {
-                    *x = x.sqrt();
-                }
-                self
-            }
-            #[inline(always)]
-            fn max(mut self, b: Self) -> Self {
-                for i in 0..$lanes {
-                    self.0[i] = self.0[i].max(b.0[i]);
-                }
-                self
-            }
-            #[inline(always)]
-            fn min(mut self, b: Self) -> Self {
-                for i in 0..$lanes {
-                    self.0[i] = self.0[i].min(b.0[i]);
-                }
-                self
-            }
-            #[inline(always)]
-            fn abs(mut self) -> Self {
-                for x in &mut self.0 {
-                    *x = x.abs();
-                }
-                self
-            }
-            #[inline(always)]
-            fn copysign(mut self, sign: Self) -> Self {
-                for i in 0..$lanes {
-                    self.0[i] = self.0[i].copysign(sign.0[i]);
-                }
-                self
-            }
+            register!(@single sqrt);
+            register!(@single abs);
+            register!(@pair $lanes max);
+            register!(@pair $lanes min);
+            register!(@pair $lanes copysign);
             register!(@compare $lanes lt <);
             register!(@compare $lanes le <=);
             register!(@compare $lanes eq ==);
@@ -224,6 +194,26 @@ macro_rules! register {
                 }
                 self
             }
+        }
+    };
+
+    (@single $method:ident) => {
+        #[inline(always)]
+        fn $method(mut self) -> Self {
+            for x in &mut self.0 {
+                *x = x.$method();
+            }
+            self
+        }
+    };
+
+    (@pair $lanes:literal $method:ident) => {
+        #[inline(always)]
+        fn $method(mut self, b: Self) -> Self {
+            for i in 0..$lanes {
+                self.0[i] = self.0[i].$method(b.0[i]);
+            }
+            self
         }
     };
 

@@ -174,6 +174,13 @@ struct Division {
     parts: Vec<Submatrix>,
 }
 
+impl Division {
+    /// How many passes it takes: one, or none.
+    fn passes(&self) -> usize {
+        usize::from(!self.pass.is_empty())
+    }
+}
+
 /// The time of a block in that of one entry, measured at 512z and avx2 with blocks of 1 to 120 rows.
 fn time_of_block(size: usize) -> usize {
     size * (size + 1) / 2 + 5
@@ -237,54 +244,40 @@ impl Submatrix {
     fn depth(&self) -> usize {
         self.split.as_ref().map_or(0, |split| {
             let below = split.parts.iter().map(Submatrix::depth).max();
-            usize::from(!split.pass.is_empty()) + below.unwrap_or(0)
+            split.passes() + below.unwrap_or(0)
         })
+    }
+
+    /// What it falls into where so many passes are taken, how many are left for these, and the time of their blocks;
+    /// none where it stays whole.
+    fn division(&self, passes: usize) -> Option<(&Division, usize, usize)> {
+        let split = self.split.as_ref()?;
+        let left = passes.checked_sub(split.passes())?;
+        let times = split.parts.iter().map(|part| part.time_of_blocks(left));
+        let time = times.sum();
+        let pays = split.pass.is_empty() || time < time_of_block(self.coordinates.len());
+        pays.then_some((split, left, time))
     }
 
     /// The time of all blocks after so many passes at most.
     fn time_of_blocks(&self, passes: usize) -> usize {
-        let whole = time_of_block(self.coordinates.len());
-        let Some((split, left)) = self.within(passes) else {
-            return whole;
-        };
-        let parts = split.parts.iter().map(|part| part.time_of_blocks(left));
-        let parts = parts.sum();
-        match split.pass.is_empty() {
-            true => parts,
-            false => whole.min(parts),
+        match self.division(passes) {
+            Some((_, _, time)) => time,
+            None => time_of_block(self.coordinates.len()),
         }
-    }
-
-    /// Whether it falls into pieces where so many passes are taken.
-    fn splits(&self, passes: usize) -> bool {
-        self.within(passes).is_some_and(|(split, left)| {
-            let parts = split.parts.iter().map(|part| part.time_of_blocks(left));
-            split.pass.is_empty() || parts.sum::<usize>() < time_of_block(self.coordinates.len())
-        })
-    }
-
-    /// What it falls into, and the passes that are left for these.
-    fn within(&self, passes: usize) -> Option<(&Division, usize)> {
-        let split = self.split.as_ref()?;
-        let left = passes.checked_sub(usize::from(!split.pass.is_empty()))?;
-        Some((split, left))
     }
 
     /// Adds to each pass its orbits of eight.
     fn orbits_of_eight(&self, passes: usize, at: usize, of: &mut [Option<usize>]) {
-        if !self.splits(passes) {
-            return;
-        }
-        let Some((split, left)) = self.within(passes) else {
+        let Some((split, left, _)) = self.division(passes) else {
             return;
         };
-        let own = usize::from(!split.pass.is_empty());
-        if own == 1 {
+        if !split.pass.is_empty() {
             let of_eight = split.pass.iter().filter(|o| o.0.len() == 8).count();
             of[at] = Some(of[at].unwrap_or(0) + of_eight);
         }
         for part in &split.parts {
-            part.orbits_of_eight(left, at + own, of);
+            part.orbits_of_eight(left, at + split.passes(), of);
         }
     }
 
@@ -298,8 +291,8 @@ impl Submatrix {
     }
 
     fn reduction(self, passes: usize) -> Reduction {
-        let splits = self.splits(passes);
-        let Some(split) = self.split.filter(|_| splits) else {
+        let left = self.division(passes).map(|(_, left, _)| left);
+        let (Some(split), Some(left)) = (self.split, left) else {
             return Reduction {
                 passes: Vec::new(),
                 blocks: vec![DiagonalBlock {
@@ -309,12 +302,12 @@ impl Submatrix {
             };
         };
         let mut form = Reduction::default();
-        let own = usize::from(!split.pass.is_empty());
-        if own == 1 {
+        let own = split.passes();
+        if own > 0 {
             form.passes.push(split.pass);
         }
         for part in split.parts {
-            form.add(part.reduction(passes - own), own);
+            form.add(part.reduction(left), own);
         }
         form
     }

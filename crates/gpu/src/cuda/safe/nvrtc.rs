@@ -92,8 +92,8 @@ impl Nvrtc {
         self.program(architecture, source, options)?.output(output)
     }
 
-    /// Whether device code is what its language allows. Optimising and PTX, nine tenths of the time, are left to a linker
-    /// that never comes.
+    /// Whether device code is what its language allows. With `-dlto` optimising and PTX, most of the time, are left to a
+    /// linker, which is not called.
     pub fn check(&self, architecture: &str, source: &str, options: &[String]) -> Result<()> {
         let mut options = options.to_vec();
         options.push("-dlto".to_owned());
