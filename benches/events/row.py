@@ -26,7 +26,7 @@ class Timed(_events.Worker):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         runs.append(self)
-        self.calls = []
+        self.calls, self.memory = [], None
 
     def cpu(self):
         words = pathlib.Path(f"/proc/{self._child.pid}/stat").read_text().rpartition(")")[2].split()
@@ -42,10 +42,10 @@ class Timed(_events.Worker):
         self.calls.append((name, begin, time.monotonic(), self.cpu() - cpu, answer))
         return answer
 
-    def __exit__(self, *raised):
-        if raised[0] is None:
+    def end(self):
+        if self.memory is None:
             self.total, self.memory = self.cpu(), self.peak()
-        super().__exit__(*raised)
+        super().end()
 
 
 def _points(answer):
@@ -61,13 +61,14 @@ def main(arguments, result):
     begin = time.monotonic()
     found = mebridge.generate_events(asked.pop("process"), **asked)
     end = time.monotonic()
-    (run,) = runs
+    # On a GPU others make rounds beside the first.
+    calls = [call for run in runs for call in run.calls]
     own, commands = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    surveys = [call for call in run.calls if call[0] not in ("build", "load", "round")]
-    rounds = [call for call in run.calls if call[0] == "round"]
+    surveys = [call for call in calls if call[0] not in ("build", "load", "round")]
+    rounds = sorted((call for call in calls if call[0] == "round"), key=lambda call: call[1])
     first = surveys[0][1] if surveys else rounds[0][1]
-    stages = [("start", begin, first), ("survey", first, rounds[0][1]), ("events", rounds[0][1], rounds[-1][2])]
-    stages.append(("file", rounds[-1][2], end))
+    last = max(call[2] for call in rounds)
+    stages = [("start", begin, first), ("survey", first, rounds[0][1]), ("events", rounds[0][1], last), ("file", last, end)]
     points = [channel for *_, answer in rounds for channel in answer["channels"]]
     written = {
         "stages": stages,
@@ -78,7 +79,7 @@ def main(arguments, result):
             "all": own.ru_utime + own.ru_stime + commands.ru_utime + commands.ru_stime,
         },
         "tick": 1.0 / TICKS,
-        "memory": run.memory,
+        "memory": sum(run.memory for run in runs),
         "channels": len(rounds[0][4]["channels"]),
         "rounds": len(rounds),
         "points": sum(channel[0] for channel in points),

@@ -24,7 +24,7 @@ from ._banner import Head
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
-from ._rounds import Rounds, sizes
+from ._rounds import Rounds, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -518,8 +518,15 @@ def prepared(order: Order) -> Iterator[Prepared]:
         folder = stack.enter_context(_scratch.folder())
         tasks: Alone | Spread
         if order.executor is None:
-            # It begins while the libraries are made.
-            tasks = Alone(stack.enter_context(Worker(order.environment)))
+
+            def begin() -> Worker:
+                worker = stack.enter_context(Worker(order.environment, backend=order.backend))
+                worker.begin("prepare", devices=order.devices, threads=order.threads)
+                return worker
+
+            # The first begins while the libraries are made. Others, which are needed later, would take its time.
+            count = workers(len(sizes(events, order.backend)), order.backend)
+            tasks = Alone(begin(), [begin] * (count - 1))
         else:
             tasks = Spread(order.executor, {**switches(order.environment), **order.environment})
         stack.callback(tasks.close)
@@ -593,6 +600,8 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             times,
             (sum(asked for asked, _ in counts), sum(kept for _, kept in counts)),
         )
+        # A GPU is given back while the events are written.
+        run.tasks.close()
         write(made)
     return made
 

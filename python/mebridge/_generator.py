@@ -74,6 +74,15 @@ class Generator:
                 log(message)
 
         madspace.Logger.set_log_handler(handle)
+        self._prepared: tuple[list[str], int] | None = None
+
+    def prepare(self, devices: list[str], threads: int) -> None:
+        """Begins with these devices, before there are matrix elements: a GPU takes its time."""
+        if self._prepared != (devices, threads):
+            if devices != ["cpu"]:
+                _gpu.check(madspace, devices)
+            self._contexts = [madspace.Context(_device(name), threads) for name in devices]
+            self._prepared = devices, threads
 
     def build(
         self,
@@ -125,11 +134,9 @@ class Generator:
         Returns:
             Of each channel the numbers of its matrix elements, and how many points it needs at first.
         """
-        if devices != ["cpu"]:
-            _gpu.check(madspace, devices)
+        self.prepare(devices, threads)
         elements = [element for library in libraries for element in _elements.read(pathlib.Path(library))]
         self._scratch, self._threads = pathlib.Path(scratch), threads
-        self._contexts = [madspace.Context(_device(name), threads) for name in devices]
         self._on_host = [element for library in host for element in _elements.read(pathlib.Path(library))]
         if not _elements.same(elements, self._on_host):
             self._on_host = []

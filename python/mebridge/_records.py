@@ -116,7 +116,11 @@ def orient(of: Slice, mirrored: Collection[int]) -> None:
 def _exchange(of: Slice, events: np.ndarray[Any, Any]) -> None:
     """Exchanges the beams of these events."""
     particles = of.records["particles"]
-    particles[events, :2] = particles[events, 1::-1]
+    # As bytes, since NumPy copies records field by field.
+    whole = particles.view(f"V{particles.dtype.itemsize}")
+    first = whole[events, 0]
+    whole[events, 0] = whole[events, 1]
+    whole[events, 1] = first
     if of.scales is not None:
         of.scales[events, 1:3] = of.scales[events, 2:0:-1]
     if of.matched is not None:

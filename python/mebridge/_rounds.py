@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import os
 import pathlib
 import shutil
 import tempfile
@@ -26,12 +27,22 @@ from ._tasks import Alone, Spread, Task
 _ROUNDS = 20
 _LEAST = {"cpu": 5000, "cuda": 250_000, "hip": 250_000}
 _MOST = {"cpu": 50_000, "cuda": 250_000, "hip": 250_000}
+# Beside one GPU: processes at most, and cores for each.
+_WORKERS, _CORES = 4, 4
 
 
 def sizes(events: int, backend: str) -> list[int]:
     """Events of each round, on a CPU or a GPU."""
     count = max(1, min(_ROUNDS, events // _LEAST[backend]), -(-events // _MOST[backend]))
     return [events // count + (i < events % count) for i in range(count)]
+
+
+def workers(rounds: int, backend: str) -> int:
+    """How many processes of MadSpace make so many rounds on this machine. A GPU is done with a round's points long before
+    a core is done with their events."""
+    if backend == "cpu":
+        return 1
+    return max(1, min(_WORKERS, rounds // 2, len(os.sched_getaffinity(0)) // _CORES))
 
 
 class Rounds:
@@ -191,7 +202,7 @@ class Rounds:
             "overweight": self._overweight,
             "seed": self._random(f"round {number}"),
         }
-        return Task("round", asked, lambda: self._state.part("round"), f"round {number}", self._survey)
+        return Task("round", asked, lambda: self._state.part(f"round{number:04}"), f"round {number}", self._survey)
 
     def cross_section(self, element: int | None = None) -> tuple[float, float]:
         """In pb, with its error; of one matrix element or all. It is that of the survey's last part and of those points

@@ -1,5 +1,5 @@
-"""Parts of a run that do not depend on each other: one after the other in this machine's process of MadSpace, or spread
-over the workers of an executor.
+"""Parts of a run that do not depend on each other: in processes of MadSpace on this machine, or spread over the workers
+of an executor.
 
 What a part gives depends on what it is asked alone, with its own random numbers, so that neither the number of workers
 nor the order in which they end can be seen in it.
@@ -7,6 +7,7 @@ nor the order in which they end can be seen in it.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import os
@@ -53,15 +54,41 @@ class Task:
     """A file that it takes."""
 
 
-class Alone:
-    """All parts in one process of MadSpace."""
-
-    again = 0
+class _Child:
+    """A process of MadSpace, with the survey whose mappings it has."""
 
     def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+        self.worker = worker
+        self.built: futures.Future[None] = futures.Future()
+        """Ready where it has its integrands."""
         self._loaded: pathlib.Path | None = None
+
+    def build(self, arguments: Mapping[str, Any], folder: str, scratch: str) -> Any:
+        return self.worker.call("build", **arguments, folder=folder, scratch=scratch)
+
+    def do(self, task: Task, folder: pathlib.Path) -> Any:
+        """What a task gives, its files in a folder."""
+        if task.survey is not None and task.survey != self._loaded:
+            self.worker.call("load", survey=str(task.survey))
+            self._loaded = task.survey
+        return self.worker.call(task.name, part=str(folder), **task.arguments)
+
+
+class Alone:
+    """All parts on this machine, in a process of MadSpace.
+
+    Args:
+        worker: the process.
+        others: each begins another one, which does parts beside it. A run goes on without one that fails.
+    """
+
+    def __init__(self, worker: Worker, others: Sequence[Callable[[], Worker]] = ()) -> None:
+        self._first, self._begin = _Child(worker), others
+        self._others: list[_Child] = []
+        self._pool = futures.ThreadPoolExecutor(1 + len(others))
         self._stack = contextlib.ExitStack()
+        self.again = 0
+        """How often a part was begun again, because a process failed."""
 
     def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
         """Makes the integrands; what :meth:`mebridge._generator.Generator.build` gives.
@@ -71,20 +98,66 @@ class Alone:
             events: of the largest round.
             folder: for files that are not kept.
         """
-        scratch = self._stack.enter_context(_scratch.folder(_scratch.memory(events, folder)))
-        return self._worker.call("build", **arguments, folder=folder, scratch=scratch)
+        where = _scratch.memory(events * (1 + len(self._begin)), folder)
+        scratch = [self._stack.enter_context(_scratch.folder(where)) for _ in range(1 + len(self._begin))]
+        for begin, own in zip(self._begin, scratch[1:]):
+            child = _Child(begin())
+            child.built = self._pool.submit(child.build, arguments, own, own)
+            self._others.append(child)
+        return self._first.build(arguments, folder, scratch[0])
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
+        if len(tasks) > 1 and self._others:
+            yield from self._beside(tasks)
+            return
         for number, task in enumerate(tasks):
-            if task.survey is not None and task.survey != self._loaded:
-                self._worker.call("load", survey=str(task.survey))
-                self._loaded = task.survey
             folder = task.folder()
-            yield number, self._worker.call(task.name, part=str(folder), **task.arguments), folder
+            yield number, self._first.do(task, folder), folder
+
+    def _beside(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
+        waiting = collections.deque(range(len(tasks)))
+        running: dict[futures.Future[Any], tuple[_Child, int, pathlib.Path]] = {}
+        while waiting or running:
+            busy = [child for child, *_ in running.values()]
+            for child in [self._first, *self._ready()]:
+                if waiting and child not in busy:
+                    number = waiting.popleft()
+                    folder = tasks[number].folder()
+                    running[self._pool.submit(child.do, tasks[number], folder)] = child, number, folder
+            building = [child.built for child in self._others if waiting and not child.built.done()]
+            done, _ = futures.wait([*running, *building], return_when=futures.FIRST_COMPLETED)
+            for one in [one for one in done if one in running]:
+                child, number, folder = running.pop(one)
+                if (error := one.exception()) is None:
+                    yield number, one.result(), folder
+                elif child is self._first:
+                    raise error
+                else:
+                    self._leave(child, error)
+                    self.again += 1
+                    waiting.appendleft(number)
+
+    def _ready(self) -> list[_Child]:
+        """The other processes that have their integrands."""
+        for child in [child for child in self._others if child.built.done()]:
+            if (error := child.built.exception()) is not None:
+                self._leave(child, error)
+        return [child for child in self._others if child.built.done()]
+
+    def _leave(self, child: _Child, error: BaseException) -> None:
+        """Goes on without one of the other processes."""
+        if not isinstance(error, Error):
+            raise error
+        self._others.remove(child)
+        child.worker.end()
+        _command.say(f"mebridge: the run goes on with {len(self._others)} other processes, as one failed: {error}\n")
 
     def close(self) -> None:
-        """Removes what is not kept."""
+        """Ends the processes, and removes what is not kept."""
+        for child in [self._first, *self._others]:
+            child.worker.end()
+        self._pool.shutdown()
         self._stack.close()
 
 

@@ -22,13 +22,23 @@ from typing import IO, Any
 from . import _command
 from ._library import Error
 
-# What the child runs: modules lie where they lie here.
+# What the child runs: modules lie where they lie here. A GPU's driver begins while they are read; what is wrong with it
+# is said when it is used.
 _PROGRAM = """
-import json, sys
+import ctypes, json, sys, threading
+def begin(library, function):
+    try:
+        getattr(ctypes.CDLL(library), function)(0)
+    except (OSError, AttributeError):
+        pass
+if len(sys.argv) > 3:
+    threading.Thread(target=begin, args=sys.argv[3:], daemon=True).start()
 sys.path[:] = json.loads(sys.argv[1])
 from mebridge._worker import serve
 serve(int(sys.argv[2]))
 """
+# What begins a GPU's driver, and which library has it.
+_DRIVERS = {"cuda": ("libcuda.so.1", "cuInit"), "hip": ("libamdhip64.so.6", "hipInit")}
 # Of prctl.
 _PR_SET_PDEATHSIG = 1
 # Errors that are the caller's, by the names under which they are sent.
@@ -59,15 +69,20 @@ class Worker:
     Args:
         environment: variables that it has besides those of its parent.
         on_message: is given what it says: ``"log"`` or ``"warning"``, and a text.
+        backend: whose driver it begins with.
     """
 
     def __init__(
-        self, environment: Mapping[str, str], on_message: Callable[[str, str], None] = show_message
+        self,
+        environment: Mapping[str, str],
+        on_message: Callable[[str, str], None] = show_message,
+        backend: str = "cpu",
     ) -> None:
         self._on_message = on_message
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
         arguments = [sys.executable, "-c", _PROGRAM, json.dumps([str(path) for path in sys.path]), str(os.getpid())]
+        arguments += _DRIVERS.get(backend, ())
         # SIGINT of a terminal is for the caller, who ends the child.
         self._child = subprocess.Popen(
             arguments,
@@ -77,24 +92,42 @@ class Worker:
             env={**os.environ, **environment},
             start_new_session=True,
         )
+        # Calls that have no answer yet.
+        self._open = 0
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._child.kill()
+        self.end()
         self._child.wait()
         for pipe in (self._child.stdin, self._child.stdout):
             with contextlib.suppress(OSError):
                 assert pipe is not None
                 pipe.close()
 
-    def call(self, name: str, **arguments: Any) -> Any:
-        """What a function of :class:`mebridge._generator.Generator` gives."""
-        assert self._child.stdin is not None and self._child.stdout is not None
+    def begin(self, name: str, **arguments: Any) -> None:
+        """Asks for what :meth:`call` gives, and does not wait. An error of it is the next call's."""
+        assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(json.dumps([name, arguments]) + "\n")
             self._child.stdin.flush()
+        self._open += 1
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """What a function of :class:`mebridge._generator.Generator` gives."""
+        self.begin(name, **arguments)
+        while self._open > 1:
+            self._answer()
+        return self._answer()
+
+    def end(self) -> None:
+        """Ends the process, and does not wait until it has given back what it holds of a GPU."""
+        self._child.kill()
+
+    def _answer(self) -> Any:
+        assert self._child.stdout is not None
+        self._open -= 1
         for line in self._child.stdout:
             if not line.endswith("\n"):
                 # It ended within its words.

@@ -45,7 +45,7 @@ def generate(*arguments, **options):
 class Here:
     """What stands for the process of MadSpace where a test looks into it."""
 
-    def __init__(self, environment):
+    def __init__(self, environment, backend):
         pass
 
     def __enter__(self):
@@ -56,6 +56,12 @@ class Here:
 
     def __exit__(self, *raised):
         madspace.Logger.clear_log_handler()
+
+    def begin(self, name, **arguments):
+        self.call(name, **arguments)
+
+    def end(self):
+        pass
 
     def call(self, name, **arguments):
         return json.loads(json.dumps(getattr(self._generator, name)(**json.loads(json.dumps(arguments)))))
