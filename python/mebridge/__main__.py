@@ -6,7 +6,7 @@ import sys
 if __name__ == "__main__":
     # The command hands over to these.
     if sys.argv[1:2] == ["events"]:
-        from ._runs import main
+        from ._events_command import main
 
         sys.exit(main(sys.argv[2:]))
     if sys.argv[1:2] == ["pack"]:

@@ -362,7 +362,8 @@ def main(arguments: Sequence[str]) -> int:
     """``mebridge pack``."""
     import argparse
 
-    from ._runs import Run, add_cards, by_cards, spread, whole
+    from ._events_command import add_cards, by_cards, spread, whole
+    from ._runs import Run
 
     parser = argparse.ArgumentParser(
         prog="mebridge pack",

@@ -13,7 +13,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _benchmarks, _named, _runs
+from mebridge import _benchmarks, _events_command, _named
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -132,7 +132,7 @@ class Benchmarks(Folder):
             mebridge.generate_events(of, energy=500, output=self.folder / "x.lhe", reweight=[heavy])
         with contextlib.redirect_stderr(io.StringIO()) as said:
             given = [PROCESS, "--folder", str(self.folder), "--reweight", "nowhere.dat=one", "--set", "lpp1=0", "--set", "lpp2=0"]
-            self.assertEqual(_runs.main(given), 1)
+            self.assertEqual(_events_command.main(given), 1)
         self.assertRegex(said.getvalue(), "no parameter card .*nowhere.dat")
 
 

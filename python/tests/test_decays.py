@@ -11,7 +11,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _decay_space, _named, _runs
+from mebridge import _decay_space, _events_command, _named
 
 try:
     import madspace
@@ -148,7 +148,7 @@ class Widths(Folder):
     def test_the_command(self):
         arguments = ["t > b w+", "--nevents", "100", "--seed", "1", "--folder", str(self.folder)]
         with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as told:
-            self.assertEqual(_runs.main(arguments), 0)
+            self.assertEqual(_events_command.main(arguments), 0)
         self.assertRegex(said.getvalue(), r"decay \(PDG codes\) +partial width, GeV\n\n6 5 24 +1\.\d+ \+- ")
         self.assertRegex(told.getvalue(), r"100 of 100 events, [\d.]+ \+- \S+ GeV")
         folder = self.folder / "Events" / "run_01"

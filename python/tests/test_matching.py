@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 from common import Folder
-from mebridge import _clustering, _lhe, _matching, _output, _records, _runs, _systematics
+from mebridge import _asked, _clustering, _lhe, _matching, _output, _records, _runs, _systematics
 from mebridge._library import Error
 from test_runs import CARD, QUARKS, card, output
 
@@ -404,8 +404,8 @@ class Cards(Folder):
     def test_flavours_are_jets_together(self):
         processes = [[21, 2, 24, 1], [21, 5, 24, 1]]
         with self.assertRaisesRegex(Error, "set maxjetflavor to 5"):
-            _runs._check_flavors(processes, card(ickkw=1))
-        _runs._check_flavors(processes, card(ickkw=1, maxjetflavor=5))
+            _asked._check_flavors(processes, card(ickkw=1))
+        _asked._check_flavors(processes, card(ickkw=1, maxjetflavor=5))
 
     def test_fixed_scales_of_older_versions_are_refused(self):
         asked = CARD.replace("False = fixed_fac_scale", "True = fixed_fac_scale") + "  1 = ickkw\n"

@@ -17,7 +17,7 @@ import numpy as np
 
 from common import Folder, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _named, _output, _refine, _runs, _widths
+from mebridge import _command, _cuts, _decay_space, _events_command, _named, _output, _refine, _widths
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -155,7 +155,7 @@ class Refusals(Folder):
             (["u u~ > zz"], "zz"),
         ):
             with contextlib.redirect_stderr(io.StringIO()) as told:
-                self.assertEqual(_runs.main([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1)
+                self.assertEqual(_events_command.main([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1)
             self.assertIn(said, told.getvalue())
             self.assertTrue(told.getvalue().startswith("mebridge: "), told.getvalue())
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -313,7 +313,7 @@ class Runs(Folder):
         )
         arguments = ["p p > w+; add process p p > w+ j", "--run-card", str(card), "--folder", str(self.folder), "--seed"]
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            self.assertEqual(_runs.main([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
+            self.assertEqual(_events_command.main([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
         self.assertIn("2 -1 24", said.getvalue())
         place = self.folder / "Events" / "run_01" / "unweighted_events.lhe.gz"
         text = gzip.decompress(place.read_bytes()).decode()

@@ -118,10 +118,10 @@ class PartonBeam(Folder):
         place = output(self.folder / "output", CARD)
         for lpp, beams, other in (((0, 1), (0, 2212), 0), ((-1, 0), (-2212, 0), 1), ((0, 0), (0, 0), None)):
             run = _runs.Run(place, run_card={"lpp1": lpp[0], "lpp2": lpp[1]}, changed_files=True)
-            self.assertEqual((run._beams, run._other_beam), (beams, other))
+            self.assertEqual((run._inputs.beams, run._inputs.other_beam), (beams, other))
         photons = {"lpp1": 1, "lpp2": -3, "pdlabel1": "nn23lo1", "pdlabel2": "iww"}
-        run = _runs.Run(place, run_card=photons, changed_files=True)
-        self.assertEqual((run._beams, run._other_beam, run._radiated, run._resting), ((2212, -11), 1, False, False))
+        given = _runs.Run(place, run_card=photons, changed_files=True)._inputs
+        self.assertEqual((given.beams, given.other_beam, given.radiated, given.resting), ((2212, -11), 1, False, False))
         with self.assertRaisesRegex(mebridge.Error, "pdlabel = nn23lo1 cannot be honoured for lpp2"):
             _runs.Run(place, run_card={"lpp2": 3}, changed_files=True)
         with self.assertRaisesRegex(mebridge.Error, "ickkw"):

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 from common import Folder
-from mebridge import _densities, _photons, _runs
+from mebridge import _densities, _heads, _photons, _runs
 from mebridge._library import Error
 from test_runs import CARD, output
 
@@ -80,8 +80,8 @@ class Photons(Folder):
         place = output(self.folder / "output", text)
         for lpp, codes in (((2, 2), (2212, 2212)), ((3, -3), (11, -11)), ((-4, 4), (-13, 13)), ((2, -2), (2212, -2212))):
             run = _runs.Run(place, run_card={"lpp1": lpp[0], "lpp2": lpp[1]}, changed_files=True)
-            self.assertEqual(run._beams, codes)
-            self.assertEqual(run._powers([]), [])
+            self.assertEqual(run._inputs.beams, codes)
+            self.assertEqual(_heads.powers(run._inputs, []), [])
         for changed, said in (
             ({"lpp1": 2, "lpp2": 3}, "lpp1 = 2 and lpp2 = 3"),
             ({"lpp1": 2, "lpp2": 2, "pdlabel": "edff"}, "pdlabel = edff"),

@@ -18,19 +18,25 @@ import numpy as np
 from common import Folder
 import mebridge
 from mebridge import (
+    _asked,
+    _beams,
     _clustering,
     _command,
     _cteq,
     _cuts,
     _densities,
     _elements,
+    _events_command,
+    _heads,
     _lines,
     _output,
     _pdfdata,
     _refine,
     _run_card,
+    _runs,
+    _state,
+    _written,
 )
-from mebridge import _runs, _state, _written
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 
 try:
@@ -143,8 +149,9 @@ class Cards(Folder):
         place = output(self.folder / "one")
         parameters = place / "Cards" / "param_card.dat"
         run = mebridge.Run(place, changed_files=True)
+        heads = _heads.Heads(run._inputs, run.param_card)
         with contextlib.redirect_stderr(io.StringIO()) as said:
-            run._cards({})
+            heads.cards({})
         self.assertEqual(said.getvalue(), "")
         text = "DECAY 6 1.5 # Auto\ndecay 25 auto # h\nDECAY 36 Auto\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n"
         parameters.write_text(text)
@@ -157,7 +164,7 @@ class Cards(Folder):
             return json.dumps([{"card": card}, {"error": "refused"}])
 
         with mock.patch.object(_command, "run", command), contextlib.redirect_stderr(io.StringIO()) as said:
-            cards = run._cards({})
+            cards = heads.cards({})
         self.assertIn(f"{parameters}: the widths of 25, 23 are Auto", said.getvalue())
         self.assertEqual(cards.parameters, text.replace("36 Auto", "36 2.500000e-01"))
         self.assertEqual(asked, [("info", "--json", f"--card={parameters}", "--", str(run.directories[0].path))])
@@ -168,7 +175,7 @@ class Cards(Folder):
         parameters = place / "Cards" / "param_card.dat"
         parameters.write_text("Block SMINPUTS\n 2 1.16637e-5 # Gf\nBlock MASS\n 23 91.1876\n 24 80.387\n")
         by_masses = math.sqrt(2.0) / math.pi * 1.16637e-5 * 80.387**2 * (1.0 - (80.387 / 91.1876) ** 2)
-        self.assertAlmostEqual(run._alpha_qed(), by_masses, 12)
+        self.assertAlmostEqual(run._inputs.alpha_qed(), by_masses, 12)
         model = place / "bin" / "internal" / "ufomodel"
         model.mkdir(parents=True)
         asked = []
@@ -178,14 +185,14 @@ class Cards(Folder):
             return "1.25e2 1e-3\n"
 
         with mock.patch.object(_command, "run", command):
-            self.assertEqual(run._alpha_qed(), 1.0 / 125.0)
+            self.assertEqual(run._inputs.alpha_qed(), 1.0 / 125.0)
         self.assertEqual(asked, [("model", "--parameter=aEWM1", f"--card={parameters}", "--", str(model))])
         # A model without it, and a card that has it.
         with mock.patch.object(_command, "run", side_effect=mebridge.Error("there is no parameter aEWM1")):
-            self.assertAlmostEqual(run._alpha_qed(), by_masses, 12)
+            self.assertAlmostEqual(run._inputs.alpha_qed(), by_masses, 12)
         parameters.write_text("Block SMINPUTS\n 1 128.0 # aEWM1\n")
         with mock.patch.object(_command, "run", side_effect=AssertionError):
-            self.assertEqual(run._alpha_qed(), 1.0 / 128.0)
+            self.assertEqual(run._inputs.alpha_qed(), 1.0 / 128.0)
 
     def test_values_are_read_as_fortran_and_python_write_them(self):
         file = self.folder / "run_card.dat"
@@ -293,9 +300,9 @@ class Cards(Folder):
         self.assertIn("! GeV", text)
 
     def test_beams(self):
-        self.assertEqual(_runs._beams(card()), (2212, 2212))
-        self.assertEqual(_runs._beams(card(lpp2=-1)), (2212, -2212))
-        self.assertEqual(_runs._beams(card(lpp1=0, lpp2=0)), (0, 0))
+        self.assertEqual(_beams.codes(card()), (2212, 2212))
+        self.assertEqual(_beams.codes(card(lpp2=-1)), (2212, -2212))
+        self.assertEqual(_beams.codes(card(lpp1=0, lpp2=0)), (0, 0))
         for values, said in (
             ({"lpp1": 3, "lpp2": 0}, "lpp1 = 3 and lpp2 = 0"),
             ({"lpp1": 2, "lpp2": 2}, "cannot be honoured"),
@@ -312,7 +319,7 @@ class Cards(Folder):
             ({"pdlabel1": "nn23lo", "pdlabel2": "nn23lo1"}, "pdlabel2 are not the same; give both"),
         ):
             with self.assertRaisesRegex(mebridge.Error, said):
-                _runs._beams(card(**values))
+                _beams.codes(card(**values))
 
 
 # Of photons of protons, and of weak bosons and leptons.
@@ -411,16 +418,16 @@ class Files(Folder):
 
     def test_an_interrupted_command_names_the_run(self):
         for text, told in (("run run_07 goes on with this name", "interrupted; run run_07 goes on"), ("", "interrupted\n")):
-            with mock.patch.object(_runs, "by_cards", side_effect=KeyboardInterrupt(text)), mock.patch("sys.stderr") as said:
-                self.assertEqual(_runs.main([str(self.folder)]), 130)
+            with mock.patch.object(_events_command, "by_cards", side_effect=KeyboardInterrupt(text)), mock.patch("sys.stderr") as said:
+                self.assertEqual(_events_command.main([str(self.folder)]), 130)
             self.assertIn(told, "".join(call.args[0] for call in said.write.call_args_list))
 
     def test_the_command_says_what_is_wrong(self):
         with mock.patch("sys.stderr") as said:
-            self.assertEqual(_runs.main([str(self.folder)]), 1)
+            self.assertEqual(_events_command.main([str(self.folder)]), 1)
         self.assertIn("no output of MG5aMC", "".join(call.args[0] for call in said.write.call_args_list))
         with mock.patch("sys.stderr") as said:
-            self.assertEqual(_runs.main([str(self.folder), "--set", "ptj"]), 1)
+            self.assertEqual(_events_command.main([str(self.folder), "--set", "ptj"]), 1)
         self.assertIn("ENTRY=VALUE", "".join(call.args[0] for call in said.write.call_args_list))
 
 
@@ -843,7 +850,7 @@ class Scales(Folder):
             shutil.rmtree(self.folder / "output", ignore_errors=True)
             directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
             element = _elements.Element(self.folder, {}, {"index": 0, "options": [[2, -2, 6, -6, code]]})
-            self.assertEqual(_runs._radiates(element, [directory]), wanted)
+            self.assertEqual(_asked._radiates(element, [directory]), wanted)
 
     def test_channels_by_propagators(self):
         # One of the s-channel, one of the t-channel.
@@ -950,7 +957,7 @@ class Outputs(Folder):
             spread = run.generate(executor=executor)
         with contextlib.redirect_stdout(io.StringIO()) as said:
             options = ["--workers", "2", "--seed", "4", "--nevents", "600", "--quiet"]
-            self.assertEqual(_runs.main([str(place), *options]), 0)
+            self.assertEqual(_events_command.main([str(place), *options]), 0)
         files = [found.output, spread.output, pathlib.Path(said.getvalue().split()[-1])]
         events = {gzip.decompress(file.read_bytes()).partition(b"<event>")[2] for file in files}
         self.assertEqual((len(set(files)), len(events)), (3, 1))

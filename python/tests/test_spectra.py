@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 from common import Folder
-from mebridge import _records, _runs, _spectra
+from mebridge import _events_command, _records, _spectra
 
 try:
     import madspace
@@ -89,7 +89,7 @@ class Spectra(Folder):
     def test_a_run_shows_them(self):
         arguments = ["e+ e- > mu+ mu-", "--set", "lpp1=0", "--set", "lpp2=0", "--nevents", "200", "--seed", "1", "--quiet"]
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            self.assertEqual(_runs.main([*arguments, "--folder", str(self.folder)]), 0)
+            self.assertEqual(_events_command.main([*arguments, "--folder", str(self.folder)]), 0)
         kept = (self.folder / "Events" / "run_01" / "summary.txt").read_text()
         self.assertIn("pt of 13, -13 (PDG codes), GeV", kept)
         self.assertTrue(said.getvalue().startswith(kept))

@@ -1,0 +1,195 @@
+"""What a run card asks of integrands, and what of it is left for events that are made."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _cuts, _elements, _lines, _meta, _output, _single
+from ._inputs import Inputs
+from ._library import Error
+from ._output import Directory
+from ._run_card import RunCard
+from ._systematics import DYNAMICAL
+
+
+def scale(inputs: Inputs) -> Mapping[str, Any]:
+    """What :func:`mebridge._integrands.build` takes."""
+    card = inputs.run_card
+    fixed = card["fixed_fac_scale1"], card["fixed_fac_scale2"]
+    factorisation = [card["dsqrt_q2fact1"], card["dsqrt_q2fact2"]] if all(fixed) else None
+    renormalisation = card["scale"] if card["fixed_ren_scale"] else None
+    # That of a particle alone, by which it is clustered, is its mass.
+    alone = all(len(legs) == _single.LEGS for directory in inputs.directories for legs in directory.legs)
+    return {
+        "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht" if alone else "ht/2"),
+        "renormalisation": renormalisation,
+        "factorisation": factorisation,
+    }
+
+
+def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card: pathlib.Path) -> Mapping[str, Any]:
+    """The cuts of each matrix element, and what is left of the run card then: arguments of
+    :meth:`mebridge._generator.Generator.build`."""
+    found, left = [], []
+    changed: set[pathlib.Path] = set()
+    for element, place in zip(elements, inputs.output.places([element.entry["path"] for element in elements])):
+        directory, number = inputs.directories[place.directory], place.number
+        pdg = tuple(element.flavor["options"][0])
+        _output.matching(directory, {number: pdg})
+        if _lines.name(element, directory, number):
+            changed.add(element.library)
+        masses = _masses(element)
+        legs = _cuts.Legs(pdg, masses, directory.decayed, inputs.run_card)
+        nothing = _cuts.empty(legs)
+        if nothing is not None:
+            raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
+        rules, implied = _cuts.rules(legs, inputs.energy)
+        windows = _cuts.windows(legs) + implied
+        windows += _resonances(directory, element, number, inputs.run_card)
+        resting = inputs.resting
+        boost = _cuts.rapidity(inputs.energies)
+        exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
+        some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
+        rest = [window for window, takes in zip(windows, exact) if not takes]
+        found.append([dataclasses.asdict(window) for window in some])
+        left.append(
+            {
+                "directory": place.described,
+                "number": number,
+                "windows": [dataclasses.asdict(one) for one in rest],
+                "rules": [dataclasses.asdict(rule) for rule in rules],
+                "helicities": not resting and _turning(element, masses),
+                "source": place.source,
+                "model": inputs.output.model,
+                "turning": not resting and _radiates(element, [directory]),
+            }
+        )
+    for library in changed:
+        _elements.rewrite(library, [element.entry for element in elements if element.library == library])
+    massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
+    scaled = _scaled(inputs, massive)
+    lines = [line for directory in inputs.directories for config in directory.configs for line in config.lines]
+    chained = sorted({abs(code) for line in lines if line.forced == 1 for code in line.codes})
+    shown = {"bwcutoff": inputs.run_card["bwcutoff"], "forced": chained}
+    excluded = any(line.forced == 2 for line in lines)
+    matching = _matching(inputs, elements, scaled)
+    clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
+    more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
+    if not scaled and clustering is None and not more:
+        return {"windows": found, **shown}
+    refine = {
+        "elements": left,
+        "clustering": clustering,
+        "matching": matching,
+        "scaled": scaled,
+        "card": str(param_card),
+    }
+    return {"windows": found, "refine": refine, **shown}
+
+
+def _scaled(inputs: Inputs, massive: bool) -> str:
+    """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""
+    card = inputs.run_card
+    if card["fixed_ren_scale"] and (inputs.resting or card["fixed_fac_scale1"]):
+        return ""
+    moving = massive and not inputs.resting
+    return {-1: "clustering", 1: "et" if moving else ""}.get(card["dynamical_scale_choice"], "")
+
+
+def _clustering(inputs: Inputs) -> Mapping[str, Any]:
+    """What :class:`mebridge._clustering.Settings` takes."""
+    card = inputs.run_card
+    return {
+        "hadrons": not inputs.resting,
+        "maxjetflavor": card["maxjetflavor"],
+        "bwcutoff": card["bwcutoff"],
+        "small_width": card["small_width_treatment"],
+        "distance": card["d"],
+        "denominators": card["sde_strategy"] == 2,
+        "scheme": card["ktscheme"],
+        "alone": card["chcluster"],
+    }
+
+
+def _matching(
+    inputs: Inputs, elements: Sequence[_elements.Element], scaled: str
+) -> Mapping[str, Any] | None:
+    """What :class:`mebridge._matching.Matching` takes; none where nothing is asked of clustered events.
+
+    Args:
+        scaled: what :func:`_scaled` gives.
+    """
+    card = inputs.run_card
+    # Events are clustered for xmtcentral no more than MadEvent does.
+    central = card["xmtcentral"] if scaled == "clustering" else 0.0
+    if card["ickkw"] == 0 and card["xqcut"] == 0.0 and central == 0.0:
+        return None
+    for element in elements if card["ickkw"] == 1 else ():
+        _check_flavors(element.flavor["options"], card)
+    return {
+        "reweighted": card["ickkw"] == 1,
+        "xqcut": card["xqcut"],
+        "xmtcentral": card["xmtcentral"],
+        "alpsfact": card["alpsfact"],
+        "asrwgtflavor": card["asrwgtflavor"],
+        "pdfwgt": card["ickkw"] == 1 and card["pdfwgt"],
+    }
+
+
+def _resonances(
+    directory: Directory, element: _elements.Element, number: int, card: RunCard
+) -> list[_cuts.Window]:
+    """Masses of the particles of decay chains, which all diagrams have."""
+    found: dict[int, _cuts.Window] = {}
+    masses = _lines.line_masses(element, directory, number)
+    count = len(directory.legs[0])
+    for config in directory.configs:
+        if not config.diagrams[number]:
+            continue
+        for line in config.lines:
+            if line.spacelike or line.forced != 1:
+                continue
+            legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
+            mass, width = masses(line)
+            if width == 0.0:
+                code = abs(line.codes[number])
+                raise Error(
+                    f"particle {code} (PDG code) of a decay chain has no width, which makes the cross section infinite; give it "
+                    f"one in the parameter card (DECAY {code}), or take a model that has a parameter for it"
+                )
+            width = max(width, mass * card["small_width_treatment"])
+            found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
+    return list(found.values())
+
+
+def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
+    """That jets of one process of a matrix element are jets of all of them."""
+    for leg, codes in enumerate(zip(*processes)):
+        quarks = {abs(code) for code in codes if abs(code) <= 6}
+        if len({code <= card["maxjetflavor"] for code in quarks}) > 1:
+            names = " ".join(map(str, processes[0]))
+            raise Error(
+                f"{card.source}: maxjetflavor = {card['maxjetflavor']} divides the flavours of leg {leg + 1} of {names} (PDG "
+                f"codes), {', '.join(map(str, sorted(quarks)))}, into jets and others; matching (ickkw = 1) needs all of "
+                f"them as jets: set maxjetflavor to {max(quarks)}"
+            )
+
+
+def _masses(element: _elements.Element) -> tuple[float, ...]:
+    return _meta.masses(element.library, len(element.flavor["options"][0]))
+
+
+def _radiates(element: _elements.Element, directories: Sequence[Directory]) -> bool:
+    """Whether a gluon or a photon goes out beside a decay chain, so that |M|^2 is not gauge invariant off its mass shell:
+    what decays does not radiate them off its products, and their polarisation vectors are those of a frame."""
+    chained = any(line.forced == 1 for of in directories for config in of.configs for line in config.lines)
+    return chained and bool({21, 22} & set(element.flavor["options"][0][2:]))
+
+
+def _turning(element: _elements.Element, masses: Sequence[float]) -> bool:
+    """Whether helicities depend on the frame: of a particle with a mass that has several."""
+    several = [len(set(column)) > 1 for column in zip(*element.entry["helicities"])]
+    return any(mass > 0.0 and more for mass, more in zip(masses[2:], several[2:]))
