@@ -695,7 +695,7 @@ class Networks(Folder):
         from mebridge import _madnis
 
         before, errors = _madnis.settings, io.StringIO()
-        wild = mock.patch.object(_madnis, "settings", lambda of: {**before(of), "learning_rate": 1.0, "batches": 20})
+        wild = mock.patch.object(_madnis, "settings", lambda *of: {**before(*of), "learning_rate": 1.0, "batches": 20})
         with here(), wild, contextlib.redirect_stderr(errors):
             run, _ = self.generate("madnis")
         self.assertRegex(errors.getvalue(), "6 of 6 channels keep their grids: no network is better")
