@@ -140,21 +140,22 @@ def rewrite(library: pathlib.Path, entries: Sequence[dict[str, Any]]) -> None:
 
 
 @contextlib.contextmanager
-def what_is_read(elements: Sequence[Element]) -> Iterator[None]:
-    """While libraries are first used: they give squared diagrams where weights of channels follow from them alone.
+def what_is_read(elements: Sequence[Element], flows: bool = True) -> Iterator[None]:
+    """While libraries are first used: they give squared diagrams where weights of channels follow from them alone, and
+    colour flows and diagrams unless these are drawn for events (:mod:`mebridge._flows`).
 
-    Those of p p > e+ e- j j j are 3008 numbers for each point.
+    Squared diagrams of p p > e+ e- j j j are 3008 numbers for each point.
     """
-    name = "CUDACPP_RUNTIME_AMP2"
-    before = os.environ.get(name)
-    os.environ[name] = "on" if any(element.may_be_raised for element in elements) else "off"
+    asked = {"AMP2": any(element.may_be_raised for element in elements), "FLOWS": flows}
+    switches = {f"CUDACPP_RUNTIME_{name}": "on" if value else "off" for name, value in asked.items()}
+    before = {name: os.environ[name] for name in switches if name in os.environ}
+    os.environ.update(switches)
     try:
         yield
     finally:
-        if before is None:
+        for name in switches:
             del os.environ[name]
-        else:
-            os.environ[name] = before
+        os.environ.update(before)
 
 
 def load(contexts: Sequence[Any], elements: Sequence[Element]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from . import (
     _densities,
     _elements,
     _flavors,
+    _flows,
     _gpu,
     _integrands,
     _lhe,
@@ -141,7 +142,9 @@ class Generator:
         if not _elements.same(elements, self._on_host):
             self._on_host = []
         compiled = contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices)
-        with _elements.what_is_read(elements), compiled:
+        # What a GPU evaluates takes little of its time. The others have integrands that are changed as they are written.
+        later = devices == ["cpu"] and not polarised and other_beam is None and _flows.pay(elements)
+        with _elements.what_is_read(elements, not later), compiled:
             self._built = _integrands.build(
                 madspace,
                 self._contexts,
@@ -158,6 +161,7 @@ class Generator:
             )
         self._device = _Place("channel", self._contexts, self._built, devices == ["cpu"])
         self._host: _Place | None = None
+        self._flows = _flows.Flows(madspace, self._contexts[0], elements) if later else None
         self._survey: pathlib.Path | None = None
         self._folder = pathlib.Path(folder)
         self._polarised = polarised and pdf is not None
@@ -555,9 +559,23 @@ class Generator:
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
                 )
+            if self._flows is not None:
+                self._draw(self._flows, generator, seed)
             generator.combine_to_lhe_npy(str(output), self._completer)
         found = {"measured": measured, "channels": _rows(generator)}
         return found | {"drawn": self._sorted(output, events)} if self._processes.merged else found
+
+    def _draw(self, flows: _flows.Flows, generator: Any, seed: int) -> None:
+        """Gives the events of all channels their flows and diagrams."""
+        # MadSpace has the last events of a channel in memory until it reads its file.
+        written = self._scratch / "written.npy"
+        generator.combine_to_compact_npy(str(written))
+        written.unlink()
+        files = [
+            (pathlib.Path(self._files(i)[0]), channel, self._built.groups[channel.group].members[0])
+            for i, channel in enumerate(self._built.channels)
+        ]
+        flows.draw(files, _derived(seed, 0))
 
     def _sorted(self, output: pathlib.Path, events: int) -> dict[str, list[float]]:
         """Gives records the numbers of their matrix elements, where MadSpace wrote those of groups.

@@ -411,37 +411,48 @@ class MadSpace(unittest.TestCase):
         for name, array in zip(("matrix_elements", "amp2", "color", "helicity", "diagram"), found):
             np.testing.assert_array_equal(array, getattr(own, name), err_msg=name)
 
-    def test_squared_diagrams_are_left_alone(self):
-        """With CUDACPP_RUNTIME_AMP2=off, which a library reads when it is first used."""
+    def sampled(self, switch, value, folder):
+        """What a library gives with a switch that is read when it is first used: |M|^2 with squared diagrams (1 +
+        diagrams, events), and colours, helicities, diagrams, in arrays of sevens."""
         process, count = mebridge.Process("g g > t t~"), 50
         momenta = np.ascontiguousarray(two_to_two(count).transpose(2, 1, 0))
         random = np.random.default_rng(3).random((3, count))
-        found = {}
+        library = process.library(os.path.join(folder, f"{value}.so"))
+        with mock.patch.dict(os.environ, {f"CUDACPP_RUNTIME_{switch}": value}):
+            umami, handle = ctypes.CDLL(str(library)), ctypes.c_void_p()
+            self.assertEqual(umami.umami_initialize(ctypes.byref(handle), b""), 0)
+        doubles = np.full((1 + process.diagram_count, count), -7.0)
+        integers = np.full((3, count), -7, dtype=np.int32)
+        inputs, outputs = [momenta, *random], [doubles[0], doubles[1:], *integers]
+        keys = [np.array(of, dtype=np.int32) for of in ((0, 3, 4, 5), (0, 1, 2, 3, 4))]
+        lists = [(ctypes.c_void_p * len(of))(*(a.ctypes.data for a in of)) for of in (inputs, outputs)]
+        sizes = [ctypes.c_size_t(number) for number in (count, count, 0)]
+        arguments = [
+            argument
+            for of, list_ in zip(keys, lists)
+            for argument in (ctypes.c_size_t(len(of)), ctypes.c_void_p(of.ctypes.data), list_)
+        ]
+        self.assertEqual(umami.umami_matrix_element(handle, *sizes, *arguments), 0)
+        self.assertEqual(umami.umami_free(handle), 0)
+        return doubles, integers
+
+    def test_squared_diagrams_are_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
-            for value in ("on", "off"):
-                library = process.library(os.path.join(folder, f"{value}.so"))
-                with mock.patch.dict(os.environ, CUDACPP_RUNTIME_AMP2=value):
-                    umami, handle = ctypes.CDLL(str(library)), ctypes.c_void_p()
-                    self.assertEqual(umami.umami_initialize(ctypes.byref(handle), b""), 0)
-                doubles = np.full((4, count), -7.0)
-                integers = np.full((3, count), -7, dtype=np.int32)
-                inputs, outputs = [momenta, *random], [doubles[0], doubles[1:], *integers]
-                keys = [np.array(of, dtype=np.int32) for of in ((0, 3, 4, 5), (0, 1, 2, 3, 4))]
-                lists = [(ctypes.c_void_p * len(of))(*(a.ctypes.data for a in of)) for of in (inputs, outputs)]
-                sizes = [ctypes.c_size_t(number) for number in (count, count, 0)]
-                arguments = [
-                    argument
-                    for of, list_ in zip(keys, lists)
-                    for argument in (ctypes.c_size_t(len(of)), ctypes.c_void_p(of.ctypes.data), list_)
-                ]
-                self.assertEqual(umami.umami_matrix_element(handle, *sizes, *arguments), 0)
-                self.assertEqual(umami.umami_free(handle), 0)
-                found[value] = doubles, integers
+            found = {value: self.sampled("AMP2", value, folder) for value in ("on", "off")}
         self.assertTrue((found["off"][0][1:] == -7.0).all())
         np.testing.assert_allclose(found["on"][0][1:].sum(axis=0), 1.0)
         for one, other in ((found["on"][0][0], found["off"][0][0]), (found["on"][1], found["off"][1])):
             np.testing.assert_array_equal(one, other)
             self.assertTrue((one >= 0).all())
+
+    def test_flows_are_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = {value: self.sampled("FLOWS", value, folder) for value in ("on", "off")}
+        (doubles, (color, helicity, diagram)), (others, left) = found["on"], found["off"]
+        np.testing.assert_array_equal(doubles, others)
+        np.testing.assert_array_equal(left[1], helicity)
+        self.assertTrue((left[[0, 2]] == -7).all())
+        self.assertTrue((color >= 0).all() and (diagram >= 0).all())
 
     def test_events(self):
         count, energy, mass = 40000, 1000.0, 173.0

@@ -142,6 +142,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "output 1 of UMAMI (on if not set); off: left as it is, for weights of channels by propagators",
     },
     Switch {
+        name: "FLOWS",
+        values: ON_OFF,
+        meaning: "outputs 2 and 4 of UMAMI (on if not set); off: left as they are, where accepted events alone get theirs",
+    },
+    Switch {
         name: "HARMLESSCALLS",
         values: "names of Fortran subroutines, with commas between them",
         meaning: "calls in a directory whose source is missing and that leave the answer alone (timers, prints)",
@@ -319,6 +324,8 @@ pub struct Switches {
     pub gpu_tune: Option<bool>,
     /// `AMP2`.
     pub amp2: bool,
+    /// `FLOWS`.
+    pub flows: bool,
     /// `VERBOSE`.
     pub verbose: bool,
     /// `HARMLESSCALLS`, in upper case.
@@ -349,6 +356,7 @@ impl Default for Switches {
             gpu_functions: None,
             gpu_tune: None,
             amp2: true,
+            flows: true,
             verbose: false,
             harmless_calls: Vec::new(),
             cache: CachePlace::default(),
@@ -461,6 +469,7 @@ impl Switches {
             "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
             "GPUTUNE" => self.gpu_tune = Some(on(&word)),
             "AMP2" => self.amp2 = on(&word),
+            "FLOWS" => self.flows = on(&word),
             "VERBOSE" => self.verbose = on(&word),
             "HARMLESSCALLS" => {
                 let names = word.split(',').map(|name| name.trim().to_ascii_uppercase());

@@ -16,6 +16,7 @@ use crate::abi::pointers::{Access, CallerArray, check, input};
 use crate::bridge::Sampler;
 use crate::error::Error;
 use crate::message::say;
+use crate::runtime::Switches;
 use crate::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
 use std::ffi::{c_int, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -114,8 +115,9 @@ impl Call {
         part: EventRange,
         inputs: (usize, *const c_int, *const *const c_void),
         outputs: (usize, *const c_int, *const *mut c_void),
-        elements: &MatrixElements,
+        instance: &Instance,
     ) -> Answer<Call> {
+        let elements = instance.elements;
         let mut call = Call {
             part,
             momenta: std::ptr::null(),
@@ -218,6 +220,10 @@ impl Call {
                 continue;
             }
             if key == UMAMI_OUT_DIAGRAM_AMP2 && !elements.writes_amp2() {
+                continue;
+            }
+            let flows = matches!(key, UMAMI_OUT_COLOR_INDEX | UMAMI_OUT_DIAGRAM_INDEX);
+            if flows && !instance.flows {
                 continue;
             }
             let name = format!("output {key}");
@@ -330,6 +336,8 @@ fn overlaps(read: &[Named], written: &[Named]) -> Answer {
 /// What one thread of a caller's has.
 pub struct Instance {
     elements: &'static MatrixElements,
+    /// Whether colour flows and diagrams are drawn.
+    flows: bool,
     compiled: Arc<Compiled>,
     samplers: Vec<Sampler>,
     scratch: ChunkBuffers,
@@ -381,6 +389,8 @@ impl Instance {
     ) -> crate::Result<Instance> {
         Ok(Instance {
             samplers: of_thread(elements, &compiled)?,
+            // Another instance of the same library may draw those that this one leaves out.
+            flows: Switches::from_env()?.flows,
             elements,
             compiled,
             scratch: ChunkBuffers {
@@ -396,11 +406,6 @@ impl Instance {
             flavors: vec![0; CHUNK],
             gathered: Gathered::default(),
         })
-    }
-
-    /// The library's matrix elements.
-    pub fn elements(&self) -> &'static MatrixElements {
-        self.elements
     }
 
     /// Evaluates the events of a call.

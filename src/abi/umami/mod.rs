@@ -357,7 +357,7 @@ pub unsafe extern "C" fn umami_matrix_element(
                     },
                     (input_count, input_keys, inputs),
                     (output_count, output_keys, outputs),
-                    instance.elements(),
+                    instance,
                 );
                 call.and_then(|call| instance.run(&call))
             })
