@@ -559,14 +559,15 @@ class Generator:
                     f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
                     "do the cuts leave any?"
                 )
-            if self._flows is not None:
-                self._draw(self._flows, generator, seed)
+            drawn = [] if self._flows is None else self._draw(self._flows, generator, seed)
             generator.combine_to_lhe_npy(str(output), self._completer)
+            if any(path.stat().st_size != size for path, size in drawn):
+                raise Error("MadSpace wrote events after their colour flows were drawn; report this with its version")
         found = {"measured": measured, "channels": _rows(generator)}
         return found | {"drawn": self._sorted(output, events)} if self._processes.merged else found
 
-    def _draw(self, flows: _flows.Flows, generator: Any, seed: int) -> None:
-        """Gives the events of all channels their flows and diagrams."""
+    def _draw(self, flows: _flows.Flows, generator: Any, seed: int) -> list[tuple[pathlib.Path, int]]:
+        """Gives the events of all channels their flows and diagrams; their files, and how many bytes these have."""
         # MadSpace has the last events of a channel in memory until it reads its file.
         written = self._scratch / "written.npy"
         generator.combine_to_compact_npy(str(written))
@@ -576,6 +577,7 @@ class Generator:
             for i, channel in enumerate(self._built.channels)
         ]
         flows.draw(files, _derived(seed, 0))
+        return [(path, path.stat().st_size) for path, *_ in files]
 
     def _sorted(self, output: pathlib.Path, events: int) -> dict[str, list[float]]:
         """Gives records the numbers of their matrix elements, where MadSpace wrote those of groups.

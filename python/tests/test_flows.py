@@ -77,6 +77,13 @@ class Drawn(Folder):
         diagrams = np.concatenate([after["diagram_index"] for *_, after in drawn])
         self.assertEqual((set(colors.tolist()), diagrams.min(), diagrams.max()), (set(range(6)), 0, 14))
 
+    def test_what_is_written_later_is_seen(self):
+        """The last events of a file, which MadSpace has in memory until it reads the file."""
+        hidden = mock.patch.object(madspace.EventGenerator, "combine_to_compact_npy", lambda _, path: np.save(path, 0))
+        said = "wrote events after their colour flows were drawn|out of range"
+        with here(), hidden, self.assertRaisesRegex(mebridge.Error, said):
+            mebridge.generate_events("g g > g g g", energy=1000, cuts={"pt": 50, "dr": 0.4}, events=20000, seed=2)
+
     def test_where_it_pays(self):
         def element(text):
             options = [mebridge.Process(text).pdg]
