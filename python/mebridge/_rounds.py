@@ -231,10 +231,13 @@ class Rounds:
         """Of a matrix element in the cross section of those that share its channels, by events; and its variance."""
         every = self._counting()
         rows = [[one["drawn"].get(str(number), (0.0,) * 3) for one in every if "drawn" in one] for number in members]
-        _, sums, squares = np.array([[math.fsum(of) for of in zip(*some)] or [0.0] * 3 for some in rows]).T
+        counts, sums, squares = np.array([[math.fsum(of) for of in zip(*some)] or [0.0] * 3 for some in rows]).T
         own, total = list(members).index(element), math.fsum(sums)
         if not total:
             return 0.0, 0.0
+        if not counts[own]:
+            # None is as probable where one is expected.
+            return 0.0, math.fsum(squares) / math.fsum(counts) / total**2
         share = float(sums[own]) / total
         others = math.fsum(squares) - float(squares[own])
         return share, (float(squares[own]) * (1.0 - share) ** 2 + others * share**2) / total**2

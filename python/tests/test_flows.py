@@ -2,7 +2,6 @@
 
 import collections
 import math
-import pathlib
 import unittest
 from unittest import mock
 
@@ -24,7 +23,7 @@ def head(fields):
 
 class Drawn(Folder):
     def test_shares_are_those_of_the_process(self):
-        """With gluons alone, whose |M|^2 comes from another form than flows, and with two matrix elements in a channel."""
+        """With gluons alone, whose |M|^2 comes from another form than flows."""
         output = self.folder / "events.lhe"
         mebridge.generate_events("g g > g g g", energy=1000, cuts={"pt": 50, "dr": 0.4}, events=20000, output=output, seed=2)
         process = mebridge.Process("g g > g g g")
@@ -41,16 +40,18 @@ class Drawn(Folder):
         asked = {"energy": 13_000, "cuts": {"pt": 50, "dr": 0.4}, "events": 20000, "seed": 2, "pdf": toy}
         with here(), mock.patch.object(_flows, "pay", return_value=True):
             mebridge.generate_events("p p > j j", output=output, **asked)
-        by_codes = collections.defaultdict(list)
         momenta, _, tags = shares.read(output, 4)
-        codes = read_codes(output)
-        for event, row in enumerate(codes):
-            by_codes[row].append(event)
+        particles = mebridge.read_events(output).particles
+        codes = particles["pdg_id"][particles["status_code"] != 2].reshape(-1, 4)
+        by_codes = collections.defaultdict(list)
+        for event, row in enumerate(codes.tolist()):
+            by_codes[tuple(row)].append(event)
         tried = 0
         for row, events in by_codes.items():
             if len(events) < 300:
                 continue
-            process = mebridge.Process(" ".join(NAMES[code] for code in row[:2]) + " > " + " ".join(NAMES[c] for c in row[2:]))
+            incoming, outgoing = (" ".join(NAMES[code] for code in codes) for codes in (row[:2], row[2:]))
+            process = mebridge.Process(f"{incoming} > {outgoing}")
             chi2, freedom = shares.color_shares(process, momenta[events], tags[events], draws=16)
             self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom), row)
             tried += 1
@@ -114,17 +115,6 @@ class Drawn(Folder):
 
 
 NAMES = {1: "d", 2: "u", 3: "s", 4: "c", 21: "g", -1: "d~", -2: "u~", -3: "s~", -4: "c~"}
-
-
-def read_codes(path: pathlib.Path) -> list:
-    found = []
-    with open(path) as file:
-        for line in file:
-            if line.startswith("<event>"):
-                count = int(next(file).split()[0])
-                rows = [next(file).split() for _ in range(count)]
-                found.append(tuple(int(row[0]) for row in rows if row[1] != "2"))
-    return found
 
 
 if __name__ == "__main__":

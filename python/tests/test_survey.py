@@ -98,6 +98,16 @@ class CrossSection(unittest.TestCase):
         self.assertLess(deviation[1], -4)
         self.assertLess(abs(np.mean(np.square(errors)) / np.var(values) - 1), 0.15)
 
+    def test_a_matrix_element_without_events_has_an_error(self):
+        """That of one event of those that share channels with it."""
+        drawn = [{"0": [90, 90.0, 90.0], "1": [10, 10.0, 10.0]}, {"0": [100, 100.0, 100.0]}]
+        measured = np.array([[300, 50.0, 0.001]])
+        rounds = rounds_of([{"events": 100, "measured": measured, "drawn": of} for of in drawn], ROWS[:1], [[1000, 50.0, 0.001]])
+        rounds.elements = [([0, 1, 2], 1000)]
+        found = [rounds.cross_section(number) for number in range(3)]
+        np.testing.assert_allclose([value for value, _ in found], [47.5, 2.5, 0.0])
+        np.testing.assert_allclose([error for _, error in found], [50 * math.sqrt(0.95 * 0.05 / 200)] * 2 + [50 / 200], rtol=1e-4)
+
     def test_what_counts_does_not_decide_by_how_much(self):
         """Of the survey's last part only its points, their mean and error are used, and rounds have weights by the
         trial."""
