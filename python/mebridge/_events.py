@@ -517,15 +517,18 @@ def prepared(order: Order) -> Iterator[Prepared]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Alone | Spread
+        threads = order.threads
         if order.executor is None:
+            count = workers(len(sizes(events, order.backend)), order.backend, threads)
+            if order.backend == "cpu":
+                threads = max(1, threads // count)
 
             def begin() -> Worker:
                 worker = stack.enter_context(Worker(order.environment, backend=order.backend))
-                worker.begin("prepare", devices=order.devices, threads=order.threads)
+                worker.begin("prepare", devices=order.devices, threads=threads)
                 return worker
 
             # The first begins while the libraries are made. Others, which are needed later, would take its time.
-            count = workers(len(sizes(events, order.backend)), order.backend)
             tasks = Alone(begin(), [begin] * (count - 1))
         else:
             tasks = Spread(order.executor, {**switches(order.environment), **order.environment})
@@ -550,7 +553,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "libraries": libraries,
             "host": host,
             "devices": order.devices,
-            "threads": order.threads,
+            "threads": threads,
             "energy": order.energy,
             "pdf": None if densities is None else str(densities.file),
             "coupling": [order.coupling.scales, order.coupling.values],

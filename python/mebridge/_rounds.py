@@ -27,7 +27,7 @@ from ._tasks import Alone, Spread, Task
 _ROUNDS = 20
 _LEAST = {"cpu": 5000, "cuda": 250_000, "hip": 250_000}
 _MOST = {"cpu": 50_000, "cuda": 250_000, "hip": 250_000}
-# Beside one GPU: processes at most, and cores for each.
+# Processes at most, and cores for each.
 _WORKERS, _CORES = 4, 4
 
 
@@ -37,12 +37,12 @@ def sizes(events: int, backend: str) -> list[int]:
     return [events // count + (i < events % count) for i in range(count)]
 
 
-def workers(rounds: int, backend: str) -> int:
-    """How many processes of MadSpace make so many rounds on this machine. A GPU is done with a round's points long before
-    a core is done with their events."""
-    if backend == "cpu":
-        return 1
-    return max(1, min(_WORKERS, rounds // 2, len(os.sched_getaffinity(0)) // _CORES))
+def workers(rounds: int, backend: str, threads: int) -> int:
+    """How many processes of MadSpace make so many rounds on this machine, with so many threads on a CPU. A GPU is done with
+    a round's points long before a core is done with their events; threads of a CPU wait for the one that makes channels
+    and puts events together."""
+    cores = threads if backend == "cpu" else len(os.sched_getaffinity(0))
+    return max(1, min(_WORKERS, rounds // 2, cores // _CORES))
 
 
 class Rounds:

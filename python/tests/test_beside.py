@@ -88,12 +88,11 @@ class Beside(Folder):
         self.assertEqual({of._child.poll() is None for of in made}, {False})
 
     def test_how_many_there_are(self):
-        cores = mock.patch("os.sched_getaffinity", return_value=range(16))
-        with cores:
-            found = [_rounds.workers(rounds, backend) for rounds, backend in ((40, "cpu"), (1, "cuda"), (4, "cuda"), (40, "hip"))]
-        self.assertEqual(found, [1, 1, 2, 4])
+        asked = ((40, "cpu", 1), (40, "cpu", 8), (40, "cpu", 64), (1, "cuda", 1), (4, "cuda", 1), (40, "hip", 1))
+        with mock.patch("os.sched_getaffinity", return_value=range(16)):
+            self.assertEqual([_rounds.workers(*of) for of in asked], [1, 2, 4, 1, 2, 4])
         with mock.patch("os.sched_getaffinity", return_value=range(2)):
-            self.assertEqual(_rounds.workers(40, "cuda"), 1)
+            self.assertEqual(_rounds.workers(40, "cuda", 16), 1)
 
 
 if __name__ == "__main__":
