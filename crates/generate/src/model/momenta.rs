@@ -213,7 +213,7 @@ mod tests {
     use crate::model::expression::parse;
 
     fn structure(text: &str) -> Structure {
-        Structure::of(&parse(text).unwrap()).unwrap()
+        Structure::read(text).unwrap()
     }
 
     /// How many terms are left, with all momenta and without that of the third leg.
