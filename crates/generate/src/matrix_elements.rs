@@ -83,7 +83,11 @@ impl<'a> Candidates<'a> {
         let lowest = whole.iter().filter_map(|orders| orders.last()).min();
         let legs = request.incoming.iter().chain(&request.outgoing);
         let legs: Vec<Vec<ParticleId>> = legs.map(|leg| leg.particles.clone()).collect();
-        let lowest = lowest.map(|lowest| weighted::minimum(model, &legs).max(*lowest));
+        let lowest = lowest.map(|lowest| {
+            let least = weighted::minimum(model, &legs).max(*lowest);
+            let processes = found.iter().map(|(s, l)| (s, l.whole.as_ref()));
+            weighted::without_gluons(model, &rules, processes).max(least)
+        });
         let mut orders = request.orders.clone();
         let mut tail = request.tail.clone();
         let fits = |low: &CouplingOrders, orders: &[RangeInclusive<u32>]| {
