@@ -152,8 +152,8 @@ mod tests {
         // Two vertices with two gluons have 2, that with the Higgs boson's own 3.
         for (text, name, diagrams) in [
             ("g h > g h", "g h > g h WEIGHTED<=4", 3),
-            ("g h > g h WEIGHTED=2", "g h > g h WEIGHTED<=2", 2),
-            ("g g > h g", "g g > h g WEIGHTED<=2", 4),
+            ("g h > g h WEIGHTED=2", "g h > g h WEIGHTED=2", 2),
+            ("g g > h g", "g g > h g WEIGHTED<=2", 3),
             ("g h > g g", "g h > g g WEIGHTED<=4", 3),
             ("h h > g g", "h h > g g WEIGHTED<=2", 2),
             ("u u~ > g g", "u u~ > g g WEIGHTED<=2", 3),
