@@ -55,10 +55,12 @@ fn levels(model: &Model) -> (HashMap<ParticleId, u32>, Option<u32>) {
 
 /// The lowest `WEIGHTED` at which one of some processes has diagrams without the gluons that go out, with the weight of
 /// their couplings. Where gluons couple first of all, MG5aMC does not look at any other; where none has, as g h > h, it
-/// takes all that fit into vertices of three legs. `processes` have the lowest orders of their diagrams.
+/// takes all that fit into vertices of three legs. `processes` have the lowest orders of their diagrams; `required` is
+/// whether these must have an s-channel.
 pub fn without_gluons<'s>(
     model: &Model,
     rules: &Rules,
+    required: bool,
     processes: impl Iterator<Item = (&'s Subprocess, Option<&'s CouplingOrders>)>,
 ) -> u32 {
     let (lowest, first) = levels(model);
@@ -80,8 +82,8 @@ pub fn without_gluons<'s>(
         let orders = match others[..] {
             _ if removed == 0 => whole.and_then(|orders| orders.last().copied()),
             [] | [_] => None,
-            // A line that goes through.
-            [a, b] => (model.anti(a) == b).then_some(0),
+            // A line that goes through, and has no s-channel.
+            [a, b] => (!required && model.anti(a) == b).then_some(0),
             _ => rules
                 .lowest(&others)
                 .whole
@@ -157,6 +159,7 @@ mod tests {
             ("g h > g g", "g h > g g WEIGHTED<=4", 3),
             ("h h > g g", "h h > g g WEIGHTED<=2", 2),
             ("u u~ > g g", "u u~ > g g WEIGHTED<=2", 3),
+            ("b b~ > h > g g", "b b~ > h > g g WEIGHTED<=4", 1),
         ] {
             let process = crate::generate_with(text, &model).unwrap().remove(0);
             assert_eq!((&*process.name, process.diagrams), (name, diagrams));
