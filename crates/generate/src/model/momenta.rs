@@ -210,7 +210,6 @@ fn indices(contracted: &[Contracted], summed: &mut i32) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::expression::parse;
 
     fn structure(text: &str) -> Structure {
         Structure::read(text).unwrap()
