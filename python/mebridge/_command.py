@@ -57,13 +57,16 @@ def patient(process: str) -> Iterator[None]:
     name = name if len(name) <= _SHOWN else name[:_SHOWN] + "..."
     timer = threading.Timer(_PATIENCE, say, [f"mebridge: making {name}{_SO_FAR}\n"])
     timer.daemon = True
-    timer.start()
+    # Where no thread can be had there is no line.
+    with contextlib.suppress(RuntimeError):
+        timer.start()
     try:
         yield
     finally:
         timer.cancel()
         # Who forks next must have one thread alone.
-        timer.join()
+        if timer.ident is not None:
+            timer.join()
 
 
 def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bool = True) -> str:
