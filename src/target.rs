@@ -111,7 +111,7 @@ impl Target {
         let cache = || Cache::new(&switches.cache);
         if let Some(platform) = platform(switches.backend) {
             if let Some(what) = calls.cpu_only {
-                return Err(Error::NotOnGpu { what });
+                return Err(Error::NotOnGpu { what: what.into() });
             }
             return Ok(Target::Gpu(Gpus::open(platform, switches, cache())?));
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -9,9 +10,19 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 
 from ._library import Error, library_path
+
+# After so many seconds a line says what takes so long.
+_PATIENCE = 10.0
+# How the command's own line about that ends.
+_SO_FAR = ", for ten seconds so far"
+# What makes matrix elements of a name.
+_MAKES = ("generate", "info", "umami")
+# What of a name fits on a line.
+_SHOWN = 60
 
 
 def command() -> pathlib.Path:
@@ -39,6 +50,25 @@ def say(text: str) -> None:
         sys.stderr.write(text)
 
 
+@contextlib.contextmanager
+def patient(process: str) -> Iterator[None]:
+    """While matrix elements are made: a line on stderr where that takes more than ten seconds."""
+    name = "; ".join(line.strip() for line in process.splitlines())
+    name = name if len(name) <= _SHOWN else name[:_SHOWN] + "..."
+    timer = threading.Timer(_PATIENCE, say, [f"mebridge: making {name}{_SO_FAR}\n"])
+    timer.daemon = True
+    # Where no thread can be had there is no line.
+    with contextlib.suppress(RuntimeError):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        # Who forks next must have one thread alone.
+        if timer.ident is not None:
+            timer.join()
+
+
 def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bool = True) -> str:
     """What the command prints, with these variables. Raises :class:`mebridge.Error` with its message where it fails.
 
@@ -46,11 +76,13 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bo
         warns: whether its warnings are repeated.
     """
     variables = {**os.environ, **(environment or {})}
-    done = subprocess.run([str(command()), *arguments], capture_output=True, text=True, env=variables)
+    with patient(arguments[-1]) if arguments[0] in _MAKES else contextlib.nullcontext():
+        done = subprocess.run([str(command()), *arguments], capture_output=True, text=True, env=variables)
+    told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.rstrip().endswith(_SO_FAR))
     if done.returncode != 0:
-        raise Error(done.stderr.strip().removeprefix("mebridge: "))
+        raise Error(told.strip().removeprefix("mebridge: "))
     if warns:
-        say(done.stderr)
+        say(told)
     return done.stdout
 
 

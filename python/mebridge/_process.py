@@ -172,7 +172,8 @@ class Process:
                 model=encoded("model", model),
             )
             bridge = ctypes.c_void_p()
-            check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
+            with _command.patient(text):
+                check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
             return bridge.value
 
         self._create = create

@@ -1,7 +1,9 @@
 """What is refused before a run or a call begins, and what must not end the interpreter."""
 
+import contextlib
 import gzip
 import importlib.util
+import io
 import json
 import math
 import os
@@ -495,6 +497,27 @@ class Names(Folder):
         for text, said in (("u s~ > w+ g", "CKM"), ("g g > h", "loops"), ("p p > t j", "hold no b")):
             with self.subTest(text), self.assertRaisesRegex(mebridge.Error, said):
                 mebridge.Process(text)
+
+    def test_what_takes_long_says_so(self):
+        def told(patience):
+            errors = io.StringIO()
+            with mock.patch.object(mebridge._command, "_PATIENCE", patience), contextlib.redirect_stderr(errors):
+                mebridge.Process("g g > t t~ g g", cache="off")
+                mebridge.Process.all("p p > t t~")
+            return errors.getvalue()
+
+        self.assertEqual(told(10.0), "")
+        lines = "".join(f"mebridge: making {name}, for ten seconds so far\n" for name in ("g g > t t~ g g", "p p > t t~"))
+        self.assertTrue(told(0.0).startswith(lines), told(0.0))
+        # What the command itself says of that is not said again.
+        slow = self.folder / "slow"
+        slow.write_text("#!/bin/sh\necho 'mebridge: generating, for ten seconds so far' >&2\necho 'a warning' >&2\n")
+        slow.chmod(0o755)
+        with mock.patch.dict(os.environ, {"MEBRIDGE_COMMAND": str(slow)}):
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors):
+                mebridge._command.run("generate", "g g > t t~")
+            self.assertEqual(errors.getvalue(), "a warning\n")
 
     def test_a_parameter_that_there_is_not(self):
         with self.assertRaisesRegex(mebridge.Error, "there is no parameter nothing; there are MDL_AS, MDL_MT, MDL_WT"):

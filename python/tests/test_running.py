@@ -73,6 +73,16 @@ class MatrixElements(Running):
         process.parameters["RUNNING_YUKAWA_FIXED"] = 0.0
         self.assertTrue(np.isnan(process.evaluate(momenta[:1], alpha_s=1.5)).all())
 
+    def test_samples_of_a_gpu_are_refused_where_they_are_asked_for(self):
+        """No GPU is needed to see it."""
+        process = mebridge.Process(PROCESS, model=self.model)
+        with self.assertRaisesRegex(mebridge.Error, "GC_.*no polynomial.*RUNNING_YUKAWA.*--backend cpu"):
+            process.library(self.folder / "gpu.so", backend="cuda")
+        self.assertFalse((self.folder / "gpu.so").exists())
+        # At one scale couplings are polynomials.
+        process.parameters["RUNNING_YUKAWA_FIXED"] = 0.1
+        self.assertTrue(process.library(self.folder / "gpu.so", backend="cuda").is_file())
+
     def test_a_card_says_the_scale(self):
         card = self.folder / "param_card.dat"
         text = "".join(
@@ -161,6 +171,10 @@ class Events(Running):
         wrong = {**PARTONS, "fixed_extra_scale": True, "mue_ref_fixed": 1e7}
         with self.assertRaisesRegex(mebridge.Error, "the scale is 1e.07 GeV"):
             mebridge.Run(PROCESS, model=self.model, run_card=wrong, folder=self.folder).generate(10, 1)
+        moving = {**PARTONS, "fixed_ren_scale": True, "scale": 400.0}
+        run = mebridge.Run(PROCESS, model=self.model, run_card=moving, folder=self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "parameters of block YUKAWA run: .*fixed_extra_scale"):
+            run.generate(10, 1, backend="cuda")
 
     def test_generate_events_has_the_densities_alpha_s(self):
         """One number for alpha_s has no scale, so that nothing runs."""

@@ -4,9 +4,9 @@ use mebridge::backend::{Kernel, Kernels};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::events::{Answers, Events};
-use mebridge::gpu::Gpus;
 use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::Driver;
+use mebridge::gpu::{Gpus, samples_run};
 use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
@@ -269,6 +269,16 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
         assert!(worst(&a.matrix_elements, &b.matrix_elements) < 1e-12);
         on_gpu.wait_for_compiler();
     }
+    // The alpha_s of a sample is not seen here: refused where somebody asks for such a library, and where one is used.
+    let asked = samples_run(&process).expect_err("refused").to_string();
+    let name = &process.model.couplings[0].name;
+    assert!(
+        asked.contains(&format!("{name} of `{}`", process.name)),
+        "{asked}"
+    );
+    let used = on_gpu.device_sampler().err().expect("refused").to_string();
+    assert!(used.contains("no polynomials"), "{used}");
+    samples_run(&mebridge::process::example::scalars()).expect("a polynomial");
 }
 
 /// Whatever goes wrong in a call, copies into the caller's arrays are over when it returns; and no recording is

@@ -60,7 +60,7 @@ pub trait Backend: Send {
     /// change, and may outlive this.
     fn session(&self) -> Result<Box<dyn Session>> {
         Err(Error::NotOnGpu {
-            what: "samples in the memory of the host",
+            what: "samples in the memory of the host".into(),
         })
     }
 

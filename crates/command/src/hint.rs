@@ -16,7 +16,8 @@ pub fn message(error: &Error) -> String {
             "this CPU lacks SIMD level `{name}`; choose one that it has ({supported}) or auto (--simd)"
         ),
         Error::NotOnGpu { what } => format!(
-            "{what}: this runs on the CPU alone; take --backend cpu, or leave the choice to auto"
+            "{what}: this runs on the CPU alone; take --backend cpu (of mebridge.generate_events device=\"cpu\"), or leave the choice \
+             to auto"
         ),
         Error::NoGpu { what } => format!(
             "no GPU can be used: {what}. `nvidia-smi` must list one: install NVIDIA's driver, or look at \
@@ -54,7 +55,9 @@ mod tests {
                 name: "512z",
                 supported: "none, avx2".into(),
             },
-            Error::NotOnGpu { what: "spin 2" },
+            Error::NotOnGpu {
+                what: "spin 2".into(),
+            },
             Error::NoGpu { what: "why".into() },
             Error::NoAmdGpu { what: "why".into() },
             Error::Threads {

@@ -9,7 +9,7 @@ use mebridge::abi::umami::matrix_elements::fit_together;
 use mebridge::describe::describe;
 use mebridge::files::regular;
 use mebridge::generate::arrow_apart;
-use mebridge::gpu::lacks;
+use mebridge::gpu::samples_run;
 use mebridge::locate::process_text;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, ProcessChoice};
@@ -94,8 +94,8 @@ impl Options {
             Some(Backend::Hip) => BackendChoice::Hip,
         };
         let gpu = matches!(backend, BackendChoice::Cuda | BackendChoice::Hip);
-        if let (true, Some(what)) = (gpu, processes.iter().find_map(lacks)) {
-            return Err(Error::NotOnGpu { what });
+        if gpu {
+            processes.iter().try_for_each(samples_run)?;
         }
         let copy = attach(&bytes, &library, &processes, backend)?;
         let json = match &self.json {

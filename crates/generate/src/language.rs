@@ -171,7 +171,14 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<Request, String
             ));
         }
         request.bound_all(&bounds.orders);
+        // What the model allows at most is so of the process and of each decay, not of all together.
+        let asked = |name: &str| orders.split(['=', '<', '>', ' ']).any(|word| word == name);
         request.overall = bounds.orders;
+        for (range, (name, _)) in request.overall.iter_mut().zip(&model.orders) {
+            if !asked(name) {
+                *range = 0..=u32::MAX;
+            }
+        }
     }
     if !number.is_empty() {
         request.number = format!(" @{number}{}", orders.trim_end());
@@ -284,6 +291,10 @@ mod tests {
             request[0].decays[0].lowest
         };
         assert!(lowest("t > w+ b") && !lowest("t > w+ b QED=9"));
+        // Nor does it bound a process with its decays, as what stands behind `@` does.
+        let request = requests("g g > t t~, t > w+ b @1 QCD<=4", &model).unwrap();
+        assert_eq!(request[0].overall[..2], [0..=4, 0..=u32::MAX]);
+        assert_eq!(request[0].decays[0].orders[..2], [0..=4, 0..=9]);
     }
 
     #[test]

@@ -83,7 +83,12 @@ impl<'a> Candidates<'a> {
         let lowest = whole.iter().filter_map(|orders| orders.last()).min();
         let legs = request.incoming.iter().chain(&request.outgoing);
         let legs: Vec<Vec<ParticleId>> = legs.map(|leg| leg.particles.clone()).collect();
-        let lowest = lowest.map(|lowest| weighted::minimum(model, &legs).max(*lowest));
+        let required = !request.s_channels.required.is_empty();
+        let lowest = lowest.map(|lowest| {
+            let least = weighted::minimum(model, &legs).max(*lowest);
+            let processes = found.iter().map(|(s, l)| (s, l.whole.as_ref()));
+            weighted::without_gluons(model, &rules, required, processes).max(least)
+        });
         let mut orders = request.orders.clone();
         let mut tail = request.tail.clone();
         let fits = |low: &CouplingOrders, orders: &[RangeInclusive<u32>]| {
@@ -93,9 +98,7 @@ impl<'a> Candidates<'a> {
             (request.lowest, lowest, orders.len().checked_sub(1))
         {
             let mut weighted = lowest;
-            if !request.s_channels.required.is_empty()
-                || model.expansion.iter().any(Option::is_some)
-            {
+            if required || model.expansion.iter().any(Option::is_some) {
                 // The lowest for which there are diagrams with these s-channels, or with as few vertices of each
                 // coupling order as the model allows.
                 let most = lowest + MOST_WEIGHTED;

@@ -10,6 +10,9 @@ use mebridge_process::legs::legs_below;
 use mebridge_process::{Quantity, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
 
+// These three are of measurements: what a plan costs is not known here, as its recursion merges amplitudes and leaves out
+// helicities that vanish. Without them 10 of 45 processes have 1 to 16 % more multiply-adds, and 7 have 7 to 17 % fewer.
+
 /// What the work at another cut may be of that before: operations of a routine are not all equal, and a wavefunction
 /// takes memory.
 const LESS: f64 = 0.6;

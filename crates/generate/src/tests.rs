@@ -60,6 +60,27 @@ fn any_model_can_be_generated() {
     assert!((own / closed - 1.0).abs() < 1e-12, "{own} {closed}");
 }
 
+/// A line of what decays is none between other vertices, and MG5aMC takes it for one all the same.
+#[test]
+fn what_decays_is_not_excluded() {
+    for text in [
+        "t > b w+ / t",
+        "t~ > b~ w- / t",
+        "t > d~ d t / t QCD=99",
+        "e+ e- > w+ w-, w+ > e+ ve / w+",
+    ] {
+        let error = generate(text).unwrap_err().to_string();
+        assert!(error.contains("there are no diagrams"), "{error}");
+    }
+    for text in [
+        "t > b w+ / h",
+        "b b~ > h / b",
+        "e+ e- > w+ w-, w+ > e+ ve / z",
+    ] {
+        generate(text).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
 /// u u~ > t t~: the flow that connects both ends of each line is suppressed, and no configuration allows it.
 #[test]
 fn channels_allow_the_leading_colour_flows() {

@@ -309,8 +309,13 @@ impl<'a> Rules<'a> {
         // Leg 0 with what the others give.
         let rest = &lines[(full & !1) as usize];
         let whole = rest.get(&self.model.anti(particles[0])).cloned();
-        // A line between leg 0 and the rest is no propagator: it may be an excluded one.
-        let whole = whole.or_else(|| self.last(particles, &lines, full));
+        // A line between leg 0 and the rest is no propagator: it may be an excluded one. Where leg 0 decays, MG5aMC takes it
+        // for one.
+        let decays = self.incoming.count_ones() == 1;
+        let whole = match decays {
+            true => whole,
+            false => whole.or_else(|| self.last(particles, &lines, full)),
+        };
         Lowest { lines, whole }
     }
 

@@ -1,34 +1,23 @@
-//! The `WEIGHTED` from which MG5aMC searches for the lowest one with diagrams, `get_minimum_WEIGHTED` of its
-//! base_objects.py. It may be above that, and then all diagrams up to it are taken.
+//! The `WEIGHTED` that MG5aMC finds where no coupling orders are given: `get_minimum_WEIGHTED` of its base_objects.py, from
+//! which it searches, and `find_optimal_process_orders` of its diagram_generation.py. It may be above the lowest one with
+//! diagrams, and then all diagrams up to it are taken.
 
 use crate::model::{Model, ParticleId};
+use crate::subprocess::Subprocess;
+use crate::trees::{CouplingOrders, Rules};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
+
+/// The gluon, in whatever model.
+const GLUON: i32 = 21;
+/// The order of its coupling.
+const STRONG: &str = "QCD";
 
 /// The least `WEIGHTED` for legs of which each may be some particles: the sum of their weights without the two lowest.
 /// The weight of a leg is the lowest level at which one of its particles has a vertex, and the level of a vertex the
 /// largest weight of its coupling orders.
 pub fn minimum(model: &Model, legs: &[Vec<ParticleId>]) -> u32 {
-    let level = |orders: &[u32]| {
-        let used = orders.iter().zip(&model.orders).filter(|(n, _)| **n > 0);
-        used.map(|(_, (_, weight))| *weight).max()
-    };
-    let levels: BTreeSet<u32> = model
-        .vertices
-        .iter()
-        .flat_map(|v| v.orders.iter().zip(&model.orders))
-        .filter(|(n, _)| **n > 0)
-        .map(|(_, (_, weight))| *weight)
-        .collect();
-    let mut lowest: HashMap<ParticleId, u32> = HashMap::default();
-    for vertex in &model.vertices {
-        // A vertex without coupling orders is of the first level.
-        let level = level(&vertex.orders).or(levels.first().copied());
-        for particle in &vertex.particles {
-            let entry = lowest.entry(*particle).or_insert(u32::MAX);
-            *entry = level.map_or(*entry, |level| level.min(*entry));
-        }
-    }
+    let (lowest, _) = levels(model);
     let weight = |leg: &Vec<ParticleId>| leg.iter().filter_map(|p| lowest.get(p)).min().copied();
     let mut weights: Vec<u32> = legs.iter().filter_map(weight).collect();
     weights.sort_unstable();
@@ -36,6 +25,85 @@ pub fn minimum(model: &Model, legs: &[Vec<ParticleId>]) -> u32 {
         .iter()
         .skip(2)
         .fold(0, |sum, w| sum.saturating_add(*w))
+}
+
+/// The lowest level at which each particle has a vertex, and the first of all levels.
+fn levels(model: &Model) -> (HashMap<ParticleId, u32>, Option<u32>) {
+    let level = |orders: &[u32]| {
+        let used = orders.iter().zip(&model.orders).filter(|(n, _)| **n > 0);
+        used.map(|(_, (_, weight))| *weight).max()
+    };
+    let all: BTreeSet<u32> = model
+        .vertices
+        .iter()
+        .flat_map(|v| v.orders.iter().zip(&model.orders))
+        .filter(|(n, _)| **n > 0)
+        .map(|(_, (_, weight))| *weight)
+        .collect();
+    let first = all.first().copied();
+    let mut lowest: HashMap<ParticleId, u32> = HashMap::default();
+    for vertex in &model.vertices {
+        // A vertex without coupling orders is of the first level.
+        let level = level(&vertex.orders).or(first);
+        for particle in &vertex.particles {
+            let entry = lowest.entry(*particle).or_insert(u32::MAX);
+            *entry = level.map_or(*entry, |level| level.min(*entry));
+        }
+    }
+    (lowest, first)
+}
+
+/// The lowest `WEIGHTED` at which one of some processes has diagrams without the gluons that go out, with the weight of
+/// their couplings. Where gluons couple first of all, MG5aMC does not look at any other; where none has, as g h > h, it
+/// takes all that fit into vertices of three legs. `processes` have the lowest orders of their diagrams; `required` is
+/// whether these must have an s-channel.
+pub fn without_gluons<'s>(
+    model: &Model,
+    rules: &Rules,
+    required: bool,
+    processes: impl Iterator<Item = (&'s Subprocess, Option<&'s CouplingOrders>)>,
+) -> u32 {
+    let (lowest, first) = levels(model);
+    let is_gluon = |particle: ParticleId| model.of(particle).pdg == GLUON;
+    let gluon = lowest.iter().find(|(particle, _)| is_gluon(**particle));
+    let strong = model.orders.iter().find(|(name, _)| name == STRONG);
+    let (Some((_, level)), Some((_, weight))) = (gluon, strong) else {
+        return 0;
+    };
+    if Some(*level) != first {
+        return 0;
+    }
+    let (mut least, mut most) = (None, 0);
+    for (process, whole) in processes {
+        let (before, behind) = process.outgoing.split_at(process.incoming);
+        let others = behind.iter().filter(|p| !is_gluon(**p));
+        let others: Vec<ParticleId> = before.iter().chain(others).copied().collect();
+        let removed = process.outgoing.len() - others.len();
+        let orders = match others[..] {
+            _ if removed == 0 => whole.and_then(|orders| orders.last().copied()),
+            [] | [_] => None,
+            // A line that goes through, and has no s-channel.
+            [a, b] => (!required && model.anti(a) == b).then_some(0),
+            _ => rules
+                .lowest(&others)
+                .whole
+                .and_then(|orders| orders.last().copied()),
+        };
+        let orders = orders.map(|orders| orders + removed as u32 * weight);
+        least = least.into_iter().chain(orders).min();
+        most = most.max(process.outgoing.len().saturating_sub(2) as u32 * largest(model));
+    }
+    least.unwrap_or(most)
+}
+
+/// The largest weight of a vertex, for each of the vertices of three legs that would be in its place.
+fn largest(model: &Model) -> u32 {
+    let of = |orders: &[u32]| -> u32 {
+        let weights = orders.iter().zip(&model.orders);
+        weights.map(|(n, (_, weight))| n * weight).sum()
+    };
+    let of = |v: &crate::model::Vertex| of(&v.orders) / (v.particles.len().max(3) as u32 - 2);
+    model.vertices.iter().map(of).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -62,6 +130,39 @@ mod tests {
             ("t b w+", 2),
         ] {
             assert_eq!(minimum(names), weighted, "{names}");
+        }
+    }
+
+    /// In a theory with a vertex of gluons and the Higgs boson: g h > h has none, so all of g h > g h is taken.
+    #[test]
+    fn gluons_that_go_out_are_left_out_of_the_search() {
+        let standard = include_str!("model/sm.toml");
+        let more = "[[vertices]]\nparticles = \"g g h\"\nterms = [[\"Identity(1,2)\", \"GGH\", \"GC_HIG\"]]\n";
+        let text = format!("{standard}\n{more}")
+            .replacen("[orders]\n", "[orders]\nHIG = 1\n", 1)
+            .replacen(
+                "[couplings]\n",
+                "[couplings]\nGC_HIG = { value = \"complex(0,1)*1e-5\", orders = { HIG = 1 } }\n",
+                1,
+            )
+            .replacen(
+                "[lorentz]\n",
+                "[lorentz]\nGGH = \"P(1,2)*P(2,1) - P(-1,1)*P(-1,2)*Metric(1,2)\"\n",
+                1,
+            );
+        let model = Model::parse(&text, Path::new("my.toml")).unwrap();
+        // Two vertices with two gluons have 2, that with the Higgs boson's own 3.
+        for (text, name, diagrams) in [
+            ("g h > g h", "g h > g h WEIGHTED<=4", 3),
+            ("g h > g h WEIGHTED=2", "g h > g h WEIGHTED=2", 2),
+            ("g g > h g", "g g > h g WEIGHTED<=2", 3),
+            ("g h > g g", "g h > g g WEIGHTED<=4", 3),
+            ("h h > g g", "h h > g g WEIGHTED<=2", 2),
+            ("u u~ > g g", "u u~ > g g WEIGHTED<=2", 3),
+            ("b b~ > h > g g", "b b~ > h > g g WEIGHTED<=4", 1),
+        ] {
+            let process = crate::generate_with(text, &model).unwrap().remove(0);
+            assert_eq!((&*process.name, process.diagrams), (name, diagrams));
         }
     }
 

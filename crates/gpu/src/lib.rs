@@ -39,5 +39,5 @@ mod vertices_tests;
 #[cfg(test)]
 use cuda::{Nvrtc, Platform};
 pub use engines::{Engines, Gpus, platform_there};
-pub use limits::lacks;
+pub use limits::{lacks, samples_run};
 pub use mebridge_driver as driver;

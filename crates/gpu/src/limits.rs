@@ -2,7 +2,11 @@
 //!
 //! Device code takes contributions of helicities to count alike.
 
-use mebridge_process::{Amplitudes, Process, Wavefunction};
+use mebridge_plan::binding::{Binding, Coupling};
+use mebridge_process::{Amplitudes, Process, Wavefunction, running};
+use mebridge_support::error::{Error, Result};
+use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// What of a process the device code lacks, if anything.
 pub fn lacks(process: &Process) -> Option<&'static str> {
@@ -22,4 +26,36 @@ pub fn lacks(process: &Process) -> Option<&'static str> {
     let boson =
         matches!(&process.amplitudes, Amplitudes::ColorOrdered(form) if form.boson.is_some());
     boson.then_some("a colour-ordered form with a particle without colour")
+}
+
+/// Whether samples of a process run on a GPU, with the values of its own card.
+///
+/// Couplings that are no polynomials in the strong one are computed by the CPU, which does not see a sample's alpha_s.
+pub fn samples_run(process: &Process) -> Result<()> {
+    if let Some(what) = lacks(process) {
+        return Err(Error::NotOnGpu { what: what.into() });
+    }
+    let model = &process.model;
+    let couplings = Binding::new(model, &model.default_card())?.couplings;
+    let named = model.couplings.iter().zip(couplings);
+    let Some((coupling, _)) = named
+        .into_iter()
+        .find(|(_, follows)| *follows == Coupling::Formula)
+    else {
+        return Ok(());
+    };
+    let mut what = format!(
+        "{} of `{}`, a coupling that is no polynomial in the strong one",
+        coupling.name, process.name
+    );
+    let blocks = model.card.iter().filter_map(running::entry);
+    for block in blocks.map(|(block, _)| block).collect::<BTreeSet<_>>() {
+        let block = block.to_ascii_uppercase();
+        let _ = write!(
+            what,
+            " (parameters of block {block} run: give them one scale by entry 2 of block RUNNING_{block}, or by \
+             fixed_extra_scale of a run card)"
+        );
+    }
+    Err(Error::NotOnGpu { what: what.into() })
 }

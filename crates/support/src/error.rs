@@ -1,5 +1,6 @@
 //! What can go wrong, each with a message that names the thing and the cure.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// Result of anything that can fail.
@@ -128,7 +129,7 @@ pub enum Error {
     )]
     NotOnGpu {
         /// What no GPU code exists for.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// Something that is for GPUs where a CPU evaluates.
     #[error("{what} cannot be evaluated by the CPU; ask for a GPU (CUDACPP_RUNTIME_BACKEND=cuda)")]

@@ -259,6 +259,11 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
         .values()
         .flat_map(|row| row.orders.keys().cloned())
         .collect();
+    let physical = model.interactions.iter().filter(|i| i.physical);
+    let terms = physical.flat_map(|i| &i.terms);
+    let needed: HashSet<&String> = terms
+        .flat_map(|term| model.couplings[term.coupling].orders.keys())
+        .collect();
     let known = |name: &str| model.orders.iter().find(|order| order.name == name);
     let two = used.iter().map(String::as_str).eq(["QCD", "QED"]);
     for name in &used {
@@ -271,6 +276,8 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
                     1
                 }
             }
+            // Of vertices of Goldstone bosons alone, which no process has.
+            None if !needed.contains(name) => 1,
             None => return Err(format!("coupling_orders.py: there is no order {name}")),
         };
         document.orders.insert(name.clone(), weight);

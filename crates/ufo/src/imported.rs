@@ -4,7 +4,6 @@
 use crate::restrict::OpenWidths;
 use crate::running;
 use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
-use mebridge_generate::model::expression::parse;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -317,7 +316,7 @@ impl Imported {
 /// MG5aMC puts into the coupling. An error where the structure has lines of several orders; `None` where it cannot be
 /// read, and so no process of it be generated.
 fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
-    let Ok(structure) = parse(structure).and_then(|expr| Structure::of(&expr)) else {
+    let Ok(structure) = Structure::read(structure) else {
         return Ok(None);
     };
     let mut found = None;

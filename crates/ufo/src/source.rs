@@ -305,21 +305,22 @@ impl Source {
                 hierarchy: hierarchy.map_err(|_| object.fail("`hierarchy` is negative"))?,
             });
         }
-        names.clear();
+        let mut named: HashMap<String, usize> = HashMap::new();
         for (number, object) in of("Lorentz") {
             let name = object.text("name")?.to_string();
-            if !names.insert(name.clone()) {
-                return Err(object.fail("two Lorentz structures have this name"));
-            }
             let structure = match object.get("structure") {
                 None => "external".into(),
                 Some(_) => object.text("structure")?,
             };
-            places.insert(number, self.lorentz.len());
-            self.lorentz.push(Lorentz {
-                name,
-                structure: with_form_factors(object, &structure, &modules.objects)?,
-            });
+            let structure = with_form_factors(object, &structure, &modules.objects)?;
+            // Some models have one twice.
+            let at = *named.entry(name.clone()).or_insert(self.lorentz.len());
+            places.insert(number, at);
+            match self.lorentz.get(at) {
+                None => self.lorentz.push(Lorentz { name, structure }),
+                Some(known) if known.structure == structure => {}
+                Some(_) => return Err(object.fail("two Lorentz structures have this name")),
+            }
         }
         names.clear();
         for (number, object) in of("Coupling") {

@@ -431,6 +431,35 @@ fn changed(file: &str, from: &str, to: &str) -> String {
     }
 }
 
+/// What public models have, and MG5aMC takes.
+#[test]
+fn oddities_of_public_models_are_read() {
+    let (_folder, path) = copy();
+    let change = |file: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(path.join(file)).unwrap();
+        assert!(text.contains(from), "{from}");
+        fs::write(path.join(file), text.replacen(from, to, 1)).unwrap();
+    };
+    let plain = read(&path, &Restriction::Default).unwrap();
+    // A Lorentz structure twice.
+    let twice = "FFS1 = Lorentz(name = 'FFS1', spins = [ 2, 2, 1 ], structure = 'ProjM(2,1)')\n";
+    change("lorentz.py", "FFS2 =", &format!("{twice}FFS2 ="));
+    // A coupling order without a name of its own, of a Goldstone boson's vertex.
+    let (known, other) = (
+        "value = 'complex(0,1)*mix*aS', order = {'NP':1}",
+        "order = {'1':1}",
+    );
+    change(
+        "couplings.py",
+        known,
+        &known.replace("order = {'NP':1}", other),
+    );
+    let mut odd = read(&path, &Restriction::Default).unwrap();
+    assert_eq!(odd.orders.remove("1"), Some(1));
+    odd.couplings.get_mut("GC_7").unwrap().orders = plain.couplings["GC_7"].orders.clone();
+    assert_eq!(odd, plain);
+}
+
 /// Each error says which file and line, and what stands there.
 #[test]
 fn what_is_no_model_is_refused_with_its_place() {

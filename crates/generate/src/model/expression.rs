@@ -94,6 +94,22 @@ pub fn parse(text: &str) -> Result<Expr, String> {
     }
 }
 
+/// Reads the terms of a sum, of which there may be any number; what else stands there is one term. Each has whether it is
+/// subtracted.
+pub fn parse_terms(text: &str) -> Result<Vec<(bool, Expr)>, String> {
+    let mut terms = Vec::new();
+    let mut parser = Parser {
+        text,
+        at: 0,
+        depth: 0,
+        height: 0,
+    };
+    match parser.terms(false, &mut terms)? && parser.peek().is_none() {
+        true => Ok(terms),
+        false => Ok(vec![(false, parse(text)?)]),
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -216,6 +232,34 @@ impl Parser<'_> {
             self.higher(height)?;
         }
         Ok(sum)
+    }
+
+    /// The terms of a sum, and of sums in brackets that are terms; false where something else follows.
+    fn terms(&mut self, negative: bool, terms: &mut Vec<(bool, Expr)>) -> Result<bool, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.fail("too many brackets within each other"));
+        }
+        let mut minus = negative;
+        loop {
+            let (before, length) = (self.at, terms.len());
+            let mut inner = self.take("(") && self.terms(minus, terms)? && self.take(")");
+            inner &= matches!(self.peek(), None | Some('+' | '-' | ')'));
+            if !inner {
+                self.at = before;
+                terms.truncate(length);
+                terms.push((minus, self.product()?));
+            }
+            minus = match self.peek() {
+                Some('+') => negative,
+                Some('-') => !negative,
+                next => {
+                    self.depth -= 1;
+                    return Ok(matches!(next, None | Some(')')));
+                }
+            };
+            self.at += 1;
+        }
     }
 
     fn product(&mut self) -> Result<Expr, String> {
@@ -548,6 +592,53 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_read_term_by_term() {
+        let expr = |text: &str| parse(text).unwrap();
+        for (text, terms) in [
+            ("a", &[(false, "a")][..]),
+            (
+                "-a*b - c/2 + d",
+                &[(false, "-a*b"), (true, "c/2"), (false, "d")],
+            ),
+            (
+                "a - (b - (c + d)) + (e)",
+                &[
+                    (false, "a"),
+                    (true, "b"),
+                    (false, "c"),
+                    (false, "d"),
+                    (false, "e"),
+                ],
+            ),
+            (
+                "(a + b)*c - (a - b)**2",
+                &[(false, "(a + b)*c"), (true, "(a - b)**2")],
+            ),
+            (
+                "(a + b)/2. + (c).real",
+                &[(false, "(a + b)/2"), (false, "(c).real")],
+            ),
+            ("a + b if c else d", &[(false, "a + b if c else d")]),
+            ("a + b == c", &[(false, "a + b == c")]),
+        ] {
+            let terms: Vec<_> = terms
+                .iter()
+                .map(|&(minus, term)| (minus, expr(term)))
+                .collect();
+            assert_eq!(parse_terms(text).unwrap(), terms, "{text}");
+        }
+        for text in ["", "a + b)", "(a + b", "a + (b - )", "a b", "(a) (b)"] {
+            assert_eq!(
+                parse_terms(text).unwrap_err(),
+                parse(text).unwrap_err(),
+                "{text}"
+            );
+        }
+        let long = format!("{}(x - {}y)", "x + ".repeat(2000), "y - ".repeat(2000));
+        assert_eq!(parse_terms(&long).unwrap().len(), 4002);
+    }
+
+    #[test]
     fn what_is_no_expression_is_refused() {
         for text in [
             "",
@@ -566,6 +657,7 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"(".repeat(5000)).is_err());
+        assert!(parse_terms(&"(".repeat(5000)).is_err());
         assert!(parse(&"2**".repeat(5000)).is_err());
         for repeated in ["1+", "2*", "a or ", "a and "] {
             let text = format!("{}1", repeated.repeat(450));

@@ -154,7 +154,7 @@ impl Document {
         let couplings = couplings.collect::<Fallible<_>>()?;
         let lorentz = self.lorentz.iter().map(|(name, text)| Lorentz {
             name: name.clone(),
-            structure: expression(text).and_then(|e| Ok(Structure::of(&e)?.forward())),
+            structure: Structure::read(text).map(Structure::forward),
         });
         let lorentz: Vec<Lorentz> = lorentz.collect();
         let propagators = self.propagators.iter().map(|(name, row)| {

@@ -4,7 +4,7 @@
 //! indices are upper ones, a sum over two of them goes with the metric. `P(mu, k)` is the momentum that goes out along
 //! leg `k`. The first leg of two fermions is the one that flows in.
 
-use super::expression::{Binary, Expr};
+use super::expression::{Binary, Expr, parse_terms};
 use num_complex::Complex64;
 
 /// A sum of products.
@@ -116,10 +116,17 @@ pub fn indices_of(leg: i32, spin: u8) -> Vec<(i32, bool)> {
 }
 
 impl Structure {
-    /// Multiplies an expression out.
-    pub fn of(expr: &Expr) -> Result<Structure, String> {
-        let terms = terms(expr, false)?;
-        Ok(Structure { terms })
+    /// Reads one, and multiplies it out. Operators of dimension eight have hundreds of terms.
+    pub fn read(text: &str) -> Result<Structure, String> {
+        let mut all = Vec::new();
+        for (negative, term) in parse_terms(text)? {
+            let sign = if negative { -1.0 } else { 1.0 };
+            all.extend(scaled(terms(&term, false)?, sign.into()));
+            if all.len() > MOST_TERMS {
+                return Err(format!("more than {MOST_TERMS} terms"));
+            }
+        }
+        Ok(Structure { terms: all })
     }
 
     /// The same, with lines of fermions that run backwards, from where one flows out to where one flows in, read from

@@ -210,10 +210,9 @@ fn indices(contracted: &[Contracted], summed: &mut i32) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::expression::parse;
 
     fn structure(text: &str) -> Structure {
-        Structure::of(&parse(text).unwrap()).unwrap()
+        Structure::read(text).unwrap()
     }
 
     /// How many terms are left, with all momenta and without that of the third leg.

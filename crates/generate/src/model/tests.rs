@@ -140,7 +140,7 @@ fn collected_terms_are_the_same_function() {
          + Epsilon(1,3,-1,-2)*P(-2,3)*P(-1,2)*P(2,1) + Epsilon(1,3,-1,-2)*P(-2,2)*P(-1,1)*P(2,3) \
          + Epsilon(3,-1,-2,-3)*P(-3,3)*P(-2,2)*P(-1,1)*Metric(1,2)",
     ];
-    let structures = texts.map(|text| Structure::of(&expression::parse(text).unwrap()).unwrap());
+    let structures = texts.map(|text| Structure::read(text).unwrap());
     let structures: Vec<&Structure> = structures.iter().collect();
     let mut random = SplitMix64::new(11);
     for (result, massless) in [
@@ -248,7 +248,7 @@ fn derived_routines_are_recognised() {
 #[test]
 fn tensors_satisfy_their_identities() {
     let amplitude = |text: &str, spins: &[u8], inputs: &[Complex64]| {
-        let structure = Structure::of(&expression::parse(text).unwrap()).unwrap();
+        let structure = Structure::read(text).unwrap();
         structure.check(spins).unwrap();
         let routine = form("T", &[&structure], spins, None, true);
         routine.evaluate(inputs)[0]

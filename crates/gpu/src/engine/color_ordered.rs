@@ -125,7 +125,7 @@ impl ArrayLoops {
             .into_iter()
             .find_map(with);
         let color = color.ok_or(Error::NotOnGpu {
-            what: "a colour matrix whose blocks have no room in shared memory",
+            what: "a colour matrix whose blocks have no room in shared memory".into(),
         })?;
         let shared = (color.largest_stage as usize + AHEAD) * of_slot + kept(color.warps as usize);
         let unit = shape.arrays();

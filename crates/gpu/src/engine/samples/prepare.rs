@@ -20,8 +20,9 @@ impl Engine {
         if !self.tables.formula_couplings.is_empty() {
             // They are computed by the CPU, which does not see alpha_s.
             return Err(Error::NotOnGpu {
-                what: "samples with couplings that are no polynomials in the strong one (where parameters run, \
-                       fix their scale, or take the CPU)",
+                what: "samples with couplings that are no polynomials in the strong one (parameters that run may have \
+                       one scale: entry 2 of their block RUNNING_... in the card)"
+                    .into(),
             });
         }
         let unit = self.shape.ends_of_samples();
