@@ -59,7 +59,7 @@ test:
 	+@FC="$(FC)" tests/run.sh
 
 test-arm: rust-there
-	+@CARGO="$(CARGO)" tests/arm.sh
+	+@CARGO="$(CARGO)" tests/arm.sh $(ARGS)
 
 amd-table: rust-there
 	@$(CARGO) test --locked -p mebridge-gpu --lib -- --ignored --nocapture --exact engine::amd_tests::table
