@@ -24,7 +24,7 @@ run() {
             exit 1
         }
     mv "$p/events.lhe" "$folder/$1.lhe"
-    sed -n '/Cross sec/{s/^ */'"$1"':/;p;}' "$folder/$1.log"
+    sed -n '/^ *Cross sec/{s/^ */'"$1"':/;p;}' "$folder/$1.log"
 }
 compile madevent_fortran_link
 run fortran max,sve=off
