@@ -112,7 +112,7 @@ doors() {
 }
 fortran() {
     "${MAKE:-make}" --no-print-directory -o rust FC=$prefix-gfortran \
-        FFLAGS="-O3 -static-libgfortran -static-libgcc" BUILD=build/arm RELEASE="$release" build/arm/event_loop \
+        FFLAGS="-O3 -ffp-contract=off -static-libgfortran -static-libgcc" BUILD=build/arm RELEASE="$release" build/arm/event_loop \
         tests-fortran || return
     for bits in 0 256; do
         echo "-- SVE of $bits bits"
