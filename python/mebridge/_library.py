@@ -164,10 +164,7 @@ _CURES = (
         "; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu",
         ", or evaluate momenta that lie in the memory of the CPU",
     ),
-    (
-        "correct CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES",
-        "take another one, or correct CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES of AMD's GPUs)",
-    ),
+    ("correct CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES", "take another one, or correct CUDA_VISIBLE_DEVICES"),
 )
 
 
