@@ -9,9 +9,12 @@ core() {
 }
 for case in none:0 sse4:0 sse4:128 avx2:256 avx2:512; do
     for precision in d m f; do
-        echo "-- $case $precision"
-        CUDACPP_RUNTIME_SIMD=${case%:*} CUDACPP_RUNTIME_FPTYPE=$precision $(core "${case#*:}") "$1" --events 2000 \
-            --vecsize 100
+        said=$(CUDACPP_RUNTIME_SIMD=${case%:*} CUDACPP_RUNTIME_FPTYPE=$precision $(core "${case#*:}") "$1" --events 2000 \
+            --vecsize 100) || {
+            echo "$case $precision: $said"
+            exit 1
+        }
+        echo "level ${case%:*}, SVE of ${case#*:} bits, $precision:$(echo "$said" | sed -n 's/^ *largest relative/ largest relative/p')"
     done
 done
 # Registers that are too short, and a level that this build has not, are refused by name.
