@@ -56,7 +56,8 @@ step() {
     echo
     echo "== $name"
     begun=$(date +%s)
-    { "$@" 2>&1; echo $? >"$folder/status"; } | tee "$folder/said"
+    # In a shell of its own, which a step that is skipped ends.
+    { ("$@") 2>&1; echo $? >"$folder/status"; } | tee "$folder/said"
     case $(cat "$folder/status") in
         0) verdict=passed ;;
         77) verdict=SKIPPED ;;
@@ -135,6 +136,15 @@ built=
 asked=${*:-units wide reference doors fortran madevent instructions engine python}
 for one in $asked; do
     case $one in
+        units | wide | reference | doors | fortran | madevent | instructions | engine | python) ;;
+        *)
+            echo "$0: there is no step $one" >&2
+            exit 1
+            ;;
+    esac
+done
+for one in $asked; do
+    case $one in
         units | wide | python) ;;
         *)
             [ -n "$built" ] || step "the library and the command" library
@@ -151,10 +161,6 @@ for one in $asked; do
         instructions) step "instructions of the library" instructions "$release/libmebridge.so" ;;
         engine) step "plans, recursion, one event, SVE of 256 bits" engine ;;
         python) step "wheel, Python package" python ;;
-        *)
-            echo "$0: there is no step $one" >&2
-            exit 1
-            ;;
     esac
 done
 echo
