@@ -98,6 +98,9 @@ wide() {
     done
 }
 reference() {
+    [ -n "${MEBRIDGE_MG5_OUTPUTS:-}" ] || missing "set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs"
+    [ -n "${MEBRIDGE_REFERENCE:-}" ] || [ -d ../shared/reference ] ||
+        missing "set MEBRIDGE_REFERENCE to the folder of reference files"
     # Levels without SVE do not ask how long its registers are.
     tests 256 $ships --test engine reference:: -- --nocapture &&
         MEBRIDGE_TEST_LEVELS=avx2 tests 512 $ships --test engine reference::double -- --nocapture
