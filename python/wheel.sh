@@ -10,6 +10,10 @@ x86_64 | aarch64) ;;
     exit 1
     ;;
 esac
+if [ "$2" = aarch64 ] && [ -n "${RUSTFLAGS-}${CARGO_ENCODED_RUSTFLAGS-}${CARGO_BUILD_RUSTFLAGS-}" ]; then
+    echo "wheel: unset RUSTFLAGS, which takes the place of .cargo/config.toml: the library would have no code for SVE" >&2
+    exit 1
+fi
 cd "$(dirname "$0")/.."
 folder=$PWD/build/python/released
 tools=$PWD/build/python/tools

@@ -1,7 +1,11 @@
 #!/bin/sh
-# The library on 64-bit ARM, cross compiled and under emulation: `make test-arm`. Times mean nothing there.
-# Status 77: something is missing, which is named.
-set -eu
+# The library on 64-bit ARM, cross compiled and under emulation: `make test-arm`, or some of its steps,
+# `make test-arm ARGS="reference fortran"`. Times mean nothing there. What ran stands in a summary at the end; a step that
+# fails does not stop the others. Status 77: something is missing, which is named.
+#
+#   MEBRIDGE_REFERENCE, MEBRIDGE_MG5_OUTPUTS   reference files and outputs of MG5aMC, as for `make test`
+#   MEBRIDGE_ARM_PYTHON                        a Python of ARM that runs here; tests/arm/python.sh makes one otherwise
+set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 target=aarch64-unknown-linux-gnu
@@ -32,88 +36,137 @@ core() {
 }
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$prefix-gcc
-export CUDACPP_RUNTIME_CACHE=off
+# C programs of tests are those of the emulated machine.
+export CC_aarch64_unknown_linux_gnu=$prefix-gcc
+export CUDACPP_RUNTIME_CACHE=off CUDACPP_RUNTIME_BACKEND=cpu
+export RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER-$PWD/tests/rustc.sh}"
 # The flags of .cargo/config.toml, without which there is no SVE, count only where the environment names none.
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS
+release=$PWD/${CARGO_TARGET_DIR:-target}/$target/release
+case ${CARGO_TARGET_DIR:-} in /*) release=$CARGO_TARGET_DIR/$target/release ;; esac
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+: >"$folder/summary"
+note() { printf '  %-46s %-8s %s\n' "$1" "$2" "$3" >>"$folder/summary"; }
+
+# step NAME COMMAND...: runs a command and notes how it ended, with the lines of what it said that tell how exact it was.
+step() {
+    name=$1
+    shift
+    echo
+    echo "== $name"
+    begun=$(date +%s)
+    # In a shell of its own, which a step that is skipped ends.
+    { ("$@") 2>&1; echo $? >"$folder/status"; } | tee "$folder/said"
+    case $(cat "$folder/status") in
+        0) verdict=passed ;;
+        77) verdict=SKIPPED ;;
+        *) verdict=FAILED ;;
+    esac
+    note "$name" "$verdict" "$(($(date +%s) - begun)) s"
+    grep -E '^(level |SKIPPED|Fortran comparisons:|event loop: |Ran [0-9]+ tests|madevent )' "$folder/said" |
+        sed 's/^/      /' >>"$folder/summary"
+}
+
 # tests BITS ARGUMENTS: cargo's tests on such a core.
 tests() {
     bits=$1
     shift
     echo "-- SVE of $bits bits"
-    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$(core "$bits") MEBRIDGE_TEST_SVE_BITS=$bits \
-        "$cargo" test --locked --target $target "$@"
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$(core "$bits") MEBRIDGE_TEST_RUNNER=$(core "$bits") \
+        MEBRIDGE_TEST_SVE_BITS=$bits "$cargo" test --locked --target $target "$@"
 }
+# The library that ships, with the command, compiled once for all that uses it; tests on it are not optimised
+# (tests/rustc.sh).
+ships="--release -p mebridge -p mebridge-command"
+library() { "$cargo" build --locked --target $target $ships; }
 
-echo "== what lies below registers, and plans"
-tests 128 -p mebridge-support -p mebridge-plan --lib
-echo "== registers, kernels and engine, at all levels"
-# Optimised as what ships: LLVM makes vectors of SVE's registers only then.
-for bits in 0 128 256 512; do
-    RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops -p mebridge-engine --lib
-done
-echo "== registers and kernels of a build for SVE of 512 bits"
-flags=$(sed -n '/^\[target.*aarch64/,/^]/s/^ *"\(-C.*\)",$/\1/p' .cargo/config.toml | sed 's/=256$/=512/' | tr '\n' ' ')
-for bits in 256 512; do
-    RUSTFLAGS=$flags RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops --lib
-done
-echo "== reference files, processes, the interface by Rust: the library that ships"
-tests 256 --release -p mebridge --test engine
-for bits in 128 512; do
-    tests $bits --release -p mebridge --test engine reference::
-done
-
-echo "== the interface by Fortran"
-"$cargo" build --locked --release --target $target -p mebridge --lib
-release=$PWD/${CARGO_TARGET_DIR:-target}/$target/release
-case ${CARGO_TARGET_DIR:-} in /*) release=$CARGO_TARGET_DIR/$target/release ;; esac
-"${MAKE:-make}" --no-print-directory -o rust FC=$prefix-gfortran FFLAGS="-O3 -static-libgfortran -static-libgcc" \
-    BUILD=build/arm RELEASE="$release" build/arm/event_loop
-for case in none:0 sse4:128 avx2:256 avx2:512; do
-    for precision in d f; do
-        CUDACPP_RUNTIME_SIMD=${case%:*} CUDACPP_RUNTIME_FPTYPE=$precision \
-            $(core "${case#*:}") build/arm/event_loop --events 2000 --vecsize 100
+units() {
+    tests 128 -p mebridge-support -p mebridge-plan --lib || return
+    # Optimised as what ships: LLVM makes vectors of SVE's registers only then.
+    for bits in 0 128 256 512; do
+        RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops -p mebridge-engine --lib ||
+            return
     done
-done
-# Registers that are too short, and a level that this build has not, are refused by name.
-refused() {
-    if said=$(CUDACPP_RUNTIME_SIMD=$1 $(core "$2") build/arm/event_loop --events 100 --vecsize 100 2>&1); then
-        echo "level $1 ran on a core with SVE of $2 bits"
-        exit 1
-    fi
-    case $said in
-        *"$3 SIMD level \`$1\`"*) echo "refused: $1 on a core with SVE of $2 bits" ;;
-        *) echo "level $1, SVE of $2 bits: $said"; exit 1 ;;
-    esac
 }
-for bits in 0 128; do refused avx2 $bits "this CPU lacks"; done
-refused 512z 512 "this build has no code of"
+wide() {
+    flags=$(sed -n '/^\[target.*aarch64/,/^]/s/^ *"\(-C.*\)",$/\1/p' .cargo/config.toml | sed 's/=256$/=512/; s/=8$/=16/' |
+        tr '\n' ' ')
+    for bits in 256 512; do
+        RUSTFLAGS=$flags RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops --lib ||
+            return
+    done
+}
+reference() {
+    [ -n "${MEBRIDGE_MG5_OUTPUTS:-}" ] || missing "set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs"
+    [ -n "${MEBRIDGE_REFERENCE:-}" ] || [ -d ../shared/reference ] ||
+        missing "set MEBRIDGE_REFERENCE to the folder of reference files"
+    # Levels without SVE do not ask how long its registers are.
+    tests 256 $ships --test engine reference:: -- --nocapture &&
+        MEBRIDGE_TEST_LEVELS=avx2 tests 512 $ships --test engine reference::double -- --nocapture
+}
+engine() { tests 256 $ships --test engine -- --skip reference::; }
+# Each in a program of its own: where a thread opens a library after others have closed theirs, the C library of Debian 12
+# for ARM (glibc 2.36) crashes in its thread-local variables, with or without SVE; that of Debian 13 (2.41) does not.
+doors() {
+    names=$(tests 256 $ships --test c_abi -- --list | sed -n 's/: test$//p')
+    [ -n "$names" ] || return
+    for name in $names; do tests 256 $ships --test c_abi -- --exact "$name" || return; done
+    echo "level avx2: $(echo "$names" | wc -l) tests of C and UMAMI"
+}
+fortran() {
+    "${MAKE:-make}" --no-print-directory -o rust FC=$prefix-gfortran \
+        FFLAGS="-O3 -ffp-contract=off -static-libgfortran -static-libgcc" BUILD=build/arm RELEASE="$release" build/arm/event_loop \
+        tests-fortran || return
+    for bits in 0 256; do
+        echo "-- SVE of $bits bits"
+        MEBRIDGE_TEST_RUNNER=$(core $bits) MEBRIDGE_TEST_SVE_BITS=$bits tests/fortran/run.sh build/arm/tests || return
+    done
+    EMULATOR=$emulator tests/arm/event_loop.sh build/arm/event_loop
+}
+madevent() {
+    [ -n "${MEBRIDGE_MG5_OUTPUTS:-}" ] || missing "set MEBRIDGE_MG5_OUTPUTS to the folder that holds gg_ttg.mad"
+    has $prefix-g++ || missing "$prefix-g++ (Debian: g++-aarch64-linux-gnu)"
+    EMULATOR=$emulator PREFIX=$prefix tests/arm/madevent.sh "$MEBRIDGE_MG5_OUTPUTS/gg_ttg.mad" "$release"
+}
+instructions() { $prefix-objdump -d --no-show-raw-insn "$1" | awk -f tests/arm/instructions.awk; }
+python() {
+    "${MAKE:-make}" --no-print-directory wheel ARCH=aarch64 || return
+    EMULATOR=$emulator python/tests/arm.sh
+}
 
-echo "== vector instructions"
-$prefix-objdump -d --no-show-raw-insn "$release/libmebridge.so" | awk '
-    BEGIN { n = split("fmla fmls fmul fadd fsub", names) }
-    # Functions of level avx2 name its register.
-    /^[0-9a-f]+ <.*>:$/ { sve = /F(64|32)Avx2/; next }
-    $3 ~ /^v/ { counts[$2]++ }
-    $2 ~ /^f(n?m(la|ls|ad|sb|ul)|add|subr?|n?madd|n?msub|divr?|sqrt)$/ {
-        if ($3 ~ /^z/) { if (sve) whole++; else astray++ }
-        else if (sve && $3 ~ /^v/) half++
-        else if (sve && $3 ~ /^[ds][0-9]/) alone++
-    }
-    END {
-        for (i = 1; i <= n; i++) {
-            print names[i] ": " counts[names[i]] + 0
-            if (counts[names[i]] <= 500) few = 1
-        }
-        if (few) { print "the kernels are not vectors"; exit 1 }
-        print "level avx2: SVE " whole + 0 ", 128 bits " half + 0 ", single numbers " alone + 0
-        if (whole <= 10000 || half + alone > whole / 20) { print "level avx2 is not SVE"; exit 1 }
-        if (astray) { print astray " instructions of SVE in functions of other levels"; exit 1 }
-    }'
-echo "== the Python package"
-if [ -n "${MEBRIDGE_ARM_PYTHON:-}" ]; then
-    "${MAKE:-make}" --no-print-directory wheel ARCH=aarch64
-    python/tests/arm.sh "$MEBRIDGE_ARM_PYTHON"
-else
-    echo "SKIPPED: set MEBRIDGE_ARM_PYTHON to a Python of ARM that runs here (python/tests/arm.sh)"
-fi
-echo "ARM: passed under $emulator, SVE of 128, 256 and 512 bits"
+built=
+asked=${*:-units wide reference doors fortran madevent instructions engine python}
+for one in $asked; do
+    case $one in
+        units | wide | reference | doors | fortran | madevent | instructions | engine | python) ;;
+        *)
+            echo "$0: there is no step $one" >&2
+            exit 1
+            ;;
+    esac
+done
+for one in $asked; do
+    case $one in
+        units | wide | python) ;;
+        *)
+            [ -n "$built" ] || step "the library and the command" library
+            built=yes
+            ;;
+    esac
+    case $one in
+        units) step "registers, kernels, engine: SVE 0, 128, 256, 512" units ;;
+        wide) step "registers, kernels of a build for SVE of 512" wide ;;
+        reference) step "reference files" reference ;;
+        doors) step "C and UMAMI, SVE of 256 bits" doors ;;
+        fortran) step "Fortran" fortran ;;
+        madevent) step "madevent, linked" madevent ;;
+        instructions) step "instructions of the library" instructions "$release/libmebridge.so" ;;
+        engine) step "plans, recursion, one event, SVE of 256 bits" engine ;;
+        python) step "wheel, Python package" python ;;
+    esac
+done
+echo
+echo "== summary, $emulator"
+cat "$folder/summary"
+! grep -q '^  [^ ].* FAILED ' "$folder/summary"

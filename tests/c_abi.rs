@@ -1,7 +1,7 @@
 //! The C interface: its header, what the library exports, and a C program that uses it.
 
 use mebridge::process::example;
-use mebridge_testing::compiler::{Tool, c_compiler};
+use mebridge_testing::compiler::{Tool, c_compiler, started};
 use mebridge_testing::require;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -165,9 +165,7 @@ fn a_c_program_evaluates_an_event() {
     compile(&compiler, &root().join("tests/c/one_event.c"), &program);
     let process = folder.path().join("scalars.mebridge");
     example::scalars().write(&process).unwrap();
-    let text = run(Command::new(&program)
-        .arg(&process)
-        .current_dir(folder.path()));
+    let text = run(started(&program).arg(&process).current_dir(folder.path()));
     assert!(text.contains("all good"), "{text}");
 }
 
@@ -179,7 +177,7 @@ fn a_c_program_that_does_what_it_should_not_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("doors");
     compile(&compiler, &root().join("tests/c/doors.c"), &program);
-    let text = run(Command::new(&program)
+    let text = run(started(&program)
         .env("CUDACPP_RUNTIME_PROCESS", "g g > t t~")
         .env("CUDACPP_RUNTIME_CACHE", "off")
         .current_dir(folder.path()));
@@ -205,7 +203,7 @@ fn a_process_linked_into_the_executable_is_found() {
         );
         std::fs::write(&source, text).unwrap();
         compile(&compiler, &source, &program);
-        run(Command::new(&program).current_dir(folder.path()))
+        run(started(&program).current_dir(folder.path()))
     };
     let text =
         linked("const unsigned long long mebridge_process_size = sizeof mebridge_process_data;");

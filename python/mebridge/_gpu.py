@@ -73,5 +73,6 @@ def _initialize(library: str, device: str) -> tuple[ctypes.CDLL, ctypes.c_void_p
         driver.cuCtxSetCurrent(context)
     functions, handle = ctypes.CDLL(library), ctypes.c_void_p()
     if functions.umami_initialize(ctypes.byref(handle), b""):
-        raise Error(f"{device} does not evaluate the process; what the library said is on stderr")
+        functions.mebridge_last_error.restype = ctypes.c_char_p
+        raise Error(f"{device} does not evaluate the process: {functions.mebridge_last_error().decode(errors='replace')}")
     return functions, handle

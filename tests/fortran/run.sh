@@ -1,7 +1,10 @@
 #!/bin/sh
 # Runs the Fortran comparisons: run.sh DIRECTORY_OF_THE_PROGRAMS, from the top directory of mebridge.
 # Prints one line for each comparison, then the totals; the status is 0 only if all passed.
+# MEBRIDGE_TEST_RUNNER: what starts a program, an emulator of ARM; MEBRIDGE_TEST_SVE_BITS is then the length of its
+# registers.
 set -u
+runner=${MEBRIDGE_TEST_RUNNER-}
 bin=$1
 here=$(cd "$(dirname "$0")" && pwd)
 log=$bin/comparisons.log
@@ -18,7 +21,7 @@ bad=0
 : >"$log"
 # run PROGRAM [ARGUMENT]: a program that ends badly without a line that says so gets one.
 run() {
-    "$bin/$1" ${2+"$2"} >"$log.one" 2>"$log.err"
+    $runner "$bin/$1" ${2+"$2"} >"$log.one" 2>"$log.err"
     status=$?
     cat "$log.one"
     cat "$log.one" >>"$log"
@@ -35,7 +38,7 @@ run() {
 # refuses NAME PROGRAM ARGUMENT TEXT: the program has to end by itself, with a status other than 0 and a
 # message that has TEXT in it.
 refuses() {
-    "$bin/$2" "$3" >"$log.one" 2>"$log.err"
+    $runner "$bin/$2" "$3" >"$log.one" 2>"$log.err"
     status=$?
     if [ $status -eq 0 ]; then
         why='FAIL, it was accepted'
@@ -53,6 +56,20 @@ refuses() {
 # Whether this machine has a SIMD level: all that its kernels may use.
 has() {
     if [ "$1" = none ]; then return 0; fi
+    case ${runner:+arm}$(uname -m) in
+        arm* | aarch64)
+            # NEON is part of every one; avx2 is SVE, in builds of .cargo/config.toml. Its length here is Linux's for new
+            # programs, in bytes; there is none of it on macOS.
+            default=/proc/sys/abi/sve_default_vector_length
+            bits=${MEBRIDGE_TEST_SVE_BITS-$(($(cat "$default" 2>/dev/null || echo 0) * 8))}
+            case $1 in
+                sse4) return 0 ;;
+                avx2) [ "$bits" -ge 256 ] ;;
+                *) return 1 ;;
+            esac
+            return
+            ;;
+    esac
     if [ ! -r /proc/cpuinfo ]; then return 1; fi
     flags=" $(sed -n '/^flags/{s/.*://;p;q;}' /proc/cpuinfo) "
     case $1 in

@@ -326,7 +326,7 @@ pub enum Error {
     /// A GPU that the machine does not have.
     #[error(
         "there is no GPU {device}: this process sees {devices}, counted from 0; correct \
-         CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES"
+         CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES of AMD's GPUs)"
     )]
     NoSuchDevice {
         /// The one asked for.

@@ -1,7 +1,8 @@
 //! The compilers of this machine for C and C++.
 
 use crate::require;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub use cc::Tool;
 
@@ -36,4 +37,17 @@ fn found(cpp: bool, variable: &str) -> Option<Tool> {
         ),
     }
     compiler
+}
+
+/// What starts a program that such a compiler made: itself, or by the words of `MEBRIDGE_TEST_RUNNER`, an emulator where
+/// tests run on one (`make test-arm`).
+pub fn started(program: &Path) -> Command {
+    let runner = std::env::var("MEBRIDGE_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(emulator) = words.next() else {
+        return Command::new(program);
+    };
+    let mut command = Command::new(emulator);
+    command.args(words).arg(program);
+    command
 }
