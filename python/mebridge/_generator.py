@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import pathlib
+import resource
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
 _AT_A_TIME = 256
+# Files that are open besides those of channels: libraries, pipes, an event file.
+_OTHER_FILES = 100
 # How often a round is made that has too few events.
 _ATTEMPTS = 4
 
@@ -231,6 +234,7 @@ class Generator:
         alone = any(len(of) == _single.LEGS for of in legs)
         self._masses = dict(enumerate(legs, 1)) if alone else {}
         self._processes = _flavors.Processes(self._built.groups)
+        _check_files(2 * len(self._built.channels))
         groups = [list(group.members) for group in self._built.groups]
         return [(groups[channel.group], channel.first) for channel in self._built.channels]
 
@@ -626,6 +630,16 @@ class _Found:
     """In all of its parts."""
     row: list[float]
     """What :meth:`Generator.round` gives, of the last part."""
+
+
+def _check_files(count: int) -> None:
+    """That so many files can be open, those of all channels."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed != resource.RLIM_INFINITY and count + _OTHER_FILES > allowed:
+        raise Error(
+            f"the channels of the process have {count} files open, and this system allows {allowed}; raise that "
+            f"(ulimit -n {count + _OTHER_FILES}), or ask for a part of the process"
+        )
 
 
 def _derived(seed: int, number: int) -> int:

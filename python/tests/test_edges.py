@@ -128,6 +128,23 @@ def child_that(does):
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Children(Folder):
+    def test_files_that_may_be_open(self):
+        """Each channel has two: as many as the system allows, and a word where these are too few."""
+        import resource
+
+        def limited(soft, hard):
+            program = (
+                f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
+                "import mebridge\n"
+                "mebridge.generate_events('g g > t t~ g', energy=1000, events=10, cuts={'pt': 20}, output='x.lhe')"
+            )
+            return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=self.folder)
+
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        found = limited(60, 400 if hard < 0 else min(400, hard))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertIn("have 12 files open, and this system allows 60; raise that (ulimit -n 112)", limited(60, 60).stderr)
+
     """MadSpace works in a process of its own."""
 
     def test_what_madspace_throws(self):
