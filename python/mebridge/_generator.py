@@ -46,6 +46,8 @@ from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
 _AT_A_TIME = 256
+# In a round, at most: with more MadSpace waits without an end.
+_CHANNELS = 4096
 # Files that are open besides those of channels: libraries, pipes, an event file.
 _OTHER_FILES = 100
 # How often a round is made that has too few events.
@@ -234,7 +236,7 @@ class Generator:
         alone = any(len(of) == _single.LEGS for of in legs)
         self._masses = dict(enumerate(legs, 1)) if alone else {}
         self._processes = _flavors.Processes(self._built.groups)
-        _check_files(2 * len(self._built.channels))
+        _check_channels(len(self._built.channels))
         groups = [list(group.members) for group in self._built.groups]
         return [(groups[channel.group], channel.first) for channel in self._built.channels]
 
@@ -632,8 +634,14 @@ class _Found:
     """What :meth:`Generator.round` gives, of the last part."""
 
 
-def _check_files(count: int) -> None:
-    """That so many files can be open, those of all channels."""
+def _check_channels(channels: int) -> None:
+    """That MadSpace can have so many channels, and all of their files open."""
+    if channels > _CHANNELS:
+        raise Error(
+            f"the process has {channels} channels, and MadSpace 0.2.1 makes events of at most {_CHANNELS}; make those of its "
+            "parts one after the other (such as u u~ > e+ e- j j j j)"
+        )
+    count = 2 * channels
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed != resource.RLIM_INFINITY and count + _OTHER_FILES > allowed:
         raise Error(

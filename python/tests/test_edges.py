@@ -128,6 +128,14 @@ def child_that(does):
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Children(Folder):
+    def test_channels_that_are_too_many(self):
+        """With more than 4096 MadSpace would wait without an end."""
+        from mebridge import _generator
+
+        _generator._check_channels(4096)
+        with self.assertRaisesRegex(mebridge.Error, "has 4097 channels, and MadSpace .* of at most 4096; make those of its parts"):
+            _generator._check_channels(4097)
+
     def test_files_that_may_be_open(self):
         """Each channel has two: as many as the system allows, and a word where these are too few."""
         import resource
