@@ -4,7 +4,7 @@
 # fails does not stop the others. Status 77: something is missing, which is named.
 #
 #   MEBRIDGE_REFERENCE, MEBRIDGE_MG5_OUTPUTS   reference files and outputs of MG5aMC, as for `make test`
-#   MEBRIDGE_ARM_PYTHON                        a Python of ARM that runs here; python/tests/arm_python.sh makes one otherwise
+#   MEBRIDGE_ARM_PYTHON                        a Python of ARM that runs here; else python/tests/arm_python.sh makes one
 set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
