@@ -27,13 +27,7 @@ has qemu-aarch64-static || missing "qemu-aarch64-static (Debian: qemu-user-stati
 # The system's own C library for ARM and the cross compiler's may be different versions, which must not be mixed.
 emulator=qemu-aarch64-static
 [ -e /lib/ld-linux-aarch64.so.1 ] || emulator="$emulator -L /usr/$prefix"
-# A core with SVE's registers of so many bits; 0: without SVE.
-core() {
-    case $1 in
-        0) echo "$emulator -cpu max,sve=off" ;;
-        *) echo "$emulator -cpu max,sve$1=on" ;;
-    esac
-}
+. tests/arm/core.sh
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$prefix-gcc
 # C programs of tests are those of the emulated machine.

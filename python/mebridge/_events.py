@@ -517,9 +517,9 @@ def prepared(order: Order) -> Iterator[Prepared]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Alone | Spread
-        threads = order.threads
+        threads, planned = order.threads, sizes(events, order.backend)
         if order.executor is None:
-            count = workers(len(sizes(events, order.backend)), order.backend, threads)
+            count = workers(len(planned), order.backend, threads)
             if order.backend == "cpu":
                 threads = max(1, threads // count)
 
@@ -569,7 +569,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
-        channels = tasks.build(build, files, max(sizes(events, order.backend)), folder)
+        channels = tasks.build(build, files, max(planned), folder)
         rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds)
 

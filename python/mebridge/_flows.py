@@ -49,7 +49,7 @@ class Flows:
 
     def __init__(self, madspace: Any, context: Any, elements: Sequence[Element]) -> None:
         self._madspace, self._context, self._elements = madspace, context, elements
-        self._functions: dict[tuple[str, int], Any] = {}
+        self._functions: dict[str, Any] = {}
 
     def draw(self, files: Sequence[tuple[pathlib.Path, Channel, int]], seed: int) -> None:
         """Gives all events in the files of channels their flows and diagrams.
@@ -77,15 +77,15 @@ class Flows:
                 events["color_index"], events["diagram_index"] = (array[first:last] for array in found)
 
     def _function(self, library: str, legs: int) -> Any:
-        if (library, legs) in self._functions:
-            return self._functions[library, legs]
+        if library in self._functions:
+            return self._functions[library]
         madspace, kinds = self._madspace, self._madspace.MatrixElement
         # Another instance than the one with which flows are left out.
         api = self._context.load_matrix_element(library, "")
         inputs = [kinds.momenta_in, kinds.alpha_s_in, kinds.flavor_in, kinds.random_color_in, kinds.random_diagram_in]
         outputs = [kinds.color_index_out, kinds.diagram_index_out]
         function = kinds(api.index(), legs, inputs, outputs, api.diagram_count(), False).function()
-        found = self._functions[library, legs] = madspace.FunctionRuntime(function, self._context)
+        found = self._functions[library] = madspace.FunctionRuntime(function, self._context)
         return found
 
 

@@ -88,7 +88,7 @@ class Generator:
             if devices != ["cpu"]:
                 _gpu.check(madspace, devices)
             self._contexts = [madspace.Context(_device(name), threads) for name in devices]
-            self._prepared, self._backend = (devices, threads), devices[0].partition(":")[0]
+            self._prepared = devices, threads
 
     def build(
         self,
@@ -341,7 +341,7 @@ class Generator:
         of_grids = surveyed["channels"]
         config = _config(events, overweight)
         with self._working(events, folder):
-            trained = _madnis.train(madspace, self._contexts[0], channels, seed, self._threads, events, self._backend)
+            trained = _madnis.train(madspace, self._contexts[0], channels, seed, self._threads, events, self._device.on_cpu)
             found = [_Found(0, [0, 0.0, 0.0, 0, 0.0])] * len(channels)
             if trained:
                 for other in self._contexts[1:]:

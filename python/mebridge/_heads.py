@@ -80,8 +80,7 @@ class Heads:
 
 def powers(inputs: Inputs, elements: Sequence[_elements.Element]) -> list[int]:
     """Of alpha_s in each matrix element; none where ``<mgrwt>`` is not asked for, or cannot be written."""
-    powers = [element.qcd_power for element in elements]
-    found = [power for power in powers if power is not None]
-    if not inputs.run_card["use_syst"] or len(found) < len(powers) or not inputs.reweightable:
+    found = [element.qcd_power for element in elements if element.qcd_power is not None]
+    if not inputs.run_card["use_syst"] or len(found) < len(elements) or not inputs.reweightable:
         return []
     return found

@@ -29,7 +29,7 @@ class Inputs:
         folder: Path | None,
         pdf_data: Path | None,
     ) -> None:
-        self.output = found(_arguments.text("output", output), model, folder, pdf_data)
+        self.output = _found(_arguments.text("output", output), model, folder, pdf_data)
         changed = run_card if isinstance(run_card, Mapping) else {}
         given = run_card if isinstance(run_card, (str, os.PathLike)) else self.output.card("run_card.dat")
         self.run_card_file = pathlib.Path(os.fspath(given))
@@ -102,7 +102,7 @@ class Inputs:
         return _events.alpha_qed(self.param_card, model)
 
 
-def found(output: str, model: Path | None, folder: Path | None, pdf_data: Path | None) -> Output | Named:
+def _found(output: str, model: Path | None, folder: Path | None, pdf_data: Path | None) -> Output | Named:
     """An output, or a process by its name."""
     path = pathlib.Path(os.path.abspath(output))
     if ">" in output and not path.is_dir():

@@ -16,7 +16,7 @@ from ._integrands import Channel
 _LEAST_BATCHES, _MOST_BATCHES, _EVENTS_A_BATCH = 200, 1000, 500
 # Points of a step for each channel. A step of a GPU takes its time for launches, however many points it has: with 128,
 # MadSpace's number, p p > t t~ j has an efficiency of 0.39, with 1024 one of 0.46.
-_POINTS = {"cpu": 256, "cuda": 1024, "hip": 1024}
+_CPU_POINTS, _GPU_POINTS = 256, 1024
 # At first; it goes to 0 by a cosine. With MadSpace's constant 0.001 these are 0.38 of p p > t t~ j, and 0.09 instead of
 # 0.12 of p p > t t~ j j.
 _LEARNING_RATE = 0.01
@@ -26,12 +26,12 @@ def flow(madspace: Any, channel: Channel) -> Any:
     return madspace.Flow(channel.dimension, prefix=f"{channel.name}.flow")
 
 
-def settings(events: int, backend: str) -> dict[str, float]:
+def settings(events: int, on_cpu: bool) -> dict[str, float]:
     """Of MadSpace's MadnisConfig, for a run with so many events."""
     return {
         # More events pay for more learning.
         "batches": min(_MOST_BATCHES, max(_LEAST_BATCHES, events // _EVENTS_A_BATCH)),
-        "batch_size_per_channel": _POINTS[backend],
+        "batch_size_per_channel": _CPU_POINTS if on_cpu else _GPU_POINTS,
         "learning_rate": _LEARNING_RATE,
         # None is left out, and weights of channels are those of the diagrams, as they are without networks.
         "channel_dropping_threshold": 0.0,
@@ -40,7 +40,7 @@ def settings(events: int, backend: str) -> dict[str, float]:
 
 
 def train(
-    madspace: Any, context: Any, channels: Sequence[Channel], seed: int, threads: int, events: int, backend: str
+    madspace: Any, context: Any, channels: Sequence[Channel], seed: int, threads: int, events: int, on_cpu: bool
 ) -> bool:
     """Trains the flows of all channels, whose globals are in the context then, and says whether it came to an end."""
     trainings = []
@@ -65,7 +65,7 @@ def train(
                 )
             )
         config = madspace.MadnisConfig()
-        for name, value in settings(events, backend).items():
+        for name, value in settings(events, on_cpu).items():
             setattr(config, name, value)
         config.lr_schedule = type(config.lr_schedule).cosine
         trainings.append(madspace.TrainingArgs(config, integrands, weights))

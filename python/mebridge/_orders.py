@@ -138,7 +138,7 @@ def _varied(
 
 
 def _weighable(inputs: Inputs, elements: Sequence[_elements.Element]) -> bool:
-    """Whether events have ``<mgrwt>``."""
+    """Whether events have ``<mgrwt>``; says why, where they are asked for it and have none."""
     there = bool(powers(inputs, elements))
     if inputs.run_card["use_syst"] and not there and inputs.reweightable:
         why = "parameters of the model run" if inputs.runs_along else "matrix elements have several powers of alpha_s"

@@ -43,7 +43,6 @@ class _Engine:
         self.digest = digest
         self.said: list[tuple[str, str]] = []
         self._surveys: dict[str, pathlib.Path] = {}
-        self._loaded: str | None = None
         self._stack = contextlib.ExitStack()
         try:
             folder = pathlib.Path(self._stack.enter_context(_scratch.folder()))
@@ -76,16 +75,14 @@ class _Engine:
         _bundle.unpack(packed, folder)
         self._surveys[survey] = folder
         while len(self._surveys) > _SURVEYS:
-            oldest = next(name for name in self._surveys if name not in (survey, self._loaded))
+            used = folder, self._worker.loaded
+            oldest = next(name for name, place in self._surveys.items() if place not in used)
             shutil.rmtree(self._surveys.pop(oldest), ignore_errors=True)
 
     def perform(self, name: str, arguments: dict[str, Any], survey: str | None) -> tuple[Any, bytes]:
-        if survey is not None and survey != self._loaded:
-            self._worker.call("load", survey=str(self._surveys[survey]))
-            self._loaded = survey
         part = pathlib.Path(tempfile.mkdtemp(prefix="part", dir=self._folder))
         try:
-            done = self._worker.call(name, part=str(part), **arguments)
+            done = self._worker.perform(name, part, None if survey is None else self._surveys[survey], arguments)
             return done, _bundle.pack_folder(part)
         finally:
             shutil.rmtree(part, ignore_errors=True)

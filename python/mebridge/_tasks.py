@@ -54,26 +54,6 @@ class Task:
     """A file that it takes."""
 
 
-class _Child:
-    """A process of MadSpace, with the survey whose mappings it has."""
-
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
-        self.built: futures.Future[None] = futures.Future()
-        """Ready where it has its integrands."""
-        self._loaded: pathlib.Path | None = None
-
-    def build(self, arguments: Mapping[str, Any], folder: str, scratch: str) -> Any:
-        return self.worker.call("build", **arguments, folder=folder, scratch=scratch)
-
-    def do(self, task: Task, folder: pathlib.Path) -> Any:
-        """What a task gives, its files in a folder."""
-        if task.survey is not None and task.survey != self._loaded:
-            self.worker.call("load", survey=str(task.survey))
-            self._loaded = task.survey
-        return self.worker.call(task.name, part=str(folder), **task.arguments)
-
-
 class Alone:
     """All parts on this machine, in a process of MadSpace.
 
@@ -83,8 +63,9 @@ class Alone:
     """
 
     def __init__(self, worker: Worker, others: Sequence[Callable[[], Worker]] = ()) -> None:
-        self._first, self._begin = _Child(worker), others
-        self._others: list[_Child] = []
+        self._first, self._begin = worker, others
+        # Of each of the others, whether it has its integrands.
+        self._others: dict[Worker, futures.Future[Any]] = {}
         self._pool = futures.ThreadPoolExecutor(1 + len(others))
         self._stack = contextlib.ExitStack()
         self.again = 0
@@ -101,10 +82,9 @@ class Alone:
         where = _scratch.memory(events * (1 + len(self._begin)), folder)
         scratch = [self._stack.enter_context(_scratch.folder(where)) for _ in range(1 + len(self._begin))]
         for begin, own in zip(self._begin, scratch[1:]):
-            child = _Child(begin())
-            child.built = self._pool.submit(child.build, arguments, own, own)
-            self._others.append(child)
-        return self._first.build(arguments, folder, scratch[0])
+            other = begin()
+            self._others[other] = self._pool.submit(other.call, "build", **arguments, folder=own, scratch=own)
+        return self._first.call("build", **arguments, folder=folder, scratch=scratch[0])
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
@@ -113,50 +93,52 @@ class Alone:
             return
         for number, task in enumerate(tasks):
             folder = task.folder()
-            yield number, self._first.do(task, folder), folder
+            yield number, self._first.perform(task.name, folder, task.survey, task.arguments), folder
 
     def _beside(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         waiting = collections.deque(range(len(tasks)))
-        running: dict[futures.Future[Any], tuple[_Child, int, pathlib.Path]] = {}
+        running: dict[futures.Future[Any], tuple[Worker, int, pathlib.Path]] = {}
         while waiting or running:
-            busy = [child for child, *_ in running.values()]
-            for child in [self._first, *self._ready()]:
-                if waiting and child not in busy:
+            busy = [worker for worker, *_ in running.values()]
+            for worker in [self._first, *self._ready()]:
+                if waiting and worker not in busy:
                     number = waiting.popleft()
-                    folder = tasks[number].folder()
-                    running[self._pool.submit(child.do, tasks[number], folder)] = child, number, folder
-            building = [child.built for child in self._others if waiting and not child.built.done()]
+                    task, folder = tasks[number], tasks[number].folder()
+                    one = self._pool.submit(worker.perform, task.name, folder, task.survey, task.arguments)
+                    running[one] = worker, number, folder
+            building = [built for built in self._others.values() if waiting and not built.done()]
             done, _ = futures.wait([*running, *building], return_when=futures.FIRST_COMPLETED)
             for one in [one for one in done if one in running]:
-                child, number, folder = running.pop(one)
+                worker, number, folder = running.pop(one)
                 if (error := one.exception()) is None:
                     yield number, one.result(), folder
-                elif child is self._first:
+                elif worker is self._first:
                     raise error
                 else:
-                    self._leave(child, error)
+                    self._leave(worker, error)
                     self.again += 1
                     waiting.appendleft(number)
 
-    def _ready(self) -> list[_Child]:
+    def _ready(self) -> list[Worker]:
         """The other processes that have their integrands."""
-        for child in [child for child in self._others if child.built.done()]:
-            if (error := child.built.exception()) is not None:
-                self._leave(child, error)
-        return [child for child in self._others if child.built.done()]
+        done = [worker for worker, built in self._others.items() if built.done()]
+        for worker in done:
+            if (error := self._others[worker].exception()) is not None:
+                self._leave(worker, error)
+        return [worker for worker in done if worker in self._others]
 
-    def _leave(self, child: _Child, error: BaseException) -> None:
+    def _leave(self, worker: Worker, error: BaseException) -> None:
         """Goes on without one of the other processes."""
         if not isinstance(error, Error):
             raise error
-        self._others.remove(child)
-        child.worker.end()
+        del self._others[worker]
+        worker.end()
         _command.say(f"mebridge: the run goes on with {len(self._others)} other processes, as one failed: {error}\n")
 
     def close(self) -> None:
         """Ends the processes, and removes what is not kept."""
-        for child in [self._first, *self._others]:
-            child.worker.end()
+        for worker in [self._first, *self._others]:
+            worker.end()
         self._pool.shutdown()
         self._stack.close()
 

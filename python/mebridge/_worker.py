@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -73,6 +74,9 @@ class Worker:
         backend: whose driver it begins with.
     """
 
+    loaded: pathlib.Path | None = None
+    """The survey whose mappings it has."""
+
     def __init__(
         self,
         environment: Mapping[str, str],
@@ -121,6 +125,15 @@ class Worker:
         while self._open > 1:
             self._answer()
         return self._answer()
+
+    def perform(
+        self, name: str, part: pathlib.Path, survey: pathlib.Path | None, arguments: Mapping[str, Any]
+    ) -> Any:
+        """What a function gives that writes its files into a folder, with the mappings of a survey."""
+        if survey is not None and survey != self.loaded:
+            self.call("load", survey=str(survey))
+            self.loaded = survey
+        return self.call(name, part=str(part), **arguments)
 
     def end(self) -> None:
         """Ends the process, and does not wait until it has given back what it holds of a GPU."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _survey
+from mebridge import _survey, _worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -42,7 +42,7 @@ def generate(*arguments, **options):
     return mebridge.generate_events(*arguments, **options)
 
 
-class Here:
+class Here(_worker.Worker):
     """What stands for the process of MadSpace where a test looks into it."""
 
     def __init__(self, environment, backend):

@@ -1,12 +1,8 @@
 #!/bin/sh
 # The Fortran event loop at each level of ARM, and what is refused there: event_loop.sh PROGRAM. EMULATOR: what starts it.
 set -eu
-core() {
-    case $1 in
-        0) echo "$EMULATOR -cpu max,sve=off" ;;
-        *) echo "$EMULATOR -cpu max,sve$1=on" ;;
-    esac
-}
+emulator=$EMULATOR
+. "$(dirname "$0")/core.sh"
 for case in none:0 sse4:0 sse4:128 avx2:256 avx2:512; do
     for precision in d m f; do
         said=$(CUDACPP_RUNTIME_SIMD=${case%:*} CUDACPP_RUNTIME_FPTYPE=$precision $(core "${case#*:}") "$1" --events 2000 \

@@ -73,7 +73,7 @@ pub fn without_gluons<'s>(
     if Some(*level) != first {
         return 0;
     }
-    let (mut least, mut most) = (None, 0);
+    let (mut least, mut vertices) = (None, 0);
     for (process, whole) in processes {
         let (before, behind) = process.outgoing.split_at(process.incoming);
         let others = behind.iter().filter(|p| !is_gluon(**p));
@@ -91,9 +91,9 @@ pub fn without_gluons<'s>(
         };
         let orders = orders.map(|orders| orders + removed as u32 * weight);
         least = least.into_iter().chain(orders).min();
-        most = most.max(process.outgoing.len().saturating_sub(2) as u32 * largest(model));
+        vertices = vertices.max(process.outgoing.len().saturating_sub(2) as u32);
     }
-    least.unwrap_or(most)
+    least.unwrap_or_else(|| vertices * largest(model))
 }
 
 /// The largest weight of a vertex, for each of the vertices of three legs that would be in its place.
