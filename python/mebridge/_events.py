@@ -28,7 +28,7 @@ from ._rounds import Rounds, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
-from ._tasks import Alone, Spread
+from ._tasks import Local, Spread
 from ._worker import Worker
 
 # Characters of the bar that shows how far a run is.
@@ -493,7 +493,7 @@ class Prepared:
     """Arguments of :meth:`mebridge._generator.Generator.build`."""
     files: list[str]
     """Those that the arguments name."""
-    tasks: Alone | Spread
+    tasks: Local | Spread
     kept: State
     rounds: Rounds
 
@@ -516,7 +516,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
-        tasks: Alone | Spread
+        tasks: Local | Spread
         threads, planned = order.threads, sizes(events, order.backend)
         if order.executor is None:
             count = workers(len(planned), order.backend, threads)
@@ -529,7 +529,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
                 return worker
 
             # The first begins while the libraries are made. Others, which are needed later, would take its time.
-            tasks = Alone(begin(), [begin] * (count - 1))
+            tasks = Local(begin(), [begin] * (count - 1))
         else:
             tasks = Spread(order.executor, {**switches(order.environment), **order.environment})
         stack.callback(tasks.close)

@@ -1,8 +1,9 @@
 """Colour flows and diagrams of events, drawn when they are accepted.
 
-Few points become events. So matrix elements give |M|^2 and a helicity at each point, which is a half to a seventh of the
-work (``CUDACPP_RUNTIME_FLOWS=off``), and a second instance of the same library draws flows and diagrams at the momenta
-of events, as it would have done at once: by sums over helicities, which are the same in all frames.
+Few points become events. So matrix elements give |M|^2 and a helicity at each point, which takes 0.14 (u g > e+ e- u g
+g) to 0.85 (g g > t t~ g g) of the time (``CUDACPP_RUNTIME_FLOWS=off``), and a second instance of the same library draws
+flows and diagrams at the momenta of events, as it would have done at once: by sums over helicities, which are the same
+in all frames.
 
 MadSpace keeps the events of a channel in a file of NumPy's format, whose header it does not end before it closes it.
 """
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from ._elements import Element
     from ._integrands import Channel
 
-# What goes out where few enough points become events: so many particles, or jets. (p p > t t~ j has one event of five
-# points that pass the cuts, and loses a tenth; g g > t t~ g g one of eight, as much as it gains; p p > j j j one of 35.)
+# What goes out where few enough points become events: so many particles, or jets. (p p > t t~ j has one event of six
+# points that pass the cuts, and loses a tenth; g g > t t~ g g one of eight, as much as it gains; p p > j j j one of 32.)
 _PARTICLES, _JETS = 4, 3
 _PARTONS = (21, 1, 2, 3, 4, 5)
 # Of a file of NumPy's: what it begins with, and the bytes before the text of its header.

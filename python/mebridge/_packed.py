@@ -20,7 +20,7 @@ from ._remote import put
 from ._rounds import Rounds, sizes
 from ._start import RECIPE, SUMS
 from ._state import State, digest
-from ._tasks import Alone
+from ._tasks import Local
 from ._worker import Worker
 
 # Of a pack's folder run, besides the recipe.
@@ -52,7 +52,7 @@ def run(root: pathlib.Path, events: int, seed: int, output: pathlib.Path, thread
     with _scratch.folder() as folder:
         worker = Worker(recipe["environment"])
         with worker:
-            tasks = Alone(worker)
+            tasks = Local(worker)
             try:
                 there = {name: str(home / name) for name in recipe["files"]}
                 build = put({**recipe["build"], "threads": threads}, there)

@@ -54,7 +54,7 @@ class Task:
     """A file that it takes."""
 
 
-class Alone:
+class Local:
     """All parts on this machine, in a process of MadSpace.
 
     Args:
@@ -188,7 +188,7 @@ class Spread:
         """How often a part was begun again, because a worker failed or was late."""
 
     def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
-        """As :meth:`Alone.build`, on a worker; others do it when they get their first part."""
+        """As :meth:`Local.build`, on a worker; others do it when they get their first part."""
         names = _bundle.beside(files)
         asked = {"environment": self._environment, "arguments": dict(arguments), "files": names, "events": events}
         self._prepare(asked, {name: path for path, name in names.items()})
@@ -242,7 +242,7 @@ class Spread:
         return self._surveys[folder]
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
-        """As :meth:`Alone.run`."""
+        """As :meth:`Local.run`."""
         waiting = list(range(len(tasks)))[::-1]
         opened: dict[int, _Open] = {}
         sents: dict[futures.Future[dict[str, Any]], _Sent] = {}

@@ -189,7 +189,7 @@ class Executors(Folder):
         self.same(sent, state=state)
         asked = {message["arguments"]["seed"] for message in sent.messages if message["name"] == "round"}
         self.assertEqual(len(asked), 4 - len(done))
-        # Alone, too: rounds of both kinds are one file.
+        # On this machine, too: rounds of both kinds are one file.
         self.same(None, state=state)
 
     def test_madspace_that_ends(self):
