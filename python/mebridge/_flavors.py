@@ -8,9 +8,10 @@ processes one folder.)
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import tempfile
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,7 +121,7 @@ class Squared:
         momenta, weights = (np.concatenate(some) for some in zip(*points))
         ends = np.cumsum([len(some) for _, some in points])[:-1]
         members = dict.fromkeys(option.element for option in options)
-        of = {member: np.split(weights * self._of(member, momenta), ends) for member in members}
+        of = {member: np.split(weights * self.of(member)(momenta), ends) for member in members}
         found = []
         for channel in range(len(points)):
             sums = {member: float(np.nansum(values[channel])) for member, values in of.items()}
@@ -130,6 +131,12 @@ class Squared:
             least = _LEAST_CHANCE / len(options)
             found.append(tuple((np.maximum(shares / total, least) if total > 0.0 else shares + 1.0).tolist()))
         return found
+
+    def of(self, number: int) -> Callable[[Array], Array]:
+        """|M|^2 of a matrix element by momenta; one where it is not known."""
+        if not self._elements:
+            return lambda momenta: np.ones(len(momenta))
+        return functools.partial(self._of, number)
 
     def _of(self, number: int, momenta: Array) -> Array:
         madspace, element = self._madspace, self._elements[number]

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import resource
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ import madspace
 import numpy as np
 
 from . import (
+    _candidates,
     _cut_function,
     _cuts,
     _densities,
@@ -46,8 +48,6 @@ from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
 _AT_A_TIME = 256
-# In a round, at most: with more MadSpace waits without an end.
-_CHANNELS = 4096
 # Files that are open besides those of channels: libraries, pipes, an event file.
 _OTHER_FILES = 100
 # How often a round is made that has too few events.
@@ -439,6 +439,12 @@ class Generator:
     def load(self, survey: str) -> None:
         """Takes the mappings that a survey adapted, as it wrote them."""
         self._survey = pathlib.Path(survey)
+        named = (re.match(r"element\d+\.channel\d+", path.name) for path in (self._survey / GLOBALS).iterdir())
+        if not {name[0] for name in named if name} <= {channel.name for channel in self._built.channels}:
+            raise Error(
+                "the survey has other channels than this machine finds in the process; they are chosen by points that "
+                "pass the cuts, which rounding may decide: make the survey again, on machines of one kind"
+            )
         for place in self._places():
             self._give(place.contexts)
         self._adapted |= set(range(len(self._built.channels)))
@@ -636,10 +642,10 @@ class _Found:
 
 def _check_channels(channels: int) -> None:
     """That MadSpace can have so many channels, and all of their files open."""
-    if channels > _CHANNELS:
+    if channels > _candidates.MOST:
         raise Error(
-            f"the process has {channels} channels, and MadSpace 0.2.1 makes events of at most {_CHANNELS}; make those of its "
-            "parts one after the other (such as u u~ > e+ e- j j j j)"
+            f"the process has {channels} channels of which none can be left out, and MadSpace 0.2.1 makes events of at most "
+            f"{_candidates.MOST}; make those of its parts one after the other (such as u u~ > e+ e- j j j j)"
         )
     count = 2 * channels
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

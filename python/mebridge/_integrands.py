@@ -6,15 +6,14 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import (
     _bookkeeping,
-    _channels,
+    _candidates,
     _checks,
     _cuts,
     _elements,
@@ -30,6 +29,7 @@ from . import (
     _trial,
     _widths,
 )
+from ._candidates import Beams, Candidates, Prepared
 from ._densities import ANTI, Coupling, Densities, Density, Grid, Other, coupling_of, density_of
 from ._elements import Element
 from ._library import Error
@@ -37,14 +37,8 @@ from ._library import Error
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A channel in which fewer of the points that are tried pass the cuts is left out, and the others take its share: their
-# weights add up to one without it.
-_FEW = 10
 # Points of a channel in the first part of a survey: this many that pass are wanted, within these limits.
 _WANTED, _LARGEST = 100, 100_000
-# A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
-# collinear ends are cut off; with MadSpace's 0.8 of p p > t t~ j 4 of 5 events are kept of as many points.
-_POWER = 1.0
 # Phase space begins so near the least energy that cuts leave: what rounding takes must not be missing.
 _BELOW = 1.0 - 1e-9
 # Of a grid, in each direction.
@@ -167,27 +161,6 @@ class Integrands:
         return replace(self, channels=channels)
 
 
-class _Beams(NamedTuple):
-    """What is added to codes of what comes from both beams."""
-
-    first: int
-    second: int
-
-    @property
-    def different(self) -> bool:
-        return self.first != self.second
-
-    @property
-    def exchanged(self) -> _Beams:
-        return _Beams(self.second, self.first)
-
-    def codes(self, pair: Sequence[int]) -> tuple[int, int]:
-        return pair[0] + self.first, pair[1] + self.second
-
-    def processes(self, some: Sequence[Sequence[int]]) -> list[list[int]]:
-        return [[*self.codes(pdg), *pdg[2:]] for pdg in some]
-
-
 def build(
     madspace: Any,
     contexts: list[Any],
@@ -236,7 +209,7 @@ def build(
         _finite.by_run_card(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
     grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, other_beam, photons)
-    beams = _Beams(*(ANTI if one and grid is not None else 0 for one in anti))
+    beams = Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
         for table in tables:
@@ -276,11 +249,16 @@ def build(
             for one in fixed[1:]:
                 if one is not None:
                     grid.check_scale(one)
-        prepared.append(_Prepared(element, of_legs, selection, scales, of))
-    for members in _flavors.groups([_alike(one) for one in prepared], [element.flavor["options"] for element in elements]):
-        api = apis[str(elements[members[0]].library)]
-        some = {number: prepared[number] for number in members}
-        _group(madspace, contexts, threads, found, some, api, squared, energy, grid, running, beams)
+        prepared.append(Prepared(element, of_legs, selection, scales, of))
+    together = _flavors.groups([_alike(one) for one in prepared], [element.flavor["options"] for element in elements])
+    tried = [
+        _candidates.try_(madspace, threads, {one: prepared[one] for one in members}, squared, energy, grid is not None, beams)
+        for members in together
+    ]
+    _candidates.leave_out(madspace, threads, tried, squared, grid is None)
+    for of_group in tried:
+        api = apis[str(of_group.first.element.library)]
+        _add(madspace, found, of_group, api, energy, grid, running)
     begin(madspace, contexts, found.channels)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
@@ -336,88 +314,28 @@ def _legs(element: Element, energy: float) -> tuple[float, ...]:
     return legs
 
 
-class _Prepared(NamedTuple):
-    """A matrix element with what is asked of its events."""
-
-    element: Element
-    legs: tuple[float, ...]
-    """Their masses."""
-    selection: Any
-    """MadSpace's cuts."""
-    scales: Any
-    windows: Sequence[_cuts.Window]
-    """All cuts of it."""
-
-
-def _alike(of: _Prepared) -> Hashable:
+def _alike(of: Prepared) -> Hashable:
     """What matrix elements have in common whose channels may be one; ``None`` for one that has its own."""
     trees = _elements.trees(of.element)
     own = str(of.element.library), id(of.element.entry), of.legs, tuple(sorted(map(repr, of.windows)))
     return None if trees is None else (own, trees)
 
 
-def _group(
+def _add(
     madspace: Any,
-    contexts: list[Any],
-    threads: int,
     found: Integrands,
-    members: Mapping[int, _Prepared],
+    tried: Candidates,
     api: Any,
-    squared: _flavors.Squared,
     energy: float,
     grid: Grid | None,
     running: Any,
-    beams: _Beams,
 ) -> None:
-    """Adds the channels that these matrix elements have in common."""
-    number, (first_element, (element, legs, selection, scales, windows)) = len(found.groups), next(iter(members.items()))
-    options = []
-    for member, of in members.items():
-        # In the order of the beams, and in the other one where that is not the same, seen from the other side.
-        mirror = bool(of.element.flavor["mirror"])
-        ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
-        for way in ways:
-            for pair, some in of.element.options.items():
-                mirrored = mirror and not beams.different
-                options.append(_flavors.Option(member, way.codes(pair), way.processes(some), mirrored))
+    """Adds the channels of a group of matrix elements."""
+    members, options, groups, kept = tried.members, tried.options, tried.groups, tried.kept
+    number, (first_element, (element, legs, _, scales, windows)) = len(found.groups), next(iter(members.items()))
     found.groups.append(_flavors.Group(tuple(members), options))
     pairs = [list(option.pair) for option in options]
-    channels = element.channels
-    single = len(element.flavor["options"][0]) == _single.LEGS
-    if single:
-        # All diagrams are one channel: nothing is mapped.
-        topologies = [_single.topology(madspace, legs)]
-        groups = [_channels.Group((0,), (tuple(range(len(legs))),))]
-    else:
-        labels = zip(*(_labels(of.element, grid is not None, beams) for of in members.values()))
-        groups = _channels.groups(channels, list(labels))
-        topologies = [
-            _topologies.of_mapping(madspace, legs, channels[group.members[0]], windows, group.permutations)
-            for group in groups
-        ]
-    makes = [
-        functools.partial(
-            madspace.PhaseSpaceMapping,
-            topology,
-            energy,
-            cuts=selection,
-            permutations=[list(permutation) for permutation in group.permutations],
-            leptonic=grid is None,
-            invariant_power=_POWER,
-        )
-        for group, topology in zip(groups, topologies)
-    ]
-    # MadSpace does not hold the interpreter's lock here.
-    with ThreadPoolExecutor(threads) as pool:
-        counts = list(pool.map(lambda make: _trial.passing(madspace, make()), [] if single else makes))
-        of_members = makes if len(members) > 1 else []
-        points = list(pool.map(lambda make: _trial.points(madspace, make()), of_members))
-    chances = squared.chances(options, points) or [tuple(float(len(of.processes)) for of in options)] * len(makes)
-    if single:
-        counts = [_single.passing(madspace, legs, energy, selection)] * len(makes)
-    least = min(_FEW, max(passed for _, passed in counts))
-    kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
-    columns = {member: column for column, member in enumerate(m for i in kept for m in groups[i].members)}
+    channels, single, columns = element.channels, tried.single, tried.columns()
     cached = None if grid is None else madspace.CachedPdf()
     rate = _Rate(energy, pairs if grid is None else [], cached, len(legs))
     found.rates.append(rate)
@@ -429,10 +347,9 @@ def _group(
         weights = _by_diagrams(element, columns)
     elif single:
         # One channel, whatever the library says of its diagrams.
-        weights["prop_chan_weights"] = _topologies.weights_of(madspace, len(legs), topologies)
+        weights["prop_chan_weights"] = _topologies.weights_of(madspace, len(legs), tried.topologies)
     elif columns:
-        of_columns = [channels[member] for member in columns]
-        weights["prop_chan_weights"] = _topologies.weights(madspace, legs, of_columns, windows, grid is None)
+        weights["prop_chan_weights"] = tried.weights(madspace, grid is None)
     shared = {
         "diff_xs": [rate.of(madspace, api)],
         "pid_options": pairs,
@@ -445,15 +362,15 @@ def _group(
         "flavor_mirror": [option.mirrored for option in options],
     }
     for i in kept:
-        leaves, (tried, passed) = groups[i].members, counts[i]
-        first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
+        leaves, (count, passed), make = groups[i].members, tried.counts[i], tried.makes[i]
+        first = min(max(_survey.FIRST, math.ceil(_WANTED * count / passed)), _LARGEST)
         name = f"element{first_element}.channel{leaves[0]}"
         places = tuple(columns[member] for member in leaves)
-        dimension, diagrams = makes[i]().random_dim(), int(element.entry["diagram_count"])
+        dimension, diagrams = make().random_dim(), int(element.entry["diagram_count"])
         mass = legs[2] if single else None
         factors = [narrow[i] * float(len(option.processes)) for option in options]
         own = {**shared, "flavor_factors": factors}
-        channel = Channel(number, name, makes[i], dimension, places, first, chances[i], diagrams, own, mass)
+        channel = Channel(number, name, make, dimension, places, first, tried.chances[i], diagrams, own, mass)
         found.channels.append(channel)
     of_diagrams = {}
     for member, of in members.items():
@@ -472,10 +389,3 @@ def _by_diagrams(element: Element, columns: Mapping[int, int]) -> dict[str, Any]
     for member, column in columns.items():
         remap[element.channels[member]["diagrams"][0]["diagram"]] = column
     return {"first_chan_weight_remap": [remap]}
-
-
-def _labels(element: Element, densities: bool, of: _Beams) -> list[Any]:
-    """Of the legs: those with the same one may take each other's places. Beams have densities of their partons."""
-    codes = list(zip(*element.flavor["options"]))
-    beams = list(zip(of, codes[:2])) if densities else [tuple(map(abs, codes[leg])) for leg in (0, 1)]
-    return [*beams, *(tuple(map(abs, leg)) for leg in codes[2:])]

@@ -22,7 +22,7 @@ from ._library import Error
 
 _RUN = "run.json"
 # What the files of a folder hold; another number is another version's.
-_FORMAT = 6
+_FORMAT = 7
 
 
 def _open_lock(path: pathlib.Path) -> IO[bytes]:

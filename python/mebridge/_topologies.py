@@ -59,6 +59,14 @@ def of_mapping(
     return _topology(madspace, masses, channel, [line.width for line in lines], least)
 
 
+def resonances(
+    masses: Sequence[float], channel: Channel, windows: Sequence[_cuts.Window] = ()
+) -> frozenset[tuple[frozenset[int], float]]:
+    """The lines of a diagram that can be on their mass shells: the legs behind them, and their masses."""
+    lines = zip(_lines(masses, channel, windows, ()), channel["masses"])
+    return frozenset((line.legs, abs(mass)) for line, (mass, _) in lines if line.floor is not None and line.width)
+
+
 def weights(
     madspace: Any,
     masses: Sequence[float],

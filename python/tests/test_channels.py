@@ -7,7 +7,7 @@ from unittest import mock
 
 import mebridge
 import numpy as np
-from mebridge import _channels, _elements, _integrands, _topologies
+from mebridge import _candidates, _channels, _elements, _integrands, _topologies
 from mebridge._densities import Coupling
 
 try:
@@ -21,7 +21,7 @@ def element(process):
     with tempfile.TemporaryDirectory() as folder:
         mebridge.Process(process).library(pathlib.Path(folder) / "process.so")
         found = _elements.read(pathlib.Path(folder) / "process.so")[0]
-    return found.channels, _integrands._labels(found, densities=False, of=_integrands._Beams(0, 0))
+    return found.channels, _candidates.labels(found, densities=False, of=_candidates.Beams(0, 0))
 
 
 def propagators(channel, legs):

@@ -133,7 +133,7 @@ class Children(Folder):
         from mebridge import _generator
 
         _generator._check_channels(4096)
-        with self.assertRaisesRegex(mebridge.Error, "has 4097 channels, and MadSpace .* of at most 4096; make those of its parts"):
+        with self.assertRaisesRegex(mebridge.Error, "has 4097 channels of which none can be left out, and .* of at most 4096; make those of its parts"):
             _generator._check_channels(4097)
 
     def test_files_that_may_be_open(self):

@@ -8,7 +8,7 @@ import unittest
 import mebridge
 import numpy as np
 from common import Folder
-from mebridge import _cuts, _elements, _flavors, _integrands, _records, _topologies, _trial
+from mebridge import _candidates, _cuts, _elements, _flavors, _integrands, _records, _topologies, _trial
 from mebridge._library import Error
 from test_channels import propagators
 
@@ -26,7 +26,7 @@ def groups_of(process):
     with tempfile.TemporaryDirectory() as folder:
         found = _elements.write([process], None, {}, "cpu", {}, folder)
     legs = len(found[0].flavor["options"][0])
-    prepared = [_integrands._Prepared(one, (0.0,) * legs, None, None, ()) for one in found]
+    prepared = [_candidates.Prepared(one, (0.0,) * legs, None, None, ()) for one in found]
     keys = [_integrands._alike(one) for one in prepared]
     return found, _flavors.groups(keys, [one.flavor["options"] for one in found])
 
@@ -52,7 +52,7 @@ class Groups(unittest.TestCase):
         one, other = (found[i] for i in together[0])
         cut = _cuts.Window("pt", ((4,),), least=20.0)
         keys = {
-            _integrands._alike(_integrands._Prepared(of, (0.0,) * 5, None, None, windows))
+            _integrands._alike(_candidates.Prepared(of, (0.0,) * 5, None, None, windows))
             for of, windows in ((one, [cut]), (other, []), (other, [cut]))
         }
         self.assertEqual(len(keys), 2)

@@ -1,0 +1,188 @@
+"""Channels that matrix elements have in common, before a survey: which there are, and which of them stay.
+
+Random points of each are tried. One in which few of them pass the cuts is left out, and so are those that have nearly
+nothing of the cross section (:mod:`mebridge._shares`): weights of channels add up to one without them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import _channels, _cuts, _flavors, _shares, _single, _topologies, _trial
+from ._elements import Element
+
+# In a run, at most: with more MadSpace 0.2.1 waits without an end.
+MOST = 4096
+# A channel in which fewer of the points that are tried pass the cuts is left out.
+_FEW = 10
+# A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
+# collinear ends are cut off; with MadSpace's 0.8 of p p > t t~ j 4 of 5 events are kept of as many points.
+_POWER = 1.0
+
+
+class Beams(NamedTuple):
+    """What is added to codes of what comes from both beams."""
+
+    first: int
+    second: int
+
+    @property
+    def different(self) -> bool:
+        return self.first != self.second
+
+    @property
+    def exchanged(self) -> Beams:
+        return Beams(self.second, self.first)
+
+    def codes(self, pair: Sequence[int]) -> tuple[int, int]:
+        return pair[0] + self.first, pair[1] + self.second
+
+    def processes(self, some: Sequence[Sequence[int]]) -> list[list[int]]:
+        return [[*self.codes(pdg), *pdg[2:]] for pdg in some]
+
+
+class Prepared(NamedTuple):
+    """A matrix element with what is asked of its events."""
+
+    element: Element
+    legs: tuple[float, ...]
+    """Their masses."""
+    selection: Any
+    """MadSpace's cuts."""
+    scales: Any
+    windows: Sequence[_cuts.Window]
+    """All cuts of it."""
+
+
+@dataclass
+class Candidates:
+    """Matrix elements that have their channels in common, and what random points say of these."""
+
+    members: Mapping[int, Prepared]
+    options: list[_flavors.Option]
+    groups: list[_channels.Group]
+    """Of channels; each has a topology and what makes its mapping."""
+    topologies: list[Any]
+    makes: Sequence[Callable[[], Any]]
+    counts: list[tuple[int, int]]
+    """Of how many points how many pass the cuts."""
+    chances: list[tuple[float, ...]]
+    kept: list[int]
+    """Which groups of channels have points enough."""
+
+    @property
+    def first(self) -> Prepared:
+        return next(iter(self.members.values()))
+
+    @property
+    def single(self) -> bool:
+        return len(self.first.element.flavor["options"][0]) == _single.LEGS
+
+    def columns(self) -> dict[int, int]:
+        """Where the weight of each channel stands."""
+        return {m: column for column, m in enumerate(m for i in self.kept for m in self.groups[i].members)}
+
+    def weights(self, madspace: Any, one_energy: bool) -> Any:
+        """Weights of channels by propagators, in the order of :meth:`columns`."""
+        element, legs, _, _, windows = self.first
+        channels = element.channels
+        of = [channels[member] for member in self.columns()]
+        return _topologies.weights(madspace, legs, of, windows, one_energy)
+
+    def peaks(self) -> list[frozenset[frozenset[Any]]]:
+        """Of each group of channels that is kept, of each of them, the resonances."""
+        element, legs, _, _, windows = self.first
+        found = [_topologies.resonances(legs, channel, windows) for channel in element.channels]
+        return [frozenset(found[member] for member in self.groups[i].members) for i in self.kept]
+
+
+def try_(
+    madspace: Any,
+    threads: int,
+    members: Mapping[int, Prepared],
+    squared: _flavors.Squared,
+    energy: float,
+    densities: bool,
+    beams: Beams,
+) -> Candidates:
+    """Tries the channels that these matrix elements have in common."""
+    element, legs, selection, _, windows = next(iter(members.values()))
+    options = []
+    for member, of in members.items():
+        # In the order of the beams, and in the other one where that is not the same, seen from the other side.
+        mirror = bool(of.element.flavor["mirror"])
+        ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
+        for way in ways:
+            for pair, some in of.element.options.items():
+                mirrored = mirror and not beams.different
+                options.append(_flavors.Option(member, way.codes(pair), way.processes(some), mirrored))
+    channels = element.channels
+    single = len(element.flavor["options"][0]) == _single.LEGS
+    if single:
+        # All diagrams are one channel: nothing is mapped.
+        topologies = [_single.topology(madspace, legs)]
+        groups = [_channels.Group((0,), (tuple(range(len(legs))),))]
+    else:
+        of_legs = zip(*(labels(of.element, densities, beams) for of in members.values()))
+        groups = _channels.groups(channels, list(of_legs))
+        topologies = [
+            _topologies.of_mapping(madspace, legs, channels[group.members[0]], windows, group.permutations)
+            for group in groups
+        ]
+    makes = [
+        functools.partial(
+            madspace.PhaseSpaceMapping,
+            topology,
+            energy,
+            cuts=selection,
+            permutations=[list(permutation) for permutation in group.permutations],
+            leptonic=not densities,
+            invariant_power=_POWER,
+        )
+        for group, topology in zip(groups, topologies)
+    ]
+    # MadSpace does not hold the interpreter's lock here.
+    with ThreadPoolExecutor(threads) as pool:
+        counts = list(pool.map(lambda make: _trial.passing(madspace, make()), [] if single else makes))
+        of_members = makes if len(members) > 1 else []
+        points = list(pool.map(lambda make: _trial.points(madspace, make()), of_members))
+    chances = squared.chances(options, points) or [tuple(float(len(of.processes)) for of in options)] * len(makes)
+    if single:
+        counts = [_single.passing(madspace, legs, energy, selection)] * len(makes)
+    least = min(_FEW, max(passed for _, passed in counts))
+    kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
+    return Candidates(members, options, groups, topologies, makes, counts, chances, kept)
+
+
+def leave_out(
+    madspace: Any, threads: int, tried: Sequence[Candidates], squared: _flavors.Squared, one_energy: bool
+) -> None:
+    """Leaves out the channels that have least of each matrix element: as much of it in all of them, and more where
+    MadSpace could not have as many channels."""
+    ends = []
+    for of in tried:
+        if len(of.kept) < 2:
+            ends.append([0.0] * len(of.kept))
+            continue
+        with ThreadPoolExecutor(threads) as pool:
+            points = list(pool.map(lambda i: _trial.points(madspace, of.makes[i]()), of.kept))
+        columns = of.columns()
+        places = [[columns[member] for member in of.groups[i].members] for i in of.kept]
+        weights, values = of.weights(madspace, one_energy), squared.of(next(iter(of.members)))
+        ends.append(_shares.above(_shares.shares(madspace, weights, points, places, values)))
+    every = sorted(end for of in ends for end in of)
+    limit = min([1.0 - _shares.LEFT_OUT, *every[MOST:]])
+    for of, found in zip(tried, ends):
+        stay = _shares.kept(found, limit, of.peaks())
+        of.kept = [of.kept[i] for i in stay]
+
+
+def labels(element: Element, densities: bool, of: Beams) -> list[Any]:
+    """Of the legs: those with the same one may take each other's places. Beams have densities of their partons."""
+    codes = list(zip(*element.flavor["options"]))
+    beams = list(zip(of, codes[:2])) if densities else [tuple(map(abs, codes[leg])) for leg in (0, 1)]
+    return [*beams, *(tuple(map(abs, leg)) for leg in codes[2:])]
