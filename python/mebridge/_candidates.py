@@ -73,6 +73,8 @@ class Candidates:
     chances: list[tuple[float, ...]]
     kept: list[int]
     """Which groups of channels have points enough."""
+    shares: Sequence[float] = ()
+    """What each of these has of the cross section, where there are several."""
 
     @property
     def first(self) -> Prepared:
@@ -145,35 +147,34 @@ def try_(
         )
         for group, topology in zip(groups, topologies)
     ]
+    if single:
+        tried, passed = _single.passing(madspace, legs, energy, selection)
+        return Candidates(members, options, groups, topologies, makes, [(tried, passed)], [_equal(options)], [0] if passed else [])
     # MadSpace does not hold the interpreter's lock here.
     with ThreadPoolExecutor(threads) as pool:
-        counts = list(pool.map(lambda make: _trial.passing(madspace, make()), [] if single else makes))
-        of_members = makes if len(members) > 1 else []
-        points = list(pool.map(lambda make: _trial.points(madspace, make()), of_members))
-    chances = squared.chances(options, points) or [tuple(float(len(of.processes)) for of in options)] * len(makes)
-    if single:
-        counts = [_single.passing(madspace, legs, energy, selection)] * len(makes)
+        points = list(pool.map(lambda make: _trial.points(madspace, make()), makes))
+    counts = [(of.tried, of.passed) for of in points]
+    chances = squared.chances(options, points if len(members) > 1 else []) or [_equal(options)] * len(makes)
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
-    return Candidates(members, options, groups, topologies, makes, counts, chances, kept)
+    found = Candidates(members, options, groups, topologies, makes, counts, chances, kept)
+    if len(kept) > 1:
+        columns = found.columns()
+        places = [[columns[member] for member in groups[i].members] for i in kept]
+        weights, values = found.weights(madspace, not densities), squared.of(next(iter(members)))
+        found.shares = _shares.shares(madspace, weights, [points[i] for i in kept], places, values)
+    return found
 
 
-def leave_out(
-    madspace: Any, threads: int, tried: Sequence[Candidates], squared: _flavors.Squared, one_energy: bool
-) -> None:
+def _equal(options: Sequence[_flavors.Option]) -> tuple[float, ...]:
+    """How often flavours are chosen of which nothing is known."""
+    return tuple(float(len(of.processes)) for of in options)
+
+
+def leave_out(tried: Sequence[Candidates]) -> None:
     """Leaves out the channels that have least of each matrix element: as much of it in all of them, and more where
     MadSpace could not have as many channels."""
-    ends = []
-    for of in tried:
-        if len(of.kept) < 2:
-            ends.append([0.0] * len(of.kept))
-            continue
-        with ThreadPoolExecutor(threads) as pool:
-            points = list(pool.map(lambda i: _trial.points(madspace, of.makes[i]()), of.kept))
-        columns = of.columns()
-        places = [[columns[member] for member in of.groups[i].members] for i in of.kept]
-        weights, values = of.weights(madspace, one_energy), squared.of(next(iter(of.members)))
-        ends.append(_shares.above(_shares.shares(madspace, weights, points, places, values)))
+    ends = [_shares.above(of.shares or [1.0] * len(of.kept)) for of in tried]
     every = sorted(end for of in ends for end in of)
     limit = min([1.0 - _shares.LEFT_OUT, *every[MOST:]])
     for of, found in zip(tried, ends):

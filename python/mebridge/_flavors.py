@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._elements import Element
+    from ._trial import Points
 
     Array = NDArray[np.float64]
 
@@ -109,17 +110,17 @@ class Squared:
         self._madspace, self._context, self._elements, self._apis = madspace, context, elements, dict(apis)
 
     def chances(
-        self, options: Sequence[Option], points: Sequence[tuple[Array, Array]]
+        self, options: Sequence[Option], points: Sequence[Points]
     ) -> list[tuple[float, ...]]:
         """How often each option is to be chosen by each channel, besides its densities; none where it is not known.
 
         Args:
-            points: of each channel, momenta and weights.
+            points: of each channel.
         """
         if not points or not self._elements:
             return []
-        momenta, weights = (np.concatenate(some) for some in zip(*points))
-        ends = np.cumsum([len(some) for _, some in points])[:-1]
+        momenta, weights = (np.concatenate(some) for some in zip(*((of.momenta, of.weights) for of in points)))
+        ends = np.cumsum([len(of.weights) for of in points])[:-1]
         members = dict.fromkeys(option.element for option in options)
         of = {member: np.split(weights * self.of(member)(momenta), ends) for member in members}
         found = []

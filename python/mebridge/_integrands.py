@@ -255,7 +255,7 @@ def build(
         _candidates.try_(madspace, threads, {one: prepared[one] for one in members}, squared, energy, grid is not None, beams)
         for members in together
     ]
-    _candidates.leave_out(madspace, threads, tried, squared, grid is None)
+    _candidates.leave_out(tried)
     for of_group in tried:
         api = apis[str(of_group.first.element.library)]
         _add(madspace, found, of_group, api, energy, grid, running)

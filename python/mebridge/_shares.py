@@ -17,7 +17,7 @@ from ._called import first
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Points = tuple[NDArray[np.float64], NDArray[np.float64]]
+    from ._trial import Points
 
 # What those that are left out have together. p p > e+ e- j j j has half of its channels then, and events of the same
 # efficiency; by 0.03 those of p p > w+ j j and of 10^6 events of p p > t t~ j need a quarter more points.
@@ -35,7 +35,7 @@ def shares(
 
     Args:
         weights: MadSpace's weights of channels.
-        points: of each mapping, momenta that pass the cuts, and their weights.
+        points: of each mapping, some of which pass the cuts.
         columns: of each, where the weights of its channels stand.
         squared: |M|^2 of momenta.
 
@@ -43,13 +43,13 @@ def shares(
         Shares, which add up to one, to so many digits that all machines have the same ones.
     """
     function = madspace.FunctionRuntime(weights.function(), madspace.Context(madspace.cpu_device(), 1))
-    values = squared(np.ascontiguousarray(np.concatenate([momenta for momenta, _ in points])))
+    values = squared(np.ascontiguousarray(np.concatenate([of.momenta for of in points])))
     found, begun = [], 0
-    for (momenta, of_points), places in zip(points, columns):
-        part = slice(begun, begun + len(momenta))
+    for of, places in zip(points, columns):
+        part = slice(begun, begun + len(of.momenta))
         begun = part.stop
-        of_channels = first(function.call([momenta])).reshape(len(momenta), -1)
-        found.append(float(np.nansum(of_points * values[part] * of_channels[:, places].sum(axis=1))))
+        of_channels = first(function.call([of.momenta])).reshape(len(of.momenta), -1)
+        found.append(float(np.nansum(of.weights * values[part] * of_channels[:, places].sum(axis=1))))
     total = sum(found)
     return [float(f"{one / total:.6e}") if total > 0.0 else 1.0 / len(found) for one in found]
 

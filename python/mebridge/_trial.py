@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,36 +10,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # How many points of a channel are tried, at first, each time after that and at most, until this many pass the cuts.
-_FIRST, _NEXT, MOST, _ENOUGH = 1000, 10_000, 300_000, 100
+_FIRST, _NEXT, MOST, ENOUGH = 1000, 10_000, 300_000, 100
 
 
-def passing(madspace: Any, mapping: Any) -> tuple[int, int]:
-    """Of how many random points how many pass the cuts."""
-    draw, tried, passed = _drawn(madspace, mapping), 0, 0
-    while tried < MOST and passed < _ENOUGH:
-        count = _NEXT if tried else _FIRST
-        *_, weights = draw(count)
-        tried += count
-        passed += int(np.count_nonzero(weights))
-    return tried, passed
+class Points(NamedTuple):
+    """What was tried."""
+
+    tried: int
+    passed: int
+    momenta: NDArray[np.float64]
+    """Of the first ones that pass, :data:`ENOUGH` at most."""
+    weights: NDArray[np.float64]
+    """Theirs, of which the sum is what all points that were tried have on average."""
 
 
-def points(madspace: Any, mapping: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Momenta that pass the cuts, and their weights."""
-    momenta, *_, weights = _drawn(madspace, mapping)(_FIRST)
-    some = np.flatnonzero(weights)[:_ENOUGH]
-    return momenta[some], weights[some]
-
-
-def _drawn(madspace: Any, mapping: Any) -> Callable[[int], list[NDArray[np.float64]]]:
-    """What gives random points of a mapping: their momenta and, as the last, their weights."""
+def points(madspace: Any, mapping: Any) -> Points:
+    """Tries random points."""
     runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
     rng, permutations = np.random.default_rng(1), mapping.channel_count()
-
-    def draw(points: int) -> list[NDArray[np.float64]]:
-        arguments: list[Any] = [rng.random((points, mapping.random_dim()))]
+    tried = 0
+    found: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    while tried < MOST and sum(len(some) for _, some in found) < ENOUGH:
+        count = _NEXT if tried else _FIRST
+        arguments: list[Any] = [rng.random((count, mapping.random_dim()))]
         if permutations > 1:
-            arguments.append(rng.integers(permutations, size=points, dtype=np.int32))
-        return [of.numpy() for of in runtime.call(arguments)]
-
-    return draw
+            arguments.append(rng.integers(permutations, size=count, dtype=np.int32))
+        momenta, *_, weights = (of.numpy() for of in runtime.call(arguments))
+        some = np.flatnonzero(weights)
+        found.append((momenta[some], weights[some]))
+        tried += count
+    momenta, weights = (np.concatenate(some) for some in zip(*found))
+    passed = len(weights)
+    momenta, weights = momenta[:ENOUGH], weights[:ENOUGH]
+    return Points(tried, passed, momenta, weights * (passed / (max(len(weights), 1) * tried)))

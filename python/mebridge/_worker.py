@@ -41,6 +41,8 @@ serve(int(sys.argv[2]))
 """
 # What begins a GPU's driver, and which library has it.
 _DRIVERS = {"cuda": ("libcuda.so.1", "cuInit"), "hip": ("libamdhip64.so.6", "hipInit")}
+# MadSpace has threads of its own, and calls OpenBLAS in them; 16 more of it take a second of a run.
+_THREADS = {} if "OMP_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "1"}
 # Of prctl.
 _PR_SET_PDEATHSIG = 1
 # Errors that are the caller's, by the names under which they are sent.
@@ -94,7 +96,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            env={**os.environ, **environment},
+            env={**_THREADS, **os.environ, **environment},
             start_new_session=True,
         )
         # Calls that have no answer yet.

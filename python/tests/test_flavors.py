@@ -114,7 +114,7 @@ class Chances(Folder):
         for channel in elements[some[0]].channels[:2]:
             mapping = madspace.PhaseSpaceMapping(_topologies.of_mapping(madspace, masses, channel), 1000.0, leptonic=True)
             points.append(_trial.points(madspace, mapping))
-            self.assertGreater(len(points[-1][0]), 50)
+            self.assertGreater(len(points[-1].momenta), 50)
         chances = squared.chances(options, points)
         self.assertEqual(len(chances), 2)
         for of in chances:

@@ -7,7 +7,7 @@ from unittest import mock
 import mebridge
 import numpy as np
 from common import Folder
-from mebridge import _candidates, _elements, _integrands, _shares, _topologies, _worker
+from mebridge import _candidates, _cuts, _elements, _integrands, _shares, _topologies, _trial, _worker
 from mebridge._densities import Coupling
 
 try:
@@ -47,6 +47,23 @@ class Channels(Folder):
                 madspace, contexts, elements, densities=None, coupling=Coupling.constant(0.118), **asked
             )
         return elements[0], [channel.name for channel in found.channels]
+
+    def test_points_have_the_average_of_all(self):
+        """Also of a channel in which few pass the cuts."""
+        element, _ = self.built("g g > t t~ g", 0.0)
+        masses = (0.0, 0.0, 173.0, 173.0, 0.0)
+        topology = _topologies.of_mapping(madspace, masses, element.channels[0])
+        for pt, most in ((1.0, 1000), (330.0, 300_000)):
+            cut = _cuts.item(madspace, 5, _cuts.Window("pt", ((4,),), least=pt))
+            mapping = madspace.PhaseSpaceMapping(topology, 1000.0, cuts=madspace.Cuts([cut]), leptonic=True)
+            found = _trial.points(madspace, mapping)
+            self.assertLessEqual(found.tried, most)
+            self.assertGreater(found.passed, _trial.ENOUGH)
+            self.assertEqual(len(found.weights), _trial.ENOUGH)
+            runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
+            many = runtime.call([np.random.default_rng(7).random((200_000, mapping.random_dim()))])[-1].numpy()
+            error = found.weights.sum() * math.sqrt(2.0 / _trial.ENOUGH)
+            self.assertLess(abs(found.weights.sum() - many.mean()), 4.0 * error, (found.tried, found.passed))
 
     def test_some_are_left_out(self):
         _, every = self.built("g g > t t~ g g", 0.0)
