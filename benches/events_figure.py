@@ -51,7 +51,7 @@ def main() -> None:
         "Unweighted events a second of one core",
         "Unweighted events a second of CPU, after the survey (logarithmic)",
     )
-    figure.legend(30, COLOURS, ("channels by squared diagrams", "now"))
+    figure.legend(30, COLOURS, ("all channels", "now"))
     for decade in range(decades + 1):
         x = DECADE * decade
         figure.line(x, TOP - 4, end, "#bbbbbb")
