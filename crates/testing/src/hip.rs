@@ -14,6 +14,7 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
         false => "",
     };
     let text = |name: &str, value: &str| format!("-D{name}=\"{value}\"");
+    let path = |of: &str| root.join(of).display().to_string();
     let output = Command::new(&compiler)
         .args([
             "-std=c++17",
@@ -25,11 +26,10 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
             "-shared",
         ])
         .arg(text("COMPILER", &compiler.display().to_string()))
-        .arg(text(
-            "HOST",
-            &root.join("cuda/host.h").display().to_string(),
-        ))
+        .arg(text("HOST", &path("cuda/host.h")))
         .arg(text("CONTRACT", contract))
+        .arg(text("EMULATOR", &path("crates/testing/src/hip/emulator.py")))
+        .arg(text("BARE_HIP", &path("cuda/bare_hip.h")))
         .arg(root.join("crates/testing/src/hip/driver.cc"))
         .arg("-o")
         .arg(&library)
