@@ -36,8 +36,8 @@ from code_object import CodeObject, Kernel
 GPUS = {"gfx1100": ("rdna3", 32), "gfx942": ("cdna", 64)}
 REGISTERS, SCALARS = 256, 106
 MOST_SHARED = 64 << 10
-# Where shared memory stands for instructions that take any address: a kernel is told the upper half of it.
-SHARED = 1 << 45
+# Where shared memory and scratch stand for instructions that take any address: a kernel is told the upper half of these.
+SHARED, PRIVATE = 1 << 45, 1 << 46
 # As long as a block may run, and most instructions of a wave before another one has its turn.
 MOST_INSTRUCTIONS, TURN = 50_000_000, 400
 
@@ -185,20 +185,53 @@ class Emulator:
 
     def instruction(self, at: int) -> Instruction:
         first, second = ctypes.c_uint32.from_address(at), ctypes.c_uint32.from_address(at + 4)
-        # What tinygrad does not know. s_mov_b64 of src_shared_base, and of src_private_base:
-        if first.value & 0xFF80FFFF == 0xBE8001EB:
-            return self.scalar(4, first.value >> 16 & 0x7F, SHARED)
-        if first.value & 0xFF80FFFF == 0xBE8001ED:
-            raise ValueError("any address may be one of scratch here, which is not emulated")
+        # What tinygrad does not know. s_mov_b64 of src_shared_base and of src_private_base:
+        for source, place in [(0xEB, SHARED), (0xED, PRIVATE)]:
+            if first.value & 0xFF80FFFF == 0xBE800100 | source:
+                return self.scalar(4, first.value >> 16 & 0x7F, place)
+        # s_getpc_b64, the address behind it:
+        if first.value & 0xFF80FFFF == (0xBE804700 if self.architecture == "rdna3" else 0xBE801C00):
+            return self.scalar(4, first.value >> 16 & 0x7F, at + 4)
         # buffer_gl0_inv and buffer_gl1_inv of RDNA 3: caches, which are not here.
         if self.architecture == "rdna3" and first.value in (0xE0AC0000, 0xE0B00000):
             return self.scalar(8)
-        # FLAT of CDNA: to tinygrad it has the scalar address of GLOBAL, unless that is said to be off.
-        if self.architecture == "cdna" and first.value & 0xFC00C000 == 0xDC000000:
+        # FLAT, with addresses of any memory. That of CDNA has the scalar address of GLOBAL to tinygrad, unless that is off.
+        is_flat = first.value & (0xFC030000 if self.architecture == "rdna3" else 0xFC00C000) == 0xDC000000
+        if is_flat and self.architecture == "cdna":
             second.value |= 0x7F << 16
         (program, runtime), decoded = self.emu._decode_at(at, self.architecture)
+        if is_flat:
+            return self.flat(runtime.fxn, program.arg.globals, second.value & 0xFF)
         is_barrier = getattr(decoded, "op", None) in self.emu._BARRIER_OPS
         return Instruction(runtime.fxn, program.arg.globals, is_barrier)
+
+    def flat(self, function: Callable[..., Any], takes: list[int], register: int) -> Instruction:
+        """An instruction whose addresses, in a pair of registers, may be of scratch, of which each thread has its own."""
+        lanes, stride_at = self.lanes, 4 * self.emu.SCRATCH_STRIDE_IDX
+
+        def of_all(*places: ctypes.c_uint64) -> None:
+            given = [places[i] for i in takes]
+            scalars, registers, scratch = places[0].value, places[1].value, places[4].value
+            lows = (ctypes.c_uint32 * lanes).from_address(registers + 4 * lanes * register)
+            highs = (ctypes.c_uint32 * lanes).from_address(registers + 4 * lanes * (register + 1))
+            private = [i for i, high in enumerate(highs) if high == PRIVATE >> 32]
+            if not private:
+                function(*given)
+                return
+            stride = ctypes.c_uint32.from_address(scalars + stride_at).value
+            put = {i: scratch + i * stride + lows[i] for i in private}
+            before = {i: (lows[i], highs[i]) for i in private}
+            for i, address in put.items():
+                lows[i], highs[i] = address & 0xFFFFFFFF, address >> 32
+            function(*given)
+            # But for what has been loaded over it.
+            for i, address in put.items():
+                if lows[i] == address & 0xFFFFFFFF:
+                    lows[i] = before[i][0]
+                if highs[i] == address >> 32:
+                    highs[i] = before[i][1]
+
+        return Instruction(of_all, list(range(6)))
 
     def scalar(self, size: int, register: int | None = None, value: int = 0) -> Instruction:
         """An instruction of so many bytes that sets a pair of scalar registers, or does nothing."""
