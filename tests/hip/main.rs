@@ -53,6 +53,7 @@ fn machine_code_serves() {
     for gpu in ["gfx1100", "gfx942"] {
         for test in [
             "machine_code_gives_the_answers_of_the_cpu",
+            "machine_code_of_many_diagrams_gives_the_answers_of_the_cpu",
             "machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu",
         ] {
             let said = start(test, &place, |command| {
@@ -361,6 +362,19 @@ fn machine_code_gives_the_answers_of_the_cpu() {
     for (precision, tolerance) in [(Precision::Float, 1e-3), (Precision::Mixed, 1e-4)] {
         compare(&process("g g > t t~"), precision, tolerance, &hip);
     }
+    let blas = Switches {
+        blas_color_sum: Some(true),
+        ..hip
+    };
+    compare(&process("g g > t t~ g"), Precision::Double, 1e-12, &blas);
+}
+
+/// One of many diagrams, whose generated code has a helicity for each block.
+#[test]
+#[ignore = "started by machine_code_serves"]
+fn machine_code_of_many_diagrams_gives_the_answers_of_the_cpu() {
+    let hip = switches(BackendChoice::Hip);
+    compare(&process("g g > t t~ g g"), Precision::Double, 1e-12, &hip);
 }
 
 /// Gluons alone, and a line of quarks: each kind of array.
