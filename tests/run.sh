@@ -11,6 +11,7 @@
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
 #   MEBRIDGE_NVRTC         folder that holds libnvrtc.so.*, the compiler of device code; tests/nvrtc.sh finds one
 #   MEBRIDGE_CLANG         a clang that compiles HIP for AMD's GPUs, 19 or later; one of the usual names otherwise
+#   MEBRIDGE_AMD_EMULATOR  a checkout of tinygrad, whose emulator of AMD's instruction set runs device code
 #   MEBRIDGE_REQUIRE       what must not be missing: gpu,reference,... (below), or all; a skip for want of it is a failure
 #   FC                     the Fortran compiler
 set -u
@@ -84,6 +85,7 @@ rust() {
     need nvrtc "device code by NVRTC"
     need amd "device code by clang for AMD"
     need hiprtc "device code by hiprtc"
+    need amd-emulator "device code on an AMD emulator"
     need gpu "GPU"
     need gpus "several GPUs"
     need reference "reference files"

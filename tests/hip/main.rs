@@ -1,7 +1,8 @@
 //! AMD's GPUs as far as that goes without one: the whole host side, from the switch to the answers, on a stand-in for
 //! `libamdhip64`, `libhiprtc` and `libhipblas` (`crates/testing/src/hip/driver.cc`) with two GPUs and waves of 64.
 //!
-//! A library is looked for once in a program, so each test is one of its own, started by `the_stand_in_serves`.
+//! A library is looked for once in a program, so each test is one of its own, started by `the_stand_in_serves`, and by
+//! `machine_code_serves` where the stand-in runs machine code of AMD's GPUs on an emulator.
 
 #![cfg(target_os = "linux")]
 
@@ -14,6 +15,7 @@ use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, CachePlace, Devices, Precision, Switches};
 use mebridge_testing::worst;
+use std::path::Path;
 use std::process::Command;
 
 const EVENTS: usize = 150;
@@ -33,23 +35,57 @@ fn the_stand_in_serves() {
         "two_gpus_share_events",
         "whatever_call_fails_nothing_is_left",
     ] {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("CUDACPP_") {
-                command.env_remove(name);
+        start(test, &place, |_| ());
+    }
+}
+
+/// The same answers from machine code for waves of 32 and of 64, by clang and an emulator of the instruction set: code for
+/// the CPU says nothing of either.
+#[test]
+fn machine_code_serves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(tools) = mebridge_testing::hip::machine_code(folder.path()) else {
+        return;
+    };
+    let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
+        return;
+    };
+    for gpu in ["gfx1100", "gfx942"] {
+        for test in [
+            "machine_code_gives_the_answers_of_the_cpu",
+            "machine_code_of_many_diagrams_gives_the_answers_of_the_cpu",
+            "machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu",
+        ] {
+            let said = start(test, &place, |command| {
+                tools.set(command, gpu, Path::new(env!("CARGO_TARGET_TMPDIR")));
+            });
+            for line in said.lines().filter(|line| line.starts_with("worst")) {
+                println!("{gpu}: {line}");
             }
         }
-        let output = command
-            .args(["--ignored", "--exact", test, "--nocapture"])
-            .env("MEBRIDGE_HIP", &place)
-            .env("STAND_IN_CACHE", folder.path().join("cache"))
-            .output()
-            .expect("this program");
-        let said =
-            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        assert!(output.status.success(), "{test}: {}\n{}", said[0], said[1]);
-        assert!(said[0].contains("1 passed"), "{test}: {}", said[0]);
     }
+}
+
+/// Runs a test in a program of its own, on the stand-in; what it printed.
+fn start(test: &str, place: &Path, more: impl Fn(&mut Command)) -> String {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CUDACPP_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .args(["--ignored", "--exact", test, "--nocapture"])
+        .env("MEBRIDGE_HIP", place)
+        .env("STAND_IN_CACHE", place.join("cache"));
+    more(&mut command);
+    let output = command.output().expect("this program");
+    let said = [output.stdout, output.stderr];
+    let said = said.map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(output.status.success(), "{test}: {}\n{}", said[0], said[1]);
+    assert!(said[0].contains("1 passed"), "{test}: {}", said[0]);
+    let [said, _] = said;
+    said
 }
 
 /// What the stand-in is told, and tells.
@@ -210,6 +246,7 @@ fn compare(process: &Process, precision: Precision, tolerance: f64, gpu: &Switch
     };
     let mut on_gpu = bridge(process, &of(gpu)).expect("a GPU");
     let mut cpu = bridge(process, &of(&switches(BackendChoice::Cpu))).expect("a CPU");
+    let mut most = 0f64;
     for channels in [false, true] {
         let events = points.events(channels && !process.channels.amp2.is_empty());
         let wanted = run(&mut cpu, &events).expect("answers");
@@ -219,6 +256,7 @@ fn compare(process: &Process, precision: Precision, tolerance: f64, gpu: &Switch
             }
             let got = run(&mut on_gpu, &events).expect("answers");
             let by = worst(&got.0, &wanted.0);
+            most = most.max(by);
             assert!(
                 by < tolerance,
                 "{} {precision:?} {channels} {generated}: {by:e}",
@@ -234,6 +272,7 @@ fn compare(process: &Process, precision: Precision, tolerance: f64, gpu: &Switch
             }
         }
     }
+    println!("worst of {} in {precision:?}: {most:.1e}", process.name);
 }
 
 #[test]
@@ -306,6 +345,51 @@ fn colour_ordered_forms_are_those_of_the_cpu() {
         1e-11,
         &switches(BackendChoice::Hip),
     );
+}
+
+#[test]
+#[ignore = "started by machine_code_serves"]
+fn machine_code_gives_the_answers_of_the_cpu() {
+    let hip = switches(BackendChoice::Hip);
+    for text in [
+        "e+ e- > mu+ mu-",
+        "g g > t t~",
+        "u u~ > w+ w-",
+        "g g > t t~ g",
+    ] {
+        compare(&process(text), Precision::Double, 1e-12, &hip);
+    }
+    for (precision, tolerance) in [(Precision::Float, 1e-3), (Precision::Mixed, 1e-4)] {
+        compare(&process("g g > t t~"), precision, tolerance, &hip);
+    }
+    let blas = Switches {
+        blas_color_sum: Some(true),
+        ..hip
+    };
+    compare(&process("g g > t t~ g"), Precision::Double, 1e-12, &blas);
+}
+
+/// One of many diagrams, whose generated code has a helicity for each block.
+#[test]
+#[ignore = "started by machine_code_serves"]
+fn machine_code_of_many_diagrams_gives_the_answers_of_the_cpu() {
+    let hip = switches(BackendChoice::Hip);
+    compare(&process("g g > t t~ g g"), Precision::Double, 1e-12, &hip);
+}
+
+/// Gluons alone, and a line of quarks: each kind of array.
+#[test]
+#[ignore = "started by machine_code_serves"]
+fn machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu() {
+    let hip = switches(BackendChoice::Hip);
+    for (text, precision, tolerance) in [
+        ("g g > g g g", Precision::Double, 1e-12),
+        ("g g > t t~ g", Precision::Double, 1e-12),
+        ("g g > t t~ g", Precision::Float, 1e-3),
+    ] {
+        let ordered = process(text).as_color_ordered().expect("a form");
+        compare(&ordered, precision, tolerance, &hip);
+    }
 }
 
 #[test]

@@ -72,6 +72,15 @@ impl Drop for AtWork {
     }
 }
 
+/// Work of a compiler, which is at work until all that it held is gone: that may be the last hold of modules of the GPU.
+fn counted(work: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
+    let at_work = AtWork::new();
+    move || {
+        let _at_work = at_work;
+        work();
+    }
+}
+
 extern "C" fn wait_for_all() {
     let since = Instant::now();
     while AT_WORK.count(std::process::id()) > 0 && since.elapsed() < LONGEST {
@@ -108,9 +117,7 @@ impl Generated {
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
         let (library, theirs) = (library.clone(), state.clone());
-        let at_work = AtWork::new();
-        let work = move || {
-            let _at_work = at_work;
+        let work = counted(move || {
             let function = || -> Option<Result<Arc<[Function]>>> {
                 let unit = unit()?;
                 let kernels = unit.kernels.iter();
@@ -128,7 +135,7 @@ impl Generated {
             };
             *theirs.0.lock().unwrap_or_else(PoisonError::into_inner) = result;
             theirs.1.notify_all();
-        };
+        });
         let builder = std::thread::Builder::new()
             .name("mebridge-compile".into())
             .stack_size(COMPILER_STACK);
@@ -192,6 +199,23 @@ impl Drop for Generated {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a compiler holds goes while it still counts.
+    #[test]
+    fn a_compiler_is_at_work_until_it_holds_nothing() {
+        struct Held(std::sync::mpsc::Sender<u64>);
+        impl Drop for Held {
+            fn drop(&mut self) {
+                let _ = self.0.send(AT_WORK.count(std::process::id()));
+            }
+        }
+        let (sender, count) = std::sync::mpsc::channel();
+        let held = Held(sender);
+        counted(move || {
+            let _seen = &held;
+        })();
+        assert!(count.recv().expect("a count") > 0);
+    }
 
     /// A child of a fork has the count of its parent, and counts its own from none.
     #[test]

@@ -16,6 +16,16 @@ pub fn cxx_compiler() -> Option<PathBuf> {
     found(true, "CXX").map(|tool| tool.path().to_owned())
 }
 
+/// Compilers that may know AMD's GPUs, by `$MEBRIDGE_CLANG` or the usual names.
+pub fn clangs() -> Vec<PathBuf> {
+    if let Some(named) = crate::named("MEBRIDGE_CLANG") {
+        return vec![named];
+    }
+    let known = (19..=22).rev().map(|version| format!("clang-{version}"));
+    let known = known.chain(["clang".into(), "/opt/rocm/llvm/bin/clang".into()]);
+    known.map(PathBuf::from).collect()
+}
+
 fn found(cpp: bool, variable: &str) -> Option<Tool> {
     let target = env!("TARGET");
     let mut build = cc::Build::new();

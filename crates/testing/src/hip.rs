@@ -1,6 +1,7 @@
 //! A stand-in for `libamdhip64`, `libhiprtc` and `libhipblas`, compiled by the machine's C++ compiler.
 
-use crate::compiler::cxx_compiler;
+use crate::compiler::{clangs, cxx_compiler};
+use crate::require;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +15,7 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
         false => "",
     };
     let text = |name: &str, value: &str| format!("-D{name}=\"{value}\"");
+    let path = |of: &str| root.join(of).display().to_string();
     let output = Command::new(&compiler)
         .args([
             "-std=c++17",
@@ -25,11 +27,13 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
             "-shared",
         ])
         .arg(text("COMPILER", &compiler.display().to_string()))
-        .arg(text(
-            "HOST",
-            &root.join("cuda/host.h").display().to_string(),
-        ))
+        .arg(text("HOST", &path("cuda/host.h")))
         .arg(text("CONTRACT", contract))
+        .arg(text(
+            "EMULATOR",
+            &path("crates/testing/src/hip/emulator.py"),
+        ))
+        .arg(text("BARE_HIP", &path("cuda/bare_hip.h")))
         .arg(root.join("crates/testing/src/hip/driver.cc"))
         .arg("-o")
         .arg(&library)
@@ -42,6 +46,72 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
         std::os::unix::fs::symlink(&library, folder.join(name)).expect("a link");
     }
     Some(folder.to_owned())
+}
+
+/// What makes machine code of AMD's GPUs, and runs it.
+pub struct MachineCode {
+    clang: PathBuf,
+    tinygrad: PathBuf,
+}
+
+impl MachineCode {
+    /// Has the stand-in of a program be that GPU. What is made for it stays in a folder, for the next time.
+    pub fn set(&self, command: &mut Command, gpu: &str, kept: &Path) {
+        command
+            .env("STAND_IN_GPU", gpu)
+            .env("STAND_IN_CLANG", &self.clang)
+            .env("MEBRIDGE_AMD_EMULATOR", &self.tinygrad)
+            // Of tinygrad: its compiler, and where it keeps what that made.
+            .env("CC", &self.clang)
+            .env("CACHEDB", kept.join("tinygrad.db"));
+    }
+}
+
+/// The emulator that `MEBRIDGE_AMD_EMULATOR` names, and a clang that links; says that the test is skipped where one is
+/// missing. Takes a folder for a moment.
+pub fn machine_code(folder: &Path) -> Option<MachineCode> {
+    const NEED: &str = "amd-emulator";
+    let Some(tinygrad) = crate::named("MEBRIDGE_AMD_EMULATOR") else {
+        require::skipped(
+            NEED,
+            "set MEBRIDGE_AMD_EMULATOR to a checkout of tinygrad, whose emulator of AMD's instruction set runs device code",
+        );
+        return None;
+    };
+    assert!(
+        tinygrad.join("test/mockgpu/amd/emu.py").is_file(),
+        "MEBRIDGE_AMD_EMULATOR has no test/mockgpu/amd/emu.py"
+    );
+    let Some(clang) = clangs().into_iter().find(|clang| links(clang, folder)) else {
+        require::skipped(
+            NEED,
+            "no clang (19 or later, or MEBRIDGE_CLANG) links for AMD's GPUs; Debian has clang-22 and lld-22",
+        );
+        return None;
+    };
+    require::used(NEED, tinygrad.display());
+    Some(MachineCode { clang, tinygrad })
+}
+
+/// Whether a clang makes code objects.
+fn links(clang: &Path, folder: &Path) -> bool {
+    let ran = Command::new(clang)
+        .args([
+            "-x",
+            "hip",
+            "--offload-device-only",
+            "--no-gpu-bundle-output",
+        ])
+        .args([
+            "-nogpulib",
+            "-nogpuinc",
+            "--offload-arch=gfx942",
+            "/dev/null",
+            "-o",
+        ])
+        .arg(folder.join("code"))
+        .output();
+    ran.is_ok_and(|output| output.status.success())
 }
 
 /// Whether this CPU fuses.

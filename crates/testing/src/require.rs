@@ -8,11 +8,12 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// What can be required.
-pub const NEEDS: [&str; 10] = [
+pub const NEEDS: [&str; 11] = [
     "gpu",
     "gpus",
     "nvrtc",
     "amd",
+    "amd-emulator",
     "hiprtc",
     "reference",
     "outputs",

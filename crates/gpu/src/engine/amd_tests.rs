@@ -17,7 +17,7 @@ use mebridge_plan::color_ordered::Machine;
 use mebridge_plan::{ValidPlan, compile_for, recursion};
 use mebridge_process::{HelicitySum, Process};
 use mebridge_support::runtime::Precision;
-use mebridge_testing::require;
+use mebridge_testing::{compiler::clangs, require};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -151,15 +151,8 @@ fn of_plan(
 
 /// AMD's compiler, of this machine; says that the test is skipped where there is none.
 fn clang() -> Option<PathBuf> {
-    let named = std::env::var_os("MEBRIDGE_CLANG").map(PathBuf::from);
-    let known = (19..=22).rev().map(|version| format!("clang-{version}"));
-    let known = known.chain(["clang".into(), "/opt/rocm/llvm/bin/clang".into()]);
-    let candidates = match named {
-        Some(named) => vec![named],
-        None => known.map(PathBuf::from).collect(),
-    };
     let works = |clang: &PathBuf| compile(clang, "gfx942", "").is_ok();
-    let found = candidates.into_iter().find(works);
+    let found = clangs().into_iter().find(works);
     match &found {
         Some(clang) => require::used("amd", clang.display()),
         None => require::skipped(

@@ -5,6 +5,8 @@
 // when it goes. Two GPUs with waves of 64; each thread has a current one. `stand_in_fail(n)` lets the call after n others
 // fail; `stand_in_out()` counts what was made and not given back.
 //
+// With STAND_IN_GPU it is machine code of that GPU instead, which an emulator runs (machine_code.h).
+//
 // Compiled with: COMPILER, the C++ compiler; HOST, the path of host.h.
 
 #include <atomic>
@@ -18,9 +20,12 @@
 #include <memory>
 #include <mutex>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <unistd.h>
 #include <vector>
+
+#include "machine_code.h"
 
 #define API extern "C" __attribute__((visibility("default")))
 
@@ -49,10 +54,13 @@ struct Stream {
     Graph *recorded = nullptr;
 };
 struct Library {
+    // Of the CPU's code, or null.
     void *handle;
+    std::shared_ptr<machine_code::Loaded> loaded;
 };
 struct Function {
     Library *library;
+    // Of the CPU's code, or null.
     void (*kernel)(const void *);
     std::string name;
 };
@@ -150,12 +158,15 @@ bool inside(uintptr_t at, size_t bytes) {
     return at + bytes <= start + memory.bytes;
 }
 
+// What is taken for so many bytes and the zone behind them.
+size_t whole(size_t padded) { return (padded + ZONE + 255) / 256 * 256; }
+
 Status take(void **out, size_t bytes, bool host) {
     size_t taken = 0;
     for (auto &[at, memory] : memories) taken += memory.host ? 0 : memory.bytes;
     if (bytes > TOTAL - taken) return NO_MEMORY;
-    size_t padded = (bytes + 15) / 16 * 16;
-    auto *start = static_cast<unsigned char *>(aligned_alloc(256, (padded + ZONE + 255) / 256 * 256));
+    size_t padded = (bytes + 15) / 16 * 16, all = whole(padded);
+    auto *start = static_cast<unsigned char *>(machine_code::gpu() ? machine_code::memory().take(all) : aligned_alloc(256, all));
     if (!start) return NO_MEMORY;
     memset(start, 0xff, padded + ZONE);
     memories[(uintptr_t)start] = {bytes, host, current};
@@ -175,9 +186,13 @@ Status give(void *at) {
             abort();
         }
     memories.erase(found);
-    free(at);
+    if (machine_code::gpu()) machine_code::memory().give(at, whole(padded));
+    else free(at);
     return status;
 }
+
+// The GPU, with what it can be set to.
+std::string target() { return machine_code::gpu() ? machine_code::target() : "gfx90a:sramecc+:xnack-"; }
 
 double now() {
     timespec time;
@@ -277,13 +292,14 @@ API Status hipDeviceGetAttribute(int *value, unsigned attribute, int) {
                                                    {63, 4},        {74, 65536},   {87, 64}, {10002, 65536}};
     auto found = values.find(attribute);
     if (found == values.end()) return INVALID;
-    *value = found->second;
+    bool is_warp = attribute == 87;
+    *value = is_warp && machine_code::gpu() && !machine_code::is_cdna() ? 32 : found->second;
     return SUCCESS;
 }
 API Status hipGetDevicePropertiesR0600(void *properties, int) {
     CALL;
     memset(properties, 0, 1472);
-    strcpy(static_cast<char *>(properties) + 1160, "gfx90a:sramecc+:xnack-");
+    strcpy(static_cast<char *>(properties) + 1160, target().c_str());
     return SUCCESS;
 }
 API Status hipDrvGetErrorName(Status status, const char **name) {
@@ -343,13 +359,21 @@ API Status hipModuleLoadData(void **module, const void *image) {
     memcpy(&bytes, image, sizeof bytes);
     std::string path = file(".so");
     if (!write_file(path, std::string(static_cast<const char *>(image) + sizeof bytes, bytes))) return INVALID;
+    if (machine_code::gpu()) {
+        auto loaded = std::make_shared<machine_code::Loaded>();
+        bool good = loaded->load(path);
+        unlink(path.c_str());
+        if (!good) return INVALID;
+        *module = add(libraries, std::make_unique<Library>(Library{nullptr, loaded}));
+        return SUCCESS;
+    }
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     unlink(path.c_str());
     if (!handle) {
         fprintf(stderr, "%s\n", dlerror());
         return INVALID;
     }
-    *module = add(libraries, std::make_unique<Library>(Library{handle}));
+    *module = add(libraries, std::make_unique<Library>(Library{handle, nullptr}));
     return SUCCESS;
 }
 API Status hipModuleUnload(void *module) {
@@ -360,7 +384,7 @@ API Status hipModuleUnload(void *module) {
     for (auto i = functions.begin(); i != functions.end();)
         if (i->second->library == library) i = functions.erase(i);
         else ++i;
-    dlclose(library->handle);
+    if (library->handle) dlclose(library->handle);
     libraries.erase(module);
     return injected(__func__) ? INJECTED : status;
 }
@@ -368,8 +392,8 @@ API Status hipModuleGetFunction(void **function, void *module, const char *name)
     CALL;
     Library *library = find(libraries, module);
     if (!library) return HANDLE;
-    void *kernel = dlsym(library->handle, name);
-    if (!kernel) return NOT_FOUND;
+    void *kernel = library->handle ? dlsym(library->handle, name) : nullptr;
+    if (!kernel && !(library->loaded && library->loaded->kernels.count(name))) return NOT_FOUND;
     Function made{library, reinterpret_cast<void (*)(const void *)>(kernel), name};
     *function = add(functions, std::make_unique<Function>(made));
     return SUCCESS;
@@ -392,6 +416,14 @@ API Status hipModuleLaunchKernel(void *function, unsigned x, unsigned y, unsigne
     CALL;
     Function *found = find(functions, function);
     if (!found || shared > 65536) return INVALID;
+    if (auto loaded = found->library->loaded) {
+        auto *start = static_cast<const unsigned char *>(arguments[0]);
+        std::vector<unsigned char> argument(start, start + loaded->kernels[found->name]);
+        return put(stream, [=, name = found->name]() -> Status {
+            const unsigned shape[6] = {x, y, z, i, j, k};
+            return loaded->launch(name, shape, shared, argument) ? SUCCESS : LAUNCH;
+        });
+    }
     auto launch = reinterpret_cast<int (*)(void (*)(const void *), const void *, const unsigned *, unsigned, unsigned *)>(
         dlsym(found->library->handle, "emulator_launch"));
     // As much is read as the kernel takes.
@@ -559,7 +591,7 @@ API int hiprtcCompileProgram(void *raw, int count, const char *const *options) {
     std::string defines;
     for (int i = 0; i < count; i++) {
         std::string option = options[i];
-        if (option == "--gpu-architecture=gfx90a:sramecc+:xnack-") named = true;
+        if (option == "--gpu-architecture=" + target()) named = true;
         else if (option.rfind("-D", 0) == 0) defines += " '" + option + "'";
         else if (option != "--std=c++17" && option != "-w") {
             program->log = "clang: error: unknown argument: '" + option + "'";
@@ -571,9 +603,12 @@ API int hiprtcCompileProgram(void *raw, int count, const char *const *options) {
         return 6;
     }
     const std::string text = file(".cc"), object = text + ".so", log = text + ".log";
-    if (!write_file(text, "#include \"" HOST "\"\n#line 1 \"mebridge.hip\"\n" + program->source + sizes(program->source))) return 6;
-    std::string command = COMPILER " -O0 -ffp-contract=off -std=c++17 -fPIC -shared -w" CONTRACT + defines + " '" + text +
-                          "' -o '" + object + "' 2> '" + log + "'";
+    const std::string line = "#line 1 \"mebridge.hip\"\n" + program->source;
+    const bool real = machine_code::gpu();
+    if (!write_file(text, real ? line : "#include \"" HOST "\"\n" + line + sizes(program->source))) return 6;
+    std::string command = COMPILER " -O0 -ffp-contract=off -std=c++17 -fPIC -shared -w" CONTRACT " '" + text + "' -o '" + object + "'";
+    if (real) command = machine_code::compiler(text, object);
+    command += defines + " 2> '" + log + "'";
     int status = system(command.c_str());
     program->log = read_file(log);
     std::string image = read_file(object);
