@@ -1,7 +1,7 @@
 """Channels that matrix elements have in common, before a survey: which there are, and which of them stay.
 
-Random points of each are tried. One in which few of them pass the cuts is left out, and so are those that have nearly
-nothing of the cross section (:mod:`mebridge._shares`): weights of channels add up to one without them.
+Random points of each are tried. One in which few of them pass the cuts is left out, and so are those that
+others can stand for (:mod:`mebridge._shares`): weights of channels add up to one without them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from . import _channels, _cuts, _flavors, _shares, _single, _topologies, _trial
 from ._elements import Element
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # In a run, at most: with more MadSpace 0.2.1 waits without an end.
 MOST = 4096
@@ -73,8 +78,8 @@ class Candidates:
     chances: list[tuple[float, ...]]
     kept: list[int]
     """Which groups of channels have points enough."""
-    shares: Sequence[float] = ()
-    """What each of these has of the cross section, where there are several."""
+    fewer: Sequence[list[int]] = ()
+    """Which of these need not be left out, for each of :data:`mebridge._shares.GROWTHS`, where there are several."""
 
     @property
     def first(self) -> Prepared:
@@ -153,6 +158,8 @@ def try_(
     # MadSpace does not hold the interpreter's lock here.
     with ThreadPoolExecutor(threads) as pool:
         points = list(pool.map(lambda make: _trial.points(madspace, make()), makes))
+    if densities:
+        points = [of._replace(weights=of.weights * _luminosity(of.momenta, energy)) for of in points]
     counts = [(of.tried, of.passed) for of in points]
     chances = squared.chances(options, points if len(members) > 1 else []) or [_equal(options)] * len(makes)
     least = min(_FEW, max(passed for _, passed in counts))
@@ -162,7 +169,17 @@ def try_(
         columns = found.columns()
         places = [[columns[member] for member in groups[i].members] for i in kept]
         weights, values = found.weights(madspace, not densities), squared.of(next(iter(members)))
-        found.shares = _shares.shares(madspace, weights, [points[i] for i in kept], places, values)
+        of_kept = [points[i] for i in kept]
+        stay = _shares.kept(madspace, weights, of_kept, places, found.peaks(), values)
+        found.fewer = [[kept[i] for i in some] for some in stay]
+    return found
+
+
+def _luminosity(momenta: NDArray[np.float64], energy: float) -> NDArray[np.float64]:
+    """Roughly what densities and the flux make of a point: x f(x) falls as (1 - x)^4."""
+    incoming = momenta[:, 0] + momenta[:, 1]
+    squared = incoming[:, 0] ** 2 - (incoming[:, 1:] ** 2).sum(axis=1)
+    found: NDArray[np.float64] = np.maximum(0.0, 1.0 - np.sqrt(squared) / energy) ** 8 / squared**2
     return found
 
 
@@ -172,14 +189,13 @@ def _equal(options: Sequence[_flavors.Option]) -> tuple[float, ...]:
 
 
 def leave_out(tried: Sequence[Candidates]) -> None:
-    """Leaves out the channels that have least of each matrix element: as much of it in all of them, and more where
-    MadSpace could not have as many channels."""
-    ends = [_shares.above(of.shares or [1.0] * len(of.kept)) for of in tried]
-    every = sorted(end for of in ends for end in of)
-    limit = min([1.0 - _shares.LEFT_OUT, *every[MOST:]])
-    for of, found in zip(tried, ends):
-        stay = _shares.kept(found, limit, of.peaks())
-        of.kept = [of.kept[i] for i in stay]
+    """Leaves out the channels that others can stand for, and more of all matrix elements where MadSpace could not have as
+    many."""
+    for fewer in range(len(_shares.GROWTHS)):
+        if sum(len(of.fewer[fewer]) if of.fewer else len(of.kept) for of in tried) <= MOST:
+            break
+    for of in tried:
+        of.kept = of.fewer[fewer] if of.fewer else of.kept
 
 
 def labels(element: Element, densities: bool, of: Beams) -> list[Any]:

@@ -1,8 +1,12 @@
-"""Channels that have nearly nothing of a cross section, which are left out; the others take their share.
+"""Channels that others can stand for, which are left out.
 
 Weights of channels add up to one without them as well, so that the cross section is the same; each channel costs a grid,
-points of a survey, and a call in each round. What a channel alone has is kept: resonances that no other one has would be
-points of large weights.
+points of a survey, and a call in each round. Points of the others must not have large weights where one that is left out
+had its peaks. Mappings follow squared propagators, and so do weights of channels: at a point at which those that stay
+have the part S of all weights, points are as rare, so that the square of their weights has on average a 1 / S as large.
+Channels are left out from the least on, as long as that average, by the points that are tried before a survey, grows by
+a hundredth at most. It is small for one that has a thousandth of a cross section beside others with the same peaks, and
+a thousandfold for a photon of a few GeV that no other channel has.
 """
 
 from __future__ import annotations
@@ -19,61 +23,68 @@ if TYPE_CHECKING:
 
     from ._trial import Points
 
-# What those that are left out have together. p p > e+ e- j j j has half of its channels then, and events of the same
-# efficiency; by 0.03 those of p p > w+ j j and of 10^6 events of p p > t t~ j need a quarter more points.
-LEFT_OUT = 0.01
+# By how much squared weights may grow: as much as the first of these, and more where a process would have too many
+# channels.
+GROWTHS = 0.01, 0.03, 0.1, 0.3, 1.0, 10.0
+# So many points of a channel are looked at.
+_POINTS = 50
 
 
-def shares(
+def kept(
     madspace: Any,
     weights: Any,
     points: Sequence[Points],
     columns: Sequence[Sequence[int]],
+    peaks: Sequence[frozenset[frozenset[Any]]],
     squared: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> list[float]:
-    """Of each mapping, what share of a cross section it has, by few points.
+) -> list[list[int]]:
+    """Which mappings stay, for each of :data:`GROWTHS`.
 
     Args:
         weights: MadSpace's weights of channels.
         points: of each mapping, some of which pass the cuts.
-        columns: of each, where the weights of its channels stand.
+        columns: of each, where the weights of its channels stand, one behind the other.
+        peaks: of each, of each of its channels, the resonances; those that no other one has stay.
         squared: |M|^2 of momenta.
-
-    Returns:
-        Shares, which add up to one, to so many digits that all machines have the same ones.
     """
+    momenta = np.ascontiguousarray(np.concatenate([of.momenta[:_POINTS] for of in points]))
     function = madspace.FunctionRuntime(weights.function(), madspace.Context(madspace.cpu_device(), 1))
-    values = squared(np.ascontiguousarray(np.concatenate([of.momenta for of in points])))
-    found, begun = [], 0
-    for of, places in zip(points, columns):
-        part = slice(begun, begun + len(of.momenta))
-        begun = part.stop
-        of_channels = first(function.call([of.momenta])).reshape(len(of.momenta), -1)
-        found.append(float(np.nansum(of.weights * values[part] * of_channels[:, places].sum(axis=1))))
-    total = sum(found)
-    return [float(f"{one / total:.6e}") if total > 0.0 else 1.0 / len(found) for one in found]
+    of_channels = first(function.call([momenta])).reshape(len(momenta), -1)
+    of_mappings = np.add.reduceat(of_channels, [places[0] for places in columns], axis=1)
+    own = np.repeat(np.arange(len(points)), [len(of.momenta[:_POINTS]) for of in points])
+    scaled = [of.weights[:_POINTS] * (len(of.weights) / max(len(of.weights[:_POINTS]), 1)) for of in points]
+    values = np.nan_to_num(np.concatenate(scaled) * squared(momenta) * of_mappings[np.arange(len(own)), own])
+    shares = np.bincount(own, values, minlength=len(points)).astype(np.float64)
+    return [stay(of_mappings, values, shares, growth, peaks) for growth in GROWTHS]
 
 
-def above(found: Sequence[float]) -> list[float]:
-    """Of each mapping, what those have together that have more."""
-    order = sorted(range(len(found)), key=lambda i: -found[i])
-    ends, before = [0.0] * len(found), 0.0
-    for i in order:
-        ends[i] = before
-        before += found[i]
-    return ends
-
-
-def kept(ends: Sequence[float], limit: float, peaks: Sequence[frozenset[frozenset[Any]]]) -> list[int]:
-    """Which mappings stay: those above which there is less than this, and those with resonances that no other one has.
+def stay(
+    of_mappings: NDArray[np.float64],
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    growth: float,
+    peaks: Sequence[frozenset[frozenset[Any]]],
+) -> list[int]:
+    """Which mappings stay.
 
     Args:
-        ends: what :func:`above` gives.
-        peaks: of each mapping, of each of its channels, the resonances.
+        of_mappings: at each point (row), the weight of each mapping.
+        values: what each point has of the cross section.
+        shares: what each mapping has of it.
+        growth: of squared weights.
     """
-    stay, has = [], set[frozenset[Any]]()
-    for i in sorted(range(len(ends)), key=lambda i: ends[i]):
-        if ends[i] < limit or not all(any(one <= other for other in has) for one in peaks[i]):
-            stay.append(i)
-            has |= peaks[i]
-    return sorted(stay)
+    found, rest, most = set(range(len(shares))), of_mappings.sum(axis=1), (1.0 + growth) * values.sum()
+    # To so many digits that all machines have the same order.
+    for i in sorted(found, key=lambda i: (float(f"{shares[i]:.6e}"), -i)):
+        without = rest - of_mappings[:, i]
+        # Nothing is left but for rounding.
+        gone = without < 1e-9 * rest
+        if len(found) == 1 or np.any(gone & (values > 0.0)):
+            continue
+        if float((values[~gone] / without[~gone]).sum()) > most:
+            continue
+        others = [one for other in found - {i} for one in peaks[other]]
+        if all(any(one <= other for other in others) for one in peaks[i]):
+            found.remove(i)
+            rest = without
+    return sorted(found)

@@ -18,31 +18,46 @@ except ImportError:
 CUTS = {"pt": 20.0, "eta": 5.0, "dr": 0.4}
 
 
-class Kept(unittest.TestCase):
-    def test_the_least_together(self):
-        ends = _shares.above([0.5, 0.004, 0.4, 0.006, 0.09])
-        self.assertEqual(np.round(ends, 12).tolist(), [0.0, 0.996, 0.5, 0.99, 0.9])
-        none = [frozenset([frozenset()])] * 5
-        self.assertEqual(_shares.kept(ends, 0.995, none), [0, 2, 3, 4])
-        self.assertEqual(_shares.kept(ends, 0.95, none), [0, 2, 4])
-        self.assertEqual(_shares.kept([0.0], 0.0, none[:1]), [0], "one always stays")
+class Stay(unittest.TestCase):
+    # At three points, of each of three mappings.
+    WEIGHTS = np.array([[0.6, 0.395, 0.005], [0.4, 0.595, 0.005], [0.5, 0.45, 0.05]])
+    NONE = [frozenset([frozenset()])] * 3
 
-    def test_what_no_other_has(self):
+    def stay(self, values, growth, peaks=NONE, weights=WEIGHTS):
+        values = np.array(values)
+        shares = (values[:, None] * weights).sum(axis=0)
+        return _shares.stay(weights, values, shares, growth, peaks)
+
+    def test_others_stand_for_the_least(self):
+        self.assertEqual(self.stay([1.0, 1.0, 0.01], 0.01), [0, 1])
+        self.assertEqual(self.stay([1.0, 1.0, 0.01], 0.001), [0, 1, 2])
+        self.assertEqual(self.stay([1.0, 1.0, 0.01], 10.0), [0], "one always stays")
+
+    def test_a_peak_of_its_own_stays(self):
+        """It has a thousandth of all, at a point at which the others have a ten thousandth of their weights."""
+        weights = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.0001, 0.0, 0.9999]])
+        self.assertEqual(self.stay([1.0, 1.0, 0.002], 0.01, weights=weights), [0, 1, 2])
+        weights[2] = 0.6, 0.3, 0.1
+        self.assertEqual(self.stay([1.0, 1.0, 0.002], 0.01, weights=weights), [0, 1])
+        weights[2] = 0.0, 0.0, 1.0
+        self.assertIn(2, self.stay([1.0, 1.0, 1e-9], 10.0, weights=weights))
+
+    def test_a_resonance_that_no_other_has_stays(self):
         z, w = (frozenset({2, 3}), 91.0), (frozenset({4, 5}), 80.0)
         both, one, no = (frozenset([frozenset(of)]) for of in ([z, w], [z], []))
-        self.assertEqual(_shares.kept([0.0, 0.99, 0.999], 0.5, [both, one, no]), [0])
-        self.assertEqual(_shares.kept([0.0, 0.99, 0.999], 0.5, [no, one, both]), [0, 1, 2])
-        other = frozenset([frozenset([z]), frozenset([w])])
-        self.assertEqual(_shares.kept([0.0, 0.99], 0.5, [one, other]), [0, 1], "each permutation has its own")
+        self.assertEqual(self.stay([1.0, 1.0, 0.01], 0.01, [no, one, one]), [0, 1])
+        self.assertEqual(self.stay([1.0, 1.0, 0.01], 0.01, [no, one, both]), [0, 1, 2])
+        each = frozenset([frozenset([z]), frozenset([w])])
+        self.assertEqual(self.stay([1.0, 1.0, 0.01], 0.01, [no, one, each]), [0, 1, 2], "each permutation has its own")
 
 
 @unittest.skipUnless(madspace, "madspace is not installed")
 class Channels(Folder):
-    def built(self, process, left_out, most=_candidates.MOST):
+    def built(self, process, growth, most=_candidates.MOST, **cuts):
         elements = _elements.write([process], None, {}, "cpu", {}, str(self.folder))
-        asked = {"energy": 1000.0, "scale": 1000.0, "scale_factor": 1.0, "cuts": CUTS, "folder": str(self.folder)}
+        asked = {"energy": 1000.0, "scale": 1000.0, "scale_factor": 1.0, "cuts": cuts or CUTS, "folder": str(self.folder)}
         contexts = [madspace.Context(madspace.cpu_device(), 1)]
-        with mock.patch.object(_shares, "LEFT_OUT", left_out), mock.patch.object(_candidates, "MOST", most):
+        with mock.patch.object(_shares, "GROWTHS", (growth, 10.0)), mock.patch.object(_candidates, "MOST", most):
             found = _integrands.build(
                 madspace, contexts, elements, densities=None, coupling=Coupling.constant(0.118), **asked
             )
@@ -71,8 +86,21 @@ class Channels(Folder):
         self.assertLess(len(few), len(every))
         self.assertLessEqual(set(few), set(every))
         _, at_most = self.built("g g > t t~ g g", 0.01, most=5)
-        self.assertEqual(len(at_most), 5)
+        self.assertLessEqual(len(at_most), 5)
         self.assertLess(set(at_most), set(few))
+
+    def test_photons_of_small_mass_stay(self):
+        """Two lepton pairs of a few GeV have little of a cross section without them, and much with them."""
+        element, names = self.built("u u~ > e+ e- mu+ mu-", 0.01, massll=4.0, ptl=5.0)
+        members = [int(name.rsplit("channel", 1)[1]) for name in names]
+        pairs = {frozenset({2, 3}), frozenset({4, 5})}
+        masses = (0.0,) * 6
+
+        def massless(channel):
+            lines = zip(_topologies._lines(masses, channel, (), ()), channel["masses"])
+            return {line.legs for line, (mass, _) in lines if mass == 0.0 and line.floor is not None}
+
+        self.assertTrue(any(pairs <= massless(element.channels[member]) for member in members), names)
 
     def test_a_resonance_stays(self):
         """Gluons have nearly all of u d~ > u d~, and a W is in it."""
@@ -88,11 +116,11 @@ class Channels(Folder):
 @unittest.skipUnless(madspace, "madspace is not installed")
 class CrossSection(Folder):
     def test_it_is_the_same_without_them(self):
-        """Half of the cross section's channels are left out, in the process that makes events."""
+        """Many channels are left out, in the process that makes events."""
         values, errors = [], []
-        for left_out in (0.0, 0.5):
+        for growth in (0.0, 0.5):
             program = _worker._PROGRAM.replace(
-                "from mebridge._worker", f"from mebridge import _shares\n_shares.LEFT_OUT = {left_out}\nfrom mebridge._worker"
+                "from mebridge._worker", f"from mebridge import _shares\n_shares.GROWTHS = ({growth},)\nfrom mebridge._worker"
             )
             with mock.patch.object(_worker, "_PROGRAM", program):
                 run = mebridge.generate_events("g g > t t~ g", energy=1000.0, events=20_000, cuts=CUTS, seed=5)
