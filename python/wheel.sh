@@ -14,6 +14,11 @@ if [ "$2" = aarch64 ] && [ -n "${RUSTFLAGS-}${CARGO_ENCODED_RUSTFLAGS-}${CARGO_B
     echo "wheel: unset RUSTFLAGS, which takes the place of .cargo/config.toml: the library would have no code for SVE" >&2
     exit 1
 fi
+# What is set for this machine's cross compiler (tests/arm.sh does) would come before zig, with this machine's glibc.
+for kind in x86_64 aarch64; do
+    upper=$(echo "$kind" | tr '[:lower:]' '[:upper:]')
+    unset "CARGO_TARGET_${upper}_UNKNOWN_LINUX_GNU_LINKER" "CC_${kind}_unknown_linux_gnu"
+done
 cd "$(dirname "$0")/.."
 folder=$PWD/build/python/released
 tools=$PWD/build/python/tools
