@@ -295,11 +295,12 @@ impl Request {
             .next()
             .and_then(|c| c.to_digit(10))
             .unwrap_or(0);
-        let (times, found) = match particles(name, model, labels) {
+        let (times, mut found) = match particles(name, model, labels) {
             Err(_) if digit > 0 && name.len() > 1 => (digit, particles(&name[1..], model, labels)?),
             found => (1, found?),
         };
         refuse_unphysical(word, &found, model)?;
+        found.retain(|&p| !model.of(p).goldstone && !model.of(p).ghost);
         let leg = RequestedLeg {
             polarization: match polarization {
                 Some(text) => polarizations(text, &found, model)
@@ -352,7 +353,7 @@ impl Request {
     }
 }
 
-/// What is no particle of an experiment in the unitary gauge, by name.
+/// What is no particle of an experiment, by name.
 fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<(), String> {
     let all = |is: &dyn Fn(&Particle) -> bool| found.iter().all(|&p| is(model.of(p)));
     if all(&|p| p.ghost) {
@@ -364,7 +365,7 @@ fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<
     }
     if all(&|p| p.goldstone || p.ghost) {
         return Err(format!(
-            "`{word}`: a Goldstone boson of the model {}, which the unitary gauge does not have; in its place stands the \
+            "`{word}`: a Goldstone boson of the model {}, which neither comes in nor goes out; in its place stands the \
              longitudinal vector boson, as in `z{{0}}`",
             model.name
         ));

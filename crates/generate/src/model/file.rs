@@ -3,7 +3,9 @@
 use super::expression::{Expr, parse as expression};
 use super::lorentz::Structure;
 use super::running::Running;
-use super::{CardEntry, ColorTerm, Lorentz, Model, Particle, ParticleId, Propagator, Vertex};
+use super::{
+    CardEntry, ColorTerm, Gauge, Lorentz, Model, Particle, ParticleId, Propagator, Vertex,
+};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Display, Formatter};
@@ -26,6 +28,9 @@ pub struct Document {
     pub format: u32,
     pub name: String,
     pub alpha_s: Option<String>,
+    /// `unitary` or `feynman`.
+    #[serde(default)]
+    pub gauge: Gauge,
     /// Weight of each coupling order in `WEIGHTED`.
     pub orders: BTreeMap<String, u32>,
     /// The most that MG5aMC lets a process have of an order.
@@ -66,6 +71,8 @@ pub struct ParticleRow {
     pub color: i8,
     pub mass: Option<String>,
     pub width: Option<String>,
+    /// The mass of its propagators in the complex-mass scheme.
+    pub complex_mass: Option<String>,
     #[serde(default)]
     pub charges: BTreeMap<String, i32>,
     #[serde(default)]
@@ -128,7 +135,54 @@ pub struct VertexRow {
     pub terms: Vec<[String; 3]>,
 }
 
+/// What is other in a model: what it has besides, or in the place of what has the same name.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Changes {
+    /// Parameters that leave the card.
+    without: Vec<String>,
+    /// Whether there are no formulas of widths.
+    without_decays: bool,
+    /// Complex masses of particles by their real ones.
+    complex_masses: BTreeMap<String, String>,
+    particles: Vec<ParticleRow>,
+    card: Vec<CardEntry>,
+    parameters: BTreeMap<String, String>,
+    couplings: BTreeMap<String, CouplingRow>,
+    lorentz: BTreeMap<String, String>,
+    vertices: Vec<VertexRow>,
+}
+
 impl Document {
+    /// Makes another model of it by a text.
+    pub(super) fn change(&mut self, text: &str) -> Fallible<()> {
+        let changes: Changes = toml::from_str(text).map_err(|e| e.to_string())?;
+        self.card
+            .retain(|entry| !changes.without.contains(&entry.name));
+        self.card.extend(changes.card);
+        for entry in &self.card {
+            self.parameters.remove(&entry.name);
+        }
+        self.parameters.extend(changes.parameters);
+        self.particles.extend(changes.particles);
+        self.couplings.extend(changes.couplings);
+        self.lorentz.extend(changes.lorentz);
+        self.vertices.extend(changes.vertices);
+        if changes.without_decays {
+            self.decays.clear();
+        }
+        for row in &mut self.particles {
+            let complex = row
+                .mass
+                .as_ref()
+                .and_then(|mass| changes.complex_masses.get(mass));
+            if row.width.is_some() && complex.is_some() {
+                row.complex_mass = complex.cloned();
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the text of a file.
     pub fn parse(text: &str) -> Fallible<Document> {
         let document: Document =
@@ -202,7 +256,8 @@ impl Document {
             let within = |what: String| format!("vertex {}: {what}", row.particles);
             let outgoing = list(&row.particles).map_err(within)?;
             let of = |p: &ParticleId| &particles[usize::from(*p)];
-            let real = |p: &ParticleId| !of(p).goldstone && !of(p).ghost;
+            let feynman = self.gauge == Gauge::Feynman;
+            let real = |p: &ParticleId| (feynman || !of(p).goldstone) && !of(p).ghost;
             let vertices = match outgoing.iter().all(real) {
                 true => &mut vertices,
                 false => &mut unphysical,
@@ -268,6 +323,9 @@ impl Display for Document {
         if let Some(name) = &self.alpha_s {
             writeln!(f, "alpha_s = {}", Quoted(name))?;
         }
+        if self.gauge == Gauge::Feynman {
+            writeln!(f, "gauge = \"feynman\"")?;
+        }
         table(f, "orders", &self.orders, |weight| weight.to_string())?;
         table(f, "expansion", &self.expansion, |most| most.to_string())?;
         table(f, "labels", &self.labels, |text| quoted(text))?;
@@ -280,7 +338,10 @@ impl Display for Document {
             let (pdg, spin, color) = (row.pdg, row.spin, row.color);
             writeln!(f, "pdg = {pdg}\nspin = {spin}\ncolor = {color}")?;
             let names = [("mass", &row.mass), ("width", &row.width)];
-            let names = names.into_iter().chain([("propagator", &row.propagator)]);
+            let names = names.into_iter().chain([
+                ("complex_mass", &row.complex_mass),
+                ("propagator", &row.propagator),
+            ]);
             for (key, name) in names {
                 if let Some(name) = name {
                     writeln!(f, "{key} = {}", Quoted(name))?;
@@ -462,6 +523,8 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
                 },
                 mass: row.mass.clone(),
                 width: row.width.clone(),
+                complex_mass: row.complex_mass.clone(),
+                feynman: has_goldstone(file, row),
                 anti: number + (names.len() - 1 - i) as ParticleId,
                 is_anti: i == 1,
                 charges: charges.iter().map(|c| sign * c).collect(),
@@ -473,6 +536,19 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
         }
     }
     Ok((particles, by_name))
+}
+
+/// Whether a vector has a Goldstone boson in the Feynman gauge: one of its mass, that is its own antiparticle where the
+/// vector is. What has none gets its mass otherwise, and its propagator is that of the unitary gauge.
+fn has_goldstone(file: &Document, vector: &ParticleRow) -> bool {
+    let goldstone = |row: &ParticleRow| {
+        row.goldstone
+            && row.mass == vector.mass
+            && row.antiname.is_some() == vector.antiname.is_some()
+    };
+    file.gauge == Gauge::Feynman
+        && (vector.spin, vector.mass.is_some()) == (3, true)
+        && file.particles.iter().any(goldstone)
 }
 
 /// A row as vertices, one for each combination of coupling orders in it.
