@@ -94,7 +94,8 @@ impl ColorOrderedLegs {
                 (head.spin, tail.spin) == (2, 2)
                     && if colorless.is_empty() { same } else { massless }
             });
-        if !right {
+        // What bounds the orders of this form is their sum.
+        if !right || model.negative.contains(&true) {
             return None;
         }
         let massless_fermion = |leg: &usize| {

@@ -643,6 +643,13 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
             names.join(", ")
         ));
     };
+    if model.negative.get(order) == Some(&true) {
+        return Err(format!(
+            "`{word}`: couplings of the model {} have negative powers of {name}, which bound nothing; name another order, \
+             or none for the lowest WEIGHTED",
+            model.name
+        ));
+    }
     let number = |_| format!("`{word}`: a number has to follow");
     if squared || twice {
         let value: i64 = value.parse().map_err(number)?;

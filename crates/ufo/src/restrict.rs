@@ -208,7 +208,7 @@ impl Imported {
             }
         }
         // Only couplings of the same orders; those of no physical vertex are apart.
-        let mut orders: HashMap<usize, &BTreeMap<String, u32>> = HashMap::new();
+        let mut orders: HashMap<usize, &BTreeMap<String, i32>> = HashMap::new();
         for interaction in self.interactions.iter().filter(|i| i.physical) {
             // MG5aMC does not find those of a coupling that is there with a minus alone.
             for term in interaction.terms.iter().filter(|term| !term.negative) {
@@ -217,7 +217,7 @@ impl Imported {
         }
         let mut same = HashMap::new();
         for group in equal.values() {
-            let mut first: HashMap<Option<&BTreeMap<String, u32>>, (usize, bool)> = HashMap::new();
+            let mut first: HashMap<Option<&BTreeMap<String, i32>>, (usize, bool)> = HashMap::new();
             for &(n, negative) in group {
                 match first.get(&orders.get(&n).copied()) {
                     Some(&(main, sign)) => {

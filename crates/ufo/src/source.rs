@@ -61,7 +61,7 @@ pub struct Coupling {
     /// As it is written, by which MG5aMC tells equal ones.
     pub text: String,
     pub formula: Expr,
-    pub orders: BTreeMap<String, u32>,
+    pub orders: BTreeMap<String, i32>,
     pub place: String,
 }
 
@@ -525,13 +525,13 @@ impl Coupling {
             let (Value::Text(order), Some(power)) = (order, power.number()) else {
                 return Err(object.fail("`order` has no names and numbers"));
             };
-            if power.fract() != 0.0 || !(0.0..1000.0).contains(&power) {
+            if power.fract() != 0.0 || power.abs() >= 1000.0 {
                 return Err(object.fail(format!(
-                    "order {order} = {power}, which is not read: powers are whole numbers from 0"
+                    "order {order} = {power}, which is not read: powers are whole numbers below 1000"
                 )));
             }
-            if power > 0.0 {
-                orders.insert(order.to_string(), power as u32);
+            if power != 0.0 {
+                orders.insert(order.to_string(), power as i32);
             }
         }
         Ok(Coupling {

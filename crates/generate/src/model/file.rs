@@ -15,6 +15,8 @@ pub const FORMAT: u32 = 1;
 
 /// The largest weight of a coupling order, and power of one: sums over the vertices of a diagram stay numbers.
 const MOST_WEIGHT: u32 = 1000;
+/// The coupling order of alpha_s.
+const STRONG: &str = "QCD";
 /// The largest charge.
 const MOST_CHARGE: u32 = 1_000_000;
 
@@ -113,7 +115,7 @@ pub struct RunningRow {
 #[allow(missing_docs)]
 pub struct CouplingRow {
     pub value: String,
-    pub orders: BTreeMap<String, u32>,
+    pub orders: BTreeMap<String, i32>,
 }
 
 /// A propagator.
@@ -196,8 +198,21 @@ impl Document {
         Ok(document)
     }
 
+    /// Whether a coupling has a negative power of an order.
+    fn has_negative(&self, order: &str) -> bool {
+        let power = |row: &CouplingRow| row.orders.get(order).copied().unwrap_or(0);
+        self.couplings.values().any(|row| power(row) < 0)
+    }
+
     /// The model that it describes.
     pub(super) fn model(self) -> Fallible<Model> {
+        if self.has_negative(STRONG) {
+            return Err(format!(
+                "couplings have negative powers of {STRONG}, and nothing says what power of alpha_s a process has"
+            ));
+        }
+        let negative = self.orders.keys().map(|order| self.has_negative(order));
+        let negative: Vec<bool> = negative.collect();
         let (particles, by_name) = particles(&self)?;
         let formulas = |table: &BTreeMap<String, String>| -> Fallible<HashMap<String, Expr>> {
             let read = |(name, text): (&String, &String)| Ok((name.clone(), formula(name, text)?));
@@ -283,7 +298,11 @@ impl Document {
             ));
         }
         for (name, row) in &self.couplings {
-            if let Some((order, n)) = row.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+            if let Some((order, n)) = row
+                .orders
+                .iter()
+                .find(|(_, n)| n.unsigned_abs() > MOST_WEIGHT)
+            {
                 return Err(format!(
                     "coupling {name}: {order} = {n}; it can be {MOST_WEIGHT} at most"
                 ));
@@ -301,6 +320,7 @@ impl Document {
                 .collect::<Fallible<_>>()?,
             couplings,
             expansion: expansion.collect(),
+            negative,
             orders: self.orders.into_iter().collect(),
             charges: self.charges.into_values().collect(),
             name: self.name,
@@ -559,7 +579,13 @@ fn split(
     lorentz: &[Lorentz],
     vertices: &mut Vec<Vertex>,
 ) -> Fallible<()> {
+    let bounded: Vec<bool> = file
+        .orders
+        .keys()
+        .map(|order| !file.has_negative(order))
+        .collect();
     let first = vertices.len();
+    let mut powers: Vec<Vec<i32>> = Vec::new();
     let mut colors: Vec<Vec<&str>> = Vec::new();
     for [color, structure, coupling] in &row.terms {
         let found = lorentz.iter().position(|l| l.name == *structure);
@@ -574,15 +600,31 @@ fn split(
             ));
         }
         let orders = file.orders.keys();
-        let orders: Vec<u32> = orders.map(|o| *row.orders.get(o).unwrap_or(&0)).collect();
-        let place = vertices[first..].iter().position(|v| v.orders == orders);
+        let signed: Vec<i32> = orders.map(|o| *row.orders.get(o).unwrap_or(&0)).collect();
+        let place = powers.iter().position(|known| *known == signed);
         let place = place.unwrap_or_else(|| {
+            let used = || {
+                signed
+                    .iter()
+                    .zip(file.orders.values())
+                    .filter(|(n, _)| **n != 0)
+            };
+            let weighted = used()
+                .map(|(&n, &weight)| i64::from(n) * i64::from(weight))
+                .sum();
             vertices.push(Vertex {
                 particles: particles.to_vec(),
                 terms: Vec::new(),
-                orders,
+                orders: signed
+                    .iter()
+                    .zip(&bounded)
+                    .map(|(&n, bounded)| if *bounded { n.max(0) as u32 } else { 0 })
+                    .collect(),
+                weighted,
+                level: used().map(|(_, &weight)| weight).max(),
                 refused: None,
             });
+            powers.push(signed);
             colors.push(Vec::new());
             colors.len() - 1
         });

@@ -78,6 +78,9 @@ pub struct Model {
     pub labels: BTreeMap<String, Vec<ParticleId>>,
     /// Coupling orders: name and weight in `WEIGHTED`.
     pub orders: Vec<(String, u32)>,
+    /// For each whether couplings have negative powers of it. No process is bounded by it then, and powers count in
+    /// `WEIGHTED` alone: MG5aMC's bounds cut what is not complete, and which diagrams it finds depends on its order.
+    pub negative: Vec<bool>,
     /// For each the most that MG5aMC lets a process have (`expansion_order` of UFO); none where it may have any.
     pub expansion: Vec<Option<u32>>,
     /// What is conserved, in words.
@@ -229,8 +232,12 @@ pub struct Vertex {
     pub particles: Vec<ParticleId>,
     /// For each colour structure its Lorentz structures and couplings.
     pub terms: Vec<ColorTerm>,
-    /// Coupling orders, in the order of [`Model::orders`].
+    /// Coupling orders, in the order of [`Model::orders`]; of one with negative powers 0.
     pub orders: Vec<u32>,
+    /// Its `WEIGHTED`.
+    pub weighted: i64,
+    /// The largest weight of its coupling orders; none where it has none.
+    pub level: Option<u32>,
     /// Why no process with this vertex can be generated, if none can.
     pub refused: Option<String>,
 }
@@ -425,6 +432,12 @@ impl Model {
                     particle.name
                 ));
             }
+        }
+        if u32::try_from(vertex.weighted).is_err() {
+            return Err(format!(
+                "its coupling orders weigh {}, and no WEIGHTED can bound a sum with negative parts",
+                vertex.weighted
+            ));
         }
         if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
             return Err(format!(
