@@ -9,6 +9,7 @@ use crate::formula::replaced;
 use crate::imported::Imported;
 use crate::source::{Parameter, ParameterValue};
 use crate::values::evaluate;
+use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::{Binary, Expr, parse};
 use mebridge_process::card::Card;
 use mebridge_support::message;
@@ -41,7 +42,7 @@ impl Imported {
         let mut real: BTreeSet<String> = BTreeSet::new();
         let mut complex: HashMap<String, String> = HashMap::new();
         let (mut own, mut derived) = (BTreeSet::new(), BTreeSet::new());
-        for at in 0..self.particles.len() {
+        for at in self.with_complex_masses() {
             let pair = &self.particles[at];
             let names = [&pair.mass, &pair.width];
             real.extend(names.into_iter().flatten().cloned());
@@ -57,7 +58,7 @@ impl Imported {
                 continue;
             }
             let majorana = pair.antiname.is_none() && pair.spin % 2 == 0;
-            if pair.pdg == W && !self.put_w_into_card(&mass)? {
+            if pair.pdg.abs() == W && !self.put_w_into_card(&mass)? {
                 message::say_once(format!(
                     "the mass of the W ({mass}) follows from other parameters than 1/alpha, the Fermi constant and the \
                      mass of the Z, and its complex mass from their complex values; a model with that mass in its card \
@@ -92,6 +93,17 @@ impl Imported {
             coupling.formula = replaced(&coupling.formula, &by);
         }
         self.say_what_has_no_width(&derived)
+    }
+
+    /// Particles that propagate in the gauge: the W first, as what its mass follows from is another then, and Goldstone
+    /// bosons last.
+    fn with_complex_masses(&self) -> Vec<usize> {
+        let feynman = self.gauge == Gauge::Feynman;
+        let pair = |at: &usize| &self.particles[*at];
+        let all = (0..self.particles.len()).filter(|at| !pair(at).ghost);
+        let mut all: Vec<usize> = all.filter(|at| feynman || !pair(at).goldstone).collect();
+        all.sort_by_key(|at| (pair(at).goldstone, pair(at).pdg.abs() != W));
+        all
     }
 
     /// Adds the complex mass of a particle, unless it is there, and gives its name and whether it follows from other
