@@ -57,7 +57,7 @@ impl Imported {
             if is_zero(&width)? || is_zero(&mass)? {
                 continue;
             }
-            let majorana = pair.antiname.is_none() && pair.spin % 2 == 0;
+            let majorana = pair.antiname.is_none() && pair.spin.is_multiple_of(2);
             if pair.pdg.abs() == W && !self.put_w_into_card(&mass)? {
                 message::say_once(format!(
                     "the mass of the W ({mass}) follows from other parameters than 1/alpha, the Fermi constant and the \
