@@ -71,6 +71,8 @@ pub struct Request {
     pub orders: Vec<RangeInclusive<u32>>,
     /// The same for a process with all of its decays, where it has any.
     pub overall: Vec<RangeInclusive<u32>>,
+    /// The orders as they are asked for, whatever the model allows.
+    pub asked: Vec<RangeInclusive<u32>>,
     /// Whether an order was given.
     pub ordered: bool,
     /// Whether the lowest `WEIGHTED` is wanted, as where no order was given.
@@ -129,6 +131,7 @@ impl Request {
             outgoing: Vec::new(),
             orders: vec![0..=u32::MAX; count],
             overall: vec![0..=u32::MAX; count],
+            asked: Vec::new(),
             ordered: false,
             lowest: true,
             squared: Vec::new(),
@@ -236,6 +239,7 @@ impl Request {
             ));
         }
         request.refuse_ambiguous_polarizations(model)?;
+        request.asked = request.orders.clone();
         // MG5aMC takes no more than the model allows, whatever is asked for.
         for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
             if let Some(most) = most {
