@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scratch
+from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scheme, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -104,6 +104,8 @@ def generate_events(
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
     model: Path | None = None,
+    complex_masses: bool = False,
+    gauge: str | None = None,
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
@@ -154,6 +156,8 @@ def generate_events(
             ``["cuda:0", "cuda:1"]`` for several. ``"hip"`` is an AMD GPU, on which nothing of it has been run.
         card: a parameter card (SLHA), where the process is a name.
         model: of a process that is generated, where it is a name: a model file or a UFO folder, as of :class:`Process`.
+        complex_masses: whether such a process has the complex-mass scheme, as of :class:`Process`.
+        gauge: of such a process, as of :class:`Process`.
         state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
             arguments, and ends as if it had not been (with one thread, the same in every bit). With more ``events`` it
             keeps those that it has.
@@ -259,6 +263,8 @@ def ordered(
     device: str | Sequence[str],
     card: Path | None,
     model: Path | None,
+    complex_masses: bool,
+    gauge: str | None,
     state: Path | None,
     executor: Executor | Callable[[], Executor] | None,
     systematics: bool | Sequence[Path],
@@ -271,15 +277,16 @@ def ordered(
     if isinstance(process, Process):
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
-        if model is not None:
-            raise ValueError("the process has its model; give model= with the name of a process alone")
+        if model is not None or complex_masses or gauge is not None:
+            raise ValueError("the process has its model; give model=, complex_masses= and gauge= with the name of a process alone")
         source, card = process._source, process._card
         named: str | None = process._options["model"]
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
         card = None if card is None else _arguments.text("card", card)
-        named = model_path(model or os.environ.get("CUDACPP_RUNTIME_MODEL") or None)
+        default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
+        named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
     if ">" in source and re.search(r"(?<!\$)\$(?!\$)", source):
         raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
@@ -675,11 +682,13 @@ def _backend(devices: list[str]) -> str:
 
 def model_digest(model: str) -> list[str]:
     """What a model is: the content of its file, or of the files of its folder."""
+    given = model
+    model, _ = _scheme.apart(model)
     folder = model if os.path.isdir(model) else model.rpartition("-")[0]
     if not os.path.isdir(folder):
-        return [digest(model)] if os.path.exists(model) else [model]
+        return [digest(model)] if os.path.exists(model) else [given]
     files = sorted(name for name in os.listdir(folder) if name.endswith((".py", ".dat")))
-    return [os.path.basename(model), *(f"{name} {digest(os.path.join(folder, name))}" for name in files)]
+    return [os.path.basename(given), *(f"{name} {digest(os.path.join(folder, name))}" for name in files)]
 
 
 def file_digest(path: Path) -> str:

@@ -68,6 +68,9 @@ def add_cards(parser: argparse.ArgumentParser) -> None:
     said = "go on where Fortran of cuts or scales was changed"
     parser.add_argument("--changed-files", action="store_true", help=said)
     parser.add_argument("--model", help="of a process: a model file or a UFO folder (the Standard Model)")
+    parser.add_argument("--complex-masses", action="store_true", help="of a process: the complex-mass scheme")
+    said = "of a process: unitary or feynman (unitary)"
+    parser.add_argument("--gauge", choices=["unitary", "feynman"], help=said)
     parser.add_argument("--folder", help="of a process, where Events is, or will be (the working directory)")
     said = "of a process, for pdlabel = nn23lo1 and others: an output, or the folder of MG5aMC"
     parser.add_argument("--pdf-data", metavar="FOLDER", help=said)
@@ -85,6 +88,8 @@ def by_cards(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Run:
         param_card=asked.param_card,
         changed_files=asked.changed_files,
         model=asked.model,
+        complex_masses=asked.complex_masses,
+        gauge=asked.gauge,
         folder=asked.folder,
         pdf_data=asked.pdf_data,
     )

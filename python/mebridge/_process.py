@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _arguments, _command, _device, _host, _jax
+from . import _arguments, _command, _device, _host, _jax, _scheme
 from ._library import Error, Options, check, last_error, lib
 
 if TYPE_CHECKING:
@@ -119,6 +119,9 @@ class Process:
         cache: a directory for what later starts need not make again, or ``"off"``; otherwise the user's cache.
         model: of a process that is generated: a model file (``mebridge model``) or a UFO folder, with ``-X`` behind it
             for its ``restrict_X.dat`` and ``-full`` for no restriction; otherwise the Standard Model.
+        complex_masses: whether a process that is generated has the complex-mass scheme, as MG5aMC's after
+            ``set complex_mass_scheme True``.
+        gauge: of a process that is generated: ``"unitary"`` or ``"feynman"``.
 
     Raises:
         Error: if there is no such process; the message says why, and what to do.
@@ -134,6 +137,8 @@ class Process:
         precision: str = "d",
         cache: Path | None = None,
         model: Path | None = None,
+        complex_masses: bool = False,
+        gauge: str | None = None,
     ) -> None:
         text = _arguments.text("process", process)
         if not text:
@@ -145,7 +150,7 @@ class Process:
         self._source = absolute(text)
         self._card = None if card is None else os.path.abspath(_arguments.text("card", card))
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
-        model = model_path(model)
+        model = model_path(_scheme.named(model, complex_masses, gauge))
 
         # What makes it again.
         self._options: dict[str, Any] = {
@@ -225,7 +230,8 @@ class Process:
         ['g g > t t~ WEIGHTED<=2', 'u u~ > t t~ WEIGHTED<=2']
         """
         text = _arguments.text("process", process)
-        environment = model_environment(model_path(options.get("model")))
+        scheme = (options.get("model"), options.get("complex_masses", False), options.get("gauge"))
+        environment = model_environment(model_path(_scheme.named(*scheme)))
         count = _command.count(text, environment)
         return [cls(f"{text}#{number + 1}" if count > 1 else text, **options) for number in range(count)]
 
@@ -436,9 +442,9 @@ def model_path(model: Path | None) -> str | None:
     """A model file or UFO folder from the root on, with what stands behind a folder."""
     if model is None:
         return None
-    text = _arguments.text("model", model)
+    text, behind = _scheme.apart(_arguments.text("model", model))
     there = os.path.exists(text) or os.path.exists(text.rpartition("-")[0])
-    return os.path.abspath(text) if there else text
+    return (os.path.abspath(text) if there else text) + behind
 
 
 def model_environment(model: str | None) -> dict[str, str]:

@@ -26,6 +26,7 @@ from . import (
     _orders,
     _output,
     _pack,
+    _scheme,
     _scratch,
     _spectra,
     _state,
@@ -68,6 +69,8 @@ class Run:
         changed_files: whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it. What was
             changed there is left out.
         model: of a process by its name: a model file or a UFO folder, as of :class:`mebridge.Process`.
+        complex_masses: whether it has the complex-mass scheme, as of :class:`mebridge.Process`.
+        gauge: of a process by its name, as of :class:`mebridge.Process`.
         folder: of a process by its name, where ``Events`` is, or will be; otherwise the working directory.
         pdf_data: of a process by its name, where grids of ``nn23lo1`` and others are: an output, or MG5aMC's folder.
 
@@ -83,10 +86,14 @@ class Run:
         param_card: Path | None = None,
         changed_files: bool = False,
         model: Path | None = None,
+        complex_masses: bool = False,
+        gauge: str | None = None,
         folder: Path | None = None,
         pdf_data: Path | None = None,
     ) -> None:
-        self._inputs = Inputs(output, run_card, param_card, changed_files, model, folder, pdf_data)
+        default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
+        named = _scheme.named(model or None, complex_masses, gauge, default=default)
+        self._inputs = Inputs(output, run_card, param_card, changed_files, named, folder, pdf_data)
         self.output, self.run_card = self._inputs.output, self._inputs.run_card
         self.param_card, self.directories = self._inputs.param_card, self._inputs.directories
 

@@ -15,6 +15,18 @@ from common import Folder
 import mebridge
 from mebridge import _command, _events
 
+# u u~ > e+ ve mu- vm~ at 700 GeV.
+LEPTONS = np.array(
+    [
+        [350.0, 0.0, 0.0, 350.0],
+        [350.0, 0.0, 0.0, -350.0],
+        [288.07902237619555, -206.03201149098985, 200.85724376667517, -14.025013392352061],
+        [178.61486957184448, 176.41022529717605, 1.658176581043972, -27.9276653731149],
+        [203.41694842607967, 6.676637612842503, -202.02430049344625, 22.80481149448242],
+        [29.88915962588023, 22.94514858097125, -0.4911198542728996, 19.147867270984538],
+    ]
+)
+
 MADSPACE = importlib.util.find_spec("madspace") is not None
 TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
 
@@ -61,6 +73,39 @@ class Models(Folder):
                 mebridge.Process("g g > q q~", model=model)
         with self.assertRaisesRegex(TypeError, "model"):
             mebridge.Process("g g > q q~", model=3)
+
+    def test_schemes_are_said_behind_a_name(self):
+        text, momenta = "u u~ > e+ ve mu- vm~", LEPTONS[np.newaxis]
+        value = {}
+        for name in ("sm", "sm+complex_masses", "sm+feynman", "sm+complex_masses+feynman"):
+            options = {"complex_masses": "complex" in name, "gauge": "feynman" if "feynman" in name else None}
+            process = mebridge.Process(text, **options)
+            self.assertEqual(mebridge.Process(text, model=name).evaluate(momenta), process.evaluate(momenta))
+            again = pickle.loads(pickle.dumps(process))
+            value[name] = again.evaluate(momenta)[0]
+        complex_mass, real = value["sm+complex_masses"], value["sm"]
+        np.testing.assert_allclose(value["sm+complex_masses+feynman"], complex_mass, rtol=1e-11)
+        self.assertGreater(abs(complex_mass / real - 1), 1e-6)
+        # What an argument says is beside what the name says.
+        both = mebridge.Process(text, model="sm+complex_masses", gauge="feynman")
+        np.testing.assert_allclose(both.evaluate(momenta), complex_mass, rtol=1e-11)
+        self.assertNotIn("MDL_GF", both.parameters)
+
+    def test_schemes_of_models(self):
+        file = self.folder / "toy.toml"
+        _command.run("model", str(TOY), "--complex-masses", f"--output={file}")
+        self.assertIn('complex_mass = "CMASS_MX"', file.read_text())
+        (process,) = mebridge.Process.all("g g > q q~", model=TOY, complex_masses=True)
+        expected = mebridge.Process("g g > q q~", model=TOY).evaluate(pair(100.0))
+        np.testing.assert_allclose(process.evaluate(pair(100.0)), expected, rtol=1e-14)
+        with self.assertRaisesRegex(mebridge.Error, "the file of a model says its masses and its gauge itself"):
+            mebridge.Process("g g > q q~", model=file, gauge="feynman")
+        with self.assertRaisesRegex(mebridge.Error, "gauge is 'axial'; it must be one of \"unitary\", \"feynman\""):
+            mebridge.Process("g g > q q~", gauge="axial")
+        with self.assertRaisesRegex(TypeError, "complex_masses is 1; it must be True or False"):
+            mebridge.Process("g g > q q~", complex_masses=1)
+        names = [str(TOY), f"{TOY}+feynman", f"{TOY}+complex_masses"]
+        self.assertEqual(len({tuple(_events.model_digest(name)) for name in names}), 3)
 
     def test_a_digest_is_of_the_content(self):
         copy = self.folder / "toy"

@@ -1,11 +1,12 @@
 //! `mebridge generate`: from the name of a process to process files.
 
+use crate::model::SchemeOptions;
 use crate::progress::Progress;
 use crate::source::CardedProcess;
 use crate::{import, output, source};
 use mebridge::generate::MatrixElements;
 use mebridge::generate::lines::DiagramLines;
-use mebridge::models::model;
+use mebridge::models;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::{Result, export};
@@ -40,6 +41,8 @@ pub struct Options {
     /// commands obey, else the Standard Model]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
+    #[command(flatten)]
+    scheme: SchemeOptions,
     /// Parameter card whose values become the file's [default: those of MG5aMC's default card]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
@@ -48,15 +51,18 @@ pub struct Options {
 impl Options {
     /// Generates.
     pub fn run(self) -> Result<()> {
+        let switches = Switches::from_env()?;
+        let model = self.model.as_deref().or(switches.model.as_deref());
+        let model = models::named(model, self.scheme.scheme());
         if let Some(file) = &self.lines {
-            lines(&self.process, self.model.as_deref(), file)?;
+            lines(&self.process, model.as_deref(), file)?;
         }
         if self.fortran.is_none() && self.output.is_none() {
             return Ok(());
         }
         let sources = {
             let _progress = Progress::patient("generating");
-            source::generated(&self.process, self.model.as_deref(), self.card.as_deref())?
+            source::generated(&self.process, model.as_deref(), self.card.as_deref())?
         };
         let mut report = String::new();
         if let Some(directory) = &self.fortran {
@@ -71,8 +77,7 @@ impl Options {
 
 /// Writes what is known of the lines of diagrams.
 fn lines(text: &str, named: Option<&Path>, file: &Path) -> Result<()> {
-    let switches = Switches::from_env()?;
-    let model = model(named.or(switches.model.as_deref()))?;
+    let model = models::model(named)?;
     let elements = MatrixElements::of(text, &model)?;
     let found: Vec<Option<DiagramLines>> = (0..elements.len())
         .map(|place| elements.lines(place))

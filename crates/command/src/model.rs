@@ -1,10 +1,10 @@
 //! `mebridge model`: from a UFO folder to the file of a model.
 
 use crate::output;
-use mebridge::model::Model;
-use mebridge::models::{model, ufo};
+use mebridge::model::{Gauge, Model, Scheme};
+use mebridge::models;
 use mebridge::process::card::Card;
-use mebridge::ufo::{Restriction, read};
+use mebridge::ufo::{Restriction, read_in};
 use mebridge::{Error, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -24,6 +24,8 @@ pub struct Options {
     /// Card that restricts the model: a file, or X for restrict_X.dat of the folder
     #[arg(long, value_name = "CARD")]
     restrict: Option<String>,
+    #[command(flatten)]
+    scheme: SchemeOptions,
     /// File to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -35,12 +37,47 @@ pub struct Options {
     card: Option<PathBuf>,
 }
 
+/// In which scheme a model is taken.
+#[derive(clap::Args)]
+pub struct SchemeOptions {
+    /// Complex-mass scheme: particles with a width have complex masses, and couplings follow them, as in MG5aMC after
+    /// 'set complex_mass_scheme True' [by name: +complex_masses behind the model's]
+    #[arg(long)]
+    complex_masses: bool,
+    /// Gauge of massive vectors; feynman as in MG5aMC after 'set gauge Feynman' [by name: +feynman behind the model's]
+    /// [default: unitary]
+    #[arg(long, value_name = "GAUGE", value_enum)]
+    gauge: Option<GaugeName>,
+}
+
+/// A gauge by its name.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum GaugeName {
+    Unitary,
+    Feynman,
+}
+
+impl SchemeOptions {
+    /// What is asked for.
+    pub fn scheme(&self) -> Scheme {
+        Scheme {
+            complex_masses: self.complex_masses,
+            gauge: match self.gauge {
+                Some(GaugeName::Feynman) => Gauge::Feynman,
+                Some(GaugeName::Unitary) | None => Gauge::Unitary,
+            },
+        }
+    }
+}
+
 impl Options {
     /// Reads and writes.
     pub fn run(self) -> Result<()> {
+        let asked = models::named(Some(&self.folder), self.scheme.scheme());
+        let named = asked.unwrap_or_else(|| self.folder.clone());
         if let Some(name) = &self.parameter {
             let card = self.card.as_deref().map(Card::read).transpose()?;
-            let value = model(Some(&self.folder))?.parameter(name, card.as_ref());
+            let value = models::model(Some(&named))?.parameter(name, card.as_ref());
             let value = value.map_err(|what| Error::Model {
                 path: self.folder.clone(),
                 what,
@@ -51,9 +88,10 @@ impl Options {
             };
             return output::print(&format!("{:e}{imaginary}\n", value.re));
         }
-        let (folder, found) = ufo(&self.folder).unwrap_or((self.folder, Restriction::Default));
+        let (plain, scheme) = models::scheme(&named);
+        let (folder, found) = models::ufo(&plain).unwrap_or((plain, Restriction::Default));
         let restriction = self.restrict.map_or(found, Restriction::By);
-        let document = read(&folder, &restriction)?;
+        let document = read_in(&folder, &restriction, scheme)?;
         let text = document.to_string();
         let Some(file) = self.output else {
             return output::print(&text);

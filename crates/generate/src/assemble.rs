@@ -621,11 +621,14 @@ impl<'a> Assembly<'a> {
         for (number, term) in interaction.terms.iter().enumerate() {
             let structure = self.shared.color(node.vertex, number)?;
             let line = result.map(|leg| interaction.particles[leg]);
-            let couplings: Vec<CouplingRef> = term
+            let mut couplings: Vec<CouplingRef> = term
                 .lorentz
                 .iter()
                 .map(|(_, coupling)| self.coupling(coupling, line))
                 .collect();
+            if let Some(mass) = line.and_then(|p| model.of(p).complex_mass.as_ref()) {
+                couplings.push(self.coupling(mass, None));
+            }
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
             let lorentz: Vec<u32> = lorentz;
             // The routine of the way before, and where it has charge conjugates.

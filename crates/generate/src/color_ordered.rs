@@ -94,7 +94,8 @@ impl ColorOrderedLegs {
                 (head.spin, tail.spin) == (2, 2)
                     && if colorless.is_empty() { same } else { massless }
             });
-        if !right {
+        // What bounds the orders of this form is their sum.
+        if !right || model.negative.contains(&true) {
             return None;
         }
         let massless_fermion = |leg: &usize| {
@@ -111,7 +112,8 @@ impl ColorOrderedLegs {
         let all: Legs = (1 << outgoing.len()) - 1;
         let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
-            if model.of(p).propagator.is_some() {
+            // The form knows propagators with a mass and a width.
+            if model.of(p).propagator.is_some() || model.of(p).complex_mass.is_some() {
                 return false;
             }
             let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);

@@ -173,7 +173,7 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<Request, String
         request.bound_all(&bounds.orders);
         // What the model allows at most is so of the process and of each decay, not of all together.
         let asked = |name: &str| orders.split(['=', '<', '>', ' ']).any(|word| word == name);
-        request.overall = bounds.orders;
+        request.overall = bounds.asked;
         for (range, (name, _)) in request.overall.iter_mut().zip(&model.orders) {
             if !asked(name) {
                 *range = 0..=u32::MAX;
@@ -295,6 +295,10 @@ mod tests {
         let request = requests("g g > t t~, t > w+ b @1 QCD<=4", &model).unwrap();
         assert_eq!(request[0].overall[..2], [0..=4, 0..=u32::MAX]);
         assert_eq!(request[0].decays[0].orders[..2], [0..=4, 0..=9]);
+        // A number for all of it is that number, though no part has more than the model allows.
+        let request = requests("g g > t t~, t > w+ b @1 QED<=12", &model).unwrap();
+        assert_eq!(request[0].overall[1], 0..=12);
+        assert_eq!(request[0].orders[1], 0..=9);
     }
 
     #[test]

@@ -63,4 +63,6 @@ pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
+mod scheme_tests;
+#[cfg(test)]
 mod tests;

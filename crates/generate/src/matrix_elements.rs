@@ -478,7 +478,8 @@ struct Kinds {
 impl Kinds {
     fn of(model: &Model) -> Kinds {
         let particle = model.particles.iter().map(|p| {
-            let line = (p.mass.as_ref(), p.width.as_ref(), p.propagator);
+            let line = (p.mass.as_ref(), p.width.as_ref(), p.complex_mass.as_ref());
+            let line = (line, p.propagator);
             (p.spin, p.color, p.is_anti, line)
         });
         let particles = numbers(particle);

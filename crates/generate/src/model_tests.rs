@@ -23,7 +23,7 @@ fn at(process: &Process, momenta: &[[f64; 4]]) -> Evaluation {
 }
 
 /// Momenta of all legs, at a centre-of-mass energy.
-fn points(process: &Process, energy: f64) -> Vec<[f64; 4]> {
+pub(crate) fn points(process: &Process, energy: f64) -> Vec<[f64; 4]> {
     let card = process.model.default_card();
     let values = process.model.evaluate(&card, 1.1);
     let mass = |leg: &mebridge_process::Leg| {
@@ -60,7 +60,7 @@ fn squared(text: &str, model: &Model) -> f64 {
         .sum()
 }
 
-fn close(a: f64, b: f64) {
+pub(crate) fn close(a: f64, b: f64) {
     assert!((a / b - 1.0).abs() < 1e-11 && a != 0.0, "{a} {b}");
 }
 

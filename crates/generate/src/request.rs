@@ -71,6 +71,8 @@ pub struct Request {
     pub orders: Vec<RangeInclusive<u32>>,
     /// The same for a process with all of its decays, where it has any.
     pub overall: Vec<RangeInclusive<u32>>,
+    /// The orders as they are asked for, whatever the model allows.
+    pub asked: Vec<RangeInclusive<u32>>,
     /// Whether an order was given.
     pub ordered: bool,
     /// Whether the lowest `WEIGHTED` is wanted, as where no order was given.
@@ -129,6 +131,7 @@ impl Request {
             outgoing: Vec::new(),
             orders: vec![0..=u32::MAX; count],
             overall: vec![0..=u32::MAX; count],
+            asked: Vec::new(),
             ordered: false,
             lowest: true,
             squared: Vec::new(),
@@ -236,6 +239,7 @@ impl Request {
             ));
         }
         request.refuse_ambiguous_polarizations(model)?;
+        request.asked = request.orders.clone();
         // MG5aMC takes no more than the model allows, whatever is asked for.
         for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
             if let Some(most) = most {
@@ -295,11 +299,12 @@ impl Request {
             .next()
             .and_then(|c| c.to_digit(10))
             .unwrap_or(0);
-        let (times, found) = match particles(name, model, labels) {
+        let (times, mut found) = match particles(name, model, labels) {
             Err(_) if digit > 0 && name.len() > 1 => (digit, particles(&name[1..], model, labels)?),
             found => (1, found?),
         };
         refuse_unphysical(word, &found, model)?;
+        found.retain(|&p| !model.of(p).goldstone && !model.of(p).ghost);
         let leg = RequestedLeg {
             polarization: match polarization {
                 Some(text) => polarizations(text, &found, model)
@@ -352,7 +357,7 @@ impl Request {
     }
 }
 
-/// What is no particle of an experiment in the unitary gauge, by name.
+/// What is no particle of an experiment, by name.
 fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<(), String> {
     let all = |is: &dyn Fn(&Particle) -> bool| found.iter().all(|&p| is(model.of(p)));
     if all(&|p| p.ghost) {
@@ -364,7 +369,7 @@ fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<
     }
     if all(&|p| p.goldstone || p.ghost) {
         return Err(format!(
-            "`{word}`: a Goldstone boson of the model {}, which the unitary gauge does not have; in its place stands the \
+            "`{word}`: a Goldstone boson of the model {}, which neither comes in nor goes out; in its place stands the \
              longitudinal vector boson, as in `z{{0}}`",
             model.name
         ));
@@ -642,6 +647,13 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
             names.join(", ")
         ));
     };
+    if model.negative.get(order) == Some(&true) {
+        return Err(format!(
+            "`{word}`: couplings of the model {} have negative powers of {name}, which bound nothing; name another order, \
+             or none for the lowest WEIGHTED",
+            model.name
+        ));
+    }
     let number = |_| format!("`{word}`: a number has to follow");
     if squared || twice {
         let value: i64 = value.parse().map_err(number)?;

@@ -103,10 +103,14 @@ impl Assembly<'_> {
         let mut outer = amplitude.clone();
         outer.inputs.remove(place);
         (outer.mass, outer.width) = (inner.mass, inner.width);
+        if form.complex {
+            outer.couplings.extend(inner.couplings.pop());
+        }
         let (outer_lorentz, outer_form) = self.routine_keys[outer.routine as usize].clone();
         let outer_form = RoutineForm {
             result: Some(place),
             massless: form.massless,
+            complex: form.complex,
             ..outer_form
         };
         outer.routine = self.routine(outer_lorentz, outer_form)?;
@@ -115,6 +119,7 @@ impl Assembly<'_> {
         let inner_form = RoutineForm {
             result: None,
             massless: false,
+            complex: false,
             ..form
         };
         inner.routine = self.routine(lorentz, inner_form)?;

@@ -196,8 +196,7 @@ impl<'a> Rules<'a> {
                 .push((number, legs));
         }
         let orders = model.vertices.iter().map(|vertex| {
-            let weights = vertex.orders.iter().zip(&model.orders);
-            let weighted = weights.map(|(n, (_, weight))| n * weight).sum();
+            let weighted = crate::weighted::weight(vertex);
             vertex.orders.iter().copied().chain([weighted]).collect()
         });
         let mut marks: Vec<ParticleId> = Vec::new();

@@ -6,7 +6,6 @@ use crate::model::{Model, ParticleId};
 use crate::subprocess::Subprocess;
 use crate::trees::{CouplingOrders, Rules};
 use rustc_hash::FxHashMap as HashMap;
-use std::collections::BTreeSet;
 
 /// The gluon, in whatever model.
 const GLUON: i32 = 21;
@@ -29,22 +28,20 @@ pub fn minimum(model: &Model, legs: &[Vec<ParticleId>]) -> u32 {
 
 /// The lowest level at which each particle has a vertex, and the first of all levels.
 fn levels(model: &Model) -> (HashMap<ParticleId, u32>, Option<u32>) {
-    let level = |orders: &[u32]| {
-        let used = orders.iter().zip(&model.orders).filter(|(n, _)| **n > 0);
-        used.map(|(_, (_, weight))| *weight).max()
-    };
-    let all: BTreeSet<u32> = model
+    let used = model
         .vertices
         .iter()
-        .flat_map(|v| v.orders.iter().zip(&model.orders))
+        .flat_map(|v| v.orders.iter().zip(&model.orders));
+    let weights = used
         .filter(|(n, _)| **n > 0)
-        .map(|(_, (_, weight))| *weight)
-        .collect();
-    let first = all.first().copied();
+        .map(|(_, (_, weight))| *weight);
+    let first = weights
+        .chain(model.vertices.iter().filter_map(|v| v.level))
+        .min();
     let mut lowest: HashMap<ParticleId, u32> = HashMap::default();
     for vertex in &model.vertices {
         // A vertex without coupling orders is of the first level.
-        let level = level(&vertex.orders).or(first);
+        let level = vertex.level.or(first);
         for particle in &vertex.particles {
             let entry = lowest.entry(*particle).or_insert(u32::MAX);
             *entry = level.map_or(*entry, |level| level.min(*entry));
@@ -96,13 +93,14 @@ pub fn without_gluons<'s>(
     least.unwrap_or_else(|| vertices * largest(model))
 }
 
+/// The weight of a vertex; nothing is generated with one that is negative.
+pub fn weight(vertex: &crate::model::Vertex) -> u32 {
+    u32::try_from(vertex.weighted).unwrap_or(0)
+}
+
 /// The largest weight of a vertex, for each of the vertices of three legs that would be in its place.
 fn largest(model: &Model) -> u32 {
-    let of = |orders: &[u32]| -> u32 {
-        let weights = orders.iter().zip(&model.orders);
-        weights.map(|(n, (_, weight))| n * weight).sum()
-    };
-    let of = |v: &crate::model::Vertex| of(&v.orders) / (v.particles.len().max(3) as u32 - 2);
+    let of = |v: &crate::model::Vertex| weight(v) / (v.particles.len().max(3) as u32 - 2);
     model.vertices.iter().map(of).max().unwrap_or(0)
 }
 

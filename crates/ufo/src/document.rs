@@ -49,6 +49,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         format: FORMAT,
         name: name.to_owned(),
         alpha_s: alpha_s.then(|| ALPHA_S.to_owned()),
+        gauge: model.gauge,
         ..Document::default()
     };
     let complex = model.parameters.iter().filter(|p| !p.real);
@@ -91,6 +92,11 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
     for (row, pair) in document.particles.iter_mut().zip(&model.particles) {
         row.mass = pair.mass.as_ref().map(renamed);
         row.width = pair.width.as_ref().map(renamed);
+        row.complex_mass = pair.complex_mass.as_ref().map(renamed);
+        if model.has_complex_masses && row.mass.is_none() {
+            // As MG5aMC: what has no mass has no complex one, and so no width.
+            (row.width, row.complex_mass) = (None, None);
+        }
         // A Majorana fermion whose mass is negative has a negative width in MG5aMC (`SIGN` in its param_read.inc).
         if let (Some(mass), Some(width), None) = (&row.mass, &row.width, &row.antiname)
             && row.spin % 2 == 0
@@ -344,6 +350,7 @@ fn row(pair: &Pair) -> ParticleRow {
         ghost: pair.ghost,
         propagator: pair.propagator.clone(),
         propagating: pair.propagating,
+        complex_mass: None,
     }
 }
 

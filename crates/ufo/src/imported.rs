@@ -4,6 +4,7 @@
 use crate::restrict::OpenWidths;
 use crate::running;
 use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
+use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,6 +20,8 @@ pub struct Pair {
     pub color: i8,
     pub mass: Option<String>,
     pub width: Option<String>,
+    /// Its mass in the complex-mass scheme.
+    pub complex_mass: Option<String>,
     pub charges: BTreeMap<String, f64>,
     pub goldstone: bool,
     pub ghost: bool,
@@ -46,7 +49,7 @@ pub struct Interaction {
     pub particles: Vec<i32>,
     pub colors: Vec<String>,
     pub terms: Vec<Term>,
-    /// Whether MG5aMC has it in the unitary gauge: those of ghosts where the model is one for loops.
+    /// Whether MG5aMC has it in the gauge: those of ghosts where the model is one for loops.
     pub physical: bool,
     pub place: String,
 }
@@ -68,8 +71,12 @@ pub struct Imported {
     pub no_decays: Option<String>,
     /// What `running.py` says.
     pub running: Vec<running::Term>,
+    /// The gauge.
+    pub gauge: Gauge,
     /// Widths that a card leaves to be computed.
     pub open_widths: OpenWidths,
+    /// Whether masses of particles with a width are complex.
+    pub has_complex_masses: bool,
     /// Names of new Lorentz structures by the names of their parts, which are sorted.
     merged: HashMap<Vec<String>, String>,
 }
@@ -137,11 +144,20 @@ const NAMES: [(i32, &str, &str); 47] = [
 impl Imported {
     /// Imports what a folder says.
     pub fn of(source: Source) -> Fallible<Imported> {
-        if !source.gauges.contains(&0.0) {
-            return Err(
-                "__init__.py: the model has the Feynman gauge alone; processes are generated in the unitary gauge"
-                    .into(),
-            );
+        let gauge = source.gauge;
+        if !source
+            .gauges
+            .contains(&f64::from(u8::from(gauge == Gauge::Feynman)))
+        {
+            return Err(match gauge {
+                Gauge::Unitary => {
+                    "__init__.py: the model has the Feynman gauge alone; ask for it with --gauge feynman"
+                }
+                Gauge::Feynman => {
+                    "__init__.py: the model has the unitary gauge alone; leave out --gauge feynman"
+                }
+            }
+            .into());
         }
         let particles = pairs(&source)?;
         let mut imported = Imported {
@@ -160,6 +176,8 @@ impl Imported {
             no_decays: source.no_decays,
             running: source.running,
             open_widths: OpenWidths::new(),
+            gauge,
+            has_complex_masses: false,
             merged: HashMap::new(),
         };
         imported.keep_conserved()?;
@@ -448,7 +466,7 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
         let color = i8::try_from(particle.color);
         let color = color.map_err(|_| fail(format!("color = {}", particle.color)))?;
         // Of what is in no process some models name masses that they do not have.
-        let ghost = particle.spin < 0 || particle.goldstone;
+        let ghost = particle.spin < 0 || particle.goldstone && source.gauge == Gauge::Unitary;
         let known = |name: &str| source.parameters.iter().any(|p| p.name == name);
         let zero = |name: &str| name.eq_ignore_ascii_case("zero") || (ghost && !known(name));
         let quantity = |name: &str| (!zero(name)).then(|| name.to_owned());
@@ -460,6 +478,7 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
             color,
             mass: quantity(&particle.mass),
             width: quantity(&particle.width),
+            complex_mass: None,
             charges: particle.charges.clone(),
             goldstone: particle.goldstone,
             ghost: particle.spin < 0,
@@ -480,6 +499,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
             by_code.entry(-pair.pdg).or_insert(pair);
         }
     }
+    let feynman = source.gauge == Gauge::Feynman;
     let loops = source.orders.iter().any(|order| order.perturbative);
     let mut interactions = Vec::new();
     for vertex in &source.vertices {
@@ -488,7 +508,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
         let mut physical = true;
         for (pdg, &p) in particles.iter().zip(&vertex.particles) {
             match by_code.get(pdg) {
-                Some(pair) => physical &= (loops || !pair.ghost) && !pair.goldstone,
+                Some(pair) => physical &= (loops || !pair.ghost) && (feynman || !pair.goldstone),
                 None => {
                     return Err(format!(
                         "{}: the vertex {} has {}, of which there is no particle",

@@ -9,12 +9,14 @@
 //! | `formula` | formulas, with the functions of the model put in |
 //! | `source` | what a folder says, in types |
 //! | `imported` | a model as MG5aMC imports it |
+//! | `complex_masses` | the complex-mass scheme |
 //! | `values` | numbers of all parameters and couplings |
 //! | `restrict` | restrictions by a card, as MG5aMC applies them |
 //! | `running` | `running.py`: parameters that run |
 //! | `widths` | widths that a card leaves to be computed |
 //! | `document` | the file of a model that comes of it |
 
+mod complex_masses;
 mod document;
 mod formula;
 mod imported;
@@ -26,8 +28,8 @@ mod values;
 mod widths;
 
 use imported::Imported;
-use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
+use mebridge_generate::model::{Model, Scheme};
 use mebridge_support::error::{Error, Result};
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -54,6 +56,11 @@ pub fn is_ufo(folder: &Path) -> bool {
 
 /// Reads a UFO folder.
 pub fn read(folder: &Path, restriction: &Restriction) -> Result<Document> {
+    read_in(folder, restriction, Scheme::default())
+}
+
+/// Reads a UFO folder in a gauge, with real or complex masses.
+pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Result<Document> {
     let fail = |what: String| Error::Model {
         path: folder.to_path_buf(),
         what,
@@ -65,8 +72,15 @@ pub fn read(folder: &Path, restriction: &Restriction) -> Result<Document> {
         .and_then(|name| name.to_str())
         .unwrap_or("ufo");
     let (card, tail) = card(&folder_itself, restriction).map_err(fail)?;
-    let source = Source::read(&folder_itself).map_err(fail)?;
+    let source = Source::read(&folder_itself, scheme.gauge).map_err(fail)?;
     let mut model = Imported::of(source).map_err(fail)?;
+    if scheme.complex_masses {
+        // Which widths are zero is said by the card of a restriction, and what it restricts are complex numbers.
+        if let Some(card) = &card {
+            model.set_card(card).map_err(fail)?;
+        }
+        model.make_masses_complex(card.is_some()).map_err(fail)?;
+    }
     match &card {
         Some(card) => model
             .restrict(card, &format!("{name}{tail}"))
@@ -75,7 +89,8 @@ pub fn read(folder: &Path, restriction: &Restriction) -> Result<Document> {
             values::evaluate(&model).map_err(fail)?;
         }
     }
-    let mut document = document::document(&model, &format!("{name}{tail}")).map_err(fail)?;
+    let full = format!("{name}{tail}{}", scheme.suffix());
+    let mut document = document::document(&model, &full).map_err(fail)?;
     let known = Model::from_document(document.clone()).map_err(fail)?;
     widths::compute(&model, &known, &mut document).map_err(fail)?;
     Ok(document)

@@ -1,6 +1,7 @@
 //! Restrictions as MG5aMC applies them (`RestrictModel` of its import_ufo.py): a card with zeros, ones and equal values
 //! says which parameters and vertices a model does not have.
 
+use crate::complex_masses::mass_of_w;
 use crate::formula::replaced;
 use crate::imported::Imported;
 use crate::source::{Coupling, Parameter, ParameterValue};
@@ -62,6 +63,7 @@ impl Imported {
     /// Puts the values of a card in.
     pub fn set_card(&mut self, path: &Path) -> Fallible<()> {
         let card = Card::read(path).map_err(|e| e.to_string())?;
+        let w = mass_of_w(&card).filter(|_| self.has_complex_masses);
         for parameter in &mut self.parameters {
             let ParameterValue::External(block, index, value) = &mut parameter.value else {
                 continue;
@@ -75,12 +77,15 @@ impl Imported {
             }
             *value = match card.number(&block, index) {
                 Some(x) if x.is_finite() => x,
+                None if (block.as_str(), &index[..]) == ("mass", &[24]) && w.is_some() => {
+                    w.unwrap_or_default()
+                }
                 None if block == SCALES && card.number("mass", &[23]).is_some() => {
                     card.number("mass", &[23]).unwrap_or_default()
                 }
                 // What the model says stays, unless that is a special value.
                 None if block == "decay" && *value != 0.0 && *value != 1.0 => {
-                    message::say(format!(
+                    message::say_once(format!(
                         "{}: DECAY {} is no number; {} stays {value}, the model's own value",
                         path.display(),
                         index.first().unwrap_or(&0),
@@ -203,7 +208,7 @@ impl Imported {
             }
         }
         // Only couplings of the same orders; those of no physical vertex are apart.
-        let mut orders: HashMap<usize, &BTreeMap<String, u32>> = HashMap::new();
+        let mut orders: HashMap<usize, &BTreeMap<String, i32>> = HashMap::new();
         for interaction in self.interactions.iter().filter(|i| i.physical) {
             // MG5aMC does not find those of a coupling that is there with a minus alone.
             for term in interaction.terms.iter().filter(|term| !term.negative) {
@@ -212,7 +217,7 @@ impl Imported {
         }
         let mut same = HashMap::new();
         for group in equal.values() {
-            let mut first: HashMap<Option<&BTreeMap<String, u32>>, (usize, bool)> = HashMap::new();
+            let mut first: HashMap<Option<&BTreeMap<String, i32>>, (usize, bool)> = HashMap::new();
             for &(n, negative) in group {
                 match first.get(&orders.get(&n).copied()) {
                     Some(&(main, sign)) => {

@@ -3,6 +3,7 @@
 use crate::formula::Functions;
 use crate::python::modules::{Modules, Object, Value};
 use crate::running;
+use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::Expr;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -60,7 +61,7 @@ pub struct Coupling {
     /// As it is written, by which MG5aMC tells equal ones.
     pub text: String,
     pub formula: Expr,
-    pub orders: BTreeMap<String, u32>,
+    pub orders: BTreeMap<String, i32>,
     pub place: String,
 }
 
@@ -127,6 +128,8 @@ pub struct Source {
     pub propagators: Vec<Propagator>,
     pub vertices: Vec<Vertex>,
     pub orders: Vec<CouplingOrder>,
+    /// The one that is taken.
+    pub gauge: Gauge,
     /// Gauges that it has: 0 unitary, 1 Feynman.
     pub gauges: Vec<f64>,
     /// What `decays.py` says, or why it says nothing: a model without it is a model.
@@ -181,7 +184,7 @@ const FILES: [(&str, bool); 9] = [
 
 impl Source {
     /// Reads a folder.
-    pub fn read(folder: &Path) -> Fallible<Source> {
+    pub fn read(folder: &Path, gauge: Gauge) -> Fallible<Source> {
         let mut modules = Modules::new(folder);
         for (file, needed) in FILES {
             if !modules.read(file)? && needed {
@@ -192,7 +195,8 @@ impl Source {
         modules.read_running()?;
         let gauges = modules.numbers_of_init("gauge")?;
         let mut source = Source {
-            gauges: gauges.unwrap_or_else(|| vec![0.0]),
+            gauge,
+            gauges: gauges.unwrap_or_else(|| vec![0.0, 1.0]),
             running: running::terms(&modules)?,
             ..Source::default()
         };
@@ -357,14 +361,17 @@ impl Source {
             Some(Value::Text(_)) => word(object, name),
             _ => Err(object.fail(format!("`{name}` is no parameter"))),
         };
+        let gauge = usize::from(self.gauge == Gauge::Feynman);
         let propagator = match object.get("propagator") {
             None | Some(Value::Bool(false) | Value::Number(..) | Value::Unread(_)) => None,
             Some(Value::Object(at)) => Some(*at),
-            // Of several the one for the unitary gauge.
-            Some(Value::List(list, _)) => list.first().and_then(Value::object),
+            // Of several the one of the gauge.
+            Some(Value::List(list, _)) => list.get(gauge).and_then(Value::object),
             Some(Value::Dict(dict, _)) => {
-                let unitary = dict.iter().find(|(key, _)| key.number() == Some(0.0));
-                unitary.and_then(|(_, value)| value.object())
+                let own = dict
+                    .iter()
+                    .find(|(key, _)| key.number() == Some(gauge as f64));
+                own.and_then(|(_, value)| value.object())
             }
             Some(_) => return Err(object.fail("`propagator` is none")),
         };
@@ -518,13 +525,13 @@ impl Coupling {
             let (Value::Text(order), Some(power)) = (order, power.number()) else {
                 return Err(object.fail("`order` has no names and numbers"));
             };
-            if power.fract() != 0.0 || !(0.0..1000.0).contains(&power) {
+            if power.fract() != 0.0 || power.abs() >= 1000.0 {
                 return Err(object.fail(format!(
-                    "order {order} = {power}, which is not read: powers are whole numbers from 0"
+                    "order {order} = {power}, which is not read: powers are whole numbers below 1000"
                 )));
             }
-            if power > 0.0 {
-                orders.insert(order.to_string(), power as u32);
+            if power != 0.0 {
+                orders.insert(order.to_string(), power as i32);
             }
         }
         Ok(Coupling {

@@ -591,8 +591,8 @@ fn what_is_no_model_is_refused_with_its_place() {
         (
             "couplings.py",
             "{'NP':1}",
-            "{'NP':-1}",
-            "powers are whole numbers from 0",
+            "{'NP':0.5}",
+            "powers are whole numbers below 1000",
         ),
         (
             "couplings.py",

@@ -3,7 +3,9 @@
 use super::expression::{Expr, parse as expression};
 use super::lorentz::Structure;
 use super::running::Running;
-use super::{CardEntry, ColorTerm, Lorentz, Model, Particle, ParticleId, Propagator, Vertex};
+use super::{
+    CardEntry, ColorTerm, Gauge, Lorentz, Model, Particle, ParticleId, Propagator, Vertex,
+};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Display, Formatter};
@@ -13,6 +15,8 @@ pub const FORMAT: u32 = 1;
 
 /// The largest weight of a coupling order, and power of one: sums over the vertices of a diagram stay numbers.
 const MOST_WEIGHT: u32 = 1000;
+/// The coupling order of alpha_s.
+const STRONG: &str = "QCD";
 /// The largest charge.
 const MOST_CHARGE: u32 = 1_000_000;
 
@@ -26,6 +30,9 @@ pub struct Document {
     pub format: u32,
     pub name: String,
     pub alpha_s: Option<String>,
+    /// `unitary` or `feynman`.
+    #[serde(default)]
+    pub gauge: Gauge,
     /// Weight of each coupling order in `WEIGHTED`.
     pub orders: BTreeMap<String, u32>,
     /// The most that MG5aMC lets a process have of an order.
@@ -66,6 +73,8 @@ pub struct ParticleRow {
     pub color: i8,
     pub mass: Option<String>,
     pub width: Option<String>,
+    /// The mass of its propagators in the complex-mass scheme.
+    pub complex_mass: Option<String>,
     #[serde(default)]
     pub charges: BTreeMap<String, i32>,
     #[serde(default)]
@@ -106,7 +115,7 @@ pub struct RunningRow {
 #[allow(missing_docs)]
 pub struct CouplingRow {
     pub value: String,
-    pub orders: BTreeMap<String, u32>,
+    pub orders: BTreeMap<String, i32>,
 }
 
 /// A propagator.
@@ -128,7 +137,54 @@ pub struct VertexRow {
     pub terms: Vec<[String; 3]>,
 }
 
+/// What is other in a model: what it has besides, or in the place of what has the same name.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Changes {
+    /// Parameters that leave the card.
+    without: Vec<String>,
+    /// Whether there are no formulas of widths.
+    without_decays: bool,
+    /// Complex masses of particles by their real ones.
+    complex_masses: BTreeMap<String, String>,
+    particles: Vec<ParticleRow>,
+    card: Vec<CardEntry>,
+    parameters: BTreeMap<String, String>,
+    couplings: BTreeMap<String, CouplingRow>,
+    lorentz: BTreeMap<String, String>,
+    vertices: Vec<VertexRow>,
+}
+
 impl Document {
+    /// Makes another model of it by a text.
+    pub(super) fn change(&mut self, text: &str) -> Fallible<()> {
+        let changes: Changes = toml::from_str(text).map_err(|e| e.to_string())?;
+        self.card
+            .retain(|entry| !changes.without.contains(&entry.name));
+        self.card.extend(changes.card);
+        for entry in &self.card {
+            self.parameters.remove(&entry.name);
+        }
+        self.parameters.extend(changes.parameters);
+        self.particles.extend(changes.particles);
+        self.couplings.extend(changes.couplings);
+        self.lorentz.extend(changes.lorentz);
+        self.vertices.extend(changes.vertices);
+        if changes.without_decays {
+            self.decays.clear();
+        }
+        for row in &mut self.particles {
+            let complex = row
+                .mass
+                .as_ref()
+                .and_then(|mass| changes.complex_masses.get(mass));
+            if row.width.is_some() && complex.is_some() {
+                row.complex_mass = complex.cloned();
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the text of a file.
     pub fn parse(text: &str) -> Fallible<Document> {
         let document: Document =
@@ -142,8 +198,21 @@ impl Document {
         Ok(document)
     }
 
+    /// Whether a coupling has a negative power of an order.
+    fn has_negative(&self, order: &str) -> bool {
+        let power = |row: &CouplingRow| row.orders.get(order).copied().unwrap_or(0);
+        self.couplings.values().any(|row| power(row) < 0)
+    }
+
     /// The model that it describes.
     pub(super) fn model(self) -> Fallible<Model> {
+        if self.has_negative(STRONG) {
+            return Err(format!(
+                "couplings have negative powers of {STRONG}, and nothing says what power of alpha_s a process has"
+            ));
+        }
+        let negative = self.orders.keys().map(|order| self.has_negative(order));
+        let negative: Vec<bool> = negative.collect();
         let (particles, by_name) = particles(&self)?;
         let formulas = |table: &BTreeMap<String, String>| -> Fallible<HashMap<String, Expr>> {
             let read = |(name, text): (&String, &String)| Ok((name.clone(), formula(name, text)?));
@@ -202,7 +271,8 @@ impl Document {
             let within = |what: String| format!("vertex {}: {what}", row.particles);
             let outgoing = list(&row.particles).map_err(within)?;
             let of = |p: &ParticleId| &particles[usize::from(*p)];
-            let real = |p: &ParticleId| !of(p).goldstone && !of(p).ghost;
+            let feynman = self.gauge == Gauge::Feynman;
+            let real = |p: &ParticleId| (feynman || !of(p).goldstone) && !of(p).ghost;
             let vertices = match outgoing.iter().all(real) {
                 true => &mut vertices,
                 false => &mut unphysical,
@@ -228,7 +298,11 @@ impl Document {
             ));
         }
         for (name, row) in &self.couplings {
-            if let Some((order, n)) = row.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+            if let Some((order, n)) = row
+                .orders
+                .iter()
+                .find(|(_, n)| n.unsigned_abs() > MOST_WEIGHT)
+            {
                 return Err(format!(
                     "coupling {name}: {order} = {n}; it can be {MOST_WEIGHT} at most"
                 ));
@@ -246,6 +320,7 @@ impl Document {
                 .collect::<Fallible<_>>()?,
             couplings,
             expansion: expansion.collect(),
+            negative,
             orders: self.orders.into_iter().collect(),
             charges: self.charges.into_values().collect(),
             name: self.name,
@@ -268,6 +343,9 @@ impl Display for Document {
         if let Some(name) = &self.alpha_s {
             writeln!(f, "alpha_s = {}", Quoted(name))?;
         }
+        if self.gauge == Gauge::Feynman {
+            writeln!(f, "gauge = \"feynman\"")?;
+        }
         table(f, "orders", &self.orders, |weight| weight.to_string())?;
         table(f, "expansion", &self.expansion, |most| most.to_string())?;
         table(f, "labels", &self.labels, |text| quoted(text))?;
@@ -280,7 +358,10 @@ impl Display for Document {
             let (pdg, spin, color) = (row.pdg, row.spin, row.color);
             writeln!(f, "pdg = {pdg}\nspin = {spin}\ncolor = {color}")?;
             let names = [("mass", &row.mass), ("width", &row.width)];
-            let names = names.into_iter().chain([("propagator", &row.propagator)]);
+            let names = names.into_iter().chain([
+                ("complex_mass", &row.complex_mass),
+                ("propagator", &row.propagator),
+            ]);
             for (key, name) in names {
                 if let Some(name) = name {
                     writeln!(f, "{key} = {}", Quoted(name))?;
@@ -462,6 +543,8 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
                 },
                 mass: row.mass.clone(),
                 width: row.width.clone(),
+                complex_mass: row.complex_mass.clone(),
+                feynman: has_goldstone(file, row),
                 anti: number + (names.len() - 1 - i) as ParticleId,
                 is_anti: i == 1,
                 charges: charges.iter().map(|c| sign * c).collect(),
@@ -475,6 +558,19 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
     Ok((particles, by_name))
 }
 
+/// Whether a vector has a Goldstone boson in the Feynman gauge: one of its mass, that is its own antiparticle where the
+/// vector is. What has none gets its mass otherwise, and its propagator is that of the unitary gauge.
+fn has_goldstone(file: &Document, vector: &ParticleRow) -> bool {
+    let goldstone = |row: &ParticleRow| {
+        row.goldstone
+            && row.mass == vector.mass
+            && row.antiname.is_some() == vector.antiname.is_some()
+    };
+    file.gauge == Gauge::Feynman
+        && (vector.spin, vector.mass.is_some()) == (3, true)
+        && file.particles.iter().any(goldstone)
+}
+
 /// A row as vertices, one for each combination of coupling orders in it.
 fn split(
     row: &VertexRow,
@@ -483,7 +579,13 @@ fn split(
     lorentz: &[Lorentz],
     vertices: &mut Vec<Vertex>,
 ) -> Fallible<()> {
+    let bounded: Vec<bool> = file
+        .orders
+        .keys()
+        .map(|order| !file.has_negative(order))
+        .collect();
     let first = vertices.len();
+    let mut powers: Vec<Vec<i32>> = Vec::new();
     let mut colors: Vec<Vec<&str>> = Vec::new();
     for [color, structure, coupling] in &row.terms {
         let found = lorentz.iter().position(|l| l.name == *structure);
@@ -498,15 +600,31 @@ fn split(
             ));
         }
         let orders = file.orders.keys();
-        let orders: Vec<u32> = orders.map(|o| *row.orders.get(o).unwrap_or(&0)).collect();
-        let place = vertices[first..].iter().position(|v| v.orders == orders);
+        let signed: Vec<i32> = orders.map(|o| *row.orders.get(o).unwrap_or(&0)).collect();
+        let place = powers.iter().position(|known| *known == signed);
         let place = place.unwrap_or_else(|| {
+            let used = || {
+                signed
+                    .iter()
+                    .zip(file.orders.values())
+                    .filter(|(n, _)| **n != 0)
+            };
+            let weighted = used()
+                .map(|(&n, &weight)| i64::from(n) * i64::from(weight))
+                .sum();
             vertices.push(Vertex {
                 particles: particles.to_vec(),
                 terms: Vec::new(),
-                orders,
+                orders: signed
+                    .iter()
+                    .zip(&bounded)
+                    .map(|(&n, bounded)| if *bounded { n.max(0) as u32 } else { 0 })
+                    .collect(),
+                weighted,
+                level: used().map(|(_, &weight)| weight).max(),
                 refused: None,
             });
+            powers.push(signed);
             colors.push(Vec::new());
             colors.len() - 1
         });

@@ -47,6 +47,26 @@ const MOST: u64 = 64 << 20;
 /// Index into [`Model::particles`].
 pub type ParticleId = u16;
 
+/// The gauge of massive vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gauge {
+    /// Vectors have three polarisations in propagators, too; there are no Goldstone bosons.
+    #[default]
+    Unitary,
+    /// A vector's propagator is `-g/(p^2 - M^2)`, and Goldstone bosons stand beside it.
+    Feynman,
+}
+
+/// What a model is made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scheme {
+    /// Whether masses of particles with a width are complex.
+    pub complex_masses: bool,
+    /// The gauge.
+    pub gauge: Gauge,
+}
+
 /// A model.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -58,6 +78,9 @@ pub struct Model {
     pub labels: BTreeMap<String, Vec<ParticleId>>,
     /// Coupling orders: name and weight in `WEIGHTED`.
     pub orders: Vec<(String, u32)>,
+    /// For each whether couplings have negative powers of it. No process is bounded by it then, and powers count in
+    /// `WEIGHTED` alone: MG5aMC's bounds cut what is not complete, and which diagrams it finds depends on its order.
+    pub negative: Vec<bool>,
     /// For each the most that MG5aMC lets a process have (`expansion_order` of UFO); none where it may have any.
     pub expansion: Vec<Option<u32>>,
     /// What is conserved, in words.
@@ -78,9 +101,9 @@ pub struct Model {
     pub propagators: Vec<Propagator>,
     /// Of particles what they decay into, with the partial width.
     pub decays: BTreeMap<ParticleId, Vec<Decay>>,
-    /// Vertices; terms of one vertex have the same coupling orders. None has a Goldstone boson or a ghost.
+    /// Vertices of the gauge; terms of one vertex have the same coupling orders. None has a ghost.
     pub vertices: Vec<Vertex>,
-    /// The vertices with Goldstone bosons or ghosts, which the unitary gauge does not have.
+    /// The vertices with ghosts, and in the unitary gauge those with Goldstone bosons.
     pub unphysical: Vec<Vertex>,
     by_name: HashMap<String, ParticleId>,
 }
@@ -103,13 +126,17 @@ pub struct Particle {
     pub mass: Option<String>,
     /// Parameter that is its width.
     pub width: Option<String>,
+    /// Parameter that is the mass of its propagators in the complex-mass scheme; they have no width then.
+    pub complex_mass: Option<String>,
+    /// Whether its propagator is that of a vector in the Feynman gauge, without a term of its momenta.
+    pub feynman: bool,
     /// Its antiparticle, which may be itself.
     pub anti: ParticleId,
     /// Whether it is the second of a pair.
     pub is_anti: bool,
     /// Its charges, in the order of [`Model::charges`].
     pub charges: Vec<i32>,
-    /// Whether it is a Goldstone boson, which the unitary gauge does not have.
+    /// Whether it is a Goldstone boson, which the unitary gauge does not have and no process has as a leg.
     pub goldstone: bool,
     /// Whether it is a ghost.
     pub ghost: bool,
@@ -205,8 +232,12 @@ pub struct Vertex {
     pub particles: Vec<ParticleId>,
     /// For each colour structure its Lorentz structures and couplings.
     pub terms: Vec<ColorTerm>,
-    /// Coupling orders, in the order of [`Model::orders`].
+    /// Coupling orders, in the order of [`Model::orders`]; of one with negative powers 0.
     pub orders: Vec<u32>,
+    /// Its `WEIGHTED`.
+    pub weighted: i64,
+    /// The largest weight of its coupling orders; none where it has none.
+    pub level: Option<u32>,
     /// Why no process with this vertex can be generated, if none can.
     pub refused: Option<String>,
 }
@@ -220,13 +251,71 @@ pub struct ColorTerm {
     pub lorentz: Vec<(u32, String)>,
 }
 
-/// The file of the Standard Model.
+/// The file of the Standard Model, what the Feynman gauge has beside it, and what is other with complex masses.
 const STANDARD: &str = include_str!("sm.toml");
+const STANDARD_FEYNMAN: &str = include_str!("sm_feynman.toml");
+const STANDARD_COMPLEX: &str = include_str!("sm_complex_masses.toml");
+/// What messages call it.
+const STANDARD_NAME: &str = "the library's model sm";
+
+/// What stands behind the name of a model with complex masses, and in the Feynman gauge.
+const COMPLEX_MASSES: &str = "+complex_masses";
+const FEYNMAN: &str = "+feynman";
+
+impl Scheme {
+    /// What stands behind the name of a model.
+    pub fn suffix(self) -> String {
+        let complex = if self.complex_masses {
+            COMPLEX_MASSES
+        } else {
+            ""
+        };
+        let gauge = match self.gauge {
+            Gauge::Unitary => "",
+            Gauge::Feynman => FEYNMAN,
+        };
+        format!("{complex}{gauge}")
+    }
+
+    /// The name of a model without what stands behind it, and what that says.
+    pub fn of_name(name: &str) -> (&str, Scheme) {
+        let (mut name, mut scheme) = (name, Scheme::default());
+        loop {
+            if let Some(before) = name.strip_suffix(COMPLEX_MASSES) {
+                (name, scheme.complex_masses) = (before, true);
+            } else if let Some(before) = name.strip_suffix(FEYNMAN) {
+                (name, scheme.gauge) = (before, Gauge::Feynman);
+            } else {
+                return (name, scheme);
+            }
+        }
+    }
+}
 
 impl Model {
     /// The Standard Model at tree level in unitary gauge.
     pub fn standard() -> Result<Model> {
-        Model::parse(STANDARD, Path::new("the library's model sm"))
+        Model::parse(STANDARD, Path::new(STANDARD_NAME))
+    }
+
+    /// The same in another gauge or with complex masses.
+    pub fn standard_in(scheme: Scheme) -> Result<Model> {
+        let document = || {
+            let mut document = Document::parse(STANDARD)?;
+            if scheme.gauge == Gauge::Feynman {
+                document.change(STANDARD_FEYNMAN)?;
+                document.gauge = Gauge::Feynman;
+            }
+            if scheme.complex_masses {
+                document.change(STANDARD_COMPLEX)?;
+            }
+            document.name += &scheme.suffix();
+            Model::from_document(document)
+        };
+        document().map_err(|what| Error::Model {
+            path: STANDARD_NAME.into(),
+            what,
+        })
     }
 
     /// Reads a model from a file.
@@ -307,7 +396,9 @@ impl Model {
             }
         }
         let quantities = self.particles.iter();
-        let quantities = quantities.flat_map(|p| p.mass.iter().chain(&p.width));
+        let quantities = quantities
+            .flat_map(|p| [&p.mass, &p.width, &p.complex_mass])
+            .flatten();
         let quantities: Vec<Expr> = quantities.map(|name| Expr::Name(name.clone())).collect();
         let decays = self.decays.values().flatten().map(|(_, width)| width);
         let formulas = self.parameters.values().chain(self.couplings.values());
@@ -341,6 +432,12 @@ impl Model {
                     particle.name
                 ));
             }
+        }
+        if u32::try_from(vertex.weighted).is_err() {
+            return Err(format!(
+                "its coupling orders weigh {}, and no WEIGHTED can bound a sum with negative parts",
+                vertex.weighted
+            ));
         }
         if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
             return Err(format!(

@@ -37,7 +37,7 @@ impl<'a> Parameters<'a> {
         number(&mut self.used, name.to_owned())
     }
 
-    /// The number of a coupling, times what this propagator is multiplied by.
+    /// The number of a coupling or complex mass, times what this propagator is multiplied by.
     pub fn coupling(&mut self, name: &str, propagator: Option<u32>) -> u32 {
         let factor = |n: &u32| self.model.propagators[*n as usize].factor.is_some();
         number(
@@ -61,14 +61,16 @@ impl<'a> Parameters<'a> {
     pub fn finish(self) -> Result<Formulas, String> {
         let mut needed = Needed::default();
         let couplings = self.couplings.iter().map(|(name, propagator)| {
-            let formula = self.model.couplings.get(name);
+            // What is none is a complex mass.
+            let mass = || {
+                Some(Expr::Name(name.clone())).filter(|_| self.model.parameters.contains_key(name))
+            };
+            let formula = self.model.couplings.get(name).cloned().or_else(mass);
             let formula = formula.ok_or_else(|| format!("there is no coupling {name}"))?;
             let propagator = propagator.map(|n| &self.model.propagators[n as usize]);
             let formula = match propagator.and_then(|p| p.factor.clone()) {
-                None => formula.clone(),
-                Some(factor) => {
-                    Expr::Binary(Binary::Mul, Box::new(formula.clone()), Box::new(factor))
-                }
+                None => formula,
+                Some(factor) => Expr::Binary(Binary::Mul, Box::new(formula), Box::new(factor)),
             };
             let behind = propagator.map_or(String::new(), |p| format!("_{}", p.name));
             Ok((format!("{name}{behind}"), formula))

@@ -3,7 +3,7 @@
 //! With the couplings `C` of a vertex, which hold the factor i of a Feynman rule, and its structure `L`, an amplitude
 //! is `-i C L`. An off-shell wavefunction is `C` times the derivative of `L` by the wavefunction of its leg, times
 //! its propagator: `i/D` for a scalar, `i(pslash + M)/D` for a fermion, `i(-g + p p/M^2)/D` for a vector, without
-//! the second term where it has no mass; `D = p^2 - M(M - i W)`. Its momentum is the sum of those of the others.
+//! the second term where it has no mass; `D = p^2 - M(M - i W)`, or `p^2 - M^2` with a complex mass. Its momentum is the sum of those of the others.
 
 use super::expression::parse;
 use super::lorentz::{Structure, TensorKind, Term, indices_of};
@@ -40,8 +40,11 @@ pub struct RoutineForm {
     pub spins: Vec<u8>,
     /// The leg (from 0) that it gives, none for an amplitude.
     pub result: Option<usize>,
-    /// Whether the result has no mass.
+    /// Whether the result has no mass, or a vector the propagator of the Feynman gauge: that of a massless one but for
+    /// what stands below.
     pub massless: bool,
+    /// Whether the mass of the result is complex: it comes behind the couplings, and there is no width.
+    pub complex: bool,
     /// The model's own propagator of the result, if it has one.
     pub own: Option<u32>,
     /// What is taken of the propagator of the result.
@@ -62,7 +65,8 @@ impl RoutineForm {
         RoutineForm {
             spins: particles.iter().map(|&p| model.of(p).spin).collect(),
             result,
-            massless: result.is_some_and(|leg| of(leg).mass.is_none()),
+            massless: result.is_some_and(|leg| of(leg).mass.is_none() || of(leg).feynman),
+            complex: result.is_some_and(|leg| of(leg).complex_mass.is_some()),
             own: result.and_then(|leg| of(leg).propagator),
             part: PropagatorPart::Whole,
             conjugated: vec![false; particles.len()],
@@ -90,7 +94,8 @@ impl RoutineForm {
         let legs = (1..).zip(&self.conjugated).filter(|(_, c)| **c);
         let conjugated: String = legs.map(|(leg, _)| format!("C{leg}")).collect();
         let form = self.result.map_or(0, |leg| leg + 1);
-        format!("{own}{conjugated}{part}_{form}")
+        let complex = if self.complex { "CM" } else { "" };
+        format!("{own}{conjugated}{part}{complex}_{form}")
     }
 }
 
@@ -192,7 +197,7 @@ fn derive_by(
             .iter()
             .map(|&leg| components(spins[leg]))
             .collect(),
-        couplings: structures.len() as u32,
+        couplings: structures.len() as u32 + u32::from(form.complex),
         massive: result.is_some(),
         program: Default::default(),
         outputs: Vec::new(),
@@ -520,6 +525,21 @@ impl Derivation<'_> {
         Ok(sum.get(&Vec::new()).copied().unwrap_or(zero))
     }
 
+    /// What stands below in a propagator of ALOHA: `p^2 - M(M - i W)`, of a complex mass `p^2 - M^2`.
+    fn below(&mut self, square: ValueId, line: Line) -> ValueId {
+        let builder = &mut self.algebra.builder;
+        let pole = match self.form.complex {
+            true => line.mass,
+            false => {
+                let i = builder.complex(0.0, 1.0);
+                let width = builder.push(Op::Mul(i, line.width));
+                builder.push(Op::Sub(line.mass, width))
+            }
+        };
+        let pole = builder.push(Op::Mul(line.mass, pole));
+        builder.push(Op::Sub(square, pole))
+    }
+
     /// `-i` times the sum.
     fn amplitude(&mut self, sum: &BTreeMap<Vec<u8>, ValueId>) -> ValueId {
         let factor = self.algebra.builder.complex(0.0, -1.0);
@@ -561,6 +581,18 @@ impl Derivation<'_> {
             PropagatorPart::Right | PropagatorPart::Left => None,
         };
         let structure = |text: &str| parse(text).and_then(|expr| Structure::of_propagator(&expr));
+        let denominates = own.is_some_and(|own| own.denominator.is_some());
+        if form.complex && (form.part != PropagatorPart::Whole || denominates) {
+            return Err(match own {
+                Some(own) if denominates => format!(
+                    "propagator {}: one with a denominator of its own has no complex mass; generate without --complex-masses",
+                    own.name
+                ),
+                _ => "a polarised particle that decays has no complex mass, as in MG5aMC; generate without \
+                      --complex-masses, or without its polarisation"
+                    .into(),
+            });
+        }
         let (numerator, denominator) = match (text, own) {
             (Some([numerator, denominator]), _) => {
                 let denominator = Some(denominator).filter(|d| !d.is_empty());
@@ -595,8 +627,15 @@ impl Derivation<'_> {
             })
             .to_vec();
         let mut p = total(algebra, routine);
-        let mass = algebra.builder.input(routine.mass_input());
-        let width = algebra.builder.input(routine.mass_input() + 1);
+        let (mass, width) = match form.complex {
+            false => (routine.mass_input(), Some(routine.mass_input() + 1)),
+            true => (routine.coupling_input(routine.couplings - 1), None),
+        };
+        let mass = algebra.builder.input(mass);
+        let width = match width {
+            Some(width) => algebra.builder.input(width),
+            None => algebra.builder.real(0.0),
+        };
         let squares: Vec<ValueId> = p
             .iter()
             .zip(METRIC)
@@ -618,23 +657,15 @@ impl Derivation<'_> {
             let line = Line { mass, width };
             let below = match &denominator {
                 Some(denominator) => self.scalar(denominator, p, line)?,
-                None => {
-                    let pole = self.algebra.builder.push(Op::Mul(i, width));
-                    let pole = self.algebra.builder.push(Op::Sub(mass, pole));
-                    let pole = self.algebra.builder.push(Op::Mul(mass, pole));
-                    self.algebra.builder.push(Op::Sub(square, pole))
-                }
+                None => self.below(square, line),
             };
             let factor = self.algebra.builder.push(Op::Div(i, below));
             let values = self.propagated(leg, &sum, &numerator, p, line)?;
             outputs.extend(values.into_iter().map(|x| self.algebra.mul(factor, x)));
             return Ok(self.conjugated_outputs(leg, outputs));
         }
+        let below = self.below(square, Line { mass, width });
         let algebra = &mut self.algebra;
-        let pole = algebra.builder.push(Op::Mul(i, width));
-        let pole = algebra.builder.push(Op::Sub(mass, pole));
-        let pole = algebra.builder.push(Op::Mul(mass, pole));
-        let below = algebra.builder.push(Op::Sub(square, pole));
         let factor = algebra.builder.push(Op::Div(i, below));
         let zero = algebra.builder.real(0.0);
         let entry = |at: u8| sum.get(&vec![at]).copied().unwrap_or(zero);
