@@ -6,9 +6,9 @@
 //! the legs in their order: diagrams that differ by identical particles alone are channels of their own.
 //!
 //! PDG codes of propagators are derived, because a process does not keep them. A massive line has the code of its mass
-//! or width in the parameter card. A massless line has the code of the fermion whose number flows along it. Any other
-//! massless line is a photon where one of its sides has no colour, else a gluon; so a photon between quarks is called
-//! 21. Samplers take no more from the code than mass and width, which the `parameters` of the channel name too.
+//! or width in the parameter card. A massless line has the code of the fermion whose number flows along it, or, where a W
+//! turned its flavour, of the one with the charge. Any other massless line is a photon where one of its sides has no
+//! colour, else a gluon; so a photon between quarks is called 21. Samplers take mass, width and colour from the code.
 
 mod color_ordered;
 
@@ -459,6 +459,9 @@ impl<'a> DiagramLines<'a> {
         if mass.0.is_some() {
             return 0;
         }
+        if let Some(pdg) = turned_fermion(&numbers, charge) {
+            return pdg;
+        }
         let white = |leg: usize| self.colors[leg] == 1;
         let mut others = (0..process.legs.len()).filter(|leg| !legs.contains(leg));
         match legs.iter().all(|&leg| white(leg)) || others.all(white) {
@@ -499,6 +502,30 @@ fn known_color(pdg: i32) -> Option<i32> {
 /// Whether a particle of the Standard Model has a fermion number.
 fn is_fermion(pdg: i32) -> bool {
     matches!(pdg, 1..=6 | 11..=16)
+}
+
+/// The massless fermion that becomes particles with these fermion numbers and three times this charge together, where a W
+/// turned its flavour: d of u and an electron with its antineutrino. Its generation is that of a fermion behind it.
+fn turned_fermion(numbers: &BTreeMap<i32, i32>, charge: i32) -> Option<i32> {
+    let of = |first: i32| {
+        let kind = numbers
+            .iter()
+            .filter(move |(pdg, _)| (first..first + 6).contains(*pdg));
+        (kind.clone().map(|(_, number)| number).sum::<i32>(), kind)
+    };
+    let ((quarks, of_quarks), (leptons, of_leptons)) = (of(1), of(11));
+    let (number, mut kind, first) = match (quarks.abs(), leptons.abs()) {
+        (1, 0) => (quarks, of_quarks, 1),
+        (0, 1) => (leptons, of_leptons, 11),
+        _ => return None,
+    };
+    let (pdg, _) = kind.find(|(_, of)| of.signum() == number)?;
+    let down = pdg - (pdg - first) % 2;
+    let found = [down, down + 1];
+    let found = found
+        .into_iter()
+        .find(|&pdg| charge_of(pdg) == charge * number)?;
+    Some(found * number)
 }
 
 /// Three times the charge of a particle of the Standard Model.
@@ -559,6 +586,53 @@ mod tests {
             .map(|channel| channel.diagrams[0].active_colors.len())
             .collect();
         assert_eq!(colors.iter().sum::<usize>(), 4);
+    }
+
+    /// MadSpace takes the colours of a line from its code.
+    #[test]
+    fn a_w_turns_flavours() {
+        for (process, turned) in [
+            (
+                "u u~ > e+ ve d u~ QCD=0",
+                vec![1, 2, 11, 12, 21, 22, 23, 24],
+            ),
+            (
+                "c c~ > e+ ve s c~ QCD=0",
+                vec![3, 4, 11, 12, 21, 22, 23, 24],
+            ),
+            (
+                "e+ e- > mu+ vm d u~",
+                vec![1, 2, 11, 12, 13, 14, 22, 23, 24],
+            ),
+        ] {
+            let subprocess = described(process);
+            for channel in &subprocess.channels {
+                for (name, &pdg) in channel.propagators.iter().enumerate() {
+                    assert!(turned.contains(&pdg.abs()), "{process}: {pdg}");
+                    // The vertex that makes the line has the lines behind it.
+                    let line = format!("p{name}");
+                    let vertex = channel.vertices.iter().find(|of| of.last() == Some(&line));
+                    let quarks = |of: &Vec<String>| {
+                        let odd = of.iter().filter(|name| **name != line).filter(|name| {
+                            let number: usize = name[1..].parse().unwrap();
+                            let pdg = match &name[..1] {
+                                "i" => subprocess.incoming[number],
+                                "o" => subprocess.outgoing[number],
+                                _ => channel.propagators[number],
+                            };
+                            (1..=6).contains(&pdg.abs())
+                        });
+                        odd.count() % 2 == 1
+                    };
+                    let is_quark = (1..=6).contains(&pdg.abs());
+                    assert_eq!(
+                        vertex.map(quarks),
+                        Some(is_quark),
+                        "{process}: {channel:?} {line}"
+                    );
+                }
+            }
+        }
     }
 
     /// The particles of a decay chain, and no others.
