@@ -2,12 +2,14 @@
 
 use crate::support::CHILD;
 use mebridge::gpu::platform_there;
+use std::path::Path;
 use std::process::Command;
+
+const TEST: &str = "umami::numbers_are_those_of_the_cpu";
 
 /// UMAMI's functions on arrays in the memory of the GPU.
 #[test]
 fn samples_are_evaluated_on_the_stand_in() {
-    const TEST: &str = "umami::numbers_are_those_of_the_cpu";
     if platform_there().is_some() {
         return;
     }
@@ -15,18 +17,43 @@ fn samples_are_evaluated_on_the_stand_in() {
     let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
         return;
     };
+    evaluate(&place, |_| ());
+}
+
+/// The same by machine code of AMD's GPUs.
+#[test]
+fn samples_are_evaluated_by_machine_code() {
+    if platform_there().is_some() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(tools) = mebridge_testing::hip::machine_code(folder.path()) else {
+        return;
+    };
+    let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
+        return;
+    };
+    for gpu in ["gfx1100", "gfx942"] {
+        evaluate(&place, |command| {
+            tools.set(command, gpu, Path::new(env!("CARGO_TARGET_TMPDIR")));
+        });
+    }
+}
+
+fn evaluate(place: &Path, more: impl Fn(&mut Command)) {
     for process in ["e+ e- > mu+ mu-", "g g > t t~"] {
-        let output = Command::new(std::env::current_exe().expect("this program"))
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command
             .args(["--exact", TEST, "--nocapture", "--test-threads=1"])
             .env(CHILD, TEST)
-            .env("MEBRIDGE_HIP", &place)
+            .env("MEBRIDGE_HIP", place)
             .env("CUDACPP_RUNTIME_PROCESS", process)
             .env("CUDACPP_RUNTIME_BACKEND", "hip")
-            .env("CUDACPP_RUNTIME_CACHE", folder.path().join("cache"))
+            .env("CUDACPP_RUNTIME_CACHE", place.join("cache"))
             // What it uses is no GPU.
-            .env_remove("MEBRIDGE_TEST_LOG")
-            .output()
-            .expect("it starts");
+            .env_remove("MEBRIDGE_TEST_LOG");
+        more(&mut command);
+        let output = command.output().expect("it starts");
         let said = [output.stdout, output.stderr];
         let said = said.map(|text| String::from_utf8_lossy(&text).into_owned());
         assert!(
