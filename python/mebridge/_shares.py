@@ -11,6 +11,7 @@ a thousandfold for a photon of a few GeV that no other channel has.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ def kept(
     momenta = np.ascontiguousarray(np.concatenate([of.momenta[:_POINTS] for of in points]))
     function = madspace.FunctionRuntime(weights.function(), madspace.Context(madspace.cpu_device(), 1))
     of_channels = first(function.call([momenta])).reshape(len(momenta), -1)
-    of_mappings = np.add.reduceat(of_channels, [places[0] for places in columns], axis=1)
+    of_mappings = np.asfortranarray(np.add.reduceat(of_channels, [places[0] for places in columns], axis=1))
     own = np.repeat(np.arange(len(points)), [len(of.momenta[:_POINTS]) for of in points])
     scaled = [of.weights[:_POINTS] * (len(of.weights) / max(len(of.weights[:_POINTS]), 1)) for of in points]
     values = np.nan_to_num(np.concatenate(scaled) * squared(momenta) * of_mappings[np.arange(len(own)), own])
@@ -74,6 +75,7 @@ def stay(
         growth: of squared weights.
     """
     found, rest, most = set(range(len(shares))), of_mappings.sum(axis=1), (1.0 + growth) * values.sum()
+    has = Counter(one for of in peaks for one in of)
     # To so many digits that all machines have the same order.
     for i in sorted(found, key=lambda i: (float(f"{shares[i]:.6e}"), -i)):
         without = rest - of_mappings[:, i]
@@ -83,8 +85,8 @@ def stay(
             continue
         if float((values[~gone] / without[~gone]).sum()) > most:
             continue
-        others = [one for other in found - {i} for one in peaks[other]]
-        if all(any(one <= other for other in others) for one in peaks[i]):
+        others = has - Counter(peaks[i])
+        if all(one in others or any(one < other for other in others) for one in peaks[i]):
             found.remove(i)
-            rest = without
+            rest, has = without, others
     return sorted(found)
