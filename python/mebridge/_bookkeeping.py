@@ -49,6 +49,8 @@ def _color_types(element: Element) -> dict[int, int]:
     types = {int(code): int(color) for code, color in element.entry["pdg_color_types"].items()}
     flows, incoming = element.entry["color_flows"], len(element.entry["incoming"])
     for channel in element.channels:
+        if types.keys() >= set(channel["propagators"]):
+            continue
         behind: dict[str, list[int]] = {}
         for *lines, name in channel["vertices"]:
             if not name.startswith("p") or any(line.startswith("i") for line in lines):

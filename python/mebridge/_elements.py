@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -39,7 +40,7 @@ class Element:
         found = int(self.entry["qcd_power"])
         return found if found >= 0 else None
 
-    @property
+    @functools.cached_property
     def channels(self) -> list[dict[str, Any]]:
         index = self.flavor["index"]
         return [c for c in self.entry["channels"] if index in c["diagrams"][0]["active_flavors"]]

@@ -162,8 +162,8 @@ def set_chances(madspace: Any, contexts: Sequence[Any], samplers: Sequence[tuple
         for sampler, chances in samplers:
             (name,) = sampler.prob_names()
             probabilities = np.load(pathlib.Path(folder) / f"{name}.npy", mmap_mode="r+")
+            # Whoever reads the file sees that, without a word to the disk.
             probabilities[...] = np.array(chances) / sum(chances)
-            probabilities.flush()
         known.load_globals(folder)
     for context in contexts:
         context.copy_globals_from(known)

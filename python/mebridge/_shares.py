@@ -76,6 +76,8 @@ def stay(
     """
     found, rest, most = set(range(len(shares))), of_mappings.sum(axis=1), (1.0 + growth) * values.sum()
     has = Counter(one for of in peaks for one in of)
+    if not 0.0 < most < np.inf:
+        return sorted(found)
     # To so many digits that all machines have the same order.
     for i in sorted(found, key=lambda i: (float(f"{shares[i]:.6e}"), -i)):
         without = rest - of_mappings[:, i]

@@ -33,6 +33,10 @@ class Stay(unittest.TestCase):
         self.assertEqual(self.stay([1.0, 1.0, 0.01], 0.001), [0, 1, 2])
         self.assertEqual(self.stay([1.0, 1.0, 0.01], 10.0), [0], "one always stays")
 
+    def test_all_stay_where_nothing_is_known(self):
+        self.assertEqual(self.stay([0.0, 0.0, 0.0], 0.01), [0, 1, 2])
+        self.assertEqual(self.stay([1.0, np.inf, 0.0], 0.01), [0, 1, 2])
+
     def test_a_peak_of_its_own_stays(self):
         """It has a thousandth of all, at a point at which the others have a ten thousandth of their weights."""
         weights = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.0001, 0.0, 0.9999]])
