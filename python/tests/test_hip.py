@@ -15,6 +15,7 @@ import unittest
 from common import need
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+STAND_IN = ROOT / "crates/testing/src/hip"
 # What generate_events(device="hip") does until MadSpace has the libraries of its matrix elements.
 PROGRAM = """
 import ctypes, pathlib, sys
@@ -51,7 +52,8 @@ class MadSpaceOnHip(unittest.TestCase):
             library = pathlib.Path(folder) / "libamdhip64.so.6"
             command = [compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wl,-soname,libamdhip64.so.6"]
             command += [f'-DCOMPILER="{compiler}"', f'-DHOST="{ROOT / "cuda/host.h"}"', '-DCONTRACT=""']
-            sources = [ROOT / "crates/testing/src/hip/driver.cc", ROOT / "python/tests/hip_runtime.cc"]
+            command += [f'-DEMULATOR="{STAND_IN / "emulator.py"}"', f'-DBARE_HIP="{ROOT / "cuda/bare_hip.h"}"']
+            sources = [STAND_IN / "driver.cc", ROOT / "python/tests/hip_runtime.cc"]
             subprocess.run([*command, *sources, "-o", library, "-ldl", "-pthread"], check=True)
             for name in ("libhiprtc.so.6", "libhipblas.so.2", "librocblas.so.4"):
                 (pathlib.Path(folder) / name).symlink_to(library)
