@@ -78,8 +78,8 @@ class Candidates:
     chances: list[tuple[float, ...]]
     kept: list[int]
     """Which groups of channels have points enough."""
-    fewer: Sequence[list[int]] = ()
-    """Which of these need not be left out, for each of :data:`mebridge._shares.GROWTHS`, where there are several."""
+    fewer: Sequence[list[int]]
+    """Which of these need not be left out, for each of :data:`mebridge._shares.GROWTHS`."""
 
     @property
     def first(self) -> Prepared:
@@ -118,15 +118,8 @@ def try_(
 ) -> Candidates:
     """Tries the channels that these matrix elements have in common."""
     element, legs, selection, _, windows = next(iter(members.values()))
-    options = []
-    for member, of in members.items():
-        # In the order of the beams, and in the other one where that is not the same, seen from the other side.
-        mirror = bool(of.element.flavor["mirror"])
-        ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
-        for way in ways:
-            for pair, some in of.element.options.items():
-                mirrored = mirror and not beams.different
-                options.append(_flavors.Option(member, way.codes(pair), way.processes(some), mirrored))
+    options = _options(members, beams)
+    equal = tuple(float(len(of.processes)) for of in options)
     channels = element.channels
     single = len(element.flavor["options"][0]) == _single.LEGS
     if single:
@@ -153,25 +146,40 @@ def try_(
         for group, topology in zip(groups, topologies)
     ]
     if single:
-        tried, passed = _single.passing(madspace, legs, energy, selection)
-        return Candidates(members, options, groups, topologies, makes, [(tried, passed)], [_equal(options)], [0] if passed else [])
+        count = _single.passing(madspace, legs, energy, selection)
+        kept = [0] if count[1] else []
+        stay = [kept] * len(_shares.GROWTHS)
+        return Candidates(members, options, groups, topologies, makes, [count], [equal], kept, stay)
     # MadSpace does not hold the interpreter's lock here.
     with ThreadPoolExecutor(threads) as pool:
         points = list(pool.map(lambda make: _trial.points(madspace, make()), makes))
     if densities:
         points = [of._replace(weights=of.weights * _luminosity(of.momenta, energy)) for of in points]
     counts = [(of.tried, of.passed) for of in points]
-    chances = squared.chances(options, points if len(members) > 1 else []) or [_equal(options)] * len(makes)
+    chances = squared.chances(options, points if len(members) > 1 else []) or [equal] * len(makes)
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
-    found = Candidates(members, options, groups, topologies, makes, counts, chances, kept)
+    found = Candidates(members, options, groups, topologies, makes, counts, chances, kept, [kept] * len(_shares.GROWTHS))
     if len(kept) > 1:
         columns = found.columns()
         places = [[columns[member] for member in groups[i].members] for i in kept]
         weights, values = found.weights(madspace, not densities), squared.of(next(iter(members)))
-        of_kept = [points[i] for i in kept]
-        stay = _shares.kept(madspace, weights, of_kept, places, found.peaks(), values)
+        stay = _shares.kept(madspace, weights, [points[i] for i in kept], places, found.peaks(), values)
         found.fewer = [[kept[i] for i in some] for some in stay]
+    return found
+
+
+def _options(members: Mapping[int, Prepared], beams: Beams) -> list[_flavors.Option]:
+    """What may come in: in the order of the beams, and in the other one where that is not the same, seen from the other
+    side."""
+    found = []
+    for member, of in members.items():
+        mirror = bool(of.element.flavor["mirror"])
+        ways = [beams, beams.exchanged] if mirror and beams.different else [beams]
+        for way in ways:
+            for pair, some in of.element.options.items():
+                mirrored = mirror and not beams.different
+                found.append(_flavors.Option(member, way.codes(pair), way.processes(some), mirrored))
     return found
 
 
@@ -183,19 +191,14 @@ def _luminosity(momenta: NDArray[np.float64], energy: float) -> NDArray[np.float
     return found
 
 
-def _equal(options: Sequence[_flavors.Option]) -> tuple[float, ...]:
-    """How often flavours are chosen of which nothing is known."""
-    return tuple(float(len(of.processes)) for of in options)
-
-
 def leave_out(tried: Sequence[Candidates]) -> None:
     """Leaves out the channels that others can stand for, and more of all matrix elements where MadSpace could not have as
     many."""
-    for fewer in range(len(_shares.GROWTHS)):
-        if sum(len(of.fewer[fewer]) if of.fewer else len(of.kept) for of in tried) <= MOST:
+    for stay in zip(*(of.fewer for of in tried)):
+        for of, kept in zip(tried, stay):
+            of.kept = kept
+        if sum(map(len, stay)) <= MOST:
             break
-    for of in tried:
-        of.kept = of.fewer[fewer] if of.fewer else of.kept
 
 
 def labels(element: Element, densities: bool, of: Beams) -> list[Any]:

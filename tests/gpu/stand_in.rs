@@ -27,17 +27,10 @@ fn samples_are_evaluated_by_machine_code() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(tools) = mebridge_testing::hip::machine_code(folder.path()) else {
-        return;
-    };
-    let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
-        return;
-    };
-    for gpu in ["gfx1100", "gfx942"] {
-        evaluate(&place, |command| {
-            tools.set(command, gpu, Path::new(env!("CARGO_TARGET_TMPDIR")));
-        });
-    }
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    mebridge_testing::hip::on_machine_code(folder.path(), kept, |_, place, more| {
+        evaluate(place, more)
+    });
 }
 
 fn evaluate(place: &Path, more: impl Fn(&mut Command)) {

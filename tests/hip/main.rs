@@ -44,26 +44,19 @@ fn the_stand_in_serves() {
 #[test]
 fn machine_code_serves() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(tools) = mebridge_testing::hip::machine_code(folder.path()) else {
-        return;
-    };
-    let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
-        return;
-    };
-    for gpu in ["gfx1100", "gfx942"] {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    mebridge_testing::hip::on_machine_code(folder.path(), kept, |gpu, place, more| {
         for test in [
             "machine_code_gives_the_answers_of_the_cpu",
             "machine_code_of_many_diagrams_gives_the_answers_of_the_cpu",
             "machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu",
         ] {
-            let said = start(test, &place, |command| {
-                tools.set(command, gpu, Path::new(env!("CARGO_TARGET_TMPDIR")));
-            });
+            let said = start(test, place, more);
             for line in said.lines().filter(|line| line.starts_with("worst")) {
                 println!("{gpu}: {line}");
             }
         }
-    }
+    });
 }
 
 /// Runs a test in a program of its own, on the stand-in; what it printed.

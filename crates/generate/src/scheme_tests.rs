@@ -1,20 +1,14 @@
 //! The Standard Model with complex masses and in the Feynman gauge.
 
 use super::*;
-use crate::model::{Gauge, Scheme};
+use crate::model::Scheme;
 use crate::model_tests::{close, points};
 
-const COMPLEX: Scheme = Scheme {
-    complex_masses: true,
-    gauge: Gauge::Unitary,
-};
-const FEYNMAN: Scheme = Scheme {
-    complex_masses: false,
-    gauge: Gauge::Feynman,
-};
+const COMPLEX: Scheme = Scheme::COMPLEX_MASSES;
+const FEYNMAN: Scheme = Scheme::FEYNMAN;
 const BOTH: Scheme = Scheme {
     complex_masses: true,
-    gauge: Gauge::Feynman,
+    ..FEYNMAN
 };
 
 /// |M|^2 of a process at a point of its phase space.

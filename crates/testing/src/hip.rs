@@ -49,14 +49,14 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
 }
 
 /// What makes machine code of AMD's GPUs, and runs it.
-pub struct MachineCode {
+struct MachineCode {
     clang: PathBuf,
     tinygrad: PathBuf,
 }
 
 impl MachineCode {
     /// Has the stand-in of a program be that GPU. What is made for it stays in a folder, for the next time.
-    pub fn set(&self, command: &mut Command, gpu: &str, kept: &Path) {
+    fn set(&self, command: &mut Command, gpu: &str, kept: &Path) {
         command
             .env("STAND_IN_GPU", gpu)
             .env("STAND_IN_CLANG", &self.clang)
@@ -67,9 +67,28 @@ impl MachineCode {
     }
 }
 
+/// Has a test run on the stand-in with machine code of each kind of GPU, for waves of 32 and of 64: it takes the GPU's
+/// name, the stand-in's folder, and what a program's command is told besides. Nothing runs where something is missing,
+/// which is said. What is made for the next time stays in `kept`.
+pub fn on_machine_code(
+    folder: &Path,
+    kept: &Path,
+    mut run: impl FnMut(&str, &Path, &dyn Fn(&mut Command)),
+) {
+    let Some(tools) = machine_code(folder) else {
+        return;
+    };
+    let Some(place) = stand_in(folder) else {
+        return;
+    };
+    for gpu in ["gfx1100", "gfx942"] {
+        run(gpu, &place, &|command| tools.set(command, gpu, kept));
+    }
+}
+
 /// The emulator that `MEBRIDGE_AMD_EMULATOR` names, and a clang that links; says that the test is skipped where one is
 /// missing. Takes a folder for a moment.
-pub fn machine_code(folder: &Path) -> Option<MachineCode> {
+fn machine_code(folder: &Path) -> Option<MachineCode> {
     const NEED: &str = "amd-emulator";
     let Some(tinygrad) = crate::named("MEBRIDGE_AMD_EMULATOR") else {
         require::skipped(

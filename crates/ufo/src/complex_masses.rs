@@ -126,7 +126,7 @@ impl Imported {
             None => {
                 // The width of a Majorana fermion has the sign of its mass, and so has the complex mass.
                 let width = match majorana {
-                    true => if_negative(&m, call("abs", &w), Expr::Neg(call("abs", &w).into())),
+                    true => by_sign(&m, call("abs", &w), Expr::Neg(call("abs", &w).into())),
                     false => w,
                 };
                 let imaginary =
@@ -138,7 +138,7 @@ impl Imported {
                 );
                 let root = call("sqrt", &binary(Binary::Sub, square(&m), imaginary));
                 match majorana {
-                    true => if_negative(&m, root.clone(), Expr::Neg(root.into())),
+                    true => by_sign(&m, root.clone(), Expr::Neg(root.into())),
                     false => root,
                 }
             }
@@ -296,8 +296,8 @@ fn square(of: &Expr) -> Expr {
     binary(Binary::Pow, of.clone(), Expr::Number(2.0))
 }
 
-/// `yes` where a mass is not negative, else `no`.
-fn if_negative(mass: &Expr, yes: Expr, no: Expr) -> Expr {
+/// One expression where a mass is negative, else the other.
+fn by_sign(mass: &Expr, positive: Expr, negative: Expr) -> Expr {
     let test = binary(Binary::GreaterOrEqual, mass.clone(), Expr::Number(0.0));
-    Expr::If(Box::new([test, yes, no]))
+    Expr::If(Box::new([test, positive, negative]))
 }

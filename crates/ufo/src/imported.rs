@@ -3,7 +3,9 @@
 
 use crate::restrict::OpenWidths;
 use crate::running;
-use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
+use crate::source::{
+    Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source, number,
+};
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -145,10 +147,7 @@ impl Imported {
     /// Imports what a folder says.
     pub fn of(source: Source) -> Fallible<Imported> {
         let gauge = source.gauge;
-        if !source
-            .gauges
-            .contains(&f64::from(u8::from(gauge == Gauge::Feynman)))
-        {
+        if !source.gauges.contains(&(number(gauge) as f64)) {
             return Err(match gauge {
                 Gauge::Unitary => {
                     "__init__.py: the model has the Feynman gauge alone; ask for it with --gauge feynman"

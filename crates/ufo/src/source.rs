@@ -361,7 +361,7 @@ impl Source {
             Some(Value::Text(_)) => word(object, name),
             _ => Err(object.fail(format!("`{name}` is no parameter"))),
         };
-        let gauge = usize::from(self.gauge == Gauge::Feynman);
+        let gauge = number(self.gauge);
         let propagator = match object.get("propagator") {
             None | Some(Value::Bool(false) | Value::Number(..) | Value::Unread(_)) => None,
             Some(Value::Object(at)) => Some(*at),
@@ -421,6 +421,11 @@ impl Value {
 
 /// A structure with the values of its form factors in the place of their names, in brackets, as MG5aMC does. Those that
 /// are sums of products of tensors are structures then; others are refused where a process needs the vertex.
+/// A gauge as UFO's lists count it.
+pub fn number(gauge: Gauge) -> usize {
+    usize::from(gauge == Gauge::Feynman)
+}
+
 fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fallible<String> {
     let mut values: HashMap<String, String> = HashMap::new();
     if !matches!(object.get("formfactors"), None | Some(Value::None)) {

@@ -2,21 +2,15 @@
 
 use mebridge_generate::generate_with;
 use mebridge_generate::model::file::Document;
-use mebridge_generate::model::{Gauge, Model, Scheme};
+use mebridge_generate::model::{Model, Scheme};
 use mebridge_ufo::{Restriction, read_in};
 use num_complex::Complex64;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const COMPLEX: Scheme = Scheme {
-    complex_masses: true,
-    gauge: Gauge::Unitary,
-};
-const FEYNMAN: Scheme = Scheme {
-    complex_masses: false,
-    gauge: Gauge::Feynman,
-};
+const COMPLEX: Scheme = Scheme::COMPLEX_MASSES;
+const FEYNMAN: Scheme = Scheme::FEYNMAN;
 
 /// A copy of the toy model with other texts: file, what stands there, what shall.
 struct Copy(TempDir);

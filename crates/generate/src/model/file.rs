@@ -277,7 +277,7 @@ impl Document {
                 true => &mut vertices,
                 false => &mut unphysical,
             };
-            split(row, &outgoing, &self, &lorentz, vertices).map_err(within)?;
+            split(row, &outgoing, &self, &negative, &lorentz, vertices).map_err(within)?;
         }
         let mut card = self.card;
         for entry in &mut card {
@@ -571,19 +571,15 @@ fn has_goldstone(file: &Document, vector: &ParticleRow) -> bool {
         && file.particles.iter().any(goldstone)
 }
 
-/// A row as vertices, one for each combination of coupling orders in it.
+/// A row as vertices, one for each combination of coupling orders in it. `negative` are the orders that bound nothing.
 fn split(
     row: &VertexRow,
     particles: &[ParticleId],
     file: &Document,
+    negative: &[bool],
     lorentz: &[Lorentz],
     vertices: &mut Vec<Vertex>,
 ) -> Fallible<()> {
-    let bounded: Vec<bool> = file
-        .orders
-        .keys()
-        .map(|order| !file.has_negative(order))
-        .collect();
     let first = vertices.len();
     let mut powers: Vec<Vec<i32>> = Vec::new();
     let mut colors: Vec<Vec<&str>> = Vec::new();
@@ -617,8 +613,8 @@ fn split(
                 terms: Vec::new(),
                 orders: signed
                     .iter()
-                    .zip(&bounded)
-                    .map(|(&n, bounded)| if *bounded { n.max(0) as u32 } else { 0 })
+                    .zip(negative)
+                    .map(|(&n, negative)| if *negative { 0 } else { n.max(0) as u32 })
                     .collect(),
                 weighted,
                 level: used().map(|(_, &weight)| weight).max(),

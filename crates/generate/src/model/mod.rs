@@ -263,6 +263,17 @@ const COMPLEX_MASSES: &str = "+complex_masses";
 const FEYNMAN: &str = "+feynman";
 
 impl Scheme {
+    /// Complex masses, in the unitary gauge.
+    pub const COMPLEX_MASSES: Scheme = Scheme {
+        complex_masses: true,
+        gauge: Gauge::Unitary,
+    };
+    /// The Feynman gauge, with real masses.
+    pub const FEYNMAN: Scheme = Scheme {
+        complex_masses: false,
+        gauge: Gauge::Feynman,
+    };
+
     /// What stands behind the name of a model.
     pub fn suffix(self) -> String {
         let complex = if self.complex_masses {

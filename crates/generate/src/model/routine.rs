@@ -3,7 +3,8 @@
 //! With the couplings `C` of a vertex, which hold the factor i of a Feynman rule, and its structure `L`, an amplitude
 //! is `-i C L`. An off-shell wavefunction is `C` times the derivative of `L` by the wavefunction of its leg, times
 //! its propagator: `i/D` for a scalar, `i(pslash + M)/D` for a fermion, `i(-g + p p/M^2)/D` for a vector, without
-//! the second term where it has no mass; `D = p^2 - M(M - i W)`, or `p^2 - M^2` with a complex mass. Its momentum is the sum of those of the others.
+//! the second term where it has no mass; `D = p^2 - M(M - i W)`, or `p^2 - M^2` with a complex mass. Its momentum is
+//! the sum of those of the others.
 
 use super::expression::parse;
 use super::lorentz::{Structure, TensorKind, Term, indices_of};
