@@ -146,9 +146,11 @@ class Generator:
         self._on_host = [element for library in host for element in _elements.read(pathlib.Path(library))]
         if not _elements.same(elements, self._on_host):
             self._on_host = []
-        compiled = contextlib.nullcontext() if devices == ["cpu"] else _gpu.compiled(libraries, devices)
-        # What a GPU evaluates takes little of its time. The others have integrands that are changed as they are written.
-        later = devices == ["cpu"] and not polarised and other_beam is None and _flows.pay(elements)
+        on_cpu = devices == ["cpu"]
+        compiled = contextlib.nullcontext() if on_cpu else _gpu.compiled(libraries, devices)
+        # A GPU's are drawn on the host. The others have integrands that are changed as they are written.
+        drawn = elements if on_cpu else self._on_host
+        later = bool(drawn) and not polarised and other_beam is None and _flows.pay(elements, on_cpu)
         with _elements.what_is_read(elements, not later), compiled:
             self._built = _integrands.build(
                 madspace,
@@ -164,9 +166,12 @@ class Generator:
                 host=self._on_host,
                 **asked,
             )
-        self._device = _Place("channel", self._contexts, self._built, devices == ["cpu"])
+        self._device = _Place("channel", self._contexts, self._built, on_cpu)
         self._host: _Place | None = None
-        self._flows = _flows.Flows(madspace, self._contexts[0], elements) if later else None
+        self._flows = None
+        if later:
+            context = self._contexts[0] if on_cpu else madspace.Context(madspace.cpu_device(), threads)
+            self._flows = _flows.Flows(madspace, context, drawn)
         self._survey: pathlib.Path | None = None
         self._folder = pathlib.Path(folder)
         self._polarised = polarised and pdf is not None
@@ -286,7 +291,7 @@ class Generator:
             return self._device
         if self._host is None:
             context = madspace.Context(madspace.cpu_device(), self._threads)
-            with _elements.what_is_read(self._on_host):
+            with _elements.what_is_read(self._on_host, self._flows is None):
                 built = self._built.elsewhere(madspace, [context], self._on_host)
             self._host = _Place("host", [context], built, True)
             if self._survey is not None:

@@ -102,6 +102,8 @@ class Drawn(Folder):
         others = ["g g > t t~ g", "u u~ > e+ e- g", "g g > g g", "u d~ > w+"]
         self.assertEqual([_flows.pay([element(text)]) for text in paying + others], [True] * 4 + [False] * 4)
         self.assertFalse(_flows.pay([element("g g > g g g"), element("g g > g g")]))
+        on_gpus = [_flows.pay([element(text)], False) for text in ("g g > g g g g", "u g > u g g g", *paying, *others)]
+        self.assertEqual(on_gpus, [True] * 2 + [False] * 8)
 
     def test_files_that_are_not_whole(self):
         path = self.folder / "events0.npy"

@@ -9,6 +9,7 @@ from unittest import mock
 
 import numpy as np
 
+import mebridge
 from common import Folder
 from mebridge import _elements, _survey
 from test_events import Here, densities, generate, madspace, particles
@@ -72,6 +73,15 @@ class Host(Folder):
         self.assertEqual(sum(share.values()), 3000)
         points = np.array(made["channels"])[:, 0]
         self.assertTrue((points >= np.array(made["measured"])[:, 0]).all())
+
+    def test_flows_of_events_are_drawn_of_both_places(self):
+        with mock.patch("mebridge._flows.pay", return_value=True):
+            runs = {most: self.run_with(most) for most in (0, 1500, 10**9)}
+        self.assertEqual(runs[0][2].read_bytes(), runs[10**9][2].read_bytes())
+        self.assertEqual(set(runs[1500][3]), {False, True})
+        for _, _, output, _ in runs.values():
+            colors = mebridge.read_events(output).particles["color"].reshape(3000, -1)
+            self.assertGreater(len(np.unique(colors, axis=0)), 10)
 
     def test_a_survey_of_one_place_serves_the_other(self):
         """Grids are in files. A run that goes on with its rounds elsewhere than its survey was makes the same events."""
