@@ -96,9 +96,14 @@ rust() {
 }
 
 library() {
+    # Packages for the tests in Python come from their registry meanwhile.
+    (. python/environment.sh) &
+    packages=$!
     # First of all, as the other lane waits for it.
     step "library" "$cargo" build --locked --release --workspace
     find_nvrtc
+    # Where there are none, the step says so.
+    wait "$packages"
     # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
     step "Python package" python/tests/run.sh
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
