@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
-import importlib.util
 import math
 import os
 import pathlib
@@ -17,7 +15,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _named_cuts, _polarised, _running, _scales, _scheme, _scratch
+from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _polarised, _running, _scales, _scheme, _scratch
 from ._arguments import MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -270,8 +268,7 @@ def ordered(
     systematics: bool | Sequence[Path],
 ) -> tuple[Order, pathlib.Path | None]:
     """A run of these arguments of :func:`generate_events`, and the event file."""
-    if importlib.util.find_spec("madspace") is None:
-        raise Error("events need MadSpace: pip install madspace")
+    _madspace.version()
     parameters: dict[str, float] = {}
     environment: dict[str, str] = {}
     if isinstance(process, Process):
@@ -519,7 +516,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
         "sampler": order.sampler,
         "threads": order.threads,
         "device": order.devices,
-        "versions": [version(), importlib.metadata.version("madspace")],
+        "versions": [version(), _madspace.version()],
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import pathlib
@@ -23,6 +22,7 @@ from . import (
     _elements,
     _events,
     _lhe,
+    _madspace,
     _orders,
     _output,
     _pack,
@@ -136,8 +136,7 @@ class Run:
         """
         cards, names = _benchmarks.chosen(reweight)
         _cut_function.check(cut)
-        if importlib.util.find_spec("madspace") is None:
-            raise Error("events need MadSpace: pip install madspace")
+        _madspace.version()
         card, events_folder = self.run_card, self.output.path / "Events"
         if card["gridpack"]:
             raise Error(
@@ -339,8 +338,7 @@ class Run:
         systematics: Sequence[Path] | bool | None,
         asked: Mapping[str, Any],
     ) -> pathlib.Path:
-        if importlib.util.find_spec("madspace") is None:
-            raise Error("events need MadSpace: pip install madspace")
+        _madspace.version()
         with _scratch.folder() as scratch:
             order, _ = _orders.order(self._inputs, scratch, systematics, "cpu", state=None, **asked)
             return _pack.write(order, output, simd, measured, progress, state)
