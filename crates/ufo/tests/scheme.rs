@@ -290,8 +290,24 @@ fn coupling_orders_may_be_negative() {
             "{error}"
         );
     }
-    let error = generate_with("q q~ > zp zp", &read(-4))
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("its coupling orders weigh -1"), "{error}");
+    // Vertices of weight -1: with two in a diagram nothing is above the bound, whatever is joined first.
+    let below = read(-4);
+    let zp = below.particle("zp").unwrap();
+    let vertex = below.vertices.iter().find(|v| v.particles.contains(&zp));
+    assert_eq!(vertex.unwrap().weighted, -1);
+    let diagrams = |text: &str, model| generate_with(text, model).unwrap()[0].diagrams;
+    assert_eq!(
+        diagrams("q q~ > zp zp", &below),
+        diagrams("q q~ > zp zp", &model)
+    );
+    // Beside a gluon the sum is bounded only where the negative part is counted first.
+    let refused = |text: &str| generate_with(text, &below).unwrap_err().to_string();
+    let error = refused("q q~ > zp g WEIGHTED<=0");
+    assert!(
+        error.contains("the order in which their parts are joined"),
+        "{error}"
+    );
+    let error = refused("q q~ > zp g WEIGHTED^2<=2");
+    assert!(error.contains("no WEIGHTED^2 can be bounded"), "{error}");
+    assert_eq!(diagrams("q q~ > zp g NP=1", &below), 2);
 }
