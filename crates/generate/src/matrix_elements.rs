@@ -91,6 +91,7 @@ impl<'a> Candidates<'a> {
         });
         let mut orders = request.orders.clone();
         let mut tail = request.tail.clone();
+        let mut least = None;
         let fits = |low: &CouplingOrders, orders: &[RangeInclusive<u32>]| {
             low.iter().zip(orders).all(|(n, a)| n <= a.end())
         };
@@ -98,6 +99,7 @@ impl<'a> Candidates<'a> {
             (request.lowest, lowest, orders.len().checked_sub(1))
         {
             let mut weighted = lowest;
+            least = Some(weighted::minimum(model, &legs));
             if required || model.expansion.iter().any(Option::is_some) {
                 // The lowest for which there are diagrams with these s-channels, or with as few vertices of each
                 // coupling order as the model allows.
@@ -126,6 +128,13 @@ impl<'a> Candidates<'a> {
             if let (Some(vertex), true) = (missing, lowest.whole.is_some() || !request.lowest) {
                 model.vertex(vertex)?;
             }
+        }
+        if weighted::depends_on_negative(model, &rules, &found, &orders, least)? {
+            return Err(format!(
+                "which diagrams WEIGHTED<={} has depends on the order in which their parts are joined, as vertices have a \
+                 negative weight; write the coupling orders that have no negative powers, and so no WEIGHTED",
+                orders.last().map_or(0, |range| *range.end())
+            ));
         }
         let few = found
             .iter()

@@ -180,7 +180,10 @@ fn majorana_fermions_decay_with_a_helicity() {
     let width = MAJORANA.replace("mass = \"MN\"", "mass = \"MN\"\nwidth = \"WN\"");
     let width = width.replace("value = 97.0", "value = 320.0");
     let card = "[[card]]\nname = \"WN\"\nblock = \"decay\"\nindex = [1000022]\nvalue = 1.0\n";
-    let model = model(&width.replacen("[[card]]", &format!("{card}[[card]]"), 1));
+    let width = width.replacen("[[card]]", &format!("{card}[[card]]"), 1);
+    // Beside the exchanged s, where a line of e can be followed the other way, an s-channel in which none can.
+    let vertex = "[[vertices]]\nparticles = \"e+ e- z\"\nterms = [[\"1\", \"FFVA\", \"GC_1\"]]\n";
+    let model = model(&format!("{width}{vertex}"));
     let (mass, light, energy): (f64, f64, f64) = (320.0, 250.0, 900.0);
     let boosted = |p: [f64; 4], by: [f64; 4]| -> [f64; 4] {
         let m = (by[0] * by[0] - by[1] * by[1] - by[2] * by[2] - by[3] * by[3]).sqrt();

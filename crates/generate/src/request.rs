@@ -655,6 +655,14 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
         ));
     }
     let number = |_| format!("`{word}`: a number has to follow");
+    let negative = || model.vertices.iter().any(|vertex| vertex.weighted < 0);
+    if squared && order == model.orders.len() && negative() {
+        return Err(format!(
+            "`{word}`: vertices of the model {} have a negative weight, and no WEIGHTED^2 can be bounded; name a coupling \
+             order instead",
+            model.name
+        ));
+    }
     if squared || twice {
         let value: i64 = value.parse().map_err(number)?;
         let bound = match operator {

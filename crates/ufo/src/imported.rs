@@ -3,9 +3,7 @@
 
 use crate::restrict::OpenWidths;
 use crate::running;
-use crate::source::{
-    Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source, number,
-};
+use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -147,17 +145,6 @@ impl Imported {
     /// Imports what a folder says.
     pub fn of(source: Source) -> Fallible<Imported> {
         let gauge = source.gauge;
-        if !source.gauges.contains(&(number(gauge) as f64)) {
-            return Err(match gauge {
-                Gauge::Unitary => {
-                    "__init__.py: the model has the Feynman gauge alone; ask for it with --gauge feynman"
-                }
-                Gauge::Feynman => {
-                    "__init__.py: the model has the unitary gauge alone; leave out --gauge feynman"
-                }
-            }
-            .into());
-        }
         let particles = pairs(&source)?;
         let mut imported = Imported {
             interactions: interactions(&source, &particles)?,

@@ -73,6 +73,10 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
         .unwrap_or("ufo");
     let (card, tail) = card(&folder_itself, restriction).map_err(fail)?;
     let source = Source::read(&folder_itself, scheme.gauge).map_err(fail)?;
+    let scheme = Scheme {
+        gauge: source.gauge,
+        ..scheme
+    };
     let mut model = Imported::of(source).map_err(fail)?;
     if scheme.complex_masses {
         // Which widths are zero is said by the card of a restriction, and what it restricts are complex numbers.

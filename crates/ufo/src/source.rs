@@ -5,6 +5,7 @@ use crate::python::modules::{Modules, Object, Value};
 use crate::running;
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::Expr;
+use mebridge_support::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
@@ -130,8 +131,6 @@ pub struct Source {
     pub orders: Vec<CouplingOrder>,
     /// The one that is taken.
     pub gauge: Gauge,
-    /// Gauges that it has: 0 unitary, 1 Feynman.
-    pub gauges: Vec<f64>,
     /// What `decays.py` says, or why it says nothing: a model without it is a model.
     pub decays: Vec<Decays>,
     pub no_decays: Option<String>,
@@ -195,8 +194,7 @@ impl Source {
         modules.read_running()?;
         let gauges = modules.numbers_of_init("gauge")?;
         let mut source = Source {
-            gauge,
-            gauges: gauges.unwrap_or_else(|| vec![0.0, 1.0]),
+            gauge: available(gauge, &gauges.unwrap_or_else(|| vec![0.0, 1.0]))?,
             running: running::terms(&modules)?,
             ..Source::default()
         };
@@ -419,13 +417,35 @@ impl Value {
     }
 }
 
-/// A structure with the values of its form factors in the place of their names, in brackets, as MG5aMC does. Those that
-/// are sums of products of tensors are structures then; others are refused where a process needs the vertex.
 /// A gauge as UFO's lists count it.
-pub fn number(gauge: Gauge) -> usize {
+fn number(gauge: Gauge) -> usize {
     usize::from(gauge == Gauge::Feynman)
 }
 
+/// The gauge that is asked for, or the only one that the model has: MG5aMC changes to that, too.
+fn available(asked: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
+    let has = |gauge: Gauge| gauges.contains(&(number(gauge) as f64));
+    let (other, name, is) = match asked {
+        Gauge::Unitary => (Gauge::Feynman, "unitary", "Feynman"),
+        Gauge::Feynman => (Gauge::Unitary, "Feynman", "unitary"),
+    };
+    match (has(asked), has(other)) {
+        (true, _) => Ok(asked),
+        (false, true) => {
+            message::say_once(format!(
+                "the model has no vertices for the {name} gauge (gauge in its __init__.py); its processes are in the {is} \
+                 gauge"
+            ));
+            Ok(other)
+        }
+        (false, false) => Err(format!(
+            "__init__.py: gauge = {gauges:?} has neither 0, the unitary gauge, nor 1, the Feynman gauge"
+        )),
+    }
+}
+
+/// A structure with the values of its form factors in the place of their names, in brackets, as MG5aMC does. Those that
+/// are sums of products of tensors are structures then; others are refused where a process needs the vertex.
 fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fallible<String> {
     let mut values: HashMap<String, String> = HashMap::new();
     if !matches!(object.get("formfactors"), None | Some(Value::None)) {

@@ -222,10 +222,15 @@ fn a_model_has_its_gauges() {
         Copy::with(&[("__init__.py", "gauge = [0, 1]", which)]).read(scheme)
     };
     assert!(gauges("gauge = [1]", FEYNMAN).is_ok());
-    let error = gauges("gauge = [0]", FEYNMAN).unwrap_err();
-    assert!(error.contains("the unitary gauge alone"), "{error}");
-    let error = gauges("gauge = [1]", Scheme::default()).unwrap_err();
-    assert!(error.contains("ask for it with --gauge feynman"), "{error}");
+    // A model with one gauge is taken in that one, and its name says so.
+    let same = |which, scheme, other| {
+        assert_eq!(
+            gauges(which, scheme).unwrap(),
+            gauges("gauge = [0, 1]", other).unwrap()
+        );
+    };
+    same("gauge = [0]", FEYNMAN, Scheme::default());
+    same("gauge = [1]", Scheme::default(), FEYNMAN);
 }
 
 /// Of several propagators the second is that of the Feynman gauge.
@@ -285,8 +290,24 @@ fn coupling_orders_may_be_negative() {
             "{error}"
         );
     }
-    let error = generate_with("q q~ > zp zp", &read(-4))
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("its coupling orders weigh -1"), "{error}");
+    // Vertices of weight -1: with two in a diagram nothing is above the bound, whatever is joined first.
+    let below = read(-4);
+    let zp = below.particle("zp").unwrap();
+    let vertex = below.vertices.iter().find(|v| v.particles.contains(&zp));
+    assert_eq!(vertex.unwrap().weighted, -1);
+    let diagrams = |text: &str, model| generate_with(text, model).unwrap()[0].diagrams;
+    assert_eq!(
+        diagrams("q q~ > zp zp", &below),
+        diagrams("q q~ > zp zp", &model)
+    );
+    // Beside a gluon the sum is bounded only where the negative part is counted first.
+    let refused = |text: &str| generate_with(text, &below).unwrap_err().to_string();
+    let error = refused("q q~ > zp g WEIGHTED<=0");
+    assert!(
+        error.contains("the order in which their parts are joined"),
+        "{error}"
+    );
+    let error = refused("q q~ > zp g WEIGHTED^2<=2");
+    assert!(error.contains("no WEIGHTED^2 can be bounded"), "{error}");
+    assert_eq!(diagrams("q q~ > zp g NP=1", &below), 2);
 }

@@ -687,8 +687,8 @@ fn what_is_no_model_is_refused_with_its_place() {
         (
             "__init__.py",
             "gauge = [0, 1]",
-            "gauge = [1]",
-            "Feynman gauge alone",
+            "gauge = [2]",
+            "gauge = [2.0] has neither 0, the unitary gauge, nor 1",
         ),
     ] {
         let error = changed(file, from, to);

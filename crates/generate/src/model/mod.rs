@@ -444,12 +444,6 @@ impl Model {
                 ));
             }
         }
-        if u32::try_from(vertex.weighted).is_err() {
-            return Err(format!(
-                "its coupling orders weigh {}, and no WEIGHTED can bound a sum with negative parts",
-                vertex.weighted
-            ));
-        }
         if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
             return Err(format!(
                 "only vertices of 3 to {LARGEST_VERTEX} particles can be generated"

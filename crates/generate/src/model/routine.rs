@@ -400,8 +400,9 @@ impl Derivation<'_> {
         tensors.swap_remove(0)
     }
 
-    /// Of a leg's wavefunction the charge conjugate, where the form asks for it: `C` times one that flows out where one
-    /// flows in, and the same read from the other side.
+    /// Of a leg's wavefunction the charge conjugate, where the form asks for it: the transpose of `C` times one that flows
+    /// out where one flows in, and the same read from the other side. So the conjugate of `OXXXXX` is `IXXXXX` with its
+    /// sign, which lines that are followed the other way rely on: a diagram has some of both.
     fn conjugated(&mut self, leg: usize, wavefunction: Tensor) -> Tensor {
         if !self.form.conjugated[leg] {
             return wavefunction;
@@ -416,8 +417,8 @@ impl Derivation<'_> {
             }
         }
         let indices = match leg.is_multiple_of(2) {
-            true => vec![own.0, between.0],
-            false => vec![between.0, own.0],
+            true => vec![between.0, own.0],
+            false => vec![own.0, between.0],
         };
         let matrix = super::lorentz::Tensor {
             kind: TensorKind::C,

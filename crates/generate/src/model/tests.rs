@@ -1,6 +1,7 @@
 use super::*;
 use mebridge_import::import_directory;
 use mebridge_ops::recognize::recognize;
+use mebridge_process::ExternalKind;
 use mebridge_process::lorentz::Routine;
 use mebridge_support::random::SplitMix64;
 use num_complex::Complex64;
@@ -102,6 +103,92 @@ fn helicities_of_fermions_that_decay_add_up() {
         assert!(product.norm() < 1e-12 * size * size, "{product}");
         assert!(right[2..].iter().any(|x| x.norm() > 1e-3 * size));
     }
+}
+
+/// The charge conjugate of a spinor that flows out is the one of HELAS that flows in, of the other sign, and the other way
+/// round: so a line may be followed either way in each diagram by itself.
+#[test]
+fn charge_conjugates_are_helas_spinors() {
+    let p = [110.0, 20.0, -35.0, 50.0];
+    let square = p[0] * p[0] - p[1..].iter().map(|x| x * x).sum::<f64>();
+    let light = [
+        p[1..].iter().map(|x| x * x).sum::<f64>().sqrt(),
+        p[1],
+        p[2],
+        p[3],
+    ];
+    let against = [50.0, 0.0, 0.0, -50.0];
+    let (at_rest, mass) = ([80.0, 0.0, 0.0, 0.0], square.sqrt());
+    let kinds = [ExternalKind::FermionIn, ExternalKind::FermionOut];
+    let rarita = [ExternalKind::RaritaIn, ExternalKind::RaritaOut];
+    let spin_half = "ProjM(2,1) + 3*ProjP(2,1)";
+    let mut compared = 0;
+    for (text, spin, kinds, cases) in [
+        (
+            spin_half,
+            2,
+            kinds,
+            vec![
+                (p, mass),
+                (p, -mass),
+                (at_rest, 80.0),
+                (light, 0.0),
+                (against, 0.0),
+            ],
+        ),
+        (
+            "P(1,2)*ProjM(2,1) + 3*P(1,3)*ProjP(2,1)",
+            4,
+            rarita,
+            vec![(p, mass)],
+        ),
+    ] {
+        let structure = Structure::read(text).unwrap();
+        let derived = |conjugated: [bool; 2]| {
+            let form = RoutineForm {
+                spins: vec![spin, 2, 1],
+                result: None,
+                massless: false,
+                complex: false,
+                own: None,
+                part: PropagatorPart::Whole,
+                conjugated: vec![conjugated[0], conjugated[1], false],
+            };
+            derive("amplitude".into(), &[&structure], &form, None).unwrap()
+        };
+        let helicities: &[i8] = if spin == 2 { &[-1, 1] } else { &[-3, -1, 1, 3] };
+        for (p, mass) in cases {
+            for (&helicity, sign) in helicities.iter().flat_map(|h| [(h, -1), (h, 1)]) {
+                let at =
+                    |conjugated: [bool; 2], first: ExternalKind, sign: i8, other: &[Complex64]| {
+                        let routine = derived(conjugated);
+                        let mut inputs =
+                            vec![Complex64::new(1.0, 0.0); routine.program_inputs() as usize];
+                        let spinor =
+                            mebridge_process::external::external(first, &p, mass, helicity, sign);
+                        for (argument, values) in [&spinor[..], other].into_iter().enumerate() {
+                            for (number, value) in values.iter().enumerate() {
+                                inputs[routine.wavefunction_input(argument, number as u32)
+                                    as usize] = *value;
+                            }
+                        }
+                        routine.evaluate(&inputs)[0]
+                    };
+                let q = [90.0, 30.0, 15.0, -20.0];
+                let m = 75.0;
+                let other =
+                    mebridge_process::external::external(ExternalKind::FermionOut, &q, m, 1, 1);
+                let plain = at([false, false], kinds[0], sign, &other);
+                let turned = at([true, false], kinds[1], -sign, &other);
+                assert!(
+                    (plain - turned).norm() <= 1e-13 * plain.norm(),
+                    "{text} {helicity} {sign} {mass}: {plain} {turned}"
+                );
+                compared += u32::from(plain.norm() > 1e-3);
+            }
+        }
+    }
+    assert!(compared > 10, "{compared}");
 }
 
 #[test]
