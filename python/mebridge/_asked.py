@@ -34,6 +34,7 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     """The cuts of each matrix element, and what is left of the run card then: arguments of
     :meth:`mebridge._generator.Generator.build`."""
     found, left = [], []
+    nowhere: list[str | None] = []
     changed: set[pathlib.Path] = set()
     for element, place in zip(elements, inputs.output.places([element.entry["path"] for element in elements])):
         directory, number = inputs.directories[place.directory], place.number
@@ -48,6 +49,7 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
             raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
         rules, implied = _cuts.rules(legs, inputs.energy)
         windows = _cuts.windows(legs) + implied
+        nowhere.append(_nowhere(windows, legs, inputs, directory.path.name))
         windows += _resonances(directory, element, number, inputs.run_card)
         resting = inputs.resting
         boost = _cuts.rapidity(inputs.energies)
@@ -67,6 +69,8 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
                 "turning": not resting and _radiates(element, [directory]),
             }
         )
+    if None not in nowhere:
+        raise Error(f"{inputs.run_card.source}: {nowhere[0]}; no event passes: change what is named")
     for library in changed:
         _elements.rewrite(library, [element.entry for element in elements if element.library == library])
     massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
@@ -88,6 +92,16 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
         "card": str(param_card),
     }
     return {"windows": found, "refine": refine, **shown}
+
+
+def _nowhere(windows: Sequence[_cuts.Window], legs: _cuts.Legs, inputs: Inputs, name: str) -> str | None:
+    """Which cut leaves nothing of a matrix element, whatever its momenta."""
+    window = _cuts.nowhere(windows, inputs.energy)
+    if window is None:
+        return None
+    entries = _cuts.entries(window, legs.card) or _cuts.said([window], legs.pdg)
+    above = f", at {inputs.energy:g} GeV," if window.least <= window.largest else ""
+    return f"{entries}{above} leaves nothing of {name}"
 
 
 def _scaled(inputs: Inputs, massive: bool) -> str:

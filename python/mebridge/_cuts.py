@@ -22,6 +22,8 @@ _LEPTONS, _NEUTRINOS = (11, 13, 15), (12, 14, 16)
 _GLUON, _PHOTON = 21, 22
 # GeV: above the first MadEvent cuts on nothing but by PDG code, above the second a particle is heavy.
 _NO_CUTS, _HEAVY = 20.0, 10.0
+# Entries without a largest value beside them.
+_ALONE = ("ptheavy", "xptj", "xptb", "xpta", "xptl")
 # Whether two rapidities that differ by the mass of the particle are the same to a cut.
 _MASSLESS = 0.0
 
@@ -147,6 +149,43 @@ def empty(legs: Legs) -> str | None:
         if total and not count and legs.card[f"{total}min"] > 0.0:
             return f"{total}min"
     return None
+
+
+def nowhere(windows: Sequence[Window], energy: float) -> Window | None:
+    """One that no event of this energy lies in."""
+    for window in windows:
+        if window.outside:
+            continue
+        together = window.take == "sum" or window.take.startswith("+")
+        most = {"pt": energy if together else energy / 2.0, "mass": energy}.get(window.observable, math.inf)
+        if window.least > min(window.largest, most):
+            return window
+    return None
+
+
+def said(windows: Sequence[Window], pdg: Sequence[int]) -> str:
+    """What these windows are, by PDG codes, without the signs."""
+    found: dict[str, None] = {}
+    for window in windows:
+        of = ", ".join(" ".join(str(abs(pdg[leg])) for leg in group) for group in window.legs)
+        low = "" if window.least == -math.inf else f" from {window.least:g}"
+        high = "" if window.largest == math.inf else f" to {window.largest:g}"
+        which = {"all": "", "any": "one of "}.get(window.take, f"({window.take}) of ")
+        found[f"{window.observable} of {which}{of}{low}{high}{' left out' if window.outside else ''}"] = None
+    return "; ".join(found)
+
+
+def entries(window: Window, card: Mapping[str, Any]) -> str:
+    """The entries of a card that have a window's numbers; nothing where there are none."""
+    least = [name for name in card if not isinstance(card[name], (bool, dict)) and card[name] == window.least]
+    for low in least:
+        stem = low.removesuffix("min")
+        if window.largest == math.inf and (low in _ALONE or f"{stem}max" in card or low != stem):
+            return f"{low} = {card[low]:g}"
+        for high in (f"{stem}max", stem):
+            if high != low and card.get(high) == window.largest:
+                return f"{low} = {card[low]:g} with {high} = {card[high]:g}"
+    return ""
 
 
 def _least(value: float) -> float:

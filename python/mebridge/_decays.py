@@ -146,7 +146,12 @@ class Decay:
         if nothing is not None:
             raise Error(f"{nothing} of the run card leaves nothing of {self.name}: set it to 0")
         rules, implied = _cuts.rules(legs, self.masses[0])
-        return windows + _cuts.windows(legs) + implied, rules
+        asked = _cuts.windows(legs) + implied
+        outside = _cuts.nowhere(asked, self.masses[0])
+        if outside is not None:
+            named = _cuts.entries(outside, own) or _cuts.said([outside], legs.pdg)
+            raise Error(f"{named} of the run card leaves nothing of {self.name}, which has {self.masses[0]:g} GeV")
+        return windows + asked, rules
 
     def _check(self, root: Line, channel: Mapping[str, Any]) -> None:
         """That no propagator without a width is reached on its mass shell."""

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
         "without MadEvent: Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a "
         "run card is honoured.",
     )
-    said = "what 'output madevent' wrote, MG5aMC 2.9 to 3.7; or a process such as 'p p > w+; add process p p > w+ j'"
+    said = "what 'output madevent' wrote, MG5aMC 2.8.3 to 3.7; or a process such as 'p p > w+; add process p p > w+ j'"
     parser.add_argument("output", metavar="OUTPUT|PROCESS", help=said)
     parser.add_argument("--nevents", help="how many events (otherwise the run card's)")
     parser.add_argument("--seed", help="of the random numbers (otherwise the run card's iseed; 0: drawn anew)")

@@ -261,6 +261,8 @@ def build(
         _add(madspace, found, of_group, api, energy, grid, running)
     begin(madspace, contexts, found.channels)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
+    if windows is not None:
+        said = _cuts.said(prepared[0].windows, prepared[0].element.flavor["options"][0])
     if not found.channels:
         raise Error(f"none of {_trial.MOST} points in each channel passes the cuts ({said}); do they leave anything?")
     for number in set(range(len(found.groups))) - {channel.group for channel in found.channels}:

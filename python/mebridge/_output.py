@@ -71,7 +71,7 @@ class Directory:
                 f"{path} is not of an output with grouped subprocesses; generate it with 'set group_subprocesses True'"
             )
         legs = [tuple(codes) for (_, process, _), codes in sorted(listed, key=lambda row: row[0][2]) if process == 1]
-        return cls(path, tuple(legs), tuple(_configs(path, len(legs), len(legs[0]))))
+        return cls(path, tuple(legs), tuple(_configs(path, legs)))
 
     @property
     def decayed(self) -> frozenset[int]:
@@ -97,7 +97,8 @@ def _data(file: pathlib.Path, array: str) -> list[tuple[tuple[Any, ...], list[in
     return found
 
 
-def _configs(path: pathlib.Path, elements: int, legs: int) -> list[Config]:
+def _configs(path: pathlib.Path, of_legs: Sequence[tuple[int, ...]]) -> list[Config]:
+    elements, legs = len(of_legs), len(of_legs[0])
     file = path / "configs.inc"
     forest = {(index[1], index[2]): values for index, values in _data(file, "IFOREST")}
     timelike = {(index[1], index[2]): values for index, values in _data(file, "SPROP")}
@@ -130,6 +131,9 @@ def _configs(path: pathlib.Path, elements: int, legs: int) -> list[Config]:
             # The beam that a line of the t channel begins with is on its side.
             between = bool(bits[branch] & 1) != bool(bits[branch] & 2)
             codes = [of or code for of in codes]
+            if branch == 2 - legs:
+                # MG5aMC until 2.9 lists no code of the line that ends the t channel; its clustering takes that of leg 2.
+                codes = [of or own[1] for of, own in zip(codes, of_legs)]
             lines.append(
                 Line(bits[branch], (one, other), tuple(codes), between, forced.get((branch, number), 0))
             )

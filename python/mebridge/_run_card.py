@@ -1,4 +1,4 @@
-"""The run card of MG5aMC's leading order, 2.9 to 3.7: every entry, its default, and what a run does with it.
+"""The run card of MG5aMC's leading order, 2.8.3 to 3.7: every entry, its default, and what a run does with it.
 
 Names and defaults are those of ``RunCardLO`` in ``madgraph/various/banner.py``; docs/run_card.md is held against this
 table by a test.

@@ -53,7 +53,7 @@ class RunEvents(Events):
 
 
 class Run:
-    """A directory that MG5aMC's ``output madevent`` wrote (2.9 to 3.7, with or without the plugin), and its cards; or a
+    """A directory that MG5aMC's ``output madevent`` wrote (2.8.3 to 3.7, with or without the plugin), and its cards; or a
     process by its name, and a run card.
 
     >>> run = mebridge.Run("pp_tt")                             # doctest: +SKIP

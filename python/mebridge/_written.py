@@ -1,6 +1,6 @@
 """Files of an output that hold what a user may change: what MG5aMC itself writes.
 
-A run computes cuts and scales itself. Where one of these files is none that MG5aMC 2.9 to 3.7 wrote, it may hold a cut
+A run computes cuts and scales itself. Where one of these files is none that MG5aMC 2.8.3 to 3.7 wrote, it may hold a cut
 or a scale of the user's, which nothing here would see.
 """
 
@@ -27,6 +27,7 @@ WRITTEN: dict[str, dict[str, str]] = {
         "bd49eb3d7576b970": "3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1",
     },
     "SubProcesses/setcuts.f": {
+        "5a935181c1c40214": "2.8.3.2",
         "e846b14634c02d3e": "2.9.2 3.1.0",
         "7400bba72aa7fa3c": "2.9.5",
         "b8594ccfee9b8c3e": "3.3.1 3.4.0 3.4.1 3.4.2",
@@ -47,6 +48,7 @@ WRITTEN: dict[str, dict[str, str]] = {
         "8087b5cb09202653": "3.5.6 3.5.7",
     },
     "SubProcesses/reweight.f": {
+        "2172d0198030b96e": "2.8.3.2",
         "dff1af9ff50ef278": "2.9.2 3.1.0",
         "31dc136c43d827c0": "2.9.5 3.4.1 3.4.2 3.5.6 3.5.7",
         "3a9cc0ba528f5eb3": "3.1.0",
@@ -66,6 +68,7 @@ WRITTEN: dict[str, dict[str, str]] = {
         "bec2aeeb71a970c5": "3.7.1",
     },
     "SubProcesses/cluster.f": {
+        "9a569a084f91ab9e": "2.8.3.2",
         "8bc1e4f20329bdc5": "2.9.2 2.9.5 3.1.0 3.3.1 3.4.1 3.4.2 3.5.6 3.5.7",
         "ca0e572bf8055c02": "3.3.1 3.4.0",
         "926336cc2b9fd5eb": "3.4.0 3.5.0",
@@ -81,6 +84,7 @@ WRITTEN: dict[str, dict[str, str]] = {
         "72209b777f238ba8": "3.5.0 3.5.1 3.5.2 3.5.3 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1",
     },
     "SubProcesses/myamp.f": {
+        "d064388b5e444f23": "2.8.3.2",
         "622e9cc89c35a47d": "2.9.2 2.9.5 3.1.0 3.3.1 3.4.0 3.4.1 3.4.2",
         "8dd0d4bbfe531c12": "3.3.1 3.4.0",
         "5c8d0c9c0fdb5251": "3.4.0 3.5.0",
@@ -157,7 +161,7 @@ def check(output: pathlib.Path, directories: list[pathlib.Path]) -> None:
     if files:
         names = ", ".join(str(file.relative_to(output)) for file in files)
         raise Error(
-            f"{names} of {output} is not as MG5aMC 2.9 to 3.7 writes it, and what was changed there would be left out; "
+            f"{names} of {output} is not as MG5aMC 2.8.3 to 3.7 writes it, and what was changed there would be left out; "
             "put the original back, run MadEvent (mebridge link), or give --changed-files (changed_files=True) where "
             "neither cuts nor scales depend on the change"
         )

@@ -161,7 +161,8 @@ class Widths(Folder):
         cases = [
             ("z > e+ e- a", {}, "the width is infinite without a cut on -11 and 22"),
             ("t > b w+", {"dynamical_scale_choice": 3}, "dynamical_scale_choice = 3 cannot be honoured for a decay; set it"),
-            ("t > b e+ ve", {"ptl": 200.0}, "none of .* points passes the cuts"),
+            ("t > b e+ ve", {"ptl": 200.0}, "ptl = 200 of the run card leaves nothing of .*, which has 173 GeV"),
+            ("t > b e+ ve", {"ptl": 80.0, "ptl1max": 79.0}, "none of .* points passes the cuts"),
             ("w+ > t b~", {}, "masses of what goes out or less; change the parameter card"),
         ]
         for process, card, said in cases:

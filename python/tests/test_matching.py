@@ -118,6 +118,15 @@ class Steps(Folder):
         directory = _output.Directory.read(place)
         return _clustering.Clustering(directory, 0, lambda line: (0.0, 0.0), settings, matching)
 
+    def test_the_line_that_ends_the_t_channel_has_a_code(self):
+        # MG5aMC 2.8 and 2.9 list none.
+        for files, last in ((ONE, "TPRID(-2,1)/2/"), (TWO, "TPRID(-3,1)/2/")):
+            listed = {**files, "configs.inc": files["configs.inc"].replace(f"      DATA {last}\n", "")}
+            self.assertNotEqual(listed, files)
+            place = output(self.folder / last[6:8], **listed) / "SubProcesses" / "P1_qq_ttx"
+            directory = _output.Directory.read(place)
+            self.assertEqual(directory.configs[0].lines[-1].codes, tuple(legs[1] for legs in directory.legs))
+
     def found(self, files, momenta, codes, factor=1.0, **values):
         """Scales, records and fractions of the beams."""
         count = len(momenta)

@@ -488,6 +488,26 @@ class Cuts(unittest.TestCase):
         self.assertEqual(_cuts.empty(legs([21, 21, 6, -6], ptj1min=20)), "ptj1min")
         self.assertIsNone(_cuts.empty(of))
 
+    def test_cuts_that_leave_nothing_are_named(self):
+        for asked, named in (
+            ({"ptj": 50, "ptjmax": 20}, "ptj = 50 with ptjmax = 20"),
+            ({"etaj": 1, "etajmin": 2}, "etajmin = 2 with etaj = 1"),
+            ({"ptj1min": 90, "ptj1max": 80}, "ptj1min = 90 with ptj1max = 80"),
+            ({"ptj": 600}, "ptj = 600"),
+            ({"htjmin": 1001}, "htjmin = 1001"),
+            ({"xptj": 501}, "xptj = 501"),
+            ({"dsqrt_shat": 1001}, "dsqrt_shat = 1001"),
+            ({"pt_min_pdg": "{21: 60}", "pt_max_pdg": "{21: 50}"}, ""),
+        ):
+            of = legs([21, 21, 21, 2, -2], **asked)
+            window = _cuts.nowhere(_cuts.windows(of), 1000.0)
+            self.assertIsNotNone(window, asked)
+            self.assertEqual(_cuts.entries(window, of.card), named)
+        self.assertEqual(_cuts.said([window], of.pdg), "pt of 21 from 60 to 50")
+        # Those are left out, and these just pass.
+        for asked in ({"mmjj": 60, "mmjjmax": 50}, {"htjmin": 999, "xptj": 499, "ptj": 499, "dsqrt_shat": 999}):
+            self.assertIsNone(_cuts.nowhere(_cuts.windows(legs([21, 21, 21, 2, -2], **asked)), 1000.0))
+
     def test_missing_and_leptons_together(self):
         of = legs([2, -2, 11, -11, 12, -12], ptl=0, etal=-1, drll=0, misset=40, mmnl=200, ptllmax=90)
         p = events(4000, [0.0] * 4)
