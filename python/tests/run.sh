@@ -14,4 +14,7 @@ ls -l build/python/wheels/*.whl
 # From another folder, so that the package is the installed one.
 mkdir -p build/python/here
 cd build/python/here
-exec "$environment/bin/python" -W error::ResourceWarning -m unittest discover -s ../../../python/tests "$@"
+if [ $# -gt 0 ]; then
+    exec "$environment/bin/python" -W error::ResourceWarning -m unittest discover -s ../../../python/tests "$@"
+fi
+exec "$environment/bin/python" ../../../python/tests/parallel.py 2
