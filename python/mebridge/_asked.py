@@ -99,9 +99,8 @@ def _nowhere(windows: Sequence[_cuts.Window], legs: _cuts.Legs, inputs: Inputs, 
     window = _cuts.nowhere(windows, inputs.energy)
     if window is None:
         return None
-    entries = _cuts.entries(window, legs.card) or _cuts.said([window], legs.pdg)
     above = f", at {inputs.energy:g} GeV," if window.least <= window.largest else ""
-    return f"{entries}{above} leaves nothing of {name}"
+    return f"{_cuts.named(window, legs)}{above} leaves nothing of {name}"
 
 
 def _scaled(inputs: Inputs, massive: bool) -> str:

@@ -175,6 +175,11 @@ def said(windows: Sequence[Window], pdg: Sequence[int]) -> str:
     return "; ".join(found)
 
 
+def named(window: Window, legs: Legs) -> str:
+    """A window by the entries of the card that have its numbers, or else by the particles that it is of."""
+    return entries(window, legs.card) or said([window], legs.pdg)
+
+
 def entries(window: Window, card: Mapping[str, Any]) -> str:
     """The entries of a card that have a window's numbers; nothing where there are none."""
     least = [name for name in card if not isinstance(card[name], (bool, dict)) and card[name] == window.least]

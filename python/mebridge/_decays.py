@@ -149,7 +149,7 @@ class Decay:
         asked = _cuts.windows(legs) + implied
         outside = _cuts.nowhere(asked, self.masses[0])
         if outside is not None:
-            named = _cuts.entries(outside, own) or _cuts.said([outside], legs.pdg)
+            named = _cuts.named(outside, legs)
             raise Error(f"{named} of the run card leaves nothing of {self.name}, which has {self.masses[0]:g} GeV")
         return windows + asked, rules
 

@@ -84,14 +84,16 @@ impl<'a> Candidates<'a> {
         let legs = request.incoming.iter().chain(&request.outgoing);
         let legs: Vec<Vec<ParticleId>> = legs.map(|leg| leg.particles.clone()).collect();
         let required = !request.s_channels.required.is_empty();
+        let minimum = weighted::minimum(model, &legs);
         let lowest = lowest.map(|lowest| {
-            let least = weighted::minimum(model, &legs).max(*lowest);
+            let least = minimum.max(*lowest);
             let processes = found.iter().map(|(s, l)| (s, l.whole.as_ref()));
             weighted::without_gluons(model, &rules, required, processes).max(least)
         });
         let mut orders = request.orders.clone();
         let mut tail = request.tail.clone();
-        let mut least = None;
+        // Where the search for WEIGHTED begins.
+        let mut searched_from = None;
         let fits = |low: &CouplingOrders, orders: &[RangeInclusive<u32>]| {
             low.iter().zip(orders).all(|(n, a)| n <= a.end())
         };
@@ -99,7 +101,7 @@ impl<'a> Candidates<'a> {
             (request.lowest, lowest, orders.len().checked_sub(1))
         {
             let mut weighted = lowest;
-            least = Some(weighted::minimum(model, &legs));
+            searched_from = Some(minimum);
             if required || model.expansion.iter().any(Option::is_some) {
                 // The lowest for which there are diagrams with these s-channels, or with as few vertices of each
                 // coupling order as the model allows.
@@ -129,7 +131,7 @@ impl<'a> Candidates<'a> {
                 model.vertex(vertex)?;
             }
         }
-        if weighted::depends_on_negative(model, &rules, &found, &orders, least)? {
+        if weighted::depends_on_negative(model, &rules, &found, &orders, searched_from)? {
             return Err(format!(
                 "which diagrams WEIGHTED<={} has depends on the order in which their parts are joined, as vertices have a \
                  negative weight; write the coupling orders that have no negative powers, and so no WEIGHTED",

@@ -94,73 +94,84 @@ pub fn without_gluons<'s>(
     least.unwrap_or_else(|| vertices * largest(model))
 }
 
-/// Whether diagrams that `range` leaves out, or takes, are others where vertices of negative weight count. MG5aMC bounds
+/// Whether diagrams that `WEIGHTED` leaves out, or takes, are others where vertices of negative weight count. MG5aMC bounds
 /// the parts of a diagram as it joins them, and so what it finds is between those whose sum is bounded and those whose sum
-/// is without negative parts. `least` is where a search for the lowest one began: below `range` it found nothing.
+/// is without negative parts. A search for the lowest `WEIGHTED` began at `searched_from`, and found nothing below it.
 pub fn depends_on_negative(
     model: &Model,
     rules: &Rules,
     found: &[(Subprocess, Lowest)],
     orders: &[RangeInclusive<u32>],
-    least: Option<u32>,
+    searched_from: Option<u32>,
 ) -> Result<bool, String> {
-    let Some((range, at)) = orders.last().zip(orders.len().checked_sub(1)) else {
+    let Some((range, before)) = orders.split_last() else {
         return Ok(false);
     };
     let most = model.vertices.iter().map(|v| -v.weighted).max();
     let (Some(most @ 1..), true) = (most, *range != (0..=u32::MAX)) else {
         return Ok(false);
     };
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    let bounds = i64::from(*range.start())..=i64::from(*range.end());
+    let searched = searched_from.is_some_and(|from| from < *range.end());
     for (process, lowest) in found {
         let vertices = process.outgoing.len().saturating_sub(2) as u32;
-        let more = vertices.saturating_mul(u32::try_from(most).unwrap_or(u32::MAX));
-        let mut orders = orders.to_vec();
-        orders[at] = 0..=range.end().saturating_add(more);
-        let (trees, nodes) = match process.incoming {
-            1 => {
-                let (trees, roots) = rules.decays(&process.outgoing, lowest, &orders)?;
-                let nodes = roots
-                    .iter()
-                    .filter_map(|&root| match &trees[root as usize] {
-                        Tree::Vertex(node) => Some(node.clone()),
-                        Tree::Leg(_) => None,
-                    });
-                let nodes: Vec<Node> = nodes.collect();
-                (trees, nodes)
-            }
-            _ => {
-                let found = rules.diagrams(&process.outgoing, lowest, &orders)?;
-                let nodes = found.diagrams.into_iter().map(|diagram| diagram.node);
-                (found.trees, nodes.collect())
-            }
+        let more = vertices.saturating_mul(most);
+        let wider = 0..=range.end().saturating_add(more);
+        let orders = [before, &[wider]].concat();
+        let depends = |[plain, signed]: [i64; 2]| {
+            let within = [plain, signed].map(|x| bounds.contains(&x.max(0)));
+            within[0] != within[1] || searched && signed < *bounds.end()
         };
-        // With negative weights as zero, and as they are.
-        let mut sums: Vec<[i64; 2]> = Vec::new();
-        let sum = |node: &Node, sums: &[[i64; 2]]| {
-            let own = model.vertices[node.vertex as usize].weighted;
-            let below = node.children.iter().flatten();
-            below.fold([own.max(0), own], |sum, &tree| {
-                let tree = sums[tree as usize];
-                [sum[0] + tree[0], sum[1] + tree[1]]
-            })
-        };
-        for tree in &trees {
-            sums.push(match tree {
-                Tree::Leg(_) => [0, 0],
-                Tree::Vertex(node) => sum(node, &sums),
-            });
-        }
-        let [start, end] = [*range.start(), *range.end()].map(i64::from);
-        let searched = least.filter(|least| least < range.end()).is_some();
-        for node in &nodes {
-            let [plain, signed] = sum(node, &sums);
-            let within = [plain, signed].map(|x| (start..=end).contains(&x.max(0)));
-            if within[0] != within[1] || searched && signed < end {
-                return Ok(true);
-            }
+        if sums(model, rules, process, lowest, &orders)?
+            .into_iter()
+            .any(depends)
+        {
+            return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// The weight of each diagram, or tree of a decay: with negative weights as zero, and as they are.
+fn sums(
+    model: &Model,
+    rules: &Rules,
+    process: &Subprocess,
+    lowest: &Lowest,
+    orders: &[RangeInclusive<u32>],
+) -> Result<Vec<[i64; 2]>, String> {
+    let sum = |node: &Node, below: &[[i64; 2]]| {
+        let own = model.vertices[node.vertex as usize].weighted;
+        let trees = node.children.iter().flatten();
+        trees.fold([own.max(0), own], |sum, &tree| {
+            let tree = below[tree as usize];
+            [sum[0] + tree[0], sum[1] + tree[1]]
+        })
+    };
+    let of_trees = |trees: &[Tree]| {
+        let mut found: Vec<[i64; 2]> = Vec::new();
+        for tree in trees {
+            found.push(match tree {
+                Tree::Leg(_) => [0, 0],
+                Tree::Vertex(node) => sum(node, &found),
+            });
+        }
+        found
+    };
+    Ok(match process.incoming {
+        1 => {
+            let (trees, roots) = rules.decays(&process.outgoing, lowest, orders)?;
+            let of_trees = of_trees(&trees);
+            roots.iter().map(|&root| of_trees[root as usize]).collect()
+        }
+        _ => {
+            let found = rules.diagrams(&process.outgoing, lowest, orders)?;
+            let of_trees = of_trees(&found.trees);
+            let nodes = found.diagrams.iter().map(|diagram| &diagram.node);
+            nodes.map(|node| sum(node, &of_trees)).collect()
+        }
+    })
 }
 
 /// The weight of a vertex; one that is negative counts as none.

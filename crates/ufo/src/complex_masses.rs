@@ -296,7 +296,7 @@ fn square(of: &Expr) -> Expr {
     binary(Binary::Pow, of.clone(), Expr::Number(2.0))
 }
 
-/// One expression where a mass is negative, else the other.
+/// `negative` where a mass is negative, else `positive`.
 fn by_sign(mass: &Expr, positive: Expr, negative: Expr) -> Expr {
     let test = binary(Binary::GreaterOrEqual, mass.clone(), Expr::Number(0.0));
     Expr::If(Box::new([test, positive, negative]))
