@@ -130,6 +130,69 @@ DEVICE void execute_SumVvvvDiff1(const unsigned *op, Memory m, const Real *) {
     finish(m, mode, op[0], sum, op[1]);
 }
 
+DEVICE void execute_SumVss1(const unsigned *op, Memory m, const Real *) {
+    unsigned mode = op[0], pairs = op[1], plus = op[2], minus = op[3];
+    const unsigned *t = op + 4;
+    const unsigned *added = t + 3 * pairs, *subtracted = added + 3 * plus;
+    const unsigned *tail = subtracted + 3 * minus;
+    Four result = mode & MODE_ADD ? m.four(tail[2]) : no_four();
+    if (pairs) {
+        Four sum = no_four();
+        for (; t < added; t += 3)
+            sum = term_Vss1(m.complex(t[0]), m.complex(t[1]), m.momentum(t[2]), sum);
+        result = times_add(m.complex(tail[0]), sum, result);
+    }
+    if (plus + minus) {
+        Four sum = no_four();
+        for (const unsigned *q = subtracted; q < tail; q += 3)
+            sum = term_Vvss1(m.four(q[0]), m.complex(q[1]), m.complex(q[2]), sum);
+        if (minus) sum = negative(sum);
+        for (const unsigned *q = added; q < subtracted; q += 3)
+            sum = term_Vvss1(m.four(q[0]), m.complex(q[1]), m.complex(q[2]), sum);
+        result = times_add(m.complex(tail[1]), sum, result);
+    }
+    m.put_four(tail[2], result);
+}
+
+DEVICE void execute_ScalarVertex(const unsigned *op, Memory m, const Real *) {
+    unsigned mode = op[0], plus = op[1], minus = op[2], more = op[3], less = op[4];
+    const unsigned *added = op + 5, *subtracted = added + 2 * plus;
+    const unsigned *more_added = subtracted + 2 * minus, *more_subtracted = more_added + 2 * more;
+    const unsigned *tail = more_subtracted + 2 * less;
+    Cx result = mode & MODE_ADD ? m.complex(tail[2]) : Cx{0, 0};
+    if (plus + minus) {
+        Cx sum = {0, 0};
+        for (const unsigned *t = subtracted; t < more_added; t += 2)
+            sum = term_Vss3(m.four(t[0]), m.momentum(t[1]), sum);
+        if (minus) sum = -sum;
+        for (const unsigned *t = added; t < subtracted; t += 2)
+            sum = term_Vss3(m.four(t[0]), m.momentum(t[1]), sum);
+        result = mul_add(m.complex(tail[0]), sum, result);
+    }
+    if (more + less) {
+        Cx sum = {0, 0};
+        for (const unsigned *t = more_subtracted; t < tail; t += 2)
+            sum = term_Vvss4(m.four(t[0]), m.four(t[1]), sum);
+        if (less) sum = -sum;
+        for (const unsigned *t = more_added; t < more_subtracted; t += 2)
+            sum = term_Vvss4(m.four(t[0]), m.four(t[1]), sum);
+        result = mul_add(m.complex(tail[1]), sum, result);
+    }
+    m.put_complex(tail[2], result);
+}
+
+DEVICE void execute_SumSss1(const unsigned *op, Memory m, const Real *) {
+    unsigned plus = op[0], minus = op[1];
+    const unsigned *added = op + 2, *subtracted = added + 2 * plus, *tail = subtracted + 2 * minus;
+    Cx sum = {0, 0};
+    for (const unsigned *t = subtracted; t < tail; t += 2)
+        sum = term_Sss1(m.complex(t[0]), m.complex(t[1]), sum);
+    if (minus) sum = -sum;
+    for (const unsigned *t = added; t < subtracted; t += 2)
+        sum = term_Sss1(m.complex(t[0]), m.complex(t[1]), sum);
+    m.put_complex(tail[1], m.complex(tail[0]) * sum);
+}
+
 DEVICE void execute_Add(const unsigned *op, Memory m, const Real *) {
     unsigned plus = op[0], minus = op[1];
     Four sum = no_four();
@@ -161,12 +224,23 @@ DEVICE void execute_MinusConjugate(const unsigned *op, Memory m, const Real *) {
 DENSITY(DensitySpinor)
 DENSITY(DensityVector)
 
+DEVICE void execute_DensityScalar(const unsigned *op, Memory m, const Real *) {
+    Real sum = 0;
+    unsigned count = *op++;
+    for (unsigned i = 0; i < count; i++) sum = term_DensityScalar(m.complex(*op++), sum);
+    m.put_real(*op, sum);
+}
+
 DEVICE void execute_TraceSpinor(const unsigned *op, Memory m, const Real *) {
     m.put_real(op[2], TraceSpinor(m.matrix(op[0]), m.matrix(op[1])));
 }
 
 DEVICE void execute_TraceVector(const unsigned *op, Memory m, const Real *) {
     m.put_real(op[2], TraceVector(m.matrix(op[0]), m.matrix(op[1])));
+}
+
+DEVICE void execute_TraceScalar(const unsigned *op, Memory m, const Real *) {
+    m.put_real(op[2], TraceScalar(m.real(op[0]), m.real(op[1])));
 }
 
 /// A sum of amplitudes of one helicity.

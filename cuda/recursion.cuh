@@ -46,6 +46,13 @@ DEVICE Four term_VvvvDiff1(Four v2, Four v3, Four v4, Four sum) {
     return neg_times_add(dot(v2, v3), v4, times_add(dot(v2, v4), v3, sum));
 }
 
+// Vertices of vectors and scalars: vectors from scalars, and what a scalar is multiplied by.
+DEVICE Four term_Vss1(Cx s2, Cx s3, Momentum d, Four sum) { return times_add(s2 * s3, d, sum); }
+DEVICE Four term_Vvss1(Four v2, Cx s3, Cx s4, Four sum) { return times_add(s3 * s4, v2, sum); }
+DEVICE Cx term_Vss3(Four v1, Momentum q, Cx sum) { return sum + dot(q, v1); }
+DEVICE Cx term_Vvss4(Four v1, Four v2, Cx sum) { return sum + dot(v1, v2); }
+DEVICE Cx term_Sss1(Cx s2, Cx s3, Cx sum) { return mul_add(s2, s3, sum); }
+
 // Product of two spinors, component by component.
 DEVICE Cx DotSpinor0(Four a, Four b) {
     Cx t = a.c[0] * b.c[0];
@@ -55,6 +62,8 @@ DEVICE Cx DotSpinor0(Four a, Four b) {
 }
 
 DEVICE Cx DotVector0(Four a, Four b) { return dot(a, b); }
+
+DEVICE Cx DotScalar0(Cx a, Cx b) { return a * b; }
 
 DEVICE Cx conjugate(Cx z) { return cx(z.re, -z.im); }
 
@@ -67,7 +76,7 @@ DEVICE Four MinusConjugate(Four a) { return Conjugate(negative(a)); }
 // ---------------------------------------------------------------------------------------------
 // Sums of products of components of wavefunctions and of the mirrored ones, see
 // crates/ops/src/kernels/density.rs: of spinors A_00, A_11, A_01 and A_02, of vectors half of the rows of a
-// real symmetric matrix from the diagonal on, in the components V0 + V3, V0 - V3, V1, V2.
+// real symmetric matrix from the diagonal on, in the components V0 + V3, V0 - V3, V1, V2; of scalars half of the sum.
 
 DEVICE Matrix no_matrix() {
     Matrix m;
@@ -99,6 +108,8 @@ DEVICE Matrix term_DensityVector(Four v, Matrix m) {
             m.a[at] = fused(s.c[i].im, s.c[j].im, fused(s.c[i].re, s.c[j].re, m.a[at]));
     return m;
 }
+
+DEVICE Real term_DensityScalar(Cx s, Real sum) { return add_square(s, sum); }
 
 // A sum of squares that came about with other signs: rounding leaves small ones below zero. NaN stays.
 DEVICE Real squared(Real sum) { return sum < 0 ? (Real)0 : sum; }
@@ -132,3 +143,5 @@ DEVICE Real TraceVector(Matrix a, Matrix b) {
     rest = rest + rest;
     return squared(sum + (rest + rest));
 }
+
+DEVICE Real TraceScalar(Real a, Real b) { return 4 * (a * b); }

@@ -125,7 +125,7 @@ impl Plans {
             return Ok((diagrams, recursion));
         }
         let recursion = recursion::compile_each(process, binding, &every)
-            .filter(|plan| policy::recursion_serves_one_event(&plan.count, &diagrams.count));
+            .filter(|plan| policy::recursion_serves_one_event(plan, &diagrams.count));
         self.store(Kind::Plan, key, &recursion);
         Ok((diagrams, recursion.and_then(accept)))
     }

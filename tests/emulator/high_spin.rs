@@ -91,12 +91,16 @@ particles = "r~ e- s"
 terms = [["1", "RFS", "GC_3"]]
 "#;
 
-/// By tables, by the generated kernel of a helicity and by code of whole events: the second call.
 fn agree(text: &str) {
+    agree_in(MODEL, text);
+}
+
+/// By tables, by the generated kernel of a helicity and by code of whole events: the second call.
+pub(super) fn agree_in(model: &str, text: &str) {
     let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
-    let model = Model::parse(MODEL, Path::new("small.toml")).expect("a model");
+    let model = Model::parse(model, Path::new("small.toml")).expect("a model");
     let process = generate_with(text, &model).expect(text).remove(0);
     let points = Points::new(&process);
     let drawn = process.channels.config_diagram.iter();

@@ -7,5 +7,6 @@ mod high_spin;
 mod polarized;
 mod processes;
 mod samples;
+mod scalars;
 mod split_orders;
 mod tuning;

@@ -4,8 +4,10 @@ use crate::common;
 use mebridge::backend::Contributions;
 use mebridge::color::BlockDiagonal;
 use mebridge::cpu::Cores;
+use mebridge::generate::generate_with;
 use mebridge::import::import_directory;
 use mebridge::inputs::Inputs;
+use mebridge::model::Model;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
@@ -168,6 +170,44 @@ fn no_pass_moves_the_answer_of_the_process_by_hand() {
         after(&counts, Pass::Tiling),
         after(&counts, Pass::MemoryReuse)
     );
+}
+
+/// A process of the model of coloured scalars.
+fn of_scalars(text: &str) -> Process {
+    let model = Model::parse(common::SCALAR_QCD, Path::new("scalar_qcd.toml")).expect("a model");
+    generate_with(text, &model).expect(text).remove(0)
+}
+
+/// Scalars at the root and below it, a quark at the root, scalars of two masses, with a width and without. (All
+/// diagrams of a flow, and each diagram's square: what `Pass::Tiling` leaves is the recursion with its AMP2.)
+#[test]
+fn no_pass_moves_the_answer_of_coloured_scalars() {
+    for (text, saves) in [
+        ("g g > s s~", false),
+        ("g g > s s~ g", true),
+        ("g s > g s g", true),
+        ("g g > r r~ g g", true),
+        ("u u~ > s s~ g", true),
+        ("u g > u s s~", true),
+        ("u u~ > s s~ g g", true),
+        ("s s > s s g", false),
+        ("g g > s s~ r r~", false),
+        ("u u~ > s s~ r r~", true),
+    ] {
+        println!("{text}");
+        let counts = passes(&of_scalars(text));
+        assert_eq!(counts.len(), Pass::ALL.len(), "{text} has a recursion");
+        let (last, listed) = (
+            after(&counts, Pass::Tiling),
+            after(&counts, Pass::PartialVertices),
+        );
+        assert!(
+            !saves || last.multiply_adds < listed.multiply_adds,
+            "{text}"
+        );
+    }
+    tiles(&of_scalars("g g > s s~ g"));
+    tiles(&of_scalars("u u~ > s s~ g g"));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod helicity;
 mod hoisting;
 mod register_allocation;
 pub mod sample;
+mod scalar_sums;
 #[cfg(test)]
 mod tests;
 mod value_graph;

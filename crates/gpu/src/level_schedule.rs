@@ -467,9 +467,9 @@ impl LevelScheduler {
         let leg = |leg: usize| plan.leg_momenta + 4 * leg as u32;
         for sum in &plan.momenta {
             let mut legs = [Vec::new(), Vec::new()];
-            for (i, &sign) in sum.signs.iter().enumerate() {
-                if sign != 0 {
-                    legs[usize::from(sign < 0)].push(self.of(leg(i))?);
+            for (i, &times) in sum.signs.iter().enumerate() {
+                for _ in 0..times.unsigned_abs() {
+                    legs[usize::from(times < 0)].push(self.of(leg(i))?);
                 }
             }
             let mut operands: Vec<u32> = legs.iter().map(|l| l.len() as u32).collect();

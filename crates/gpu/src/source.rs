@@ -524,7 +524,7 @@ mod tests {
     fn each_operation_is_decoded_in_one_place() {
         let defined = |name: &str| OPERATIONS.contains(&format!("{name}("));
         let mut all: Vec<Opcode> = Opcode::VERTICES.to_vec();
-        all.extend([Opcode::DotSpinor0, Opcode::DotVector0]);
+        all.extend([Opcode::DotSpinor0, Opcode::DotVector0, Opcode::DotScalar0]);
         for opcode in all {
             for prefix in ["execute_", "execute_indexed_"] {
                 assert!(

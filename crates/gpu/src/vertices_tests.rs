@@ -258,6 +258,29 @@ fn sums() -> Vec<Case> {
         "Four sum = term_VvvvDiff1(F(m), F(m + 8), F(m + 16), no_four());
          sum = term_VvvvDiff1(F(m + 24), F(m + 32), F(m + 40), sum);
          put(m + 117, times_add(C(m + 64), sum, F(m + 117)));"));
+    cases.push(Case::sum("SumVss1", SumVss1,
+        &[Mode::ADD, 2, 1, 1, 0, 8, 68, 16, 24, 72, 32, 10, 18, 40, 26, 34, 64, 66, 117], 8,
+        "Four sum = term_Vss1(C(m), C(m + 8), P(m + 68), no_four());
+         sum = term_Vss1(C(m + 16), C(m + 24), P(m + 72), sum);
+         Four other = negative(term_Vvss1(F(m + 40), C(m + 26), C(m + 34), no_four()));
+         other = term_Vvss1(F(m + 32), C(m + 10), C(m + 18), other);
+         put(m + 117, times_add(C(m + 66), other, times_add(C(m + 64), sum, F(m + 117))));"));
+    cases.push(Case::sum("ScalarVertex", ScalarVertex,
+        &[Mode::ADD, 1, 1, 1, 1, 0, 68, 16, 72, 32, 40, 48, 40, 64, 66, 117], 2,
+        "Cx sum = -term_Vss3(F(m + 16), P(m + 72), cx(0, 0));
+         sum = term_Vss3(F(m), P(m + 68), sum);
+         Cx other = -term_Vvss4(F(m + 48), F(m + 40), cx(0, 0));
+         other = term_Vvss4(F(m + 32), F(m + 40), other);
+         put(m + 117, mul_add(C(m + 66), other, mul_add(C(m + 64), sum, C(m + 117))));"));
+    cases.push(Case::sum("SumSss1", SumSss1, &[1, 1, 0, 8, 16, 24, 64, 117], 2,
+        "Cx sum = term_Sss1(C(m), C(m + 8), -term_Sss1(C(m + 16), C(m + 24), cx(0, 0)));
+         put(m + 117, C(m + 64) * sum);"));
+    cases.push(Case::sum("DotScalar0", DotScalar0, &[0, 8, 117], 2,
+        "put(m + 117, DotScalar0(C(m), C(m + 8)));"));
+    cases.push(Case::sum("DensityScalar", DensityScalar, &[2, 0, 8, 117], 1,
+        "put(m + 117, term_DensityScalar(C(m + 8), term_DensityScalar(C(m), Real(0))));"));
+    cases.push(Case::sum("TraceScalar", TraceScalar, &[85, 101, 117], 1,
+        "put(m + 117, TraceScalar(m[85], m[101]));"));
     cases.push(Case::sum("Add", Add, &[2, 1, 0, 8, 16, 117], 8,
         "Four sum = add_four(negative(F(m + 16)), F(m)); put(m + 117, add_four(sum, F(m + 8)));"));
     for (name, opcode) in [("Conjugate", Conjugate), ("MinusConjugate", MinusConjugate)] {
@@ -300,7 +323,7 @@ impl<S: Real> Task<S> for OnCpu<'_, S> {
         } = self.case;
         let dot = matches!(
             opcode,
-            Opcode::DotSpinor0 | Opcode::DotVector0 | Opcode::Dots
+            Opcode::DotSpinor0 | Opcode::DotVector0 | Opcode::DotScalar0 | Opcode::Dots
         );
         // SAFETY: the operands are addresses within the numbers of the event.
         unsafe {

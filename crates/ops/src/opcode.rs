@@ -139,6 +139,8 @@ pub struct Consumed {
     pub waves: usize,
     /// Momenta.
     pub momenta: usize,
+    /// Scalars and factors.
+    pub numbers: usize,
 }
 
 /// What becomes of a sum of vertices.

@@ -177,6 +177,9 @@ macro_rules! for_each_opcode {
             /// The same with two vectors and the metric.
             DotVector0 = (V, V) -> A,
                 factors: 0, momenta: None, masses: 0, multiply_adds: 16, amplitude: sums::dot_vectors;
+            /// The same with two scalars.
+            DotScalar0 = (S, S) -> A,
+                factors: 0, momenta: None, masses: 0, multiply_adds: 4, amplitude: scalar_sums::dot;
         }
         // Operations of a recursion; what stands in one is a list of [`Field`].
         sums {
@@ -212,6 +215,27 @@ macro_rules! for_each_opcode {
                 Read(COMPLEX), Result(FOUR)],
                 multiply_adds: |r| r.waves / 3 * 64 + FACTOR,
                 current: sums::four_vectors;
+            /// Sum over several [`Opcode::Vss1`], whose `p2 - p3` are momenta of their own, and, with a factor of
+            /// their own, [`Opcode::Vvss1`].
+            SumVss1 = [MODE, COUNT, COUNT, COUNT,
+                Repeat(&[1], &[Read(COMPLEX), Read(COMPLEX), Read(MOMENTUM)]),
+                Repeat(&[2, 3], &[Read(FOUR), Read(COMPLEX), Read(COMPLEX)]),
+                Read(COMPLEX), Read(COMPLEX), Result(FOUR)],
+                multiply_adds: |r| 12 * r.momenta + 20 * r.waves + if r.waves > 0 { 2 * FACTOR } else { FACTOR },
+                current: scalar_sums::vector;
+            /// What a scalar is multiplied by where vectors meet it: the sum of `q V1` with `q = p1 + 2 p2`
+            /// ([`Opcode::Vss3`]) and, with a factor of their own, `V1 V2` ([`Opcode::Vvss4`]).
+            ScalarVertex = [MODE, COUNT, COUNT, COUNT, COUNT,
+                Repeat(&[1, 2], &[Read(FOUR), Read(MOMENTUM)]),
+                Repeat(&[3, 4], &[Read(FOUR), Read(FOUR)]),
+                Read(COMPLEX), Read(COMPLEX), Result(COMPLEX)],
+                multiply_adds: |r| 8 * r.waves + if r.waves > r.momenta { 8 } else { 4 },
+                current: scalar_sums::vertex;
+            /// Sum over several [`Opcode::Sss1`].
+            SumSss1 = [COUNT, COUNT, Repeat(&[0, 1], &[Read(COMPLEX), Read(COMPLEX)]),
+                Read(COMPLEX), Write(COMPLEX)],
+                multiply_adds: |r| 2 * (r.numbers + 1),
+                current: scalar_sums::scalar;
             /// Sum and difference of several wavefunctions of four components.
             Add = [COUNT, COUNT, Repeat(&[0, 1], &[Read(FOUR)]), Write(FOUR)],
                 multiply_adds: |r| 8 * r.waves,
@@ -235,6 +259,10 @@ macro_rules! for_each_opcode {
             DensityVector = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 20 * r.waves,
                 current: density::of_vectors;
+            /// The same of scalars: the sum of `|S|^2`.
+            DensityScalar = [COUNT, Repeat(&[0], &[Read(COMPLEX)]), Write(REAL)],
+                multiply_adds: |_| 2,
+                current: density::of_scalars;
             /// From the matrices of two spinors, `sum over i, j of A_ij B_ij`: the sum of the squared moduli
             /// of their products.
             TraceSpinor = [Read(MATRIX), Read(MATRIX), Write(REAL)],
@@ -244,6 +272,10 @@ macro_rules! for_each_opcode {
             TraceVector = [Read(MATRIX), Read(MATRIX), Write(REAL)],
                 multiply_adds: |_| 10,
                 current: density::trace_vectors;
+            /// The same with two scalars.
+            TraceScalar = [Read(REAL), Read(REAL), Write(REAL)],
+                multiply_adds: |_| 1,
+                current: density::trace_scalars;
         }
         // The same, with amplitudes as results.
         dots {

@@ -7,7 +7,7 @@
 use super::Plan;
 use super::color_ordered::Loops;
 use mebridge_ops::Batch;
-use mebridge_ops::opcode::{Consumed, FOUR, MOMENTUM, Operands};
+use mebridge_ops::opcode::{COMPLEX, Consumed, FOUR, MOMENTUM, Operands};
 use mebridge_ops::visit::{Access, visit};
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +98,7 @@ fn each_result(batch: &Batch, work: impl Fn(Consumed) -> usize) -> (usize, usize
     let whole = visit(batch, &[], false, &mut |_, access| match access {
         Access::Read(FOUR) => read.waves += 1,
         Access::Read(MOMENTUM) => read.momenta += 1,
+        Access::Read(COMPLEX) => read.numbers += 1,
         Access::Write(_) | Access::Update(_) => {
             results += 1;
             all += work(std::mem::take(&mut read));

@@ -186,7 +186,7 @@ impl Plan {
 pub struct MomentumSum {
     /// Where its four components go.
     pub address: Address,
-    /// For each leg +1, -1 or 0.
+    /// For each leg how often it is added; below zero, subtracted.
     pub signs: Vec<i8>,
 }
 

@@ -127,8 +127,10 @@ impl Display for Plan {
         })?;
         lines(f, "momenta", &self.momenta, |f, sum| {
             let legs = (1..).zip(&sum.signs).filter(|(_, sign)| **sign != 0);
-            let legs =
-                legs.map(|(leg, &sign)| format!("{}{leg}", if sign > 0 { "+" } else { "-" }));
+            let legs = legs.flat_map(|(leg, &times)| {
+                let one = format!("{}{leg}", if times > 0 { "+" } else { "-" });
+                vec![one; usize::from(times.unsigned_abs())]
+            });
             write!(f, "{} = {}", At(sum.address, MOMENTUM), joined(legs, " "))
         })?;
         lines(f, "propagators", &self.propagators, |f, p| {

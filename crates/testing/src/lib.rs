@@ -8,6 +8,9 @@ pub mod compiler;
 pub mod hip;
 pub mod require;
 
+/// A model of gluons, a quark `u` and the scalars `s` and `r` in its representation of colour, to be parsed.
+pub const SCALAR_QCD: &str = include_str!("scalar_qcd.toml");
+
 /// The folder of the whole project.
 pub fn root() -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,6 +1,7 @@
 //! From tables of operations to the values of one event.
 
 use super::expression::Expression;
+use super::scalar_sums;
 use super::value_graph::{Id, Schedule, Type, ValueGraph};
 use super::{COLOR_SUM, Generator};
 use crate::level_schedule::{Amp2Source, OperationKind, ScheduleLevel};
@@ -418,6 +419,9 @@ impl Generator<'_> {
                 let sum = graph.terms("term_VvvvDiff1", &three, &[]);
                 graph.finish(mode, value(2 + 3 * terms)?, sum, value(last))
             }
+            Opcode::SumVss1 | Opcode::ScalarVertex | Opcode::SumSss1 => {
+                scalar_sums::sum(graph, opcode, operands)
+            }
             Opcode::Add => {
                 let (plus, minus) = (count(0)?, count(1)?);
                 let mut sum = None;
@@ -438,6 +442,13 @@ impl Generator<'_> {
                 for i in 0..count(0)? {
                     let term = format!("term_{name}");
                     sum = graph.call(Type::Matrix, term, &[value(1 + i)?, sum]);
+                }
+                Some(sum)
+            }
+            Opcode::DensityScalar => {
+                let mut sum = graph.literal(Type::Real, Expression::Leaf("Real(0)".into()));
+                for i in 0..count(0)? {
+                    sum = graph.call(Type::Real, "term_DensityScalar", &[value(1 + i)?, sum]);
                 }
                 Some(sum)
             }

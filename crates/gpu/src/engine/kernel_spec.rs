@@ -86,7 +86,7 @@ impl KernelSpec {
             .operations()
             .amplitudes
             .iter()
-            .any(|batch| batch.opcode == Opcode::Dots);
+            .any(|batch| matches!(batch.opcode, Opcode::Dots | Opcode::DotScalar0));
         if options.most_generated == 0 {
             return None;
         }

@@ -72,6 +72,24 @@ pub(super) unsafe fn of_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
+/// Scalars: how many of them, these, result.
+#[inline(always)]
+pub(super) unsafe fn of_scalars<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut rest = operands;
+    while let [count, next @ ..] = rest {
+        let (terms, next) = next.split_at(*count as usize);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = V::zero();
+            for &term in terms {
+                sum = add_square(m.complex(term), sum);
+            }
+            m.put_real(next[0], sum);
+        }
+        rest = &next[1..];
+    }
+}
+
 /// Adds |z|^2.
 #[inline(always)]
 fn add_square<V: Simd>(z: Cx<V>, sum: V) -> V {
@@ -149,6 +167,19 @@ pub(super) unsafe fn trace_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
             sum = amm.mul_add(bpp, sum);
             let rest = rest + rest;
             m.put_real(op[2], squared(sum + (rest + rest)));
+        }
+    }
+}
+
+/// Squared products of scalars: two sums of squares, result. Each stands for as many mirrored ones.
+#[inline(always)]
+pub(super) unsafe fn trace_scalars<V: Simd>(operands: &[u32], m: Memory<V>) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let half = m.real(op[0]) * m.real(op[1]);
+            let half = half + half;
+            m.put_real(op[2], half + half);
         }
     }
 }

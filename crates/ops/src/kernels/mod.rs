@@ -16,6 +16,7 @@ mod external_tests;
 mod ffs;
 mod ffv;
 mod scalar;
+mod scalar_sums;
 mod sums;
 #[cfg(test)]
 mod tests;

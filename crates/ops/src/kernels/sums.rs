@@ -9,30 +9,46 @@ use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
 
 /// Reads an operation of no fixed length.
-struct Stream<'a>(&'a [u32]);
+pub(super) struct Stream<'a>(&'a [u32]);
 
 impl<'a> Stream<'a> {
+    #[inline(always)]
+    pub(super) fn new(operands: &'a [u32]) -> Self {
+        Stream(operands)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     #[inline(always)]
     fn next(&mut self) -> u32 {
         self.take(1)[0]
     }
 
     #[inline(always)]
-    fn take(&mut self, count: usize) -> &'a [u32] {
+    pub(super) fn take(&mut self, count: usize) -> &'a [u32] {
         let (taken, rest) = self.0.split_at(count);
         self.0 = rest;
         taken
     }
 
     #[inline(always)]
-    fn two(&mut self, first: u32, second: u32) -> (&'a [u32], &'a [u32]) {
+    pub(super) fn two(&mut self, first: u32, second: u32) -> (&'a [u32], &'a [u32]) {
         (self.take(first as usize), self.take(second as usize))
     }
 }
 
 /// Multiplies by the factor, and stores or adds.
 #[inline(always)]
-unsafe fn finish<V: Simd>(m: Memory<V>, mode: u32, factor: u32, sum: [Cx<V>; 4], out: u32) {
+pub(super) unsafe fn finish<V: Simd>(
+    m: Memory<V>,
+    mode: u32,
+    factor: u32,
+    sum: [Cx<V>; 4],
+    out: u32,
+) {
     // SAFETY: the caller promises valid addresses.
     unsafe {
         let factor = m.complex(factor);
@@ -103,8 +119,8 @@ macro_rules! spinor_sums {
         $(#[$doc_of])*
         #[inline(always)]
         pub(super) unsafe fn $several<V: Simd, const N: usize>(operands: &[u32], m: Memory<V>) {
-            let mut ops = Stream(operands);
-            while !ops.0.is_empty() {
+            let mut ops = Stream::new(operands);
+            while !ops.is_empty() {
                 let head = ops.take(3);
                 let (plus, minus) = ops.two((N as u32 + 1) * head[1], (N as u32 + 1) * head[2]);
                 let (factor, momentum, mass) = (ops.next(), ops.next(), ops.next());
@@ -176,8 +192,8 @@ spinor_sums! {
 /// factor, result.
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
         let head = ops.take(3);
         let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
         let tail = ops.take(2);
@@ -213,8 +229,8 @@ pub(super) fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
 /// by exchanging 2 and 3.
 #[inline(always)]
 pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
         let head = ops.take(4);
         let threes = ops.take(4 * head[1] as usize);
         let (plus, minus) = ops.two(3 * head[2], 3 * head[3]);
@@ -258,8 +274,8 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
 /// (V2, V3, V4), factor, result. A term is subtracted by exchanging 3 and 4.
 #[inline(always)]
 pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
         let (mode, count) = (ops.next(), ops.next());
         // SAFETY: the caller promises valid addresses.
         unsafe {
@@ -355,8 +371,8 @@ fn product<V: Simd, const VECTORS: bool>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> 
 /// spinor and where the product goes. Spinors are looked up in the helicity's table.
 #[inline(always)]
 pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
         let head = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
@@ -382,8 +398,8 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
     pair_stride: u32,
     m: Memory<V>,
 ) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
         let head = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
@@ -407,8 +423,8 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
 /// Sums of wavefunctions: how many to add and how many to subtract, these, result.
 #[inline(always)]
 pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
         let head = ops.take(2);
         let (plus, minus) = ops.two(head[0], head[1]);
         // SAFETY: the caller promises valid addresses.

@@ -1,7 +1,7 @@
 //! Every kernel at every level against gamma matrices and metric tensors written out.
 
 use super::*;
-use crate::opcode::Momenta;
+use crate::opcode::{Mode, Momenta};
 use mebridge_simd::{Level, dispatch};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
@@ -293,9 +293,10 @@ fn reference(
         Vvs1 | Vvss1 => scaled(f * all, &w[0]),
         VvsMassive1 => massive(scaled(f * all, &w[0])),
         Sss0 | Sss1 | Ssss0 | Ssss1 => vec![f * all],
-        DotSpinor0 | DotVector0 | SumFfv1 | SumFfv2 | SumFfv3 | SumVvv1 | SumVvvvDiff1 | Dots
-        | Add | Conjugate | MinusConjugate | DensitySpinor | DensityVector | TraceSpinor
-        | TraceVector | General(_) => {
+        DotSpinor0 | DotVector0 | DotScalar0 | SumFfv1 | SumFfv2 | SumFfv3 | SumVvv1
+        | SumVvvvDiff1 | SumVss1 | ScalarVertex | SumSss1 | Dots | Add | Conjugate
+        | MinusConjugate | DensitySpinor | DensityVector | DensityScalar | TraceSpinor
+        | TraceVector | TraceScalar | General(_) => {
             unreachable!("not among Opcode::ALL")
         }
     }
@@ -440,10 +441,16 @@ fn mirrored(opcode: Opcode, w: &[C]) -> Vec<C> {
 /// squared products of all of them.
 #[test]
 fn matrices_give_sums_of_squared_products() {
-    use Opcode::{DensitySpinor, DensityVector, TraceSpinor, TraceVector};
+    use Opcode::{
+        DensityScalar, DensitySpinor, DensityVector, TraceScalar, TraceSpinor, TraceVector,
+    };
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     for level in Level::supported() {
-        for (density, trace) in [(DensitySpinor, TraceSpinor), (DensityVector, TraceVector)] {
+        for (density, trace) in [
+            (DensitySpinor, TraceSpinor),
+            (DensityVector, TraceVector),
+            (DensityScalar, TraceScalar),
+        ] {
             let lanes = lanes::<f64>(level);
             let mut block = EventBlock::<f64>::new(61, lanes);
             for address in 0..40 {
@@ -479,7 +486,8 @@ fn matrices_give_sums_of_squared_products() {
                 let (all_a, all_b) = (all(&a), all(&b));
                 let pairs = all_a.iter().flat_map(|a| all_b.iter().map(move |b| (a, b)));
                 let squares = pairs.map(|(a, b)| {
-                    let terms = (0..4).map(|mu| match density {
+                    let components = if density == DensityScalar { 1 } else { 4 };
+                    let terms = (0..components).map(|mu| match density {
                         DensitySpinor => a[mu] * b[mu],
                         _ => a[mu] * b[mu] * metric(mu),
                     });
@@ -488,6 +496,132 @@ fn matrices_give_sums_of_squared_products() {
                 let (expected, got) = (squares.sum::<f64>(), block.get(60, lane));
                 let off = (got - expected).abs() / expected;
                 assert!(off < 1e-13, "{density:?} at {level}: {got} for {expected}");
+            }
+        }
+    }
+}
+
+/// Sums of vertices with scalars in them, stored or added to what is there, with terms of all kinds and of each alone.
+#[test]
+fn sums_with_scalars_are_those_of_their_terms() {
+    use Opcode::{ScalarVertex, SumSss1, SumVss1};
+    /// Which numbers of a term are added up: a term, or one to subtract.
+    type Terms<'a> = &'a [(f64, &'a [u32])];
+    // Vectors at 0, 8 and 16, scalars at 24, 26 and 28, momenta at 30 and 34, factors at 38 and 40, the result at 42.
+    // With each operation its terms of three and of four legs.
+    let cases: [(Opcode, &[u32], Terms, Terms); 9] = [
+        (
+            SumVss1,
+            &[0, 1, 0, 0, 24, 26, 30, 38, 40, 42],
+            &[(1.0, &[24, 26, 30])],
+            &[],
+        ),
+        (
+            SumVss1,
+            &[0, 0, 1, 0, 8, 24, 28, 38, 40, 42],
+            &[],
+            &[(1.0, &[8, 24, 28])],
+        ),
+        (
+            SumVss1,
+            &[0, 0, 0, 1, 8, 24, 28, 38, 40, 42],
+            &[],
+            &[(-1.0, &[8, 24, 28])],
+        ),
+        (
+            SumVss1,
+            &[
+                1, 2, 1, 1, 24, 26, 30, 28, 24, 34, 0, 26, 28, 8, 24, 28, 38, 40, 42,
+            ],
+            &[(1.0, &[24, 26, 30]), (1.0, &[28, 24, 34])],
+            &[(1.0, &[0, 26, 28]), (-1.0, &[8, 24, 28])],
+        ),
+        (
+            ScalarVertex,
+            &[0, 1, 0, 0, 0, 8, 30, 38, 40, 42],
+            &[(1.0, &[8, 30])],
+            &[],
+        ),
+        (
+            ScalarVertex,
+            &[0, 0, 0, 0, 1, 8, 16, 38, 40, 42],
+            &[],
+            &[(-1.0, &[8, 16])],
+        ),
+        (
+            ScalarVertex,
+            &[1, 1, 1, 1, 1, 0, 30, 8, 34, 0, 8, 8, 16, 38, 40, 42],
+            &[(1.0, &[0, 30]), (-1.0, &[8, 34])],
+            &[(1.0, &[0, 8]), (-1.0, &[8, 16])],
+        ),
+        (SumSss1, &[1, 0, 24, 26, 38, 42], &[(1.0, &[24, 26])], &[]),
+        (
+            SumSss1,
+            &[1, 1, 24, 26, 28, 26, 38, 42],
+            &[(1.0, &[24, 26]), (-1.0, &[28, 26])],
+            &[],
+        ),
+    ];
+    for (level, (opcode, operands, three, four)) in Level::supported()
+        .into_iter()
+        .flat_map(|l| cases.map(|c| (l, c)))
+    {
+        let lanes = lanes::<f64>(level);
+        let mut block = EventBlock::<f64>::new(50, lanes);
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        for (address, lane) in (0..50).flat_map(|a| (0..lanes).map(move |l| (a, l))) {
+            block.set(address, lane, rng.random_range(-1.0..1.0));
+        }
+        let components = if opcode == SumVss1 { 4 } else { 1 };
+        let results = |block: &EventBlock<f64>| -> Vec<Vec<C>> {
+            let result = |lane| (0..components).map(move |i| (42 + 2 * i, lane));
+            let of_lane = |lane| {
+                result(lane)
+                    .map(|(at, lane)| block.complex(at, lane))
+                    .collect()
+            };
+            (0..lanes).map(of_lane).collect()
+        };
+        let before = results(&block);
+        let base = block.base();
+        let task = RunKernel {
+            opcode,
+            operands,
+            table: None,
+            base,
+        };
+        // SAFETY: the operands are addresses within the block.
+        unsafe { dispatch(level, task) };
+        for (lane, got) in results(&block).into_iter().enumerate() {
+            let vector = |at: u32| [0, 2, 4, 6].map(|i| block.complex(at + i, lane));
+            let number = |at: u32| block.complex(at, lane);
+            let momentum = |at: u32| complexed(block.momentum(at, lane));
+            let mut expected = vec![C::new(0.0, 0.0); components as usize];
+            if opcode != SumSss1 && operands[0] == Mode::ADD {
+                expected.clone_from(&before[lane]);
+            }
+            for (terms, factor) in [(three, number(38)), (four, number(40))] {
+                for &(sign, term) in terms {
+                    let value = match (opcode, term) {
+                        (SumVss1, &[a, b, d]) if d >= 30 => {
+                            scaled(number(a) * number(b), &momentum(d))
+                        }
+                        (SumVss1, &[v, a, b]) => scaled(number(a) * number(b), &vector(v)),
+                        (ScalarVertex, &[v, q]) if q >= 30 => {
+                            vec![product(&momentum(q), &vector(v))]
+                        }
+                        (ScalarVertex, &[v, w]) => vec![product(&vector(v), &vector(w))],
+                        (_, &[a, b]) => vec![number(a) * number(b)],
+                        _ => unreachable!("a term has two or three operands"),
+                    };
+                    for (x, y) in expected.iter_mut().zip(value) {
+                        *x += sign * factor * y;
+                    }
+                }
+            }
+            for (got, expected) in got.iter().zip(&expected) {
+                let off = (got - expected).norm();
+                assert!(off < 1e-13, "{opcode:?} at {level}: {got} for {expected}");
             }
         }
     }

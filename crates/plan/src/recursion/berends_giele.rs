@@ -166,7 +166,10 @@ impl BerendsGiele {
     fn reduce(&mut self, forest: &Forest) {
         let mut lines: HashMap<DiagramLine, Vec<CurrentId>> = HashMap::default();
         for (id, current) in self.currents.iter().enumerate() {
-            lines.entry(current.line).or_default().push(id as CurrentId);
+            // Sums are of wavefunctions of four components. (Scalars hardly ever depend on each other.)
+            if current.line.kind != LineKind::Scalar {
+                lines.entry(current.line).or_default().push(id as CurrentId);
+            }
         }
         for ids in lines.values() {
             let vectors: Vec<_> = ids

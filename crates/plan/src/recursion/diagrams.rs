@@ -46,6 +46,8 @@ pub enum LineKind {
     Out,
     /// A vector.
     Vector,
+    /// A scalar.
+    Scalar,
 }
 
 /// A structure without regard to which leg is the result.
@@ -57,6 +59,10 @@ pub enum Family {
     Vvv,
     /// Four vectors, a product of two metrics (see [`Branch::lone`]).
     Vvvv,
+    /// (V, S, S).
+    Vss,
+    /// (V, V, S, S).
+    Vvss,
 }
 
 /// A family with one of its legs as the result.
@@ -82,16 +88,22 @@ impl DirectedVertex {
             Opcode::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
             Opcode::VvvvDiff0 => form(Family::Vvvv, None, &[0, 1, 2, 3]),
             Opcode::VvvvDiff1 => form(Family::Vvvv, Some(0), &[1, 2, 3]),
+            Opcode::Vss0 => form(Family::Vss, None, &[0, 1, 2]),
+            Opcode::Vss1 => form(Family::Vss, Some(0), &[1, 2]),
+            Opcode::Vss3 => form(Family::Vss, Some(2), &[0, 1]),
+            Opcode::Vvss0 => form(Family::Vvss, None, &[0, 1, 2, 3]),
+            Opcode::Vvss1 => form(Family::Vvss, Some(0), &[1, 2, 3]),
+            Opcode::Vvss4 => form(Family::Vvss, Some(3), &[0, 1, 2]),
             _ => None,
         }
     }
 
     /// Constant of this form relative to the amplitude of the same vertex: ALOHA's off-shell
-    /// fermions carry a factor -1, its vectors none.
+    /// fermions and scalars carry a factor -1, its vectors none.
     pub fn ratio(self) -> f64 {
-        match (self.family, self.result) {
-            (Family::Ffv, Some(0 | 1)) => -1.0,
-            _ => 1.0,
+        match self.result.map(|leg| self.family.kind(leg)) {
+            None | Some(LineKind::Vector) => 1.0,
+            Some(LineKind::In | LineKind::Out | LineKind::Scalar) => -1.0,
         }
     }
 }
@@ -100,17 +112,29 @@ impl Family {
     /// Number of legs.
     pub fn legs(self) -> usize {
         match self {
-            Family::Ffv | Family::Vvv => 3,
-            Family::Vvvv => 4,
+            Family::Ffv | Family::Vvv | Family::Vss => 3,
+            Family::Vvvv | Family::Vvss => 4,
+        }
+    }
+
+    /// The leg that stands for this one where the family is symmetric or antisymmetric in both: the first vector, the
+    /// last scalar.
+    fn result(self, leg: u8) -> u8 {
+        match (self, self.kind(leg)) {
+            (Family::Ffv, _) => leg,
+            (Family::Vss, LineKind::Scalar) => 2,
+            (Family::Vvss, LineKind::Scalar) => 3,
+            _ => 0,
         }
     }
 
     /// What flows up from the vertex when this leg is the result.
-    fn kind(self, leg: u8) -> LineKind {
+    pub fn kind(self, leg: u8) -> LineKind {
         match (self, leg) {
             // A result in place of f1 is what comes in there from above: it goes on as f2.
             (Family::Ffv, 0) => LineKind::Out,
             (Family::Ffv, 1) => LineKind::In,
+            (Family::Vss, 1 | 2) | (Family::Vvss, 2 | 3) => LineKind::Scalar,
             _ => LineKind::Vector,
         }
     }
@@ -345,7 +369,8 @@ impl Forest {
         let interaction = nodes[node].interaction;
         let family = self.interactions[interaction as usize].family;
         // The legs that follow the result, such that the family is again itself with the result
-        // first: a rotation for three vectors, an exchange of pairs for four.
+        // first: a rotation for three vectors, an exchange of pairs for four. Of scalars in the
+        // order of the family's legs.
         let order: &[u8] = match (family, result) {
             (Family::Ffv, 0) => &[1, 2],
             (Family::Ffv, 1) => &[0, 2],
@@ -357,6 +382,13 @@ impl Forest {
             (Family::Vvvv, 1) => &[0, 3, 2],
             (Family::Vvvv, 2) => &[3, 0, 1],
             (Family::Vvvv, _) => &[2, 1, 0],
+            (Family::Vss, 0) => &[1, 2],
+            (Family::Vss, 1) => &[0, 2],
+            (Family::Vss, _) => &[0, 1],
+            (Family::Vvss, 0) => &[1, 2, 3],
+            (Family::Vvss, 1) => &[0, 2, 3],
+            (Family::Vvss, 2) => &[0, 1, 3],
+            (Family::Vvss, _) => &[0, 1, 2],
         };
         let mut products: Combination<Children> = vec![(Children::default(), 1.0)];
         for &leg in order {
@@ -373,15 +405,18 @@ impl Forest {
         }
         let mut branches = Vec::new();
         for (children, c) in products {
-            // Vectors in the order of the legs below them, so that it does not depend on how
-            // these legs meet.
+            // Lines of one kind in the order of the legs below them, so that it does not depend on
+            // how these legs meet; of scalars, vectors stand first.
             let mut sorted: Vec<usize> = (0..children.len()).collect();
             if family != Family::Ffv {
-                sorted.sort_by_key(|&i| self.lines[children[i] as usize].legs);
+                sorted.sort_by_key(|&i| {
+                    let line = self.lines[children[i] as usize];
+                    (line.kind == LineKind::Scalar, line.legs)
+                });
             }
             let branch = |lone: u8| Branch {
                 interaction,
-                result: if family == Family::Ffv { result } else { 0 },
+                result: family.result(result),
                 children: sorted.iter().map(|&i| children[i]).collect(),
                 lone,
             };
@@ -389,6 +424,11 @@ impl Forest {
                 Family::Ffv => branches.push((branch(0), c)),
                 Family::Vvv if sorted[0] == 0 => branches.push((branch(0), c)),
                 Family::Vvv => branches.push((branch(0), -c)),
+                // Antisymmetric in the scalars.
+                Family::Vss if (result == 0 && sorted[0] == 1) || result == 1 => {
+                    branches.push((branch(0), -c));
+                }
+                Family::Vss | Family::Vvss => branches.push((branch(0), c)),
                 Family::Vvvv => {
                     // The difference for V2, V3, V4 is V3 (V2 V4) - V4 (V2 V3).
                     for (lone, sign) in [(1, 1.0), (2, -1.0)] {
@@ -413,6 +453,7 @@ impl Forest {
                 let kind = match e.kind {
                     ExternalKind::FermionIn => LineKind::In,
                     ExternalKind::FermionOut => LineKind::Out,
+                    ExternalKind::Scalar => LineKind::Scalar,
                     _ => LineKind::Vector,
                 };
                 let line = DiagramLine {
@@ -426,8 +467,7 @@ impl Forest {
             End::Node(node, result, mass, width) => {
                 let branches = self.branches(process, nodes, node, result);
                 let tree = |(branch, sign): (Branch, f64)| {
-                    let legs = branch.children.iter();
-                    let legs = legs.map(|&c| self.lines[c as usize].legs).sum();
+                    let legs = self.legs_below(&branch);
                     let family = self.interactions[branch.interaction as usize].family;
                     let line = DiagramLine {
                         legs,
@@ -451,8 +491,7 @@ impl Forest {
             let trees = self.trees_at(process, &nodes, nodes[node].ends[leg as usize]);
             let branches = self.branches(process, &nodes, node, leg);
             if let ([(tree, _)], [(bare, _)]) = (&trees[..], &branches[..]) {
-                let legs = bare.children.iter().map(|&c| self.lines[c as usize].legs);
-                let (above, below) = (legs.sum::<u64>(), self.lines[*tree as usize].legs);
+                let (above, below) = (self.legs_below(bare), self.lines[*tree as usize].legs);
                 if (above.count_ones(), above) > (below.count_ones(), below) {
                     cuts.push(Cut {
                         bare: *bare,
@@ -463,6 +502,12 @@ impl Forest {
         }
         self.diagrams[amplitude] = nodes;
         (!cuts.is_empty()).then_some(cuts)
+    }
+
+    /// The legs below a vertex, one bit each.
+    pub fn legs_below(&self, branch: &Branch) -> u64 {
+        let children = branch.children.iter();
+        children.map(|&c| self.lines[c as usize].legs).sum()
     }
 
     /// An order of trees by their vertices: first those with the fewest four-vector vertices, then
@@ -477,8 +522,8 @@ impl Forest {
             };
             let own = match self.interactions[branch.interaction as usize].family {
                 Family::Ffv => (0, 0),
-                Family::Vvv => (0, 1),
-                Family::Vvvv => (1, 0),
+                Family::Vvv | Family::Vss => (0, 1),
+                Family::Vvvv | Family::Vvss => (1, 0),
             };
             let children = branch.children.iter().map(|&c| all[c as usize]);
             all.push(children.fold(own, |a, b| (a.0 + b.0, a.1 + b.1)));

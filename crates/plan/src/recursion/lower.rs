@@ -3,19 +3,21 @@
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{DiagramLine, DirectedVertex, Family, Forest, LineKind, Tree};
 use super::parity;
+use super::root::Root;
+use super::scalar_lines::ScalarVertices;
 use crate::compile::Compiler;
 use crate::passes::Pass;
 use crate::sums::Sums;
-use mebridge_ops::opcode::{Mode, Opcode};
+use mebridge_ops::opcode::{Mode, Momenta, Opcode};
 use mebridge_ops::{Address, Batch};
-use mebridge_process::{CouplingRef, LinearMap, Quantity, Term, TermSource};
+use mebridge_process::{CouplingRef, Quantity};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
 /// Operations that do not depend on each other, by what must come before: number of legs, then
 /// the operation's place among those that work on currents of as many.
-type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
+pub(super) type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
 
 /// The place of conjugates: behind their originals.
 const CONJUGATES: usize = 100;
@@ -27,26 +29,64 @@ const SUMS: usize = 200;
 /// product, because the root with a leg gives a handful of spinors, and many currents are multiplied with them.
 pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
     let below = line.legs.count_ones() as usize;
-    line.kind != LineKind::Vector && below + 2 == compiler.process.legs.len()
+    matches!(line.kind, LineKind::In | LineKind::Out) && below + 2 == compiler.process.legs.len()
 }
 
 /// A current without a wavefunction of the compiler.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Terms of one current that are computed by one operation. Three- and four-vector vertices
+/// Place of the numbers that scalars are multiplied by: behind all currents of as many legs.
+pub(super) const SCALAR_VERTICES: usize = 400;
+
+/// Terms of one current that are computed by one operation. Vertices of three and of four legs
 /// share one, each with a factor of its own.
 #[derive(Clone, Debug)]
 pub(super) struct SharedTerms {
     pub(super) opcode: Opcode,
-    /// Interaction and coefficient; the second is that of the four-vector vertices.
+    /// Interaction and coefficient; the second is that of the vertices of four legs.
     factors: [Option<(u32, Complex64)>; 2],
-    plus: Vec<Vec<u32>>,
-    minus: Vec<Vec<u32>>,
-    /// Four-vector vertices `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`, to add and to subtract.
-    four_vector_terms: [Vec<Vec<u32>>; 2],
+    pub(super) plus: Vec<Vec<u32>>,
+    pub(super) minus: Vec<Vec<u32>>,
+    /// Vertices of four legs, to add and to subtract: of vectors `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`, or of
+    /// vectors and scalars.
+    pub(super) four_leg_terms: [Vec<Vec<u32>>; 2],
 }
 
-/// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
+impl SharedTerms {
+    fn none(opcode: Opcode) -> SharedTerms {
+        SharedTerms {
+            opcode,
+            factors: [None, None],
+            plus: Vec::new(),
+            minus: Vec::new(),
+            four_leg_terms: Default::default(),
+        }
+    }
+
+    /// One vertex, with the constant of its interaction times a coefficient.
+    pub(super) fn one(
+        opcode: Opcode,
+        (interaction, coefficient): (u32, f64),
+        children: Vec<u32>,
+    ) -> SharedTerms {
+        SharedTerms {
+            factors: [Some((interaction, Complex64::new(coefficient, 0.0))), None],
+            plus: vec![children],
+            ..SharedTerms::none(opcode)
+        }
+    }
+}
+
+/// Complex components of what flows along a line.
+pub(super) fn components(kind: LineKind) -> u32 {
+    match kind {
+        LineKind::In | LineKind::Out | LineKind::Vector => 4,
+        LineKind::Scalar => 1,
+    }
+}
+
+/// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector, or of a scalar and
+/// vectors.
 ///
 /// Gives the wavefunction of each current, [`NOWHERE`] for one that is not needed.
 pub fn lower(
@@ -54,13 +94,14 @@ pub fn lower(
     forest: &Forest,
     recursion: &BerendsGiele,
 ) -> Option<Vec<u32>> {
-    let roots = Roots::find(forest, recursion)?;
-    let needed = needed(recursion, &roots);
+    let root = Root::find(compiler.process, forest, recursion)?;
+    let needed = needed(recursion, root.currents());
     let parity = match compiler.last >= Pass::Conjugates {
         true => parity::signs(compiler, forest, recursion),
         false => vec![None; recursion.currents.len()],
     };
     let mut batches = Batches::new();
+    let mut scalars = ScalarVertices::default();
     let mut nodes = vec![NOWHERE; recursion.currents.len()];
     for (id, current) in recursion.currents.iter().enumerate() {
         if !needed[id] {
@@ -74,11 +115,24 @@ pub fn lower(
         }
         let level = current.line.legs.count_ones() as usize;
         let signs = legs_of(compiler, forest, current.trees[0].0);
-        let line = compiler.wavefunction(signs.clone(), 4, true);
+        let line = compiler.wavefunction(signs.clone(), components(current.line.kind), true);
         nodes[id] = compiler.wavefunctions.len() as u32;
         compiler.wavefunctions.push(line);
         if let Make::Vertices(products) = &current.make {
             let quantities = (current.line.mass, current.line.width);
+            if current.line.kind == LineKind::Scalar {
+                let node = nodes[id];
+                scalars.current(
+                    compiler,
+                    forest,
+                    products,
+                    &nodes,
+                    node,
+                    quantities,
+                    &mut batches,
+                )?;
+                continue;
+            }
             let line = (!at_the_top(compiler, &current.line)).then_some(quantities);
             let helicities = conjugates(
                 compiler,
@@ -113,12 +167,19 @@ pub fn lower(
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
-    let products = roots.lower(compiler, forest, recursion, &nodes, &mut batches);
+    let products = root.attach(
+        compiler,
+        forest,
+        recursion,
+        &nodes,
+        &mut scalars,
+        &mut batches,
+    )?;
     compiler.operations.currents = batches
         .into_iter()
         .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
         .collect();
-    let products_size = 2 * roots.products.len() as u32;
+    let products_size = 2 * root.products() as u32;
     let pair_stride = products_size + 2 * compiler.process.amplitudes.jamps() as u32;
     let product_base = compiler.allocate(2 * pair_stride);
     let jamp_base = product_base + products_size;
@@ -128,113 +189,13 @@ pub fn lower(
     let operations = &mut compiler.operations;
     operations.pair_stride = pair_stride;
     operations.jamp = Sums::new(
-        &roots.jamp,
+        root.jamp(),
         |i| product_base + 2 * i,
         |_| unreachable!("no partial sums"),
         |i| jamp_base + 2 * i,
     );
-    operations.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
+    operations.amplitudes = vec![products.batch(product_base)];
     Some(nodes)
-}
-
-/// The products of spinors at the root, and the colour flows as sums of them.
-struct Roots {
-    /// Interaction, the leg of it that the root is, spinor, vector: all of them computed from vertices.
-    products: Vec<(u32, u8, CurrentId, CurrentId)>,
-    jamp: LinearMap,
-}
-
-/// The root with a vector attached, with the other spinors of the products and the addresses of these.
-struct Partner {
-    node: u32,
-    products: Vec<(u32, u32)>,
-}
-
-impl Roots {
-    fn find(forest: &Forest, recursion: &BerendsGiele) -> Option<Roots> {
-        let mut roots = Roots {
-            products: Vec::new(),
-            jamp: LinearMap::default(),
-        };
-        let mut known = HashMap::default();
-        for flow in &recursion.flows {
-            let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
-            for product in flow {
-                let family = forest.interactions[product.interaction as usize].family;
-                let [spinor, vector] = product.children[..] else {
-                    return None;
-                };
-                if family != Family::Ffv || product.result > 1 {
-                    return None;
-                }
-                for &(spinor, c) in &recursion.resolve(spinor) {
-                    for &(vector, d) in &recursion.resolve(vector) {
-                        let key = (product.interaction, product.result, spinor, vector);
-                        let at = *known.entry(key).or_insert_with(|| {
-                            roots.products.push(key);
-                            roots.products.len() as u32 - 1
-                        });
-                        *sum.entry(at).or_default() += product.coefficients[0] * c * d;
-                    }
-                }
-            }
-            let terms = sum.into_iter().filter(|(_, c)| c.norm() > 1e-12);
-            let term = |(at, c): (u32, Complex64)| Term {
-                source: TermSource::Amplitude(at),
-                factor: (whole(c.re), whole(c.im)),
-            };
-            roots.jamp.outputs.push(terms.map(term).collect());
-        }
-        Some(roots)
-    }
-
-    /// Attaches the vectors to the root.
-    fn lower(
-        &self,
-        compiler: &mut Compiler,
-        forest: &Forest,
-        recursion: &BerendsGiele,
-        nodes: &[u32],
-        batches: &mut Batches,
-    ) -> Vec<Partner> {
-        let mut partners: Vec<Partner> = Vec::new();
-        let mut known: HashMap<_, usize> = HashMap::default();
-        for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
-            let line = recursion.currents[spinor as usize].line;
-            let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
-            let partner = *known
-                .entry((interaction, result, vector, line))
-                .or_insert_with(|| {
-                    let opcode = match result {
-                        0 => Opcode::SumFfv2,
-                        _ => Opcode::SumFfv1,
-                    };
-                    let children = vec![forest.root, nodes[vector as usize]];
-                    let share = SharedTerms {
-                        opcode,
-                        factors: [Some((interaction, Complex64::new(1.0, 0.0))), None],
-                        plus: vec![children],
-                        minus: Vec::new(),
-                        four_vector_terms: Default::default(),
-                    };
-                    let node = at_the_root(compiler, forest, &share, line, batches);
-                    partners.push(Partner {
-                        node,
-                        products: Vec::new(),
-                    });
-                    partners.len() - 1
-                });
-            partners[partner]
-                .products
-                .push((nodes[spinor as usize], at as u32));
-        }
-        // Partners over the same legs meet the same spinors: keep them together.
-        partners.sort_by_key(|p| {
-            let signs = &compiler.wavefunctions[p.node as usize].signs;
-            (signs.iter().filter(|s| **s != 0).count(), signs.clone())
-        });
-        partners
-    }
 }
 
 /// Helicities in groups of two that differ only in the helicity of the root.
@@ -259,34 +220,11 @@ fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
     groups
 }
 
-/// The operations of [`Opcode::Dots`], the root's side first.
-fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
-    let mut operands = Vec::new();
-    for partner in partners {
-        operands.extend([partner.node, partner.products.len() as u32]);
-        for &(spinor, at) in &partner.products {
-            operands.extend([spinor, product_base + 2 * at]);
-        }
-    }
-    operands
-}
-
-/// A small fraction without the rounding error of this number.
-fn whole(x: f64) -> f64 {
-    let sixths = (x * 6.0).round() / 6.0;
-    if (x - sixths).abs() < 1e-12 {
-        sixths
-    } else {
-        x
-    }
-}
-
 /// The currents that the products at the root need.
-fn needed(recursion: &BerendsGiele, roots: &Roots) -> Vec<bool> {
+fn needed(recursion: &BerendsGiele, roots: Vec<CurrentId>) -> Vec<bool> {
     let mut needed = vec![false; recursion.currents.len()];
-    for &(_, _, spinor, vector) in &roots.products {
-        needed[spinor as usize] = true;
-        needed[vector as usize] = true;
+    for id in roots {
+        needed[id as usize] = true;
     }
     // Sums use currents of the same line, which may come behind them.
     loop {
@@ -357,13 +295,7 @@ pub(super) fn shares(
             let at = match shares.iter().position(fits) {
                 Some(at) => at,
                 None => {
-                    shares.push(SharedTerms {
-                        opcode,
-                        factors: [None, None],
-                        plus: Vec::new(),
-                        minus: Vec::new(),
-                        four_vector_terms: Default::default(),
-                    });
+                    shares.push(SharedTerms::none(opcode));
                     shares.len() - 1
                 }
             };
@@ -371,7 +303,7 @@ pub(super) fn shares(
             let plus = same(share.factors[slot], factor, 1.0);
             share.factors[slot].get_or_insert(factor);
             match (slot, plus) {
-                (1, _) => share.four_vector_terms[usize::from(!plus)].push(children),
+                (1, _) => share.four_leg_terms[usize::from(!plus)].push(children),
                 (_, true) => share.plus.push(children),
                 (_, false) => share.minus.push(children),
             }
@@ -390,6 +322,10 @@ pub(super) fn shares(
             (Family::Ffv, 1) => push(Opcode::SumFfv2, 0, id, c[0], children),
             (Family::Ffv, _) => push(Opcode::SumFfv3, 0, id, c[0], children),
             (Family::Vvv, _) => push(Opcode::SumVvv1, 0, id, c[0], children),
+            (Family::Vss, 0) => push(Opcode::SumVss1, 0, id, c[0], children),
+            (Family::Vss, _) => push(Opcode::ScalarVertex, 0, id, c[0], children),
+            (Family::Vvss, 0) => push(Opcode::SumVss1, 1, id, c[0], children),
+            (Family::Vvss, _) => push(Opcode::ScalarVertex, 1, id, c[0], children),
             (Family::Vvvv, _) => {
                 if c.iter().sum::<Complex64>().norm() > 1e-9 {
                     return None;
@@ -417,6 +353,14 @@ pub(super) fn shares(
     Some(shares)
 }
 
+/// Whether an operation has vertices of three and of four legs, with a factor for each kind.
+fn has_four_legs(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::SumVvv1 | Opcode::SumVss1 | Opcode::ScalarVertex
+    )
+}
+
 /// The factors of shared terms: coefficient times the constant of the directed vertex, times couplings and propagator.
 fn factors(
     compiler: &mut Compiler,
@@ -425,25 +369,24 @@ fn factors(
     propagator: Option<Address>,
 ) -> Vec<Address> {
     let used: Vec<(u32, Complex64)> = match share.factors {
-        [a, b] if share.opcode == Opcode::SumVvv1 => {
+        [a, b] if has_four_legs(share.opcode) => {
             let some = a.or(b).into_iter();
             some.chain(b.or(a)).collect()
         }
         [a, _] => a.into_iter().collect(),
     };
-    // A bare product at the root is part of an amplitude.
-    let result = match share.opcode {
-        Opcode::SumFfv1 => Some(0),
-        Opcode::SumFfv2 => Some(1),
-        _ => Some(2),
-    };
     used.into_iter()
         .map(|(interaction, coefficient)| {
             let interaction = &forest.interactions[interaction as usize];
-            let form = DirectedVertex {
-                family: interaction.family,
-                result: result.filter(|_| propagator.is_some()),
+            let family = interaction.family;
+            let result = match share.opcode {
+                Opcode::SumFfv1 | Opcode::SumVvv1 | Opcode::SumVvvvDiff1 | Opcode::SumVss1 => 0,
+                Opcode::SumFfv2 => 1,
+                _ => family.legs() as u8 - 1,
             };
+            // A bare product at the root is part of an amplitude.
+            let result = propagator.map(|_| result);
+            let form = DirectedVertex { family, result };
             let couplings: Vec<CouplingRef> = interaction.factor.iter().map(|(c, _)| *c).collect();
             let terms: Vec<(usize, Complex64)> = interaction
                 .factor
@@ -458,7 +401,7 @@ fn factors(
 
 /// The operands of an operation beside its terms.
 pub(super) struct Others {
-    factors: Vec<Address>,
+    pub(super) factors: Vec<Address>,
     momentum: Address,
     mass: Address,
 }
@@ -488,29 +431,6 @@ pub(super) fn others(
         momentum: compiler.momentum(signs),
         mass: compiler.constant(mass),
     }
-}
-
-/// A new wavefunction for the root with a vector attached, propagated or not; gives its number.
-fn at_the_root(
-    compiler: &mut Compiler,
-    forest: &Forest,
-    share: &SharedTerms,
-    line: Option<(Quantity, Quantity)>,
-    batches: &mut Batches,
-) -> u32 {
-    let signs = compiler.sum_of(&share.plus[0]);
-    let made = compiler.wavefunction(signs.clone(), 4, true);
-    let helicities = made.examples.clone();
-    compiler.wavefunctions.push(made);
-    let node = compiler.wavefunctions.len() as u32 - 1;
-    let mode = match line {
-        Some(_) => Mode::STORE,
-        None => Mode::BARE,
-    };
-    let others = others(compiler, forest, share, &signs, line);
-    let operands = batches.entry((usize::MAX, 0, share.opcode)).or_default();
-    emit(compiler, share, node, &helicities, mode, others, operands);
-    node
 }
 
 /// A combination of helicities of a wavefunction, and a configuration that has it.
@@ -558,8 +478,15 @@ pub(super) fn emit(
     others: Others,
     operands: &mut Vec<Address>,
 ) {
-    // An exchange of the last two vectors takes the place of a sign.
-    let exchange = matches!(share.opcode, Opcode::SumVvv1 | Opcode::SumVvvvDiff1);
+    if share.opcode.layout().is_some() {
+        return emit_one(compiler, share, node, helicities, &others, operands);
+    }
+    // An exchange of the last two lines takes the place of a sign.
+    let exchange = matches!(
+        share.opcode,
+        Opcode::SumVvv1 | Opcode::SumVvvvDiff1 | Opcode::SumVss1
+    );
+    let four_legs = has_four_legs(share.opcode);
     let mut plus = share.plus.clone();
     let mut minus = share.minus.clone();
     if exchange {
@@ -571,23 +498,26 @@ pub(super) fn emit(
     }
     for &(instance, h) in helicities {
         operands.extend([mode, plus.len() as u32]);
-        match share.opcode {
-            Opcode::SumVvv1 => {
-                operands.extend(share.four_vector_terms.iter().map(|f| f.len() as u32))
-            }
-            Opcode::SumVvvvDiff1 => {}
-            _ => operands.push(minus.len() as u32),
+        if !exchange {
+            operands.push(minus.len() as u32);
+        }
+        if four_legs {
+            operands.extend(share.four_leg_terms.iter().map(|f| f.len() as u32));
         }
         for children in plus.iter().chain(&minus) {
             inputs(compiler, h, children, operands);
-            if share.opcode == Opcode::SumVvv1 {
+            if share.opcode == Opcode::SumVss1 {
+                let signs = |i: usize| compiler.wavefunctions[children[i] as usize].signs.iter();
+                let d: Vec<i8> = signs(0).zip(signs(1)).map(|(a, b)| a - b).collect();
+                operands.push(compiler.momentum(&d));
+            } else if four_legs {
                 for &child in children {
                     let signs = compiler.wavefunctions[child as usize].signs.clone();
                     operands.push(compiler.momentum(&signs));
                 }
             }
         }
-        for children in share.four_vector_terms.iter().flatten() {
+        for children in share.four_leg_terms.iter().flatten() {
             inputs(compiler, h, children, operands);
         }
         operands.extend(&others.factors);
@@ -598,8 +528,44 @@ pub(super) fn emit(
     }
 }
 
+/// The same of a single vertex, by a kernel with operands of a fixed number.
+fn emit_one(
+    compiler: &mut Compiler,
+    share: &SharedTerms,
+    node: u32,
+    helicities: &[Example],
+    others: &Others,
+    operands: &mut Vec<Address>,
+) {
+    let children = &share.plus[0];
+    for &(instance, h) in helicities {
+        inputs(compiler, h, children, operands);
+        operands.extend(&others.factors);
+        if share
+            .opcode
+            .layout()
+            .is_some_and(|l| l.momenta == Momenta::Inputs)
+        {
+            for &child in children {
+                let signs = compiler.wavefunctions[child as usize].signs.clone();
+                operands.push(compiler.momentum(&signs));
+            }
+        }
+        operands.push(compiler.wavefunctions[node as usize].instances[instance as usize]);
+    }
+}
+
+/// A batch of operations of this opcode.
+pub(super) fn batch(opcode: Opcode, operands: Vec<Address>) -> Batch {
+    Batch {
+        opcode,
+        stride: opcode.layout().map_or(0, |layout| layout.len()),
+        operands,
+    }
+}
+
 /// Addresses of wavefunctions in a helicity configuration.
-fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
+pub(super) fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
     for &child in children {
         let line = &compiler.wavefunctions[child as usize];
         operands.push(line.instances[line.instance(&compiler.helicity_indices[h])]);

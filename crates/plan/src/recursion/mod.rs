@@ -2,7 +2,7 @@
 //!
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
 //! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external
-//! fermion ([`diagrams`]), sums of trees that always occur together become currents (`columns`, [`berends_giele`]), and
+//! fermion, or a scalar where there are none ([`diagrams`]), sums of trees that always occur together become currents (`columns`, [`berends_giele`]), and
 //! the currents become operations (`lower`). Where a process has vertices that cannot be turned, or sums that do not
 //! factor, there is no such plan and the list of diagrams is evaluated as it is.
 
@@ -12,6 +12,8 @@ mod columns;
 pub mod diagrams;
 mod lower;
 mod parity;
+mod root;
+mod scalar_lines;
 pub mod squares;
 
 use super::binding::Binding;
@@ -70,14 +72,8 @@ fn make(
     }
     // The root that gives the fewest trees.
     let mut best: Option<Forest> = None;
-    for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
-        let Wavefunction::External(e) = wavefunction else {
-            continue;
-        };
-        if !matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) {
-            continue;
-        }
-        let forest = Forest::grow(process, listed, w as u32, &mut recognize)?;
+    for w in roots(process) {
+        let forest = Forest::grow(process, listed, w, &mut recognize)?;
         if best
             .as_ref()
             .is_none_or(|best| forest.trees.len() < best.trees.len())
@@ -114,4 +110,19 @@ fn make(
     }
     plan.count = Count::of(&plan);
     Some(plan)
+}
+
+/// The external wavefunctions that can be the root: fermions, or scalars where there are none.
+fn roots(process: &Process) -> Vec<u32> {
+    let of_kind = |kinds: &[ExternalKind]| -> Vec<u32> {
+        let all = (0..).zip(&process.wavefunctions);
+        let fits =
+            all.filter(|(_, w)| matches!(w, Wavefunction::External(e) if kinds.contains(&e.kind)));
+        fits.map(|(w, _)| w).collect()
+    };
+    let fermions = of_kind(&[ExternalKind::FermionIn, ExternalKind::FermionOut]);
+    match fermions.is_empty() {
+        true => of_kind(&[ExternalKind::Scalar]),
+        false => fermions,
+    }
 }

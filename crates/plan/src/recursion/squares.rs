@@ -13,17 +13,20 @@
 //! With all helicities reversed, a side of a single diagram becomes the mirrored one (see [`Opcode::DensitySpinor`]) up
 //! to a factor. That is so because its vertices treat both chiralities in the same way, numerators of propagators have
 //! real masses, and a width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.)
-//! So either side computes one of two helicities that are each other's reverse. Where a helicity has no reverse, or is
-//! its own, the list of diagrams serves.
+//! So either side computes one of two helicities that are each other's reverse. A side of scalars alone has one
+//! helicity, which is its own reverse and is counted twice: a factor makes up for that. Where other helicities have no
+//! reverse, or are their own, the list of diagrams serves.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
-use super::lower::{Example, NOWHERE, SharedTerms, at_the_top, emit, legs_of, others, shares};
+use super::lower::{
+    Example, NOWHERE, SharedTerms, at_the_top, batch, components, emit, legs_of, others, shares,
+};
 use crate::ChannelPlan;
 use crate::compile::{Compiler, WavefunctionInstances, amp2_index};
 use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
 use mebridge_ops::{Address, Batch};
-use mebridge_process::Process;
+use mebridge_process::{ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
@@ -46,7 +49,8 @@ impl Amp2Cuts {
     /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without
     /// four-vector vertices, or a helicity configuration has no reverse.
     pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Amp2Cuts> {
-        if !all_have_reverses(&process.helicities, helicities) {
+        let scalars = scalars(process);
+        if !all_have_reverses(&process.helicities, helicities, scalars) {
             return None;
         }
         let (sets, _) = amp2_index(process);
@@ -126,7 +130,7 @@ impl Amp2Cuts {
                 .or_insert_with(|| (compiler.allocate(MATRIX), opcode));
         }
         let batches = std::mem::take(&mut lowering.batches).into_iter();
-        plan.extend(batches.map(|((_, opcode), operands)| Batch::stream(opcode, operands)));
+        plan.extend(batches.map(|((_, opcode), operands)| batch(opcode, operands)));
         let mut squares: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
         for (&tree, &matrix) in &below {
             let operands = squares.entry(density(forest, tree)).or_default();
@@ -135,13 +139,19 @@ impl Amp2Cuts {
         plan.extend(
             squares
                 .into_iter()
-                .map(|(opcode, operands)| Batch::stream(opcode, operands)),
+                .map(|(opcode, operands)| batch(opcode, operands)),
         );
+        let scalars = scalars(compiler.process);
+        let all = (1u64 << compiler.process.legs.len()) - 1;
         // One bare branch after the other, all in the same memory.
-        let nodes = lowering.overlaid(compiler, above.keys().copied());
+        let nodes = lowering.overlaid(compiler, &above.keys().copied().collect::<Vec<_>>());
         for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
             let examples = half(compiler, &compiler.wavefunctions[node as usize]);
-            for share in lowering.shares(branch)? {
+            // For each side that is its own mirrored one.
+            let sides = [forest.legs_below(branch), all & !forest.legs_below(branch)];
+            let twice = sides.iter().filter(|&&side| side & !scalars == 0).count();
+            let coefficient = 0.5f64.powf(0.5 * twice as f64);
+            for share in lowering.shares(branch, coefficient)? {
                 let signs = compiler.wavefunctions[node as usize].signs.clone();
                 let others = others(compiler, forest, &share, &signs, None);
                 let mut operands = Vec::new();
@@ -154,17 +164,18 @@ impl Amp2Cuts {
                     others,
                     &mut operands,
                 );
-                plan.push(Batch::stream(share.opcode, operands));
+                plan.push(batch(share.opcode, operands));
             }
             let mut operands = Vec::new();
             square(compiler, node, matrix, &mut operands);
-            plan.push(Batch::stream(opcode, operands));
+            plan.push(batch(opcode, operands));
         }
         let mut traces: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
         let totals = compiler.allocate(self.cuts.len() as u32);
         for (cut, total) in self.cuts.iter().zip(totals..) {
             let opcode = match density(forest, cut.tree) {
                 Opcode::DensityVector => Opcode::TraceVector,
+                Opcode::DensityScalar => Opcode::TraceScalar,
                 _ => Opcode::TraceSpinor,
             };
             let operands = traces.entry(opcode).or_default();
@@ -173,7 +184,7 @@ impl Amp2Cuts {
         plan.extend(
             traces
                 .into_iter()
-                .map(|(opcode, operands)| Batch::stream(opcode, operands)),
+                .map(|(opcode, operands)| batch(opcode, operands)),
         );
         let (_, tables) = amp2_index(compiler.process);
         compiler.operations.channels = ChannelPlan {
@@ -190,6 +201,7 @@ fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
     match forest.lines[tree as usize].kind {
         LineKind::Vector => Opcode::DensityVector,
         LineKind::In | LineKind::Out => Opcode::DensitySpinor,
+        LineKind::Scalar => Opcode::DensityScalar,
     }
 }
 
@@ -202,22 +214,33 @@ fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Ad
     operands.push(matrix);
 }
 
-/// One of each two combinations of helicities of a wavefunction that are each other's reverse.
+/// One of each two combinations of helicities of a wavefunction that are each other's reverse, and those that are their
+/// own.
 fn half(compiler: &Compiler, line: &WavefunctionInstances) -> Vec<Example> {
     let examples = line.examples.iter().copied();
     let first = |&(instance, h): &Example| {
         let reversed = compiler.reversed(line, h);
-        reversed.is_some_and(|reversed| (instance as usize) < reversed)
+        reversed.is_some_and(|reversed| instance as usize <= reversed)
     };
     examples.filter(first).collect()
 }
 
+/// The external scalars, one bit for each leg.
+fn scalars(process: &Process) -> u64 {
+    let bit = |w: &Wavefunction| match w {
+        Wavefunction::External(e) if e.kind == ExternalKind::Scalar => 1 << e.leg,
+        _ => 0,
+    };
+    process.wavefunctions.iter().map(bit).fold(0, |a, b| a | b)
+}
+
 /// Whether every helicity configuration has another one as its reverse.
-fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32]) -> bool {
+fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32], scalars: u64) -> bool {
     let rows: HashSet<&[i8]> = good.iter().map(|&h| &helicities[h as usize][..]).collect();
     rows.iter().all(|row| {
         let reversed: Vec<i8> = row.iter().map(|h| -h).collect();
-        !row.contains(&0) && rows.contains(&reversed[..])
+        let mut legs = row.iter().zip(0..);
+        legs.all(|(&h, leg)| h != 0 || scalars >> leg & 1 == 1) && rows.contains(&reversed[..])
     })
 }
 
@@ -266,10 +289,10 @@ impl SquareLowering<'_> {
         }
         let line = self.forest.lines[tree as usize];
         let signs = legs_of(compiler, self.forest, tree);
-        let made = compiler.wavefunction(signs.clone(), 4, true);
+        let made = compiler.wavefunction(signs.clone(), components(line.kind), true);
         compiler.wavefunctions.push(made);
         let node = compiler.wavefunctions.len() as u32 - 1;
-        for share in self.shares(branch)? {
+        for share in self.shares(branch, 1.0)? {
             let quantities = Some((line.mass, line.width));
             let others = others(compiler, self.forest, &share, &signs, quantities);
             let at = (line.legs.count_ones(), share.opcode);
@@ -293,44 +316,58 @@ impl SquareLowering<'_> {
         Some(())
     }
 
-    /// Wavefunctions for branches, all of them in the same place.
-    fn overlaid<'b>(
-        &self,
-        compiler: &mut Compiler,
-        branches: impl Iterator<Item = &'b Branch>,
-    ) -> Vec<u32> {
-        let start = compiler.plan.vectors;
-        let mut end = start;
-        let mut nodes = Vec::new();
-        for branch in branches {
-            compiler.plan.vectors = start;
-            let signs = compiler.sum_of(&self.children(branch));
-            let line = compiler.wavefunction(signs, 4, true);
-            compiler.wavefunctions.push(line);
-            nodes.push(compiler.wavefunctions.len() as u32 - 1);
-            end = end.max(compiler.plan.vectors);
+    /// Wavefunctions for branches, all of as many components in the same place.
+    fn overlaid(&self, compiler: &mut Compiler, branches: &[&Branch]) -> Vec<u32> {
+        let mut nodes = vec![NOWHERE; branches.len()];
+        for size in [1, 4] {
+            let start = compiler.plan.vectors;
+            let mut end = start;
+            for (branch, node) in branches.iter().zip(&mut nodes) {
+                if components(self.kind(branch)) != size {
+                    continue;
+                }
+                compiler.plan.vectors = start;
+                let signs = compiler.sum_of(&self.children(branch));
+                let line = compiler.wavefunction(signs, size, true);
+                compiler.wavefunctions.push(line);
+                *node = compiler.wavefunctions.len() as u32 - 1;
+                end = end.max(compiler.plan.vectors);
+            }
+            compiler.plan.vectors = end;
         }
-        compiler.plan.vectors = end;
         nodes
+    }
+
+    /// What flows up from a branch.
+    fn kind(&self, branch: &Branch) -> LineKind {
+        let family = self.forest.interactions[branch.interaction as usize].family;
+        family.kind(branch.result)
     }
 
     fn children(&self, branch: &Branch) -> Vec<u32> {
         branch.children.iter().map(|c| self.lines[c]).collect()
     }
 
-    /// The operation of a branch.
-    fn shares(&self, branch: &Branch) -> Option<Vec<SharedTerms>> {
+    /// The operation of a branch, times a number.
+    fn shares(&self, branch: &Branch, coefficient: f64) -> Option<Vec<SharedTerms>> {
         let family = self.forest.interactions[branch.interaction as usize].family;
-        if family == Family::Vvvv {
-            return None;
-        }
-        let one = Complex64::new(1.0, 0.0);
         let nodes = self.children(branch);
+        let opcode = match (family, branch.result) {
+            (Family::Vvvv, _) => return None,
+            (Family::Vss, 2) => Some(Opcode::Vss3),
+            (Family::Vvss, 3) => Some(Opcode::Vvss4),
+            _ => None,
+        };
+        if let Some(opcode) = opcode {
+            let constant = (branch.interaction, coefficient);
+            return Some(vec![SharedTerms::one(opcode, constant, nodes)]);
+        }
+        let coefficient = Complex64::new(coefficient, 0.0);
         let product = Product {
             interaction: branch.interaction,
             result: branch.result,
             children: (0..nodes.len() as u32).collect(),
-            coefficients: [one, Complex64::default(), Complex64::default()],
+            coefficients: [coefficient, Complex64::default(), Complex64::default()],
         };
         shares(self.forest, &[product], &nodes)
     }

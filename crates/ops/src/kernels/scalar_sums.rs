@@ -1,0 +1,129 @@
+//! Currents of a recursion with scalars in it: sums of vertices, added up in registers before the propagator.
+//!
+//! Operations of no fixed length, laid out as those in `sums`.
+
+use super::sums::{Stream, finish};
+use super::{Inputs, Memory, dot as product, dot_momentum};
+use crate::opcode::Mode;
+use mebridge_simd::{Cx, Simd};
+
+/// Vectors: mode, number of terms `d S2 S3`, of terms `V2 S3 S4` to add and to subtract, the terms (S2, S3, d) with
+/// `d = p2 - p3`, the terms (V2, S3, S4), a factor for each kind, result.
+#[inline(always)]
+pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
+        let head = ops.take(4);
+        let pairs = ops.take(3 * head[1] as usize);
+        let (plus, minus) = ops.two(3 * head[2], 3 * head[3]);
+        let tail = ops.take(3);
+        let mut mode = head[0];
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            if head[1] != 0 {
+                let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+                for term in pairs.chunks_exact(3) {
+                    let s = m.complex(term[0]) * m.complex(term[1]);
+                    let d = m.momentum(term[2]);
+                    for i in 0..4 {
+                        sum[i] = s.scale_add(d[i], sum[i]);
+                    }
+                }
+                finish(m, mode, tail[0], sum, tail[2]);
+                mode = Mode::ADD;
+            }
+            if head[2] + head[3] != 0 {
+                let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+                for term in plus.chunks_exact(3) {
+                    let (v, s) = (m.four(term[0]), m.complex(term[1]) * m.complex(term[2]));
+                    for i in 0..4 {
+                        sum[i] = s.mul_add(v[i], sum[i]);
+                    }
+                }
+                for term in minus.chunks_exact(3) {
+                    let (v, s) = (m.four(term[0]), m.complex(term[1]) * m.complex(term[2]));
+                    for i in 0..4 {
+                        sum[i] = s.neg_mul_add(v[i], sum[i]);
+                    }
+                }
+                finish(m, mode, tail[1], sum, tail[2]);
+            }
+        }
+    }
+}
+
+/// What a scalar is multiplied by: mode, number of terms `q V1` to add and to subtract, of terms `V1 V2` to add and to
+/// subtract, the terms (V1, q), the terms (V1, V2), a factor for each kind, result.
+#[inline(always)]
+pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
+        let head = ops.take(5);
+        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
+        let (more, less) = ops.two(2 * head[3], 2 * head[4]);
+        let tail = ops.take(3);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut result = match head[0] & Mode::ADD {
+                0 => Cx::new(V::zero(), V::zero()),
+                _ => m.complex(tail[2]),
+            };
+            if head[1] + head[2] != 0 {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for term in plus.chunks_exact(2) {
+                    sum = sum + dot_momentum(m.momentum(term[1]), m.four(term[0]));
+                }
+                for term in minus.chunks_exact(2) {
+                    sum = sum - dot_momentum(m.momentum(term[1]), m.four(term[0]));
+                }
+                result = m.complex(tail[0]).mul_add(sum, result);
+            }
+            if head[3] + head[4] != 0 {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for term in more.chunks_exact(2) {
+                    sum = sum + product(m.four(term[0]), m.four(term[1]));
+                }
+                for term in less.chunks_exact(2) {
+                    sum = sum - product(m.four(term[0]), m.four(term[1]));
+                }
+                result = m.complex(tail[1]).mul_add(sum, result);
+            }
+            m.put_complex(tail[2], result);
+        }
+    }
+}
+
+/// Scalars: number of terms `S2 S3` to add and to subtract, the terms (S2, S3), factor, result.
+#[inline(always)]
+pub(super) unsafe fn scalar<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream::new(operands);
+    while !ops.is_empty() {
+        let head = ops.take(2);
+        let (plus, minus) = ops.two(2 * head[0], 2 * head[1]);
+        let tail = ops.take(2);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = Cx::new(V::zero(), V::zero());
+            for term in plus.chunks_exact(2) {
+                sum = m.complex(term[0]).mul_add(m.complex(term[1]), sum);
+            }
+            for term in minus.chunks_exact(2) {
+                sum = m.complex(term[0]).neg_mul_add(m.complex(term[1]), sum);
+            }
+            m.put_complex(tail[1], m.complex(tail[0]) * sum);
+        }
+    }
+}
+
+/// Amplitudes as products of two scalars.
+#[inline(always)]
+pub(super) unsafe fn dot<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let a = m.complex(inputs.address(op[0]));
+            let b = m.complex(inputs.address(op[1]));
+            m.put_complex(op[2], a * b);
+        }
+    }
+}

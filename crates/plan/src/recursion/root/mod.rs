@@ -1,0 +1,117 @@
+//! The root: external leg and products of currents, whose sums are colour flows.
+//!
+//! At the root one current of the leg's own line (the rest of it) meets all else. The leg with all else attached is a
+//! wavefunction of its own, and a product of the two is what a colour flow adds up.
+
+mod fermion;
+mod scalar;
+
+use super::berends_giele::{BerendsGiele, CurrentId};
+use super::diagrams::Forest;
+use super::lower::{Batches, batch};
+use super::scalar_lines::ScalarVertices;
+use crate::compile::Compiler;
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::{Address, Batch};
+use mebridge_process::{ExternalKind, LinearMap, Process, Wavefunction};
+
+/// Products at the root, and the colour flows as sums of them.
+pub(super) enum Root {
+    /// The leg is a fermion.
+    Fermion(fermion::Products),
+    /// The leg is a scalar.
+    Scalar(scalar::Products),
+}
+
+/// The root with all else attached, and the products.
+pub(super) enum Attached {
+    Fermion(Vec<fermion::Partner>),
+    /// For each product what the scalar is multiplied by, and the scalar.
+    Scalar(Vec<[u32; 2]>),
+}
+
+impl Root {
+    /// The products of all colour flows. `None` where a vertex at the root is of another kind.
+    pub(super) fn find(
+        process: &Process,
+        forest: &Forest,
+        recursion: &BerendsGiele,
+    ) -> Option<Root> {
+        match process.wavefunctions[forest.root as usize] {
+            Wavefunction::External(e) if e.kind == ExternalKind::Scalar => {
+                scalar::Products::find(forest, recursion).map(Root::Scalar)
+            }
+            _ => fermion::Products::find(forest, recursion).map(Root::Fermion),
+        }
+    }
+
+    /// The currents that the products need.
+    pub(super) fn currents(&self) -> Vec<CurrentId> {
+        match self {
+            Root::Fermion(products) => products.currents(),
+            Root::Scalar(products) => products.currents(),
+        }
+    }
+
+    /// Number of products.
+    pub(super) fn products(&self) -> usize {
+        match self {
+            Root::Fermion(products) => products.len(),
+            Root::Scalar(products) => products.len(),
+        }
+    }
+
+    /// The colour flows as sums of products.
+    pub(super) fn jamp(&self) -> &LinearMap {
+        match self {
+            Root::Fermion(products) => &products.jamp,
+            Root::Scalar(products) => &products.jamp,
+        }
+    }
+
+    /// Attaches what meets the root to it. `nodes` are the wavefunctions of the currents.
+    pub(super) fn attach(
+        &self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        recursion: &BerendsGiele,
+        nodes: &[u32],
+        scalars: &mut ScalarVertices,
+        batches: &mut Batches,
+    ) -> Option<Attached> {
+        Some(match self {
+            Root::Fermion(products) => {
+                Attached::Fermion(products.attach(compiler, forest, recursion, nodes, batches))
+            }
+            Root::Scalar(products) => {
+                Attached::Scalar(products.attach(compiler, forest, nodes, scalars, batches)?)
+            }
+        })
+    }
+}
+
+impl Attached {
+    /// The operations of the products, which stand one behind the other from this address on.
+    pub(super) fn batch(&self, base: Address) -> Batch {
+        match self {
+            Attached::Fermion(partners) => {
+                Batch::stream(Opcode::Dots, fermion::dots(partners, base))
+            }
+            Attached::Scalar(products) => {
+                let numbered = products.iter().zip(0..);
+                let operands = numbered.flat_map(|(&[a, b], at)| [a, b, base + 2 * at]);
+                batch(Opcode::DotScalar0, operands.collect())
+            }
+        }
+    }
+}
+
+/// A small fraction without the rounding error of this number.
+fn whole(x: f64) -> f64 {
+    let sixths = (x * 6.0).round() / 6.0;
+    if (x - sixths).abs() < 1e-12 {
+        sixths
+    } else {
+        x
+    }
+}

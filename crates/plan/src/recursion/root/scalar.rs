@@ -1,0 +1,87 @@
+//! A scalar at the root: products of a scalar with the number that it is multiplied by where vectors meet the root and
+//! it ([`scalar_lines`](crate::recursion::scalar_lines)). The root's own wavefunction is 1.
+
+use super::whole;
+use crate::compile::Compiler;
+use crate::recursion::berends_giele::{BerendsGiele, CurrentId, Product};
+use crate::recursion::diagrams::{Family, Forest};
+use crate::recursion::lower::Batches;
+use crate::recursion::scalar_lines::{Key, ScalarVertices, by_scalar, key, scale};
+use mebridge_process::{LinearMap, Term, TermSource};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+
+/// The products of scalars at the root, and the colour flows as sums of them.
+#[derive(Default)]
+pub(in crate::recursion) struct Products {
+    /// The vertices of each number; the first one's coefficient is 1.
+    vertices: Vec<Vec<Product>>,
+    /// Number and scalar.
+    products: Vec<(u32, CurrentId)>,
+    pub(super) jamp: LinearMap,
+}
+
+impl Products {
+    pub(super) fn find(forest: &Forest, recursion: &BerendsGiele) -> Option<Products> {
+        let mut found = Products::default();
+        let mut numbers: HashMap<Key, u32> = HashMap::default();
+        let mut products: HashMap<(u32, CurrentId), u32> = HashMap::default();
+        for flow in &recursion.flows {
+            let mut terms = Vec::new();
+            for (scalar, mut vertices) in by_scalar(forest, flow)? {
+                for vertex in &mut vertices {
+                    // The root takes the place of the scalar below: an exchange of the two.
+                    if forest.interactions[vertex.interaction as usize].family == Family::Vss {
+                        vertex.coefficients[0] *= -1.0;
+                    }
+                }
+                let first = vertices[0].coefficients[0];
+                scale(&mut vertices, Complex64::new(1.0, 0.0) / first);
+                let number = *numbers.entry(key(&vertices)).or_insert_with(|| {
+                    found.vertices.push(vertices);
+                    found.vertices.len() as u32 - 1
+                });
+                let product = *products.entry((number, scalar)).or_insert_with(|| {
+                    found.products.push((number, scalar));
+                    found.products.len() as u32 - 1
+                });
+                terms.push(Term {
+                    source: TermSource::Amplitude(product),
+                    factor: (whole(first.re), whole(first.im)),
+                });
+            }
+            found.jamp.outputs.push(terms);
+        }
+        Some(found)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.products.len()
+    }
+
+    pub(super) fn currents(&self) -> Vec<CurrentId> {
+        let scalars = self.products.iter().map(|&(_, scalar)| scalar);
+        let vectors = self.vertices.iter().flatten().flat_map(|v| &v.children);
+        scalars.chain(vectors.copied()).collect()
+    }
+
+    /// Makes the numbers; gives for each product number and scalar.
+    pub(super) fn attach(
+        &self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        nodes: &[u32],
+        scalars: &mut ScalarVertices,
+        batches: &mut Batches,
+    ) -> Option<Vec<[u32; 2]>> {
+        let root = compiler.wavefunctions[forest.root as usize].signs.clone();
+        let mut numbers = Vec::new();
+        for vertices in &self.vertices {
+            numbers.push(scalars.node(compiler, forest, vertices, &root, nodes, batches)?);
+        }
+        let product = |&(number, scalar): &(u32, CurrentId)| {
+            [numbers[number as usize], nodes[scalar as usize]]
+        };
+        Some(self.products.iter().map(product).collect())
+    }
+}

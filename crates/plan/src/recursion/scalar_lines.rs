@@ -1,0 +1,160 @@
+//! Lines of scalars.
+//!
+//! At a vertex with vectors a scalar is multiplied by a number: `q V1` with `q = p1 + 2 p2`, p2 being the momentum of
+//! the scalar, or `V1 V2`. All vertices at which the same scalar meets are added up to one number
+//! ([`Opcode::ScalarVertex`]). It depends on the helicities of the vectors alone, and serves all scalars over the same
+//! legs; a current is a sum of products of two numbers ([`Opcode::SumSss1`]), times its propagator.
+
+use super::berends_giele::{CurrentId, Product};
+use super::diagrams::{Family, Forest};
+use super::lower::{Batches, SCALAR_VERTICES, inputs, others, shares};
+use crate::compile::Compiler;
+use mebridge_ops::opcode::{Mode, Opcode};
+use mebridge_process::Quantity;
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
+
+/// The vertices of a sum by the scalar below, which is left out of their children. `None` where one is of another
+/// family.
+pub(super) fn by_scalar(
+    forest: &Forest,
+    products: &[Product],
+) -> Option<BTreeMap<CurrentId, Vec<Product>>> {
+    let mut all: BTreeMap<CurrentId, Vec<Product>> = BTreeMap::new();
+    for product in products {
+        let family = forest.interactions[product.interaction as usize].family;
+        if !matches!(
+            (family, product.result),
+            (Family::Vss, 2) | (Family::Vvss, 3)
+        ) {
+            return None;
+        }
+        let mut vertex = product.clone();
+        let scalar = vertex.children.pop()?;
+        all.entry(scalar).or_default().push(vertex);
+    }
+    Some(all)
+}
+
+/// Coefficients of vertices in the bits of their rounded parts, with what meets there.
+pub(super) type Key = Vec<(u32, Vec<CurrentId>, [i64; 2])>;
+
+/// What tells sums of vertices from others.
+pub(super) fn key(vertices: &[Product]) -> Key {
+    let rounded = |x: f64| (x * (1u64 << 30) as f64).round() as i64;
+    let key = |vertex: &Product| {
+        let c = vertex.coefficients[0];
+        let children = vertex.children.clone();
+        (vertex.interaction, children, [rounded(c.re), rounded(c.im)])
+    };
+    vertices.iter().map(key).collect()
+}
+
+/// Multiplies all vertices by a number.
+pub(super) fn scale(vertices: &mut [Product], by: Complex64) {
+    for vertex in vertices {
+        vertex.coefficients[0] *= by;
+    }
+}
+
+/// The numbers that scalars are multiplied by.
+#[derive(Default)]
+pub(super) struct ScalarVertices {
+    /// The compiler's wavefunction of each, by its vertices and the momentum of the scalar.
+    known: HashMap<(Key, Vec<i8>), u32>,
+}
+
+impl ScalarVertices {
+    /// The wavefunction of the number that a scalar of this momentum is multiplied by. `nodes` are those of the currents.
+    pub(super) fn node(
+        &mut self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        vertices: &[Product],
+        scalar: &[i8],
+        nodes: &[u32],
+        batches: &mut Batches,
+    ) -> Option<u32> {
+        let key = (key(vertices), scalar.to_vec());
+        if let Some(&node) = self.known.get(&key) {
+            return Some(node);
+        }
+        let children = vertices[0].children.iter();
+        let children: Vec<u32> = children.map(|&c| nodes[c as usize]).collect();
+        let signs = compiler.sum_of(&children);
+        let level = signs.iter().filter(|sign| **sign != 0).count();
+        let made = compiler.wavefunction(signs, 1, true);
+        let helicities = made.examples.clone();
+        compiler.wavefunctions.push(made);
+        let node = compiler.wavefunctions.len() as u32 - 1;
+        for (place, share) in shares(forest, vertices, nodes)?.iter().enumerate() {
+            let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
+            let factors = others(compiler, forest, share, &[], None).factors;
+            let at = (level, SCALAR_VERTICES + place, Opcode::ScalarVertex);
+            let operands = batches.entry(at).or_default();
+            let three = [&share.plus, &share.minus];
+            let four = share.four_leg_terms.each_ref();
+            for &(instance, h) in &helicities {
+                operands.push(mode);
+                operands.extend(three.iter().chain(&four).map(|terms| terms.len() as u32));
+                for children in three.into_iter().flatten() {
+                    inputs(compiler, h, children, operands);
+                    let vector = compiler.wavefunctions[children[0] as usize].signs.iter();
+                    let q: Vec<i8> = vector.zip(scalar).map(|(v, s)| v + 2 * s).collect();
+                    operands.push(compiler.momentum(&q));
+                }
+                for children in four.into_iter().flatten() {
+                    inputs(compiler, h, children, operands);
+                }
+                operands.extend(&factors);
+                let made = &compiler.wavefunctions[node as usize];
+                operands.push(made.instances[instance as usize]);
+            }
+        }
+        self.known.insert(key, node);
+        Some(node)
+    }
+
+    /// Writes the operations of a current of a scalar, whose wavefunction is there.
+    #[expect(clippy::too_many_arguments, reason = "what all lowering is given")]
+    pub(super) fn current(
+        &mut self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        products: &[Product],
+        nodes: &[u32],
+        node: u32,
+        (mass, width): (Quantity, Quantity),
+        batches: &mut Batches,
+    ) -> Option<()> {
+        let mut terms: [Vec<[u32; 2]>; 2] = Default::default();
+        for (id, mut vertices) in by_scalar(forest, products)? {
+            let scalar = nodes[id as usize];
+            let signs = compiler.wavefunctions[scalar as usize].signs.clone();
+            // ALOHA's off-shell scalars carry a factor -1, see `DirectedVertex::ratio`.
+            let first = -vertices[0].coefficients[0];
+            let minus = first.re < -1e-9 || (first.re < 1e-9 && first.im < 0.0);
+            scale(
+                &mut vertices,
+                Complex64::new(if minus { 1.0 } else { -1.0 }, 0.0),
+            );
+            let factor = self.node(compiler, forest, &vertices, &signs, nodes, batches)?;
+            terms[usize::from(minus)].push([factor, scalar]);
+        }
+        let made = compiler.wavefunctions[node as usize].clone();
+        let level = made.signs.iter().filter(|sign| **sign != 0).count();
+        let mass = compiler.binding.value(mass);
+        let width = compiler.binding.value(width);
+        let propagator = compiler.propagator(&made.signs, mass, width);
+        let operands = batches.entry((level, 0, Opcode::SumSss1)).or_default();
+        for &(instance, h) in &made.examples {
+            operands.extend(terms.iter().map(|terms| terms.len() as u32));
+            for pair in terms.iter().flatten() {
+                inputs(compiler, h, pair, operands);
+            }
+            operands.extend([propagator, made.instances[instance as usize]]);
+        }
+        Some(())
+    }
+}
