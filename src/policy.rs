@@ -9,6 +9,7 @@
 //!
 //! Whether a core or a GPU evaluates is chosen before (`target.rs`).
 
+use crate::ops::Batch;
 use crate::ops::opcode::Opcode;
 use crate::plan::binding::Binding;
 use crate::plan::{Count, Plan, color_ordered};
@@ -110,23 +111,20 @@ pub fn recursion_serves_one_event(recursion: &Plan, diagrams: &Count) -> bool {
     weighted(recursion.count.cost_with_channels()) < diagrams.cost_with_channels()
 }
 
-/// What the cost of a recursion is to be compared with that of diagrams as. Where scalars are part of it, it takes 1.3
-/// to 1.6 times as long for its count (five processes of squarks, both SIMD widths): its numbers are many and small, and
-/// its memory is twice that of the diagrams.
+/// What the cost of a recursion is to be compared with that of diagrams as. Where scalars are part of it, it takes 1.2
+/// to 1.6 times as long for its count (twelve processes of squarks, both SIMD widths): its numbers are many and small,
+/// and its memory is twice that of the diagrams.
 fn recursion_cost(recursion: &Plan) -> impl Fn(usize) -> usize + use<> {
-    let scalars = recursion.operations().currents.iter();
-    let mut scalars = scalars.chain(
-        recursion
-            .operations()
-            .tiles
-            .iter()
-            .flat_map(|t| &t.currents),
-    );
-    let has_scalars = scalars.any(|batch| {
-        matches!(
-            batch.opcode,
-            Opcode::ScalarVertex | Opcode::SumSss1 | Opcode::SumVss1
-        )
-    });
-    move |cost| if has_scalars { cost * 8 / 5 } else { cost }
+    let operations = recursion.operations();
+    let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
+    let sums = |batch: &Batch| matches!(batch.opcode, Opcode::SumSss1 | Opcode::SumVss1);
+    let root = |batch: &Batch| batch.opcode == Opcode::DotScalar0;
+    let (times, of) = if operations.amplitudes.iter().any(root) {
+        (8, 5)
+    } else if operations.currents.iter().chain(tiles).any(sums) {
+        (4, 3)
+    } else {
+        (1, 1)
+    };
+    move |cost| cost * times / of
 }
