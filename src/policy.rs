@@ -93,7 +93,7 @@ pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool 
 /// that of g g > t t~ t t~ in SMEFT.)
 pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor) -> Serves {
     let has_amp2 = !recursion.channels().is_empty();
-    let (counted, weighted) = (&recursion.count, recursion_cost(recursion));
+    let (counted, weighted) = (&recursion.count, recursion_cost(recursion, processor));
     let twice = match processor {
         Processor::Core => 0,
         Processor::Gpu { .. } => counted.squares,
@@ -107,24 +107,23 @@ pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor
 
 /// Whether the recursion that tells helicities apart serves one event.
 pub fn recursion_serves_one_event(recursion: &Plan, diagrams: &Count) -> bool {
-    let weighted = recursion_cost(recursion);
+    let weighted = recursion_cost(recursion, Processor::Core);
     weighted(recursion.count.cost_with_channels()) < diagrams.cost_with_channels()
 }
 
 /// What the cost of a recursion is to be compared with that of diagrams as. Where scalars are part of it, it takes 1.2
-/// to 1.6 times as long for its count (twelve processes of squarks, both SIMD widths): its numbers are many and small,
-/// and its memory is twice that of the diagrams.
-fn recursion_cost(recursion: &Plan) -> impl Fn(usize) -> usize + use<> {
+/// to 1.6 times as long for its count (twelve processes of squarks, both SIMD widths; H100, u u~ > t1 t1~ g g, 1.4
+/// times): its numbers are many and small, and its memory is twice that of the diagrams.
+fn recursion_cost(recursion: &Plan, processor: Processor) -> impl Fn(usize) -> usize + use<> {
     let operations = recursion.operations();
     let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
     let sums = |batch: &Batch| matches!(batch.opcode, Opcode::SumSss1 | Opcode::SumVss1);
     let root = |batch: &Batch| batch.opcode == Opcode::DotScalar0;
-    let (times, of) = if operations.amplitudes.iter().any(root) {
-        (8, 5)
-    } else if operations.currents.iter().chain(tiles).any(sums) {
-        (4, 3)
-    } else {
-        (1, 1)
+    let at_the_root = operations.amplitudes.iter().any(root);
+    let (times, of) = match operations.currents.iter().chain(tiles).any(sums) || at_the_root {
+        false => (1, 1),
+        true if at_the_root || processor != Processor::Core => (8, 5),
+        true => (4, 3),
     };
     move |cost| cost * times / of
 }
