@@ -35,6 +35,15 @@ pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
 /// A current without a wavefunction of the compiler.
 pub const NOWHERE: u32 = u32::MAX;
 
+/// What lines and the root are lowered with.
+pub(super) struct Lowering<'a, 'p> {
+    pub(super) compiler: &'a mut Compiler<'p>,
+    pub(super) forest: &'a Forest,
+    /// The wavefunctions of the currents so far.
+    pub(super) nodes: &'a [u32],
+    pub(super) batches: &'a mut Batches,
+}
+
 /// Place of the numbers that scalars are multiplied by: behind all currents of as many legs.
 pub(super) const SCALAR_VERTICES: usize = 400;
 
@@ -122,15 +131,13 @@ pub fn lower(
             let quantities = (current.line.mass, current.line.width);
             if current.line.kind == LineKind::Scalar {
                 let node = nodes[id];
-                scalars.current(
+                let mut lowering = Lowering {
                     compiler,
                     forest,
-                    products,
-                    &nodes,
-                    node,
-                    quantities,
-                    &mut batches,
-                )?;
+                    nodes: &nodes,
+                    batches: &mut batches,
+                };
+                scalars.current(&mut lowering, products, node, quantities)?;
                 continue;
             }
             let line = (!at_the_top(compiler, &current.line)).then_some(quantities);
@@ -167,14 +174,13 @@ pub fn lower(
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
-    let products = root.attach(
+    let mut lowering = Lowering {
         compiler,
         forest,
-        recursion,
-        &nodes,
-        &mut scalars,
-        &mut batches,
-    )?;
+        nodes: &nodes,
+        batches: &mut batches,
+    };
+    let products = root.attach(&mut lowering, recursion, &mut scalars)?;
     compiler.operations.currents = batches
         .into_iter()
         .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))

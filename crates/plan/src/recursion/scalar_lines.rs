@@ -7,8 +7,7 @@
 
 use super::berends_giele::{CurrentId, Product};
 use super::diagrams::{Family, Forest};
-use super::lower::{Batches, SCALAR_VERTICES, inputs, others, shares};
-use crate::compile::Compiler;
+use super::lower::{Lowering, SCALAR_VERTICES, inputs, others, shares};
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::Quantity;
 use num_complex::Complex64;
@@ -66,20 +65,23 @@ pub(super) struct ScalarVertices {
 }
 
 impl ScalarVertices {
-    /// The wavefunction of the number that a scalar of this momentum is multiplied by. `nodes` are those of the currents.
+    /// The wavefunction of the number that a scalar of this momentum is multiplied by.
     pub(super) fn node(
         &mut self,
-        compiler: &mut Compiler,
-        forest: &Forest,
+        lowering: &mut Lowering,
         vertices: &[Product],
         scalar: &[i8],
-        nodes: &[u32],
-        batches: &mut Batches,
     ) -> Option<u32> {
         let key = (key(vertices), scalar.to_vec());
         if let Some(&node) = self.known.get(&key) {
             return Some(node);
         }
+        let Lowering {
+            compiler,
+            forest,
+            nodes,
+            batches,
+        } = lowering;
         let children = vertices[0].children.iter();
         let children: Vec<u32> = children.map(|&c| nodes[c as usize]).collect();
         let signs = compiler.sum_of(&children);
@@ -117,21 +119,19 @@ impl ScalarVertices {
     }
 
     /// Writes the operations of a current of a scalar, whose wavefunction is there.
-    #[expect(clippy::too_many_arguments, reason = "what all lowering is given")]
     pub(super) fn current(
         &mut self,
-        compiler: &mut Compiler,
-        forest: &Forest,
+        lowering: &mut Lowering,
         products: &[Product],
-        nodes: &[u32],
         node: u32,
         (mass, width): (Quantity, Quantity),
-        batches: &mut Batches,
     ) -> Option<()> {
         let mut terms: [Vec<[u32; 2]>; 2] = Default::default();
-        for (id, mut vertices) in by_scalar(forest, products)? {
-            let scalar = nodes[id as usize];
-            let signs = compiler.wavefunctions[scalar as usize].signs.clone();
+        for (id, mut vertices) in by_scalar(lowering.forest, products)? {
+            let scalar = lowering.nodes[id as usize];
+            let signs = lowering.compiler.wavefunctions[scalar as usize]
+                .signs
+                .clone();
             // ALOHA's off-shell scalars carry a factor -1, see `DirectedVertex::ratio`.
             let first = -vertices[0].coefficients[0];
             let minus = first.re < -1e-9 || (first.re < 1e-9 && first.im < 0.0);
@@ -139,9 +139,12 @@ impl ScalarVertices {
                 &mut vertices,
                 Complex64::new(if minus { 1.0 } else { -1.0 }, 0.0),
             );
-            let factor = self.node(compiler, forest, &vertices, &signs, nodes, batches)?;
+            let factor = self.node(lowering, &vertices, &signs)?;
             terms[usize::from(minus)].push([factor, scalar]);
         }
+        let Lowering {
+            compiler, batches, ..
+        } = lowering;
         let made = compiler.wavefunctions[node as usize].clone();
         let level = made.signs.iter().filter(|sign| **sign != 0).count();
         let mass = compiler.binding.value(mass);

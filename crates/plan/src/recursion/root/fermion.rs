@@ -4,7 +4,7 @@ use super::whole;
 use crate::compile::Compiler;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId};
 use crate::recursion::diagrams::{Family, Forest};
-use crate::recursion::lower::{Batches, SharedTerms, at_the_top, emit, others};
+use crate::recursion::lower::{Batches, Lowering, SharedTerms, at_the_top, emit, others};
 use mebridge_ops::Address;
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::{LinearMap, Quantity, Term, TermSource};
@@ -71,14 +71,13 @@ impl Products {
     }
 
     /// Attaches the vectors to the root.
-    pub(super) fn attach(
-        &self,
-        compiler: &mut Compiler,
-        forest: &Forest,
-        recursion: &BerendsGiele,
-        nodes: &[u32],
-        batches: &mut Batches,
-    ) -> Vec<Partner> {
+    pub(super) fn attach(&self, lowering: &mut Lowering, recursion: &BerendsGiele) -> Vec<Partner> {
+        let Lowering {
+            compiler,
+            forest,
+            nodes,
+            batches,
+        } = lowering;
         let mut partners: Vec<Partner> = Vec::new();
         let mut known: HashMap<_, usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {

@@ -8,9 +8,8 @@ mod scalar;
 
 use super::berends_giele::{BerendsGiele, CurrentId};
 use super::diagrams::Forest;
-use super::lower::{Batches, batch};
+use super::lower::{Lowering, batch};
 use super::scalar_lines::ScalarVertices;
-use crate::compile::Compiler;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::{Address, Batch};
 use mebridge_process::{ExternalKind, LinearMap, Process, Wavefunction};
@@ -69,23 +68,16 @@ impl Root {
         }
     }
 
-    /// Attaches what meets the root to it. `nodes` are the wavefunctions of the currents.
+    /// Attaches what meets the root to it.
     pub(super) fn attach(
         &self,
-        compiler: &mut Compiler,
-        forest: &Forest,
+        lowering: &mut Lowering,
         recursion: &BerendsGiele,
-        nodes: &[u32],
         scalars: &mut ScalarVertices,
-        batches: &mut Batches,
     ) -> Option<Attached> {
         Some(match self {
-            Root::Fermion(products) => {
-                Attached::Fermion(products.attach(compiler, forest, recursion, nodes, batches))
-            }
-            Root::Scalar(products) => {
-                Attached::Scalar(products.attach(compiler, forest, nodes, scalars, batches)?)
-            }
+            Root::Fermion(products) => Attached::Fermion(products.attach(lowering, recursion)),
+            Root::Scalar(products) => Attached::Scalar(products.attach(lowering, scalars)?),
         })
     }
 }

@@ -2,10 +2,9 @@
 //! it ([`scalar_lines`](crate::recursion::scalar_lines)). The root's own wavefunction is 1.
 
 use super::whole;
-use crate::compile::Compiler;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId, Product};
 use crate::recursion::diagrams::{Family, Forest};
-use crate::recursion::lower::Batches;
+use crate::recursion::lower::Lowering;
 use crate::recursion::scalar_lines::{Key, ScalarVertices, by_scalar, key, scale};
 use mebridge_process::{LinearMap, Term, TermSource};
 use num_complex::Complex64;
@@ -68,19 +67,17 @@ impl Products {
     /// Makes the numbers; gives for each product number and scalar.
     pub(super) fn attach(
         &self,
-        compiler: &mut Compiler,
-        forest: &Forest,
-        nodes: &[u32],
+        lowering: &mut Lowering,
         scalars: &mut ScalarVertices,
-        batches: &mut Batches,
     ) -> Option<Vec<[u32; 2]>> {
-        let root = compiler.wavefunctions[forest.root as usize].signs.clone();
+        let root = lowering.forest.root as usize;
+        let root = lowering.compiler.wavefunctions[root].signs.clone();
         let mut numbers = Vec::new();
         for vertices in &self.vertices {
-            numbers.push(scalars.node(compiler, forest, vertices, &root, nodes, batches)?);
+            numbers.push(scalars.node(lowering, vertices, &root)?);
         }
         let product = |&(number, scalar): &(u32, CurrentId)| {
-            [numbers[number as usize], nodes[scalar as usize]]
+            [numbers[number as usize], lowering.nodes[scalar as usize]]
         };
         Some(self.products.iter().map(product).collect())
     }
