@@ -99,7 +99,7 @@ class Events(FolderHere):
 
         def events(seed):
             made = mebridge.generate_events(
-                CHAIN, energy=ENERGY, pdf=pdf, scale=SCALE, alpha_s=ALPHA_S, events=20_000, seed=seed, cuts={"pta": 20, "etaa": 2.5}
+                CHAIN, energy=ENERGY, pdf=pdf, scale=SCALE, alpha_s=ALPHA_S, events=8000, seed=seed, cuts={"pta": 20, "etaa": 2.5}
             )
             momenta = made.arrays.momenta
             # The quark of the process is first.
