@@ -105,6 +105,15 @@ rust() {
     need fortran "gfortran"
 }
 
+# The wheel takes the command of the library's step, unless a dependency has other features there than in the workspace.
+compiled_once() {
+    again=$(find "${CARGO_TARGET_DIR:-target}/release/deps" -name "libmebridge_command-*.rlib" -newer "$folder/built")
+    if [ -n "$again" ]; then
+        echo "the command was compiled once more, as $again: give it the features that the workspace has (docs/testing.md)" >&2
+        return 1
+    fi
+}
+
 library() {
     # Packages for the tests in Python come from their registry meanwhile.
     (. python/environment.sh) &
@@ -115,7 +124,9 @@ library() {
     # Where there are none, the step says so.
     wait "$packages"
     # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
+    touch "$folder/built"
     step "Python package" python/tests/run.sh
+    step "compiled once" compiled_once
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh
     step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
