@@ -1,6 +1,9 @@
 # Makes the virtual environment that tests and benchmarks of the Python package use, build/python/environment, and puts
 # it into the path. To be sourced, in the root of the repository. Where Python, its package registry or a new enough
 # Python is missing, it says so and ends with status 77: skipped.
+# Modules are compiled once, whatever the environment says: an interpreter that compiles numpy takes twice as long to
+# start, and each run of events starts one.
+unset PYTHONDONTWRITEBYTECODE
 python=${PYTHON:-python3}
 environment=$PWD/build/python/environment
 

@@ -3,7 +3,7 @@
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
 # There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
-# tests in Rust, and what uses the library. The second begins with the library, on which the tests of the first are built
+# tests in Rust, and what uses the library, with the documentation, so that both take as long. The second begins with the library, on which the tests of the first are built
 # (tests/rustc.sh): cargo makes them wait for it. All of it is in target/release, so that build scripts and macros are
 # compiled once. What the second prints is kept until the first has ended.
 #
@@ -71,15 +71,25 @@ need() {
 # Device code is compiled for real, with or without a GPU.
 find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
 
+# There are no examples: to ask for them gives other people's crates the features that they have in the lints, so that they
+# are not compiled again. Nor are those of the workspace checked again: clippy's compiler has done that for the lints.
+documentation() (
+    linter=$(rustc --print sysroot 2>/dev/null)/bin/clippy-driver
+    if [ -x "$linter" ]; then
+        export RUSTC_WORKSPACE_WRAPPER="$linter"
+        # As cargo clippy passes them on; with others it would check them again.
+        export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+    fi
+    export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
+    "$cargo" doc --locked --release --workspace --no-deps --document-private-items --lib --bin mebridge-against \
+        --bin mebridge-tools --examples
+)
+
 rust() {
     step "formatting" "$cargo" fmt --all --check
     # Taken from the network while the library is compiled, for which cargo makes the lints wait.
     find_nvrtc
     step "lints" "$cargo" clippy --locked --release --workspace --all-targets -- -D warnings
-    # There are no examples: to ask for them gives other people's crates the features that they have above, so that they
-    # are not compiled again.
-    step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked \
-        --release --workspace --no-deps --document-private-items --lib --bin mebridge-against --bin mebridge-tools --examples
     step "tests in Rust" "$cargo" test --locked --release --workspace --exclude mebridge-installed \
         --exclude mebridge-stages --no-fail-fast
     need nvrtc "device code by NVRTC"
@@ -95,6 +105,15 @@ rust() {
     need fortran "gfortran"
 }
 
+# The wheel takes the command of the library's step, unless a dependency has other features there than in the workspace.
+compiled_once() {
+    again=$(find "${CARGO_TARGET_DIR:-target}/release/deps" -name "libmebridge_command-*.rlib" -newer "$folder/built")
+    if [ -n "$again" ]; then
+        echo "the command was compiled once more, as $again: give it the features that the workspace has (docs/testing.md)" >&2
+        return 1
+    fi
+}
+
 library() {
     # Packages for the tests in Python come from their registry meanwhile.
     (. python/environment.sh) &
@@ -105,12 +124,16 @@ library() {
     # Where there are none, the step says so.
     wait "$packages"
     # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
+    touch "$folder/built"
     step "Python package" python/tests/run.sh
+    step "compiled once" compiled_once
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh
     step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
     step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
     step "installation" tests/install.sh "${FC:-gfortran}"
+    # The tests in Rust, which take longer than Python's, are being run by now.
+    step "documentation" documentation
 }
 
 fortran/require_rust.sh lint || exit 1

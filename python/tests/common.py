@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import fcntl
+import functools
+import hashlib
 import importlib.util
+import json
+import os
 import pathlib
+import py_compile
 import sys
 import tempfile
 import unittest
+from unittest import mock
+
+import mebridge
+from mebridge import _worker
 
 
 class Folder(unittest.TestCase):
@@ -17,6 +26,80 @@ class Folder(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+
+
+class Here(_worker.Worker):
+    """What stands for the process of MadSpace where a test looks into it, or begins so many runs that to start their
+    processes is most of its time: the same calls, in this process."""
+
+    def __init__(self, environment, on_message=_worker.show_message, backend="cpu"):
+        self._on_message = on_message
+        self._variables = mock.patch.dict(os.environ, environment)
+        # What went wrong in a call whose answer nobody has waited for: an error of the next.
+        self._begun = None
+
+    def __enter__(self):
+        from mebridge._generator import Generator
+
+        self._variables.start()
+        self._generator = Generator(lambda said: self._on_message("log", said))
+        return self
+
+    def __exit__(self, *raised):
+        import madspace
+
+        madspace.Logger.clear_log_handler()
+        self._variables.stop()
+
+    def begin(self, name, **arguments):
+        try:
+            self.call(name, **arguments)
+        except Exception as error:
+            self._begun = error
+
+    def end(self):
+        pass
+
+    def call(self, name, **arguments):
+        if self._begun is not None:
+            raise self._begun
+        try:
+            return json.loads(json.dumps(getattr(self._generator, name)(**json.loads(json.dumps(arguments)))))
+        except (RuntimeError, OSError) as error:
+            # As they arrive from another process.
+            raise mebridge.Error(str(error)) from error
+
+
+def here():
+    return mock.patch("mebridge._events.Worker", Here)
+
+
+class FolderHere(Folder):
+    """The same, and runs have MadSpace in this process."""
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(here())
+
+
+def compiled_once():
+    """While packs are made: each of their some 850 modules is compiled once in this process, whose bytecode is that of its
+    text and name alone."""
+    return mock.patch.object(py_compile, "compile", functools.partial(_compiled, py_compile.compile))
+
+
+_BYTECODE = {}
+
+
+def _compiled(compile_, file, *, dfile, **options):
+    key = hashlib.sha256(pathlib.Path(file).read_bytes()).digest(), dfile, *options.items()
+    place = pathlib.Path(importlib.util.cache_from_source(file))
+    if key not in _BYTECODE:
+        compile_(file, dfile=dfile, **options)
+        _BYTECODE[key] = place.read_bytes() if place.exists() else None
+    elif _BYTECODE[key] is not None:
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(_BYTECODE[key])
 
 
 def need(what, *names):

@@ -20,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, taken
+from common import Folder, FolderHere, taken
 import mebridge
 from mebridge import _worker
 
@@ -54,7 +54,7 @@ class NoCrossSection(Folder):
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class MassiveBeams(Folder):
+class MassiveBeams(FolderHere):
     def test_they_are_refused(self):
         for process, said in (
             ("u b > d t", r"second particle that comes in \(5, PDG code\) has a mass of 4.7 GeV"),
@@ -159,7 +159,7 @@ class Children(Folder):
         """Other threads evaluate while one point without a number ends the survey."""
         with child_that("from mebridge import _checks; _checks.beams = lambda *of: None"):
             with self.assertRaisesRegex(mebridge.Error, "MadSpace ended the run: non-finite"):
-                generate("w+ w- > w+ w- z z", events=500, threads=8)
+                generate("w+ w- > w+ w- z", events=500, threads=8)
 
     def test_a_child_that_ends(self):
         for does, said in (
@@ -247,7 +247,7 @@ def _lives(process):
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Poles(unittest.TestCase):
+class Poles(FolderHere):
     def test_the_missing_cut_is_named(self):
         cured = set()
         for process, cuts, proposed in (
@@ -397,7 +397,7 @@ class Arguments(Folder):
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class DamagedStates(Folder):
+class DamagedStates(FolderHere):
     def test_every_file(self):
         kept, state = self.folder / "kept", self.folder / "state"
         run = generate(state=kept)

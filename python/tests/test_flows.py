@@ -7,10 +7,10 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, need
+from common import Folder, here, need
 import mebridge
 from mebridge import _flows
-from test_events import densities, here, madspace, shares
+from test_events import densities, madspace, shares
 
 need("flows of events", "madspace")
 

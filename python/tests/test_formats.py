@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, need
+from common import Folder, FolderHere, need
 import mebridge
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -144,7 +144,7 @@ class Files(Folder):
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Runs(Folder):
+class Runs(FolderHere):
     def setUp(self):
         super().setUp()
         self.arguments = {

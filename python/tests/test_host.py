@@ -10,9 +10,9 @@ from unittest import mock
 import numpy as np
 
 import mebridge
-from common import Folder
+from common import Folder, Here
 from mebridge import _elements, _survey
-from test_events import Here, densities, generate, madspace, particles
+from test_events import densities, generate, madspace, particles
 
 
 def two(folder):

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder
+from common import FolderHere
 import mebridge
 from mebridge import _command, _events
 
@@ -39,7 +39,7 @@ def pair(mass, energy=1000.0, angle=0.7):
 
 
 @unittest.skipUnless(TOY.is_dir(), "the sources of mebridge are not there")
-class Models(Folder):
+class Models(FolderHere):
     def test_a_quark_is_a_quark(self):
         top = mebridge.Process("g g > t t~")
         top.parameters["mt"], top.parameters["wt"] = 100.0, 0.0

@@ -15,7 +15,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, need
+from common import Folder, FolderHere, compiled_once, need
 import mebridge
 from mebridge import _command, _cuts, _decay_space, _events_command, _named, _output, _refine, _widths
 from test_runs import output
@@ -218,6 +218,10 @@ class Narrow(unittest.TestCase):
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Packs(Folder):
+    def setUp(self):
+        super().setUp()
+        self.enterContext(compiled_once())
+
     def test_a_card_that_asks_for_a_gridpack(self):
         run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "gridpack": True}, folder=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "mebridge pack"):
@@ -240,7 +244,7 @@ class Packs(Folder):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
-class Runs(Folder):
+class Runs(FolderHere):
     def setUp(self):
         super().setUp()
         densities.write(self.folder)

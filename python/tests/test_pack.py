@@ -17,7 +17,7 @@ import unittest.mock
 
 import numpy as np
 
-from common import Folder, need
+from common import Folder, compiled_once, need
 import mebridge
 from mebridge import _interpreter, _output, _pack, _packed, _start, _state
 
@@ -53,7 +53,8 @@ class Jobs(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         tar = cls.folder / "ee.tar"
-        mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000, systematics=["scale"])
+        with compiled_once():
+            mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000, systematics=["scale"])
         # A quote, a space and a dollar.
         cls.pack = cls.folder / "of 'ours' $x"
         with tarfile.open(tar) as archive:

@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 
-from common import Folder
+from common import FolderHere
 import mebridge
 from mebridge import _densities, _events, _parton_beam, _photons, _runs
 from test_runs import CARD, output
@@ -55,7 +55,7 @@ def rate(edges):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
-class PartonBeam(Folder):
+class PartonBeam(FolderHere):
     def test_electron_and_proton(self):
         pdf = densities.write(self.folder)
         asked = {**_events.DEFAULTS, "energy": ENERGY, "pdf": pdf, "cuts": {"pt": PT}, "scale": SCALE, "events": 10_000}

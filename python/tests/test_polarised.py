@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder
+from common import Folder, FolderHere
 import mebridge
 from mebridge import _polarised, _refine
 
@@ -78,7 +78,7 @@ class Names(Folder):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
-class Events(Folder):
+class Events(FolderHere):
     def test_the_cross_section_is_that_of_the_frame_of_the_partons(self):
         name = "g g > t{L} t~{L}"
         process = mebridge.Process(name)
@@ -99,7 +99,7 @@ class Events(Folder):
 
         def events(seed):
             made = mebridge.generate_events(
-                CHAIN, energy=ENERGY, pdf=pdf, scale=SCALE, alpha_s=ALPHA_S, events=20_000, seed=seed, cuts={"pta": 20, "etaa": 2.5}
+                CHAIN, energy=ENERGY, pdf=pdf, scale=SCALE, alpha_s=ALPHA_S, events=8000, seed=seed, cuts={"pta": 20, "etaa": 2.5}
             )
             momenta = made.arrays.momenta
             # The quark of the process is first.

@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 
-from common import Folder
+from common import FolderHere
 import mebridge
 from mebridge import _refine, _single
 
@@ -54,7 +54,7 @@ def total(mass=MASS, pairs=PAIRS):
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
-class Single(Folder):
+class Single(FolderHere):
     def setUp(self):
         super().setUp()
         self.pdf = densities.write(self.folder)

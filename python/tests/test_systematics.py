@@ -9,7 +9,7 @@ import unittest
 
 import numpy as np
 
-from common import Folder
+from common import FolderHere
 import mebridge
 from mebridge import _records, _systematics
 
@@ -27,7 +27,7 @@ SEVEN = [(0.5, 0.5), (0.5, 1), (1, 0.5), (1, 2), (2, 1), (2, 2)]
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Systematics(Folder):
+class Systematics(FolderHere):
     def setUp(self):
         super().setUp()
         self.pdf = densities.write(self.folder)

@@ -273,7 +273,7 @@ fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
     for (i, process) in ["e+ e- > w+ w- z", "w+ w- > w+ w-"].iter().enumerate() {
         let output = format!("process{i}");
         mebridge(d.path(), &["generate", process, "--fortran", &output]).ok();
-        let arguments = ["compare", &output, "--quad", "--points", "300"];
+        let arguments = ["compare", &output, "--quad", "--points", "100"];
         let more = ["--values", "--json", "-"];
         let rows = json(mebridge(d.path(), &[&arguments[..], &more].concat()).ok());
         let values = |name: &str| -> Vec<f64> {
@@ -288,7 +288,7 @@ fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
             errors
         };
         let (library, fortran) = (sorted_errors("library"), sorted_errors("fortran"));
-        assert_eq!((library.len(), fortran.len()), (300, 300));
+        assert_eq!((library.len(), fortran.len()), (100, 100));
         for (share, at_most) in [(0.5, 2.0), (0.9, 2.5)] {
             let at = (share * library.len() as f64) as usize;
             let (x, y) = (library[at], fortran[at]);

@@ -1,9 +1,11 @@
 //! A small MadEvent by hand (`fortran/madevent`): outputs of it, and what a user does with them.
 
 use crate::support::{Ran, copy, gg_ttx, mebridge};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Where the files are that are put into an output.
 pub fn small() -> PathBuf {
@@ -101,13 +103,49 @@ pub fn make_target(output: &Path, target: &str) {
     assert!(success, "{text}");
 }
 
+/// What make has made of the sources of model and HELAS, by all that this rests on. Most outputs have the same, and to
+/// compile them takes longer than the rest of an output.
+static LIBRARIES: Mutex<BTreeMap<Sources, [Vec<u8>; 2]>> = Mutex::new(BTreeMap::new());
+
+type Sources = Vec<(PathBuf, Vec<u8>)>;
+
+fn sources_of_libraries(output: &Path) -> Sources {
+    let mut files = vec![p(output).join("makefile")];
+    for folder in ["Source", "Source/MODEL", "Source/DHELAS"] {
+        let entries = fs::read_dir(output.join(folder)).into_iter().flatten();
+        files.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    files.retain(|path| path.is_file() && path.extension().is_none_or(|e| e != "o"));
+    files.sort();
+    let read = |path: PathBuf| {
+        let bytes = fs::read(&path).unwrap();
+        (path.strip_prefix(output).unwrap().to_owned(), bytes)
+    };
+    files.into_iter().map(read).collect()
+}
+
 /// Whether make succeeds, and what it says.
 pub fn try_make(output: &Path, target: &str) -> (bool, String) {
+    let known = || LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    let libraries = ["libmodel.a", "libdhelas.a"].map(|name| output.join("lib").join(name));
+    let sources = sources_of_libraries(output);
+    let missing = libraries.iter().all(|path| !path.exists());
+    if missing && let Some(made) = known().get(&sources) {
+        for (path, bytes) in libraries.iter().zip(made) {
+            fs::write(path, bytes).unwrap();
+        }
+    }
     let mut command = Command::new("make");
     for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "FC", "FFLAGS"] {
         command.env_remove(name);
     }
     let made = command.arg(target).current_dir(p(output)).output().unwrap();
+    if missing
+        && made.status.success()
+        && let [Ok(model), Ok(helas)] = libraries.map(fs::read)
+    {
+        known().insert(sources, [model, helas]);
+    }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let told = format!("{}\n{}", text(&made.stdout), text(&made.stderr));
     (made.status.success(), told)

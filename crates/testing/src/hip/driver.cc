@@ -10,6 +10,7 @@
 // Compiled with: COMPILER, the C++ compiler; HOST, the path of host.h.
 
 #include <atomic>
+#include <cctype>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <unistd.h>
@@ -220,14 +220,20 @@ bool write_file(const std::string &path, const std::string &text) {
     return good;
 }
 
+bool is_word(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 // Declarations of how large the argument of each kernel is: of those whose names a macro makes, that of all.
 std::string sizes(const std::string &source) {
+    const std::string before = "(ARGUMENTS(", behind = ") a)";
     std::string text;
-    std::regex kernel("([\\w#]+)\\(ARGUMENTS\\((\\w+)\\) a\\)");
-    for (auto i = std::sregex_iterator(source.begin(), source.end(), kernel); i != std::sregex_iterator(); ++i) {
-        std::string name = (*i)[1];
+    for (size_t at = 0; (at = source.find(before, at)) != source.npos; at += before.size()) {
+        size_t begin = at, type = at + before.size(), end = type;
+        while (begin && (is_word(source[begin - 1]) || source[begin - 1] == '#')) begin--;
+        while (end < source.size() && is_word(source[end])) end++;
+        if (begin == at || end == type || source.compare(end, behind.size(), behind)) continue;
+        std::string name = source.substr(begin, at - begin);
         if (name.find('#') != name.npos) name = "all";
-        text += "\nextern \"C\" __attribute__((visibility(\"default\"))) const unsigned argument_of_" + name + " = sizeof(" + (*i)[2].str() + ");";
+        text += "\nextern \"C\" __attribute__((visibility(\"default\"))) const unsigned argument_of_" + name + " = sizeof(" + source.substr(type, end - type) + ");";
     }
     return text + "\n";
 }
