@@ -3,9 +3,10 @@
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
 # There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
-# tests in Rust, and what uses the library, with the documentation, so that both take as long. The second begins with the library, on which the tests of the first are built
-# (tests/rustc.sh): cargo makes them wait for it. All of it is in target/release, so that build scripts and macros are
-# compiled once. What the second prints is kept until the first has ended.
+# tests in Rust, and what uses the library, with the documentation, so that both take as long. The second begins with
+# the library, on which the tests of the first are built (tests/rustc.sh): cargo makes them wait for it. All of it is in
+# target/release, so that build scripts and macros are compiled once. What the second prints is kept until the first has
+# ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
