@@ -230,13 +230,20 @@ fn what_serves_is_told() {
     ] {
         let plans = plans(process);
         let (a, b) = (&plans["with_channels"], &plans["without_channels"]);
-        assert_eq!((&a["kind"], &b["kind"]), (&with.into(), &without.into()), "{process}");
+        assert_eq!(
+            (&a["kind"], &b["kind"]),
+            (&with.into(), &without.into()),
+            "{process}"
+        );
         let work = |plan: &Value| plan["multiply_adds"].as_u64().unwrap();
         assert!(work(b) > 0 && work(b) < work(a), "{process}");
     }
     let color = |plan: &Value| plan["color_multiply_adds"].as_u64().unwrap();
     let massless = plans("u u~ > g g g");
-    let (all, half) = (color(&massless["with_channels"]), color(&massless["without_channels"]));
+    let (all, half) = (
+        color(&massless["with_channels"]),
+        color(&massless["without_channels"]),
+    );
     assert_eq!(all, 2 * half);
 }
 
