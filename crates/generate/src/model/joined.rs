@@ -5,49 +5,59 @@ use super::expression::{Binary, Expr};
 use super::lorentz::Structure;
 use super::{ColorTerm, Lorentz};
 
+/// A structure with its coupling.
+struct Part {
+    structure: u32,
+    coupling: String,
+    /// The formula of the coupling, and whether there is a minus in front of it.
+    formula: Option<(Expr, bool)>,
+}
+
 /// Joins the structures of a term. `formula` is that of a coupling by its name.
 pub fn join(
     term: &mut ColorTerm,
     lorentz: &mut Vec<Lorentz>,
     formula: impl Fn(&str) -> Option<Expr>,
 ) {
-    let mut joined: Vec<(u32, String, Option<(bool, Expr)>)> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for (structure, coupling) in std::mem::take(&mut term.lorentz) {
         let name = coupling.strip_prefix('-');
         let value = formula(name.unwrap_or(&coupling)).map(positive);
-        let value = value.map(|(negative, expr)| (negative != name.is_some(), expr));
-        let place = joined.iter().position(|(_, _, known)| {
-            let same = |((_, a), (_, b)): (&(bool, Expr), &(bool, Expr))| a == b;
-            known.as_ref().zip(value.as_ref()).is_some_and(same)
-        });
-        let whole = place.and_then(|place| {
-            let sign = |value: &Option<(bool, Expr)>| value.as_ref().is_some_and(|v| v.0);
-            let negative = sign(&joined[place].2) != sign(&value);
-            Some((place, sum(lorentz, joined[place].0, structure, negative)?))
-        });
-        match whole {
-            Some((place, whole)) => joined[place].0 = whole,
-            None => joined.push((structure, coupling, value)),
+        let value = value.map(|(expr, negative)| (expr, negative != name.is_some()));
+        let mut whole = None;
+        for part in &mut parts {
+            let (Some((known, sign)), Some((expr, negative))) = (&part.formula, &value) else {
+                continue;
+            };
+            if whole.is_none() && known == expr {
+                whole = sum(lorentz, part.structure, structure, sign != negative);
+                part.structure = whole.unwrap_or(part.structure);
+            }
+        }
+        if whole.is_none() {
+            parts.push(Part {
+                structure,
+                coupling,
+                formula: value,
+            });
         }
     }
-    let joined = joined.into_iter();
-    term.lorentz = joined
-        .map(|(structure, name, _)| (structure, name))
-        .collect();
+    let parts = parts.into_iter();
+    term.lorentz = parts.map(|part| (part.structure, part.coupling)).collect();
 }
 
 /// An expression without the sign in front of it, and whether that is a minus.
-fn positive(expr: Expr) -> (bool, Expr) {
+fn positive(expr: Expr) -> (Expr, bool) {
     match expr {
         Expr::Neg(inner) => {
-            let (negative, inner) = positive(*inner);
-            (!negative, inner)
+            let (inner, negative) = positive(*inner);
+            (inner, !negative)
         }
         Expr::Binary(op @ (Binary::Mul | Binary::Div), first, second) => {
-            let (negative, first) = positive(*first);
-            (negative, Expr::Binary(op, Box::new(first), second))
+            let (first, negative) = positive(*first);
+            (Expr::Binary(op, Box::new(first), second), negative)
         }
-        other => (false, other),
+        other => (other, false),
     }
 }
 
