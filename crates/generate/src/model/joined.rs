@@ -6,7 +6,7 @@ use super::lorentz::Structure;
 use super::{ColorTerm, Lorentz};
 
 /// A structure with its coupling.
-struct Part {
+struct WithCoupling {
     structure: u32,
     coupling: String,
     /// The formula of the coupling, and whether there is a minus in front of it.
@@ -19,7 +19,7 @@ pub fn join(
     lorentz: &mut Vec<Lorentz>,
     formula: impl Fn(&str) -> Option<Expr>,
 ) {
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<WithCoupling> = Vec::new();
     for (structure, coupling) in std::mem::take(&mut term.lorentz) {
         let name = coupling.strip_prefix('-');
         let value = formula(name.unwrap_or(&coupling)).map(positive);
@@ -35,7 +35,7 @@ pub fn join(
             }
         }
         if whole.is_none() {
-            parts.push(Part {
+            parts.push(WithCoupling {
                 structure,
                 coupling,
                 formula: value,
