@@ -203,12 +203,48 @@ fn a_plan_as_text() {
     let ran = mebridge(d.path(), &["info", "gluons.mebridge", "--plan", "--text"]);
     let text = ran.ok();
     assert!(
-        text.starts_with("g g > g g g WEIGHTED<=3: colour-ordered form\n"),
+        text.starts_with("g g > g g g WEIGHTED<=3: colour-ordered\n"),
         "{text}"
     );
     assert!(text.contains(" = Contract, stride "), "{text}");
     let ran = mebridge(d.path(), &["info", "gluons.mebridge", "--text"]);
     assert!(ran.failed(2).contains("--plan"));
+}
+
+/// What serves calls with and without channels, and its work: of massless lines half of the
+/// helicities are evaluated.
+#[test]
+fn what_serves_is_told() {
+    let d = directory();
+    let plans = |process: &str| {
+        let ran = mebridge(d.path(), &["info", process, "--json"]);
+        let json: Value = serde_json::from_str(ran.ok()).unwrap();
+        json[0]["plans"].clone()
+    };
+    for (process, with, without) in [
+        ("g g > t t~", "diagrams", "recursion"),
+        ("g g > t t~ g", "recursion", "recursion"),
+        ("u u~ > g g g", "recursion", "colour-ordered"),
+        ("g g > g g g", "diagrams", "colour-ordered"),
+        ("u u~ > e+ e- g g", "diagrams", "colour-ordered"),
+    ] {
+        let plans = plans(process);
+        let (a, b) = (&plans["with_channels"], &plans["without_channels"]);
+        assert_eq!(
+            (&a["kind"], &b["kind"]),
+            (&with.into(), &without.into()),
+            "{process}"
+        );
+        let work = |plan: &Value| plan["multiply_adds"].as_u64().unwrap();
+        assert!(work(b) > 0 && work(b) < work(a), "{process}");
+    }
+    let color = |plan: &Value| plan["color_multiply_adds"].as_u64().unwrap();
+    let massless = plans("u u~ > g g g");
+    let (all, half) = (
+        color(&massless["with_channels"]),
+        color(&massless["without_channels"]),
+    );
+    assert_eq!(all, 2 * half);
 }
 
 /// Puts the comment of this version of MG5aMC into a matrix element.

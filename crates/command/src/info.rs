@@ -237,7 +237,7 @@ struct PassInfo {
 /// What a plan takes.
 #[derive(Serialize)]
 struct PlanInfo {
-    /// `diagrams` or `recursion`.
+    /// `diagrams`, `recursion` or `colour-ordered`.
     kind: &'static str,
     external_wavefunctions: usize,
     internal_wavefunctions: usize,
@@ -398,23 +398,35 @@ fn core() -> Machine {
     Machine::Core { l2: l2_bytes() }
 }
 
+/// The colour-ordered form of a process, where it serves a core's calls without channels in the place of the diagrams.
+fn color_ordered_form(process: &Process, binding: &Binding) -> Option<Process> {
+    color_ordered_serves(process, binding, Processor::Core)
+        .then(|| process.as_color_ordered())
+        .flatten()
+}
+
+/// What a plan is made of that is not a recursion found in diagrams.
+fn kind(process: &Process) -> &'static str {
+    match process.is_color_ordered() {
+        true => "colour-ordered",
+        false => "diagrams",
+    }
+}
+
 /// The plan that serves a CPU's calls without channels, as text.
 fn plan_text(source: &CardedProcess) -> Result<String> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
-    let form = color_ordered_serves(process, &binding, Processor::Core)
-        .then(|| process.as_color_ordered())
-        .flatten();
+    let form = color_ordered_form(process, &binding);
     let process = form.as_ref().unwrap_or(process);
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let plan = compile_for(core(), process, &binding, &helicities)?;
     let recursion = plan_after(Pass::Tiling, process, &binding, &helicities)?;
     let serves = |r: &Plan| recursion_serves(r, &plan.count, Processor::Core).without_channels;
     let better = recursion.filter(serves);
-    let kind = match (&better, process.is_color_ordered()) {
-        (Some(_), _) => "recursion",
-        (None, true) => "colour-ordered form",
-        (None, false) => "diagrams",
+    let kind = match better {
+        Some(_) => "recursion",
+        None => kind(process),
     };
     let plan = better.unwrap_or(plan);
     Ok(format!("{}: {kind}\n{plan}", process.name))
@@ -432,14 +444,26 @@ fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Pl
             |r: &&Plan| recursion_serves(r, &diagrams.count, Processor::Core).calls(channels);
         recursion.as_ref().filter(serves)
     };
-    let color = helicities.len() * BlockDiagonal::of_process(process, false).multiply_adds();
-    let info = |recursion: Option<&Plan>| match recursion {
-        Some(recursion) => PlanInfo::new("recursion", recursion, color),
-        None => PlanInfo::new("diagrams", &diagrams, color),
+    let info = |process: &Process, kind, plan: &Plan| {
+        // Loops leave out helicities that others give.
+        let loops = plan.loops().map(|loops| loops.evaluated().count());
+        let helicities = loops.unwrap_or(helicities.len());
+        let color = BlockDiagonal::of_process(process, false).multiply_adds();
+        PlanInfo::new(kind, plan, helicities * color)
     };
-    let mut with_channels = info(better(true));
+    let of_diagrams = |channels: bool| match better(channels) {
+        Some(recursion) => info(process, "recursion", recursion),
+        None => info(process, kind(process), &diagrams),
+    };
+    let mut with_channels = of_diagrams(true);
     with_channels.multiply_adds += with_channels.squares;
-    let without_channels = info(better(false));
+    let without_channels = match color_ordered_form(process, binding) {
+        Some(form) => {
+            let plan = compile_for(core(), &form, binding, &helicities)?;
+            info(&form, kind(&form), &plan)
+        }
+        None => of_diagrams(false),
+    };
     Ok(Plans {
         with_channels,
         without_channels,

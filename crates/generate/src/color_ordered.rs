@@ -1,7 +1,7 @@
 //! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
 //!
 //! A process has it if its legs are gluons and at most one quark and antiquark, and no other particle can be a
-//! propagator. A line of massless quarks may also take up a vector without colour, if only the line can; or two
+//! propagator where coupling orders are those that are asked for. A line of massless quarks may also take up a vector without colour, if only the line can; or two
 //! massless fermions without colour, if they can only become such vectors. "Gluon" and "quark" stand for whatever octet
 //! and triplet the model has with such vertices.
 //!
@@ -16,7 +16,7 @@ use super::number::{Number, over_one};
 use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
-use crate::model::{Model, ParticleId, RoutineForm};
+use crate::model::{Model, ParticleId, RoutineForm, Vertex};
 use mebridge_process::color_ordered::traces;
 use mebridge_process::color_ordered::{
     Boson, ColorOrdered, Exchange, FlowTerm, MOST_INSERTIONS, OrderedVertex, orders,
@@ -59,6 +59,7 @@ impl ColorOrderedLegs {
         model: &Model,
         rules: &Rules,
         lowest: &Lowest,
+        allowed: &[RangeInclusive<u32>],
     ) -> Option<ColorOrderedLegs> {
         let outgoing = &subprocess.outgoing;
         let with_color = |color: i8| -> Vec<usize> {
@@ -108,7 +109,7 @@ impl ColorOrderedLegs {
             [a, b] if colorless.iter().all(massless_fermion) => Some([a, b]),
             _ => return None,
         };
-        let propagators = rules.propagators(outgoing, lowest);
+        let propagators = rules.propagators(outgoing, lowest, allowed);
         let all: Legs = (1 << outgoing.len()) - 1;
         let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
@@ -191,24 +192,33 @@ impl ColorOrderedLegs {
     ) -> Result<Option<Vertices>, String> {
         let model = assembly.model();
         let g = self.gluon;
-        let (Some(three_gluon), Some(four_gluon)) = (only(model, &[g; 3]), only(model, &[g; 4]))
+        let possible = Possible::of(self, model, allowed);
+        let (Some(three_gluon), Some(four_gluon)) =
+            (possible.only(model, &[g; 3]), possible.only(model, &[g; 4]))
         else {
             return Ok(None);
         };
         let mut line = match self.quarks {
             None => None,
-            Some(quarks) => match Quarks::of(assembly, g, quarks, self.boson.as_ref())? {
-                Some(line) => Some(line),
-                None => return Ok(None),
-            },
+            Some(quarks) => {
+                match Quarks::of(assembly, g, quarks, self.boson.as_ref(), &possible)? {
+                    Some(line) => Some(line),
+                    None => return Ok(None),
+                }
+            }
         };
+        // Diagrams with any other vertex are none of this form.
+        let known = numbers(three_gluon, four_gluon, line.as_ref());
+        if !possible.0.iter().all(|vertex| known.contains(vertex)) {
+            return Ok(None);
+        }
         // Every diagram has the orders of as many vertices of three legs as there are insertions, and those of the
         // boson's.
         let of = |v: u32| &model.vertices[v as usize].orders;
         let twice = of(three_gluon).iter().map(|n| 2 * n);
-        let gluon = line.as_ref().map(|line| of(line.gluon));
+        let mut of_line = line.iter().flat_map(|line| &line.gluon);
         let regular = of(four_gluon).iter().copied().eq(twice)
-            && gluon.is_none_or(|gluon| gluon == of(three_gluon));
+            && of_line.all(|&gluon| of(gluon) == of(three_gluon));
         let insertions = self.insertions.len() as u32;
         let is_allowed = |beside: &[u32]| {
             let orders = of(three_gluon).iter().enumerate();
@@ -312,18 +322,80 @@ impl ColorOrderedLegs {
     }
 }
 
-/// The only vertex of these particles.
-fn only(model: &Model, particles: &[ParticleId]) -> Option<u32> {
-    let sorted = |particles: &[ParticleId]| {
-        let mut sorted = particles.to_vec();
-        sorted.sort_unstable();
-        sorted
-    };
-    let wanted = sorted(particles);
-    let all = (0..).zip(&model.vertices);
-    let mut found = all.filter(|(_, vertex)| sorted(&vertex.particles) == wanted);
-    let (number, _) = found.next()?;
-    found.next().is_none().then_some(number)
+/// The vertices, as numbers of the model's, that a diagram of these legs can have.
+struct Possible(Vec<u32>);
+
+impl Possible {
+    /// Those of the particles of a line, but for those with which any diagram has more of an order than is allowed.
+    fn of(line: &ColorOrderedLegs, model: &Model, allowed: &[RangeInclusive<u32>]) -> Possible {
+        let anti = |particles: &[ParticleId]| -> Vec<ParticleId> {
+            particles.iter().map(|&p| model.anti(p)).collect()
+        };
+        let quarks = line.quarks.map_or(Vec::new(), Vec::from);
+        let quarks = [anti(&quarks), quarks].concat();
+        let boson = line.boson.as_ref();
+        let vectors = boson.map_or(Vec::new(), |boson| boson.vectors.clone());
+        let made = anti(&vectors);
+        let pair = boson.and_then(|boson| boson.pair);
+        let pair = pair.map_or(Vec::new(), Vec::from);
+        let legs = 2 + line.insertions.len() + boson.map_or(0, |boson| boson.legs.len());
+        // One line of quarks, and of what has no colour one vector, or what it is made of.
+        let fits = |vertex: &&(u32, &Vertex)| {
+            let particles = &vertex.1.particles;
+            let count = |of: &[ParticleId]| particles.iter().filter(|p| of.contains(p)).count();
+            let of_pair = count(&pair);
+            let vectors = if of_pair > 0 { &made } else { &vectors };
+            let counts = [&[line.gluon][..], &quarks, vectors].map(count);
+            counts.iter().sum::<usize>() + of_pair == particles.len()
+                && particles.len() <= legs
+                && matches!([counts[1], counts[2], of_pair], [0 | 2, 0 | 1, 0 | 2])
+        };
+        let all = (0..).zip(&model.vertices);
+        let all: Vec<(u32, &Vertex)> = all.collect();
+        let all: Vec<&(u32, &Vertex)> = all.iter().filter(fits).collect();
+        // A diagram has one vertex of three legs, or what counts as so many, for each leg beyond two. Any other vertex adds
+        // at least the least that one does.
+        let orders = |vertex: &Vertex| -> Vec<f64> {
+            let orders = vertex.orders.iter().map(|&n| f64::from(n));
+            orders.chain([vertex.weighted as f64]).collect()
+        };
+        let least = |order: usize| {
+            let of = |v: &&(u32, &Vertex)| orders(v.1)[order] / (v.1.particles.len() as f64 - 2.0);
+            all.iter().map(of).fold(f64::INFINITY, f64::min)
+        };
+        let least: Vec<f64> = (0..allowed.len()).map(least).collect();
+        let is_allowed = |vertex: &Vertex| {
+            let others = (legs - vertex.particles.len()) as f64;
+            let mut orders = orders(vertex).into_iter().zip(&least).zip(allowed);
+            orders.all(|((n, least), allowed)| {
+                let beyond = if others > 0.0 { others * least } else { 0.0 };
+                n + beyond < f64::from(*allowed.end()) + 0.5
+            })
+        };
+        let all = all.into_iter().filter(|(_, vertex)| is_allowed(vertex));
+        Possible(all.map(|(number, _)| *number).collect())
+    }
+
+    /// The only vertex of these particles: of the possible ones, or where there is none, of all.
+    fn only(&self, model: &Model, particles: &[ParticleId]) -> Option<u32> {
+        let sorted = |particles: &[ParticleId]| {
+            let mut sorted = particles.to_vec();
+            sorted.sort_unstable();
+            sorted
+        };
+        let wanted = sorted(particles);
+        let all = (0..).zip(&model.vertices);
+        let of = |(number, vertex): (u32, &Vertex)| {
+            (sorted(&vertex.particles) == wanted).then_some(number)
+        };
+        let all: Vec<u32> = all.filter_map(of).collect();
+        let possible = all.iter().filter(|number| self.0.contains(number));
+        let possible: Vec<u32> = possible.copied().collect();
+        match (&possible[..], &all[..]) {
+            ([number], _) | ([], [number]) => Some(*number),
+            _ => None,
+        }
+    }
 }
 
 /// The terms of a vertex of octets that contribute to the order of its legs behind the first, which is the result.
@@ -362,19 +434,24 @@ pub(super) struct Vertices {
 impl Vertices {
     /// All of them.
     pub fn numbers(&self) -> Vec<u32> {
-        let mut numbers = vec![self.three_gluon, self.four_gluon];
-        if let Some(line) = &self.line {
-            numbers.push(line.gluon);
-            let of_vectors = line.vectors.iter().flat_map(|(vertices, _)| vertices);
-            numbers.extend(of_vectors);
-        }
-        numbers
+        numbers(self.three_gluon, self.four_gluon, self.line.as_ref())
     }
+}
+
+fn numbers(three_gluon: u32, four_gluon: u32, line: Option<&Quarks>) -> Vec<u32> {
+    let mut numbers = vec![three_gluon, four_gluon];
+    if let Some(line) = line {
+        numbers.extend(&line.gluon);
+        let of_vectors = line.vectors.iter().flat_map(|(vertices, _)| vertices);
+        numbers.extend(of_vectors);
+    }
+    numbers
 }
 
 /// The vertices of a quark line, as numbers of the model's and from its head on.
 struct Quarks {
-    gluon: u32,
+    /// Of a gluon, ahead of the boson and behind it.
+    gluon: Vec<u32>,
     vertex: OrderedVertex,
     /// Of each vector without colour.
     vectors: Vec<(Vec<u32>, Exchange)>,
@@ -387,10 +464,11 @@ impl Quarks {
         gluon: ParticleId,
         [head, tail]: [ParticleId; 2],
         boson: Option<&Colorless>,
+        possible: &Possible,
     ) -> Result<Option<Quarks>, String> {
         let model = assembly.model();
         let mut of_gluon =
-            |head: ParticleId, tail: ParticleId| match only(model, &[gluon, head, tail]) {
+            |head: ParticleId, tail: ParticleId| match possible.only(model, &[gluon, head, tail]) {
                 Some(v) => Ok(line_vertex(assembly, v, [head, tail], &[0, 1, OPEN])?
                     .map(|vertex| (v, vertex))),
                 None => Ok::<_, String>(None),
@@ -399,7 +477,7 @@ impl Quarks {
             return Ok(None);
         };
         let mut line = Quarks {
-            gluon,
+            gluon: vec![gluon],
             vertex,
             vectors: Vec::new(),
         };
@@ -408,18 +486,19 @@ impl Quarks {
         };
         // Behind the boson the line may be another quark's.
         let behind = of_gluon(model.anti(tail), tail)?;
-        if behind.is_none_or(|(_, other)| other != line.vertex) {
-            return Ok(None);
+        match behind {
+            Some((number, other)) if other == line.vertex => line.gluon.push(number),
+            _ => return Ok(None),
         }
         for &vector in vectors {
-            let Some(number) = only(model, &[vector, head, tail]) else {
+            let Some(number) = possible.only(model, &[vector, head, tail]) else {
                 return Ok(None);
             };
             let Some(taken) = line_vertex(assembly, number, [head, tail], &[0, OPEN])? else {
                 return Ok(None);
             };
             let made = match pair {
-                Some(pair) => match of_pair(assembly, *pair, vector)? {
+                Some(pair) => match of_pair(assembly, *pair, vector, possible)? {
                     Some(made) => Some(made),
                     None => return Ok(None),
                 },
@@ -440,10 +519,11 @@ fn of_pair(
     assembly: &mut Assembly,
     pair: [ParticleId; 2],
     vector: ParticleId,
+    possible: &Possible,
 ) -> Result<Option<(u32, OrderedVertex)>, String> {
     let model = assembly.model();
     let result = model.anti(vector);
-    let Some(number) = only(model, &[pair[0], pair[1], result]) else {
+    let Some(number) = possible.only(model, &[pair[0], pair[1], result]) else {
         return Ok(None);
     };
     let interaction = &model.vertices[number as usize];

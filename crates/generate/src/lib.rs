@@ -63,6 +63,8 @@ pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
+mod ordered_tests;
+#[cfg(test)]
 mod scheme_tests;
 #[cfg(test)]
 mod tests;

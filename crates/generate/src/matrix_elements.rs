@@ -221,7 +221,7 @@ impl<'a> MatrixElements<'a> {
                 !request.s_channels.select() && request.squared.is_empty() && !request.zero_width;
             let unpolarized = subprocess.polarizations.iter().all(Vec::is_empty);
             let line = match plain && unpolarized {
-                true => ColorOrderedLegs::of(&subprocess, model, &rules, &lowest),
+                true => ColorOrderedLegs::of(&subprocess, model, &rules, &lowest, &orders),
                 false => None,
             };
             let large = line.as_ref().filter(|line| line.is_large());

@@ -386,20 +386,25 @@ impl<'a> Rules<'a> {
         orders
     }
 
-    /// The particles that can be a propagator between legs with these particles, each with the legs that become it (a
-    /// bit each).
+    /// The particles that can be a propagator between legs with these particles where orders are allowed, each with the
+    /// legs that become it (a bit each). A diagram has at least the lowest orders of both its sides.
     pub fn propagators(
         &self,
         particles: &[ParticleId],
         lowest: &Lowest,
+        allowed: &[RangeInclusive<u32>],
     ) -> Vec<(Legs, ParticleId)> {
         let full: Legs = (1 << particles.len()) - 1;
         let mut found = Vec::new();
         for legs in 1..full {
             let others = &lowest.lines[(full & !legs) as usize];
             let many = legs.count_ones() > 1 && (full & !legs).count_ones() > 1;
-            for particle in lowest.lines[legs as usize].keys() {
-                if many && others.contains_key(&self.model.anti(*particle)) {
+            for (particle, orders) in lowest.lines[legs as usize].iter() {
+                let Some(beyond) = others.get(&self.model.anti(*particle)) else {
+                    continue;
+                };
+                let mut whole = orders.iter().zip(beyond).zip(allowed);
+                if many && whole.all(|((a, b), allowed)| a + b <= *allowed.end()) {
                     found.push((legs, *particle));
                 }
             }

@@ -1,6 +1,7 @@
 //! The text file of a model.
 
 use super::expression::{Expr, parse as expression};
+use super::joined::join;
 use super::lorentz::Structure;
 use super::running::Running;
 use super::{
@@ -220,12 +221,12 @@ impl Document {
         };
         let couplings = self.couplings.iter();
         let couplings = couplings.map(|(name, row)| Ok((name.clone(), formula(name, &row.value)?)));
-        let couplings = couplings.collect::<Fallible<_>>()?;
+        let couplings: HashMap<String, Expr> = couplings.collect::<Fallible<_>>()?;
         let lorentz = self.lorentz.iter().map(|(name, text)| Lorentz {
             name: name.clone(),
             structure: Structure::read(text).map(Structure::forward),
         });
-        let lorentz: Vec<Lorentz> = lorentz.collect();
+        let mut lorentz: Vec<Lorentz> = lorentz.collect();
         let propagators = self.propagators.iter().map(|(name, row)| {
             let below = row.denominator.as_ref();
             let (factor, numerator) = formula(name, &row.numerator)?.without_names("id");
@@ -277,7 +278,15 @@ impl Document {
                 true => &mut vertices,
                 false => &mut unphysical,
             };
+            let first = vertices.len();
             split(row, &outgoing, &self, &negative, &lorentz, vertices).map_err(within)?;
+            // Where more fermions meet, the sign of their order along the lines belongs to one structure.
+            let is_fermion = |p: &&ParticleId| of(p).spin % 2 == 0;
+            if outgoing.iter().filter(is_fermion).count() <= 2 {
+                let terms = vertices[first..].iter_mut().flat_map(|v| &mut v.terms);
+                terms
+                    .for_each(|term| join(term, &mut lorentz, |name| couplings.get(name).cloned()));
+            }
         }
         let mut card = self.card;
         for entry in &mut card {

@@ -17,6 +17,7 @@
 
 pub mod expression;
 pub mod file;
+mod joined;
 pub mod lorentz;
 mod momenta;
 mod parameters;
