@@ -116,7 +116,7 @@ impl Options {
         let path = with_ending(&self.output, ".json");
         // An output that cannot be written is an error before minutes of measuring.
         let mut target = OutputFile::create(&path)?;
-        let record = self.measure(&sweep)?;
+        let record = self.measure(&sweep, &target)?;
         let text = output::json(&record)?;
         target
             .write_all(text.as_bytes())
@@ -165,13 +165,15 @@ impl Options {
         })
     }
 
-    fn measure(&self, sweep: &Sweep) -> Result<Record> {
+    fn measure(&self, sweep: &Sweep, target: &OutputFile) -> Result<Record> {
         let mut switches = Switches::from_env()?;
         if let Some(backend) = &self.backend {
             switches.set("BACKEND", backend.into())?;
         }
         let card = self.card.as_deref().or(switches.param_card.as_deref());
         let sources = self.sources(&switches, card)?;
+        // Nor is one that is an input.
+        target.refuse_inputs();
         let mut record = Record::new(self.label.clone(), sweep);
         for (name, source) in names(&sources).iter().zip(&sources) {
             if !interrupt::came() {

@@ -56,10 +56,14 @@ impl OutputFile {
         })
     }
 
+    /// Ends with an error where an input has been read from its place, as some are read only after the output was begun.
+    pub fn refuse_inputs(&self) {
+        refuse_inputs(&self.path);
+    }
+
     /// Gives it its name.
     pub fn finish(self) -> Result<()> {
-        // Some inputs are read only after the first output was begun.
-        refuse_inputs(&self.path);
+        self.refuse_inputs();
         self.file.finish().map_err(Error::io(&self.path))
     }
 }
