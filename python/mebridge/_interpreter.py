@@ -132,4 +132,6 @@ def _compile(into: pathlib.Path) -> None:
     unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
     for path in into.rglob("*.py"):
         name = str(path.relative_to(into))
-        py_compile.compile(str(path), dfile=name, doraise=False, quiet=2, invalidation_mode=unchecked)
+        # Beside it, whatever PYTHONPYCACHEPREFIX says here: that of the machines that run it is another one.
+        place = path.parent / "__pycache__" / f"{path.stem}.{sys.implementation.cache_tag}.pyc"
+        py_compile.compile(str(path), str(place), name, doraise=False, quiet=2, invalidation_mode=unchecked)

@@ -91,11 +91,11 @@ def compiled_once():
 _BYTECODE = {}
 
 
-def _compiled(compile_, file, *, dfile, **options):
-    key = hashlib.sha256(pathlib.Path(file).read_bytes()).digest(), dfile, *options.items()
-    place = pathlib.Path(importlib.util.cache_from_source(file))
+def _compiled(compile_, file, place, name, **options):
+    key = hashlib.sha256(pathlib.Path(file).read_bytes()).digest(), name, *options.items()
+    place = pathlib.Path(place)
     if key not in _BYTECODE:
-        compile_(file, dfile=dfile, **options)
+        compile_(file, str(place), name, **options)
         _BYTECODE[key] = place.read_bytes() if place.exists() else None
     elif _BYTECODE[key] is not None:
         place.parent.mkdir(exist_ok=True)

@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -53,7 +54,8 @@ class Jobs(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         tar = cls.folder / "ee.tar"
-        with compiled_once():
+        elsewhere = unittest.mock.patch.object(sys, "pycache_prefix", str(cls.folder / "bytecode"))
+        with elsewhere, compiled_once():
             mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000, systematics=["scale"])
         # A quote, a space and a dollar.
         cls.pack = cls.folder / "of 'ours' $x"
@@ -109,6 +111,12 @@ class Jobs(unittest.TestCase):
         total = float(re.search(r"<init>\n.*\n(\S+)", gzip.decompress(first).decode())[1])
         self.assertGreater(total, 2.0)
         self.assertLess(total, 4.0)
+
+    def test_bytecode_lies_beside_its_sources_wherever_the_maker_of_the_pack_keeps_his(self):
+        sources = [path for path in self.pack.rglob("*.py") if path.stem == "decoder"]
+        self.assertTrue(sources)
+        for path in sources:
+            self.assertTrue((path.parent / "__pycache__" / f"{path.stem}.{sys.implementation.cache_tag}.pyc").is_file())
 
     def test_a_thousand_jobs_have_a_thousand_samples(self):
         recipe = (self.pack / "mebridge" / "run" / "recipe.json").read_bytes()
