@@ -78,17 +78,21 @@ DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned 
     m.put_four(out, mode & MODE_ADD ? times_add(f, sum, m.four(out)) : times(f, sum));
 }
 
+/// Adds up the terms from `ADDED` to `SUBTRACTED`, and subtracts those from there to `END`; `TERM` adds the
+/// term at `t`, of so many operands, to the sum.
+#define DIFFERENCE(SUM, NEGATIVE, ADDED, SUBTRACTED, END, LENGTH, TERM)                            \
+    for (const unsigned *t = SUBTRACTED; t < END; t += LENGTH) SUM = TERM;                         \
+    if (SUBTRACTED < END) SUM = NEGATIVE(SUM);                                                     \
+    for (const unsigned *t = ADDED; t < SUBTRACTED; t += LENGTH) SUM = TERM;
+
 #define SUM_FFV(KIND, TERM, PROPAGATE)                                                             \
     DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *) {                          \
         unsigned mode = op[0], plus = op[1], minus = op[2];                                        \
         const unsigned *added = op + 3, *subtracted = added + 2 * plus;                            \
         const unsigned *tail = subtracted + 2 * minus;                                             \
         Four sum = no_four();                                                                      \
-        for (const unsigned *t = subtracted; t < tail; t += 2)                                     \
-            sum = TERM(m.four(t[0]), m.four(t[1]), sum);                                           \
-        if (minus) sum = negative(sum);                                                            \
-        for (const unsigned *t = added; t < subtracted; t += 2)                                    \
-            sum = TERM(m.four(t[0]), m.four(t[1]), sum);                                           \
+        DIFFERENCE(sum, negative, added, subtracted, tail, 2,                                      \
+                   TERM(m.four(t[0]), m.four(t[1]), sum))                                          \
         PROPAGATE                                                                                  \
     }
 SUM_FFV(SumFfv1, term_Ffv1,
@@ -107,11 +111,8 @@ DEVICE void execute_SumVvv1(const unsigned *op, Memory m, const Real *) {
     Four result = no_four();
     if (plus + minus) {
         Four sum = no_four();
-        for (const unsigned *q = subtracted; q < tail; q += 3)
-            sum = term_gluons(m.four(q[0]), m.four(q[1]), m.four(q[2]), sum);
-        if (minus) sum = negative(sum);
-        for (const unsigned *q = added; q < subtracted; q += 3)
-            sum = term_gluons(m.four(q[0]), m.four(q[1]), m.four(q[2]), sum);
+        DIFFERENCE(sum, negative, added, subtracted, tail, 3,
+                   term_gluons(m.four(t[0]), m.four(t[1]), m.four(t[2]), sum))
         result = times(m.complex(tail[1]), sum);
     }
     Four sum = no_four();
@@ -144,11 +145,8 @@ DEVICE void execute_SumVss1(const unsigned *op, Memory m, const Real *) {
     }
     if (plus + minus) {
         Four sum = no_four();
-        for (const unsigned *q = subtracted; q < tail; q += 3)
-            sum = term_Vvss1(m.four(q[0]), m.complex(q[1]), m.complex(q[2]), sum);
-        if (minus) sum = negative(sum);
-        for (const unsigned *q = added; q < subtracted; q += 3)
-            sum = term_Vvss1(m.four(q[0]), m.complex(q[1]), m.complex(q[2]), sum);
+        DIFFERENCE(sum, negative, added, subtracted, tail, 3,
+                   term_Vvss1(m.four(t[0]), m.complex(t[1]), m.complex(t[2]), sum))
         result = times_add(m.complex(tail[1]), sum, result);
     }
     m.put_four(tail[2], result);
@@ -162,20 +160,14 @@ DEVICE void execute_ScalarVertex(const unsigned *op, Memory m, const Real *) {
     Cx result = mode & MODE_ADD ? m.complex(tail[2]) : Cx{0, 0};
     if (plus + minus) {
         Cx sum = {0, 0};
-        for (const unsigned *t = subtracted; t < more_added; t += 2)
-            sum = term_Vss3(m.four(t[0]), m.momentum(t[1]), sum);
-        if (minus) sum = -sum;
-        for (const unsigned *t = added; t < subtracted; t += 2)
-            sum = term_Vss3(m.four(t[0]), m.momentum(t[1]), sum);
+        DIFFERENCE(sum, -, added, subtracted, more_added, 2,
+                   term_Vss3(m.four(t[0]), m.momentum(t[1]), sum))
         result = mul_add(m.complex(tail[0]), sum, result);
     }
     if (more + less) {
         Cx sum = {0, 0};
-        for (const unsigned *t = more_subtracted; t < tail; t += 2)
-            sum = term_Vvss4(m.four(t[0]), m.four(t[1]), sum);
-        if (less) sum = -sum;
-        for (const unsigned *t = more_added; t < more_subtracted; t += 2)
-            sum = term_Vvss4(m.four(t[0]), m.four(t[1]), sum);
+        DIFFERENCE(sum, -, more_added, more_subtracted, tail, 2,
+                   term_Vvss4(m.four(t[0]), m.four(t[1]), sum))
         result = mul_add(m.complex(tail[1]), sum, result);
     }
     m.put_complex(tail[2], result);
@@ -185,11 +177,7 @@ DEVICE void execute_SumSss1(const unsigned *op, Memory m, const Real *) {
     unsigned plus = op[0], minus = op[1];
     const unsigned *added = op + 2, *subtracted = added + 2 * plus, *tail = subtracted + 2 * minus;
     Cx sum = {0, 0};
-    for (const unsigned *t = subtracted; t < tail; t += 2)
-        sum = term_Sss1(m.complex(t[0]), m.complex(t[1]), sum);
-    if (minus) sum = -sum;
-    for (const unsigned *t = added; t < subtracted; t += 2)
-        sum = term_Sss1(m.complex(t[0]), m.complex(t[1]), sum);
+    DIFFERENCE(sum, -, added, subtracted, tail, 2, term_Sss1(m.complex(t[0]), m.complex(t[1]), sum))
     m.put_complex(tail[1], m.complex(tail[0]) * sum);
 }
 

@@ -326,6 +326,13 @@ impl<'a> Compiler<'a> {
         line
     }
 
+    /// The same, added to those of the compiler; gives its number.
+    pub(super) fn add_wavefunction(&mut self, signs: Vec<i8>, components: u32) -> u32 {
+        let made = self.wavefunction(signs, components, true);
+        self.wavefunctions.push(made);
+        self.wavefunctions.len() as u32 - 1
+    }
+
     /// The combination of helicities of a wavefunction when all helicities of a configuration are reversed. `None` if
     /// there is no such combination.
     pub(super) fn reversed(&self, line: &WavefunctionInstances, h: usize) -> Option<usize> {

@@ -183,11 +183,9 @@ fn combinations(compiler: &Compiler, inputs: &[u32]) -> usize {
 /// Adds the operations of a partial vertex; gives the number of its wavefunction.
 fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) -> u32 {
     let signs = compiler.sum_of(&partial.inputs);
-    let line = compiler.wavefunction(signs, 4, true);
-    let examples = line.examples.clone();
-    let instances = line.instances.clone();
-    compiler.wavefunctions.push(line);
-    let node = compiler.wavefunctions.len() as u32 - 1;
+    let node = compiler.add_wavefunction(signs, 4);
+    let line = &compiler.wavefunctions[node as usize];
+    let (examples, instances) = (line.examples.clone(), line.instances.clone());
     let spinor = matches!(partial.opcode, Opcode::SumFfv1 | Opcode::SumFfv2);
     let momenta: Vec<u32> = match partial.opcode {
         Opcode::SumVvv1 => partial

@@ -1,6 +1,5 @@
 //! Values of sums of vertices with scalars in them: vertices of three and of four legs, with a factor for each kind.
 
-use super::expression::Expression;
 use super::value_graph::{Id, Type, ValueGraph};
 use super::values::ValueOperand;
 use mebridge_ops::opcode::{Mode, Opcode};
@@ -15,14 +14,8 @@ struct Terms {
 
 /// The value of [`Opcode::SumVss1`], [`Opcode::ScalarVertex`] or [`Opcode::SumSss1`].
 pub(super) fn sum(graph: &mut ValueGraph, opcode: Opcode, operands: &[ValueOperand]) -> Option<Id> {
-    let value = |i: usize| match operands.get(i)? {
-        ValueOperand::Value(id) => Some(*id),
-        _ => None,
-    };
-    let count = |i: usize| match operands.get(i)? {
-        ValueOperand::Number(n) => Some(*n as usize),
-        _ => None,
-    };
+    let value = |i: usize| operands.get(i)?.value();
+    let count = |i: usize| operands.get(i)?.number();
     let terms = |function, length, counts| Terms {
         function,
         length,
@@ -59,48 +52,15 @@ pub(super) fn sum(graph: &mut ValueGraph, opcode: Opcode, operands: &[ValueOpera
         if plus + minus == 0 {
             continue;
         }
-        let mut sum = zero(graph, class);
-        let term = |graph: &mut ValueGraph, sum: Id, i: usize| {
+        let term = |i: usize| -> Option<Vec<Id>> {
             let operands = at + kind.length * i..at + kind.length * (i + 1);
-            let mut of: Vec<Id> = operands.map(value).collect::<Option<_>>()?;
-            of.push(sum);
-            Some(graph.call(class, kind.function, &of))
+            operands.map(value).collect()
         };
-        for i in plus..plus + minus {
-            sum = term(graph, sum, i)?;
-        }
-        if minus > 0 {
-            sum = negative(graph, class, sum);
-        }
-        for i in 0..plus {
-            sum = term(graph, sum, i)?;
-        }
+        let added = (0..plus).map(term).collect::<Option<Vec<_>>>()?;
+        let subtracted = (plus..plus + minus).map(term).collect::<Option<Vec<_>>>()?;
         at += kind.length * (plus + minus);
-        let factor = value(factor)?;
-        result = Some(match (result, class) {
-            (None, Type::Complex) => graph.infix(class, factor, "*", sum),
-            (None, _) => graph.call(class, "times", &[factor, sum]),
-            (Some(before), Type::Complex) => graph.call(class, "mul_add", &[factor, sum, before]),
-            (Some(before), _) => graph.call(class, "times_add", &[factor, sum, before]),
-        });
+        let sum = graph.terms(class, kind.function, &added, &subtracted);
+        result = Some(graph.scaled(class, value(factor)?, sum, result));
     }
-    Some(result.unwrap_or_else(|| zero(graph, class)))
-}
-
-fn negative(graph: &mut ValueGraph, class: Type, sum: Id) -> Id {
-    let function = if class == Type::Complex {
-        "-"
-    } else {
-        "negative"
-    };
-    graph.call(class, function, &[sum])
-}
-
-fn zero(graph: &mut ValueGraph, class: Type) -> Id {
-    let zero = if class == Type::Complex {
-        "cx(0, 0)"
-    } else {
-        "no_four()"
-    };
-    graph.literal(class, Expression::Leaf(zero.into()))
+    Some(result.unwrap_or_else(|| graph.zero(class)))
 }

@@ -164,30 +164,54 @@ impl ValueGraph {
 }
 
 impl ValueGraph {
-    /// A sum of terms, and others with a minus sign.
-    pub(super) fn terms(&mut self, term: &str, added: &[Vec<Id>], subtracted: &[Vec<Id>]) -> Id {
-        let mut sum = self.literal(Type::Four, Expression::call("no_four", []));
+    /// A sum of terms, and others with a minus sign: complex numbers or wavefunctions of four of them.
+    pub(super) fn terms(
+        &mut self,
+        class: Type,
+        term: &str,
+        added: &[Vec<Id>],
+        subtracted: &[Vec<Id>],
+    ) -> Id {
+        let mut sum = self.zero(class);
+        let add = |graph: &mut Self, sum: Id, of: &Vec<Id>| {
+            graph.call(class, term.to_owned(), &[of.as_slice(), &[sum]].concat())
+        };
         for of in subtracted {
-            sum = self.call(
-                Type::Four,
-                term.to_owned(),
-                &[of.as_slice(), &[sum]].concat(),
-            );
+            sum = add(self, sum, of);
         }
         if !subtracted.is_empty() {
-            sum = self.call(Type::Four, "negative", &[sum]);
+            let negative = match class {
+                Type::Complex => "-",
+                _ => "negative",
+            };
+            sum = self.call(class, negative, &[sum]);
         }
         for of in added {
-            sum = self.call(
-                Type::Four,
-                term.to_owned(),
-                &[of.as_slice(), &[sum]].concat(),
-            );
+            sum = add(self, sum, of);
         }
         sum
     }
 
-    /// Times a factor, and added to what is there.
+    /// What sums begin with.
+    pub(super) fn zero(&mut self, class: Type) -> Id {
+        let zero = match class {
+            Type::Complex => "cx(0, 0)",
+            _ => "no_four()",
+        };
+        self.literal(class, Expression::Leaf(zero.into()))
+    }
+
+    /// Times a factor, and added to what is there, if there is something.
+    pub(super) fn scaled(&mut self, class: Type, factor: Id, sum: Id, there: Option<Id>) -> Id {
+        match (there, class) {
+            (None, Type::Complex) => self.infix(class, factor, "*", sum),
+            (None, _) => self.call(class, "times", &[factor, sum]),
+            (Some(there), Type::Complex) => self.call(class, "mul_add", &[factor, sum, there]),
+            (Some(there), _) => self.call(class, "times_add", &[factor, sum, there]),
+        }
+    }
+
+    /// Times a factor, and added to what is there where the mode says so.
     pub(super) fn finish(
         &mut self,
         mode: u32,
@@ -195,10 +219,11 @@ impl ValueGraph {
         sum: Id,
         there: Option<Id>,
     ) -> Option<Id> {
-        Some(match mode & Mode::ADD {
-            0 => self.call(Type::Four, "times", &[factor, sum]),
-            _ => self.call(Type::Four, "times_add", &[factor, sum, there?]),
-        })
+        let there = match mode & Mode::ADD {
+            0 => None,
+            _ => Some(there?),
+        };
+        Some(self.scaled(Type::Four, factor, sum, there))
     }
 
     /// The squared modulus of a complex number, added to another number.

@@ -343,14 +343,8 @@ impl Generator<'_> {
         operands: &[ValueOperand],
     ) -> Option<Id> {
         let name = OperationKind::Opcode(opcode).name();
-        let value = |i: usize| match operands.get(i)? {
-            ValueOperand::Value(id) => Some(*id),
-            _ => None,
-        };
-        let count = |i: usize| match operands.get(i)? {
-            ValueOperand::Number(n) => Some(*n as usize),
-            _ => None,
-        };
+        let value = |i: usize| operands.get(i)?.value();
+        let count = |i: usize| operands.get(i)?.number();
         let values = |from: usize, to: usize| (from..to).map(value).collect::<Option<Vec<Id>>>();
         let last = operands.len().checked_sub(1)?;
         match opcode {
@@ -365,7 +359,7 @@ impl Generator<'_> {
                         .collect::<Option<Vec<_>>>()
                 };
                 let (added, subtracted) = (terms(3, plus)?, terms(3 + 2 * plus, minus)?);
-                let mut sum = graph.terms(&term, &added, &subtracted);
+                let mut sum = graph.terms(Type::Four, &term, &added, &subtracted);
                 if opcode != Opcode::SumFfv3 && mode & Mode::BARE == 0 {
                     let function = match opcode {
                         Opcode::SumFfv1 => "propagate_out",
@@ -391,21 +385,14 @@ impl Generator<'_> {
                 let (added, subtracted) = (terms(four, plus)?, terms(four + 3 * plus, minus)?);
                 let mut result = None;
                 if plus + minus > 0 {
-                    let sum = graph.terms("term_gluons", &added, &subtracted);
-                    result = Some(graph.call(Type::Four, "times", &[value(tail + 1)?, sum]));
+                    let sum = graph.terms(Type::Four, "term_gluons", &added, &subtracted);
+                    result = Some(graph.scaled(Type::Four, value(tail + 1)?, sum, None));
                 }
                 if threes > 0 {
-                    let sum = graph.terms("term_Vvv1", &three, &[]);
-                    let factor = value(tail)?;
-                    result = Some(match result {
-                        None => graph.call(Type::Four, "times", &[factor, sum]),
-                        Some(r) => graph.call(Type::Four, "times_add", &[factor, sum, r]),
-                    });
+                    let sum = graph.terms(Type::Four, "term_Vvv1", &three, &[]);
+                    result = Some(graph.scaled(Type::Four, value(tail)?, sum, result));
                 }
-                let result = match result {
-                    Some(result) => result,
-                    None => graph.literal(Type::Four, Expression::call("no_four", [])),
-                };
+                let result = result.unwrap_or_else(|| graph.zero(Type::Four));
                 Some(match mode & Mode::ADD {
                     0 => result,
                     _ => graph.call(Type::Four, "add_four", &[result, value(last)?]),
@@ -416,7 +403,7 @@ impl Generator<'_> {
                 let terms = count(1)?;
                 let three = (0..terms).map(|i| values(2 + 3 * i, 5 + 3 * i));
                 let three = three.collect::<Option<Vec<_>>>()?;
-                let sum = graph.terms("term_VvvvDiff1", &three, &[]);
+                let sum = graph.terms(Type::Four, "term_VvvvDiff1", &three, &[]);
                 graph.finish(mode, value(2 + 3 * terms)?, sum, value(last))
             }
             Opcode::SumVss1 | Opcode::ScalarVertex | Opcode::SumSss1 => {
@@ -574,4 +561,20 @@ pub(super) enum ValueOperand {
     Number(u32),
     Value(Id),
     Result(Address, u32),
+}
+
+impl ValueOperand {
+    pub(super) fn value(self) -> Option<Id> {
+        match self {
+            ValueOperand::Value(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    pub(super) fn number(self) -> Option<usize> {
+        match self {
+            ValueOperand::Number(n) => Some(n as usize),
+            _ => None,
+        }
+    }
 }

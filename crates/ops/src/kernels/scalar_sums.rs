@@ -2,7 +2,7 @@
 //!
 //! Operations of no fixed length, laid out as those in `sums`.
 
-use super::sums::{Stream, finish};
+use super::sums::{NO_TERMS, Stream, difference, finish};
 use super::{Inputs, Memory, dot as product, dot_momentum};
 use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
@@ -21,31 +21,24 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         // SAFETY: the caller promises valid addresses.
         unsafe {
             if head[1] != 0 {
-                let mut sum = [Cx::new(V::zero(), V::zero()); 4];
-                for term in pairs.chunks_exact(3) {
-                    let s = m.complex(term[0]) * m.complex(term[1]);
-                    let d = m.momentum(term[2]);
+                let sum = difference!(pairs, NO_TERMS, [s2, s3, d], sum: V => {
+                    let (s, d) = (m.complex(s2) * m.complex(s3), m.momentum(d));
                     for i in 0..4 {
                         sum[i] = s.scale_add(d[i], sum[i]);
                     }
-                }
+                    sum
+                });
                 finish(m, mode, tail[0], sum, tail[2]);
                 mode = Mode::ADD;
             }
             if head[2] + head[3] != 0 {
-                let mut sum = [Cx::new(V::zero(), V::zero()); 4];
-                for term in plus.chunks_exact(3) {
-                    let (v, s) = (m.four(term[0]), m.complex(term[1]) * m.complex(term[2]));
+                let sum = difference!(plus, minus, [v2, s3, s4], sum: V => {
+                    let (v, s) = (m.four(v2), m.complex(s3) * m.complex(s4));
                     for i in 0..4 {
                         sum[i] = s.mul_add(v[i], sum[i]);
                     }
-                }
-                for term in minus.chunks_exact(3) {
-                    let (v, s) = (m.four(term[0]), m.complex(term[1]) * m.complex(term[2]));
-                    for i in 0..4 {
-                        sum[i] = s.neg_mul_add(v[i], sum[i]);
-                    }
-                }
+                    sum
+                });
                 finish(m, mode, tail[1], sum, tail[2]);
             }
         }
@@ -69,23 +62,15 @@ pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
                 _ => m.complex(tail[2]),
             };
             if head[1] + head[2] != 0 {
-                let mut sum = Cx::new(V::zero(), V::zero());
-                for term in plus.chunks_exact(2) {
-                    sum = sum + dot_momentum(m.momentum(term[1]), m.four(term[0]));
-                }
-                for term in minus.chunks_exact(2) {
-                    sum = sum - dot_momentum(m.momentum(term[1]), m.four(term[0]));
-                }
+                let [sum] = difference!(plus, minus, [v, q], sum: V => {
+                    [sum[0] + dot_momentum(m.momentum(q), m.four(v))]
+                });
                 result = m.complex(tail[0]).mul_add(sum, result);
             }
             if head[3] + head[4] != 0 {
-                let mut sum = Cx::new(V::zero(), V::zero());
-                for term in more.chunks_exact(2) {
-                    sum = sum + product(m.four(term[0]), m.four(term[1]));
-                }
-                for term in less.chunks_exact(2) {
-                    sum = sum - product(m.four(term[0]), m.four(term[1]));
-                }
+                let [sum] = difference!(more, less, [v, w], sum: V => {
+                    [sum[0] + product(m.four(v), m.four(w))]
+                });
                 result = m.complex(tail[1]).mul_add(sum, result);
             }
             m.put_complex(tail[2], result);
@@ -103,13 +88,9 @@ pub(super) unsafe fn scalar<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = Cx::new(V::zero(), V::zero());
-            for term in plus.chunks_exact(2) {
-                sum = m.complex(term[0]).mul_add(m.complex(term[1]), sum);
-            }
-            for term in minus.chunks_exact(2) {
-                sum = m.complex(term[0]).neg_mul_add(m.complex(term[1]), sum);
-            }
+            let [sum] = difference!(plus, minus, [s, t], sum: V => {
+                [m.complex(s).mul_add(m.complex(t), sum[0])]
+            });
             m.put_complex(tail[1], m.complex(tail[0]) * sum);
         }
     }

@@ -72,30 +72,28 @@ pub(super) unsafe fn finish<V: Simd>(
     }
 }
 
-/// Four complex numbers with the opposite sign.
+/// Complex numbers with the opposite sign.
 #[inline(always)]
-fn negative<V: Simd>(z: [Cx<V>; 4]) -> [Cx<V>; 4] {
-    [
-        Cx::new(-z[0].re, -z[0].im),
-        Cx::new(-z[1].re, -z[1].im),
-        Cx::new(-z[2].re, -z[2].im),
-        Cx::new(-z[3].re, -z[3].im),
-    ]
+pub(super) fn negative<V: Simd, const N: usize>(mut z: [Cx<V>; N]) -> [Cx<V>; N] {
+    for x in &mut z {
+        *x = Cx::new(-x.re, -x.im);
+    }
+    z
 }
 
 /// For sums without a difference.
-const NO_TERMS: &[u32] = &[];
+pub(super) const NO_TERMS: &[u32] = &[];
 
 /// Adds up terms of so many operands, and subtracts others. (A macro, as a closure would not be
 /// compiled for the SIMD level.)
 macro_rules! difference {
     ($plus:expr, $minus:expr, [$($operand:ident),+], $sum:ident: $V:ident => $add:expr) => {{
-        let mut $sum = [Cx::new($V::zero(), $V::zero()); 4];
+        let mut $sum = [Cx::new($V::zero(), $V::zero()); _];
         for [$($operand),+] in $minus.as_chunks().0.iter().copied() {
             $sum = $add;
         }
         if !$minus.is_empty() {
-            $sum = negative($sum);
+            $sum = $crate::kernels::sums::negative($sum);
         }
         for [$($operand),+] in $plus.as_chunks().0.iter().copied() {
             $sum = $add;
@@ -103,6 +101,8 @@ macro_rules! difference {
         $sum
     }};
 }
+
+pub(super) use difference;
 
 /// Defines sums over products of slashed vectors and spinors, for one or several spinors at a time: each vector is
 /// loaded and slashed once for all of them.

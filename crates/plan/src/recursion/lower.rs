@@ -124,9 +124,7 @@ pub fn lower(
         }
         let level = current.line.legs.count_ones() as usize;
         let signs = legs_of(compiler, forest, current.trees[0].0);
-        let line = compiler.wavefunction(signs.clone(), components(current.line.kind), true);
-        nodes[id] = compiler.wavefunctions.len() as u32;
-        compiler.wavefunctions.push(line);
+        nodes[id] = compiler.add_wavefunction(signs.clone(), components(current.line.kind));
         if let Make::Vertices(products) = &current.make {
             let quantities = (current.line.mass, current.line.width);
             if current.line.kind == LineKind::Scalar {

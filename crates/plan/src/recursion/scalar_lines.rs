@@ -6,8 +6,8 @@
 //! legs; a current is a sum of products of two numbers ([`Opcode::SumSss1`]), times its propagator.
 
 use super::berends_giele::{CurrentId, Product};
-use super::diagrams::{Family, Forest};
-use super::lower::{Lowering, SCALAR_VERTICES, inputs, others, shares};
+use super::diagrams::{Family, Forest, LineKind};
+use super::lower::{Lowering, SCALAR_VERTICES, components, inputs, others, shares};
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::Quantity;
 use num_complex::Complex64;
@@ -86,10 +86,8 @@ impl ScalarVertices {
         let children: Vec<u32> = children.map(|&c| nodes[c as usize]).collect();
         let signs = compiler.sum_of(&children);
         let level = signs.iter().filter(|sign| **sign != 0).count();
-        let made = compiler.wavefunction(signs, 1, true);
-        let helicities = made.examples.clone();
-        compiler.wavefunctions.push(made);
-        let node = compiler.wavefunctions.len() as u32 - 1;
+        let node = compiler.add_wavefunction(signs, components(LineKind::Scalar));
+        let helicities = compiler.wavefunctions[node as usize].examples.clone();
         for (place, share) in shares(forest, vertices, nodes)?.iter().enumerate() {
             let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
             let factors = others(compiler, forest, share, &[], None).factors;

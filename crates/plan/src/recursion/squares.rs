@@ -43,6 +43,8 @@ pub struct Cut {
 /// The AMP2 of a process, one cut for each.
 pub struct Amp2Cuts {
     cuts: Vec<Cut>,
+    /// The external scalars, one bit for each leg.
+    scalars: u64,
 }
 
 impl Amp2Cuts {
@@ -83,7 +85,7 @@ impl Amp2Cuts {
             *used.entry(&best.bare).or_default() += 1;
             cuts.push(best.clone());
         }
-        Some(Amp2Cuts { cuts })
+        Some(Amp2Cuts { cuts, scalars })
     }
 
     /// Adds the operations to the compiler's plan. `nodes` are the wavefunctions of the currents.
@@ -141,7 +143,6 @@ impl Amp2Cuts {
                 .into_iter()
                 .map(|(opcode, operands)| batch(opcode, operands)),
         );
-        let scalars = scalars(compiler.process);
         let all = (1u64 << compiler.process.legs.len()) - 1;
         // One bare branch after the other, all in the same memory.
         let nodes = lowering.overlaid(compiler, &above.keys().copied().collect::<Vec<_>>());
@@ -149,7 +150,10 @@ impl Amp2Cuts {
             let examples = half(compiler, &compiler.wavefunctions[node as usize]);
             // For each side that is its own mirrored one.
             let sides = [forest.legs_below(branch), all & !forest.legs_below(branch)];
-            let twice = sides.iter().filter(|&&side| side & !scalars == 0).count();
+            let twice = sides
+                .iter()
+                .filter(|&&side| side & !self.scalars == 0)
+                .count();
             let coefficient = 0.5f64.powf(0.5 * twice as f64);
             for share in lowering.shares(branch, coefficient)? {
                 let signs = compiler.wavefunctions[node as usize].signs.clone();
@@ -289,9 +293,7 @@ impl SquareLowering<'_> {
         }
         let line = self.forest.lines[tree as usize];
         let signs = legs_of(compiler, self.forest, tree);
-        let made = compiler.wavefunction(signs.clone(), components(line.kind), true);
-        compiler.wavefunctions.push(made);
-        let node = compiler.wavefunctions.len() as u32 - 1;
+        let node = compiler.add_wavefunction(signs.clone(), components(line.kind));
         for share in self.shares(branch, 1.0)? {
             let quantities = Some((line.mass, line.width));
             let others = others(compiler, self.forest, &share, &signs, quantities);
@@ -328,9 +330,7 @@ impl SquareLowering<'_> {
                 }
                 compiler.plan.vectors = start;
                 let signs = compiler.sum_of(&self.children(branch));
-                let line = compiler.wavefunction(signs, size, true);
-                compiler.wavefunctions.push(line);
-                *node = compiler.wavefunctions.len() as u32 - 1;
+                *node = compiler.add_wavefunction(signs, size);
                 end = end.max(compiler.plan.vectors);
             }
             compiler.plan.vectors = end;

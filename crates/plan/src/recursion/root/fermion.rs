@@ -131,10 +131,8 @@ fn at_the_root(
 ) -> u32 {
     let signs = compiler.sum_of(&children);
     let share = SharedTerms::one(opcode, (interaction, 1.0), children);
-    let made = compiler.wavefunction(signs.clone(), 4, true);
-    let helicities = made.examples.clone();
-    compiler.wavefunctions.push(made);
-    let node = compiler.wavefunctions.len() as u32 - 1;
+    let node = compiler.add_wavefunction(signs.clone(), 4);
+    let helicities = compiler.wavefunctions[node as usize].examples.clone();
     let mode = match line {
         Some(_) => Mode::STORE,
         None => Mode::BARE,
