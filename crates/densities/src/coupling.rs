@@ -1,6 +1,6 @@
 //! The strong coupling at a scale: LHAPDF's tables, and the formulas of MG5aMC's `alfas_functions.f`.
 
-use super::lhapdf::weights;
+use super::axis::{Axis, hermite};
 use super::text::Text;
 use super::{Error, Result};
 use std::path::Path;
@@ -10,8 +10,16 @@ use std::path::Path;
 /// power of its first interval, above it stays.
 #[derive(Debug)]
 pub struct Coupling {
-    /// Knots in ln Q^2 and values, by parts.
-    parts: Vec<(Vec<f64>, Vec<f64>)>,
+    parts: Vec<Subgrid>,
+}
+
+#[derive(Debug)]
+struct Subgrid {
+    /// Knots in ln Q^2.
+    knots: Vec<f64>,
+    /// At the knots; as many as four.
+    values: Vec<f64>,
+    axis: Axis,
 }
 
 impl Coupling {
@@ -41,7 +49,19 @@ impl Coupling {
         if parts.iter().any(|(knots, _)| knots.len() < 2) {
             return Err("a part of it has one scale alone");
         }
-        Ok(Coupling { parts })
+        let parts = parts.into_iter().map(|(knots, mut values)| {
+            let own = knots.clone();
+            let axis = Axis::new(knots.clone(), move |i, at| hermite(&own, i, at));
+            values.resize(values.len().max(4), 0.0);
+            Subgrid {
+                knots,
+                values,
+                axis,
+            }
+        });
+        Ok(Coupling {
+            parts: parts.collect(),
+        })
     }
 
     /// The table of a file of LHAPDF, `.info` or the head of a member; `None` where it has none.
@@ -102,17 +122,19 @@ impl Coupling {
     pub fn at(&self, q2: f64) -> f64 {
         let at = q2.ln();
         let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
-        if at < first.0[0] {
-            let power = (first.1[1] / first.1[0]).ln() / (first.0[1] - first.0[0]);
-            return first.1[0] * (power * (at - first.0[0])).exp();
+        if at < first.knots[0] {
+            let power =
+                (first.values[1] / first.values[0]).ln() / (first.knots[1] - first.knots[0]);
+            return first.values[0] * (power * (at - first.knots[0])).exp();
         }
-        if at > last.0[last.0.len() - 1] {
-            return last.1[last.1.len() - 1];
+        let count = last.knots.len();
+        if at > last.knots[count - 1] {
+            return last.values[count - 1];
         }
-        let part = self.parts.partition_point(|(knots, _)| knots[0] <= at);
-        let (knots, values) = &self.parts[part.saturating_sub(1)];
-        let (from, of) = weights(knots, at);
-        let some = values[from..].iter().zip(of);
+        let part = self.parts.partition_point(|part| part.knots[0] <= at);
+        let part = &self.parts[part.saturating_sub(1)];
+        let (from, of) = part.axis.weights(at);
+        let some = part.values[from..].iter().zip(of);
         some.map(|(value, of)| value * of).sum()
     }
 }

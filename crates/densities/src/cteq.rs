@@ -1,9 +1,12 @@
 //! CTEQ6 (hep-ph/0201195) as `Ctq6Pdf.f` of MG5aMC reads and interpolates it: in x^0.3 and in ln ln (Q / Lambda),
 //! through the four knots about a point.
 
-use super::stencil::{Rule, Stencil, Table, cubic, interval};
+use super::axis::{Axis, cubic};
+use super::evaluate::Rule;
+use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
+use mebridge_simd::{Simd, functions};
 use std::path::Path;
 
 const POWER: f64 = 0.3;
@@ -22,6 +25,8 @@ const ROWS: [(i32, usize); 11] = [
     (5, 0),
 ];
 const FLAVORS: f64 = 5.0;
+/// From this knot of x on f is interpolated, below it x^2 f.
+const FIRST_WITHOUT: usize = 2;
 
 /// Reads a table of `lib/Pdfdata`.
 pub fn read(file: &Path) -> Result<Densities> {
@@ -94,53 +99,58 @@ pub fn read(file: &Path) -> Result<Densities> {
             }
         }
     }
-    let table = Table {
-        in_x: x.iter().map(|x| x.powf(POWER)).collect(),
-        in_q: scales.iter().map(|q| (q / scale).ln().ln()).collect(),
-        x: x.to_vec(),
-        q2: scales.iter().map(|q| q * q).collect(),
-        values,
-        flavors: ROWS.len(),
-    };
-    Ok(Densities {
-        tables: vec![table],
-        codes: ROWS.iter().map(|(code, _)| *code).collect(),
-        rule: Rule::Cteq { scale },
-    })
+    let knots: Vec<f64> = x.iter().map(|x| x.powf(POWER)).collect();
+    let (own, of_x) = (knots.clone(), x.to_vec());
+    let along_x = Axis::new(knots, move |i, at| {
+        let first = i.saturating_sub(1).min(own.len() - 4);
+        let four = std::array::from_fn(|k| own[first + k]);
+        let weights = if i < FIRST_WITHOUT {
+            let of = cubic(at, four);
+            std::array::from_fn(|k| of[k] * of_x[first + k] * of_x[first + k])
+        } else if i == own.len() - 2 {
+            cubic(at, four)
+        } else {
+            smooth(at, four)
+        };
+        (first, weights)
+    });
+    let knots: Vec<f64> = scales.iter().map(|q| (q / scale).ln().ln()).collect();
+    let own = knots.clone();
+    let along_q = Axis::new(knots, move |i, at| {
+        let first = i.saturating_sub(1).min(own.len() - 4);
+        let four = std::array::from_fn(|k| own[first + k]);
+        let ends = i == 0 || i == own.len() - 2;
+        let weights = if ends {
+            cubic(at, four)
+        } else {
+            smooth(at, four)
+        };
+        (first, weights)
+    });
+    let q2 = scales.iter().map(|q| q * q).collect();
+    let table = Table::new(x.to_vec(), q2, along_x, along_q, &values);
+    let codes = ROWS.iter().map(|(code, _)| *code).collect();
+    Ok(Densities::new(vec![table], codes, Rule::Cteq { scale }))
 }
 
-/// x f(x, Q) of all flavours.
-pub fn evaluate(table: &Table, scale: f64, x: f64, q2: f64, values: &mut [f64]) {
-    let (at_x, at_q) = (x.powf(POWER), (0.5 * (q2 / (scale * scale)).ln()).ln());
-    let (of_x, of_q) = (interval(&table.x, x), interval(&table.in_q, at_q));
-    let first_x = of_x.saturating_sub(1).min(table.x.len() - 4);
-    let first_q = of_q.saturating_sub(1).min(table.in_q.len() - 4);
-    let knots = std::array::from_fn(|i| table.in_x[first_x + i]);
-    // Towards x = 0 what is interpolated is x^2 f, at the last interval f by a polynomial, too.
-    let in_x = if first_x == 0 {
-        let weights = cubic(at_x, knots);
-        std::array::from_fn(|i| weights[i] * table.x[i] * table.x[i] / (x * x))
-    } else if of_x == table.x.len() - 2 {
-        cubic(at_x, knots)
+/// The variables of the axes.
+#[inline(always)]
+pub fn variables<V: Simd<Scalar = f64>>(scale: f64, x: V, q2: V) -> (V, V) {
+    let logarithm = functions::ln(q2 / x.same(scale * scale)) * x.same(0.5);
+    (functions::pow(x, x.same(POWER)), functions::ln(logarithm))
+}
+
+/// From what was interpolated to x f(x, Q).
+#[inline(always)]
+pub fn finish(table: &Table, x: f64, values: &mut [f64]) {
+    // Towards x = 0 it is x^2 f.
+    let factor = if x < table.x[FIRST_WITHOUT] {
+        1.0 / x
     } else {
-        smooth(at_x, knots)
+        x
     };
-    let knots = std::array::from_fn(|i| table.in_q[first_q + i]);
-    let ends = of_q == 0 || of_q == table.in_q.len() - 2;
-    let in_q = if ends {
-        cubic(at_q, knots)
-    } else {
-        smooth(at_q, knots)
-    };
-    let stencil = Stencil {
-        first_x,
-        first_q,
-        in_x,
-        in_q,
-    };
-    stencil.sum(table, values);
     for value in values {
-        *value = (*value * x).max(0.0);
+        *value = (*value * factor).max(0.0);
     }
 }
 

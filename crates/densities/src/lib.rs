@@ -6,21 +6,26 @@
 //! | `NNPDF23*.grid` in `lib/Pdfdata` of an MG5aMC output | as `NNPDFDriver.f` there |
 //! | `cteq6*.tbl` in the same folder (J. Pumplin et al., hep-ph/0201195) | as `Ctq6Pdf.f` there |
 //!
-//! All of them are a sum over four knots in x and up to four in Q, with weights that depend on the point alone. So a
-//! point is looked up once, and all flavours are multiplied by the same sixteen weights ([`Densities::evaluate`]).
+//! All of them are a sum over four knots in x and four in Q, with weights that are polynomials of degree 3 in a variable
+//! of x and one of Q. So a point is looked up once: the variables are computed with points in the lanes of a register,
+//! and the sum with flavours in them ([`Densities::evaluate`]).
 
+mod axis;
 mod coupling;
 mod cteq;
+mod evaluate;
 mod lhapdf;
 mod nnpdf;
 mod outside;
-mod stencil;
+mod table;
 mod text;
 
 use std::path::{Path, PathBuf};
 
 pub use coupling::{Coupling, evolved};
-use stencil::{Rule, Table};
+use evaluate::{Points, Rule};
+use mebridge_simd::{Level, dispatch};
+use table::Table;
 
 /// What is wrong with a file of densities.
 #[derive(Debug, thiserror::Error)]
@@ -43,9 +48,28 @@ pub struct Densities {
     tables: Vec<Table>,
     codes: Vec<i32>,
     rule: Rule,
+    level: Level,
 }
 
 impl Densities {
+    fn new(tables: Vec<Table>, codes: Vec<i32>, rule: Rule) -> Self {
+        let level = Level::best();
+        Densities {
+            tables,
+            codes,
+            rule,
+            level,
+        }
+    }
+
+    /// The same evaluated at another SIMD level.
+    ///
+    /// # Panics
+    /// Later, if the CPU lacks the level.
+    pub fn at_level(self, level: Level) -> Self {
+        Densities { level, ..self }
+    }
+
     /// A member of a set of LHAPDF: `NAME_0000.dat`.
     ///
     /// # Errors
@@ -97,10 +121,15 @@ impl Densities {
     pub fn evaluate(&self, x: &[f64], q2: &[f64], values: &mut [f64]) {
         assert_eq!(x.len(), q2.len(), "an x and a Q^2 for each point");
         assert_eq!(values.len(), x.len() * self.codes.len(), "all flavours");
-        let points = x.iter().zip(q2);
-        for ((&x, &q2), values) in points.zip(values.chunks_exact_mut(self.codes.len())) {
-            self.rule.evaluate(&self.tables, x, q2, values);
-        }
+        let points = Points {
+            tables: &self.tables,
+            rule: self.rule,
+            x,
+            q2,
+            values,
+        };
+        // SAFETY: the task asks for nothing but the level.
+        unsafe { dispatch(self.level, points) };
     }
 }
 

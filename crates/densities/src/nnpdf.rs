@@ -1,15 +1,20 @@
 //! NNPDF 2.3 with QED (arXiv:1308.0598) as MG5aMC's `NNPDFDriver.f` reads and interpolates it: polynomials of degree 3
 //! in ln x, in x from 0.1 on, and straight lines in ln Q^2.
 
-use super::stencil::{Rule, Stencil, Table, cubic, interval};
+use super::axis::{Axis, cubic, linear};
+use super::evaluate::Rule;
+use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
+use mebridge_simd::{Simd, functions};
 use std::path::Path;
 
 /// Columns of a grid by PDG code.
 const CODES: [i32; 14] = [-6, -5, -4, -3, -2, -1, 21, 1, 2, 3, 4, 5, 6, 22];
 /// Below this x lines are drawn in ln x, from it on in x.
 const LINEAR: f64 = 0.1;
+/// 0.1 - ln 0.1
+const TO_X: f64 = 2.402_585_092_994_045_7;
 
 /// Reads a grid of `lib/Pdfdata`.
 pub fn read(file: &Path) -> Result<Densities> {
@@ -61,42 +66,49 @@ pub fn read(file: &Path) -> Result<Densities> {
     if let Ok((line, _)) = next() {
         return Err(text.error(line, "there are more numbers than x, scales and partons"));
     }
-    let table = Table {
-        in_x: x.iter().map(|x| x.ln()).collect(),
-        in_q: q2.iter().map(|q2| q2.ln()).collect(),
-        x,
-        q2,
-        values,
-        flavors,
-    };
-    Ok(Densities {
-        tables: vec![table],
-        codes: CODES.to_vec(),
-        rule: Rule::Nnpdf,
-    })
+    // Intervals lie on one side of it.
+    if !x.contains(&LINEAR) {
+        return Err(text.error(
+            None,
+            format!("{LINEAR} is not among its x, as it is in grids of NNPDF 2.3"),
+        ));
+    }
+    // Knots rise in one variable, in which the place within an interval is that of its own.
+    let knots: Vec<f64> = x.iter().map(|&x| variable(x)).collect();
+    let own = x.clone();
+    let along_x = Axis::new(knots, move |i, at| {
+        let first = i.saturating_sub(1).min(own.len() - 4);
+        let in_logarithm = own[i] < LINEAR;
+        let of = |x: f64| if in_logarithm { x.ln() } else { x };
+        let at = if in_logarithm { at } else { at + TO_X };
+        (
+            first,
+            cubic(at, std::array::from_fn(|k| of(own[first + k]))),
+        )
+    });
+    let knots: Vec<f64> = q2.iter().map(|q2| q2.ln()).collect();
+    let own = knots.clone();
+    let along_q = Axis::new(knots, move |i, at| linear(&own, i, at));
+    let table = Table::new(x, q2, along_x, along_q, &values);
+    Ok(Densities::new(vec![table], CODES.to_vec(), Rule::Nnpdf))
 }
 
-/// The knots about a point; outside of the grid those at its end, with the value there.
-pub fn stencil(table: &Table, x: f64, q2: f64) -> Stencil {
-    let (first, last) = (table.x[0], table.x[table.x.len() - 1]);
-    let x = x.clamp(first, last);
-    let q2 = q2.clamp(table.q2[0], table.q2[table.q2.len() - 1]);
-    let first_x = interval(&table.x, x)
-        .saturating_sub(1)
-        .min(table.x.len() - 4);
-    let (at, knots) = if x < LINEAR {
-        (x.ln(), &table.in_x)
-    } else {
-        (x, &table.x)
-    };
-    let knots = std::array::from_fn(|i| knots[first_x + i]);
-    let first_q = interval(&table.q2, q2);
-    let (low, high) = (table.in_q[first_q], table.in_q[first_q + 1]);
-    let share = (q2.ln() - low) / (high - low);
-    Stencil {
-        first_x,
-        first_q,
-        in_x: cubic(at, knots),
-        in_q: [1.0 - share, share, 0.0, 0.0],
-    }
+/// ln x below 0.1 and x above, moved so that both meet.
+fn variable(x: f64) -> f64 {
+    if x < LINEAR { x.ln() } else { x - TO_X }
+}
+
+/// The variables of the axes; outside of the grid those of its end.
+#[inline(always)]
+pub fn variables<V: Simd<Scalar = f64>>(table: &Table, x: V, q2: V) -> (V, V) {
+    let first_and_last = |knots: &[f64]| (knots[0], knots[knots.len() - 1]);
+    let ((least, most), (low, high)) = (first_and_last(&table.x), first_and_last(&table.q2));
+    // NaN is kept.
+    let x = V::select(x.lt(x.same(least)), x.same(least), x);
+    let x = V::select(x.same(most).lt(x), x.same(most), x);
+    let q2 = V::select(q2.lt(q2.same(low)), q2.same(low), q2);
+    let q2 = V::select(q2.same(high).lt(q2), q2.same(high), q2);
+    let logarithmic = x.lt(x.same(LINEAR));
+    let at_x = V::select(logarithmic, functions::ln(x), x - x.same(TO_X));
+    (at_x, functions::ln(q2))
 }

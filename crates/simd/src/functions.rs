@@ -56,11 +56,8 @@ impl Bits {
 /// Whether `mul_add` rounds once.
 #[inline(always)]
 fn is_fused<V: Simd>() -> bool {
-    match V::LEVEL {
-        Level::None => false,
-        Level::Sse4 => cfg!(target_arch = "aarch64"),
-        _ => true,
-    }
+    cfg!(target_arch = "aarch64") && V::LEVEL == Level::Sse4
+        || V::LEVEL != Level::None && V::LEVEL != Level::Sse4
 }
 
 /// A product and what its rounding leaves out.
