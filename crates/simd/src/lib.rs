@@ -22,6 +22,7 @@ mod complex;
 mod dispatch;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod edges;
+pub mod functions;
 mod l2;
 mod level;
 #[cfg(target_arch = "aarch64")]
