@@ -19,7 +19,7 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::generate::{MatrixElements, generate_with, is_process};
+use crate::generate::{MatrixElements, choose_process, generate_with, is_process};
 use crate::import::Options;
 use crate::import_cached::import_cached;
 use crate::models::model;
@@ -65,7 +65,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
             let process = from_text(choice, switches)?;
             (process, describe(choice), process_directory(), false)
         }
-        Some(choice) if is_directory(&choice.path)? => {
+        Some(choice) if is_directory(choice, switches, &cache)? => {
             let process = from_directory(choice, switches, &cache)?;
             (process, describe(choice), Some(choice.path.clone()), true)
         }
@@ -209,8 +209,35 @@ fn describe(choice: &ProcessChoice) -> String {
     }
 }
 
-fn is_directory(path: &Path) -> Result<bool> {
-    Ok(std::fs::metadata(path).map_err(Error::io(path))?.is_dir())
+fn is_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<bool> {
+    let path = &choice.path;
+    std::fs::metadata(path)
+        .map(|m| m.is_dir())
+        .map_err(|error| {
+            // `DIR#0`, `FILE#x`: the matrix elements that there are.
+            let text = path.to_str().and_then(|text| text.rsplit_once('#'));
+            let Some((before, number)) = text.filter(|(before, _)| Path::new(before).exists())
+            else {
+                return Error::io(path)(error);
+            };
+            let before = ProcessChoice {
+                path: before.into(),
+                element: None,
+            };
+            let options = Options {
+                harmless_calls: &switches.harmless_calls,
+                ..Options::default()
+            };
+            let processes = match before.path.is_dir() {
+                true => import_cached(&before.path, &options, cache),
+                false => from_file(&before).map(|process| vec![process]),
+            };
+            let names = processes.map(|all| all.into_iter().map(|p| p.name).collect::<Vec<_>>());
+            names.map_or_else(
+                |error| error,
+                |names| choose_process(&before.path, Some(&number), &names),
+            )
+        })
 }
 
 fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<Process> {
@@ -256,38 +283,19 @@ fn choose(choice: &ProcessChoice, mut processes: Vec<Process>) -> Result<Process
 
 /// The place of the process that is meant, among those with these names.
 fn place(choice: &ProcessChoice, names: &[String]) -> Result<usize> {
-    let count = names.len();
-    let choose = |what: String| Error::ChooseProcess {
-        path: choice.path.clone(),
-        what,
-        names: list(names),
-        count,
-    };
     match choice.element {
-        None if count == 1 => Ok(0),
-        None => Err(choose(format!("{count} matrix elements"))),
-        Some(n) if n <= count => Ok(n - 1),
-        Some(n) => Err(choose(format!("{count} matrix elements and no number {n}"))),
+        None if names.len() == 1 => Ok(0),
+        None => Err(choose_process(&choice.path, None, names)),
+        Some(n) if n <= names.len() => Ok(n - 1),
+        Some(n) => Err(choose_process(&choice.path, Some(&n), names)),
     }
-}
-
-/// The names of processes, one a line, with the numbers to choose them by.
-fn list(names: &[String]) -> String {
-    let names = names.iter().enumerate();
-    let lines = names.map(|(i, name)| format!("\n  #{} {name}", i + 1));
-    lines.collect()
 }
 
 fn from_file(choice: &ProcessChoice) -> Result<Process> {
     let process = Process::read(&choice.path)?;
     match choice.element {
         None | Some(1) => Ok(process),
-        Some(n) => Err(Error::ChooseProcess {
-            path: choice.path.clone(),
-            what: format!("1 matrix element and no number {n}"),
-            names: list(&[process.name]),
-            count: 1,
-        }),
+        Some(n) => Err(choose_process(&choice.path, Some(&n), &[process.name])),
     }
 }
 
@@ -421,6 +429,11 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(text.contains("no number 2"), "{text}");
+        for choice in ["0", "x", "-1"] {
+            let text = locate(&switches(format!("{name}#{choice}"))).unwrap_err();
+            let text = text.to_string();
+            assert!(text.contains(&format!("no number {choice}; ")), "{text}");
+        }
         let text = locate(&switches("/no/such/P1".into()))
             .unwrap_err()
             .to_string();
@@ -440,8 +453,12 @@ mod tests {
         assert!(error.contains("#2 u u~ > t t~"), "{error}");
         let second = locate(&switches("p p > t t~#2")).unwrap().process;
         assert_eq!(second.other_flavours.len(), 3);
-        let error = locate(&switches("p p > t t~#3")).unwrap_err().to_string();
-        assert!(error.contains("no number 3"), "{error}");
+        for choice in ["0", "3", "-1", "x", "1e9"] {
+            let error = locate(&switches(&format!("p p > t t~#{choice}"))).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(&format!("no number {choice}; ")), "{error}");
+            assert!(error.contains("#2 u u~ > t t~"), "{error}");
+        }
         let all = locate_all(&switches("p p > t t~")).unwrap();
         let origins: Vec<&str> = all.iter().map(|l| l.origin.as_str()).collect();
         assert_eq!(origins, ["p p > t t~#1", "p p > t t~#2"]);

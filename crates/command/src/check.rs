@@ -417,11 +417,11 @@ struct Named {
 
 /// The names of the matrix elements of a directory that holds several, if that is the error.
 fn several(error: &Error, place: &OsStr) -> Option<Vec<OsString>> {
-    let Error::ChooseProcess { count, .. } = error else {
+    let Error::ChooseProcess { path, count, .. } = error else {
         return None;
     };
     // One that was chosen is not there.
-    if ProcessChoice::parse(place).element.is_some() {
+    if path.as_os_str() != place {
         return None;
     }
     let name = |n: usize| {

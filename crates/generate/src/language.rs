@@ -29,6 +29,7 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
             zero_width = set(setting)?;
             continue;
         }
+        one_number(line)?;
         let process = without(line, "generate").or_else(|| {
             let line = without(line, "add")?;
             without(line, "process")
@@ -49,6 +50,34 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
         true => Err("there is no process in it, as `g g > t t~` is one".into()),
         false => Ok(requests),
     }
+}
+
+/// A process with its decays has one number.
+fn one_number(line: &str) -> Result<(), String> {
+    let number = |text: &'_ str| {
+        let text = text.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_digit());
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    let numbers: Vec<String> = line.split('@').skip(1).map(number).collect();
+    match numbers.iter().find(|number| **number != numbers[0]) {
+        Some(other) => Err(format!(
+            "`@{}` and `@{other}` contradict each other; a process has one number, with its decays",
+            numbers[0]
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A text that ends in a choice of one of several matrix elements, `p p > t t~#0`, that is no number from 1 on: the
+/// text before it and the choice. A comment has a blank on one side of its sign at least.
+pub fn wrong_choice(text: &str) -> Option<(&str, &str)> {
+    let (before, choice) = text.trim_end().rsplit_once('#')?;
+    let is_apart = before.ends_with(char::is_whitespace) || before.is_empty();
+    let is_number = choice.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    let is_choice = !choice.contains(char::is_whitespace) && (is_number || !is_apart);
+    let is_right = matches!(choice.parse::<usize>(), Ok(1..));
+    (is_choice && !is_right && !before.contains('#')).then_some((before, choice))
 }
 
 /// The one setting of MG5aMC that changes a process here.
@@ -315,6 +344,36 @@ mod tests {
     }
 
     #[test]
+    fn choices_are_told_from_comments() {
+        for choice in [
+            "0",
+            "-1",
+            "x",
+            "1e9",
+            "1.",
+            "",
+            "99999999999999999999",
+            "１",
+        ] {
+            let text = format!("p p > t t~#{choice}");
+            assert_eq!(wrong_choice(&text), Some(("p p > t t~", choice)), "{text}");
+        }
+        assert_eq!(wrong_choice("p p > t t~ #0\n"), Some(("p p > t t~ ", "0")));
+        for text in [
+            "p p > t t~",
+            "p p > t t~#2",
+            "p p > t t~ # 0",
+            "p p > t t~ #tops",
+            "p p > t t~ #tops # 0",
+            "p p > t t~# all of them",
+            "p p > t t~#x\nadd process p p > j j",
+            "#p p > t t~",
+        ] {
+            assert_eq!(wrong_choice(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn several_lines() {
         let all = parse(
             "define q = u d / d; define v w+ z\ngenerate q u~ > v g # one\nadd process g q > v q",
@@ -345,6 +404,8 @@ mod tests {
                 "has 2 that come in and the first process 1",
             ),
             ("g g > t t~; t > w+ b", "apart"),
+            ("g g > t t~ @1 @2", "`@1` and `@2` contradict"),
+            ("g g > t t~ @ 1, t > w+ b @2", "`@1` and `@2` contradict"),
             ("g g > t t~ QCD^2==4, t > w+ b", "upper bounds"),
             ("g g > t t~, t > w+ b QED==1", "upper bounds"),
             ("g g > t t~, t > w+ b @1 / z", "can follow"),

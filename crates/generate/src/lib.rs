@@ -41,7 +41,7 @@ mod subprocess;
 mod trees;
 mod weighted;
 
-pub use matrix_elements::MatrixElements;
+pub use matrix_elements::{MatrixElements, choose_process};
 pub use request::{arrow_apart, is_process};
 
 use crate::model::Model;

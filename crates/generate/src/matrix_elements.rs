@@ -19,7 +19,9 @@ use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap as HashMap;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::rc::Rc;
 
 type Fallible<T> = std::result::Result<T, String>;
@@ -180,6 +182,10 @@ fn count(
 impl<'a> MatrixElements<'a> {
     /// Those of a text in MG5aMC's language.
     pub fn of(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
+        if let Some((before, choice)) = language::wrong_choice(text) {
+            let names = MatrixElements::of(before, model)?.names();
+            return Err(choose_process(Path::new(before), Some(&choice), &names));
+        }
         let fail = |what: String| failure(text, what);
         let requests = language::requests(text, model).map_err(fail)?;
         let mut elements = MatrixElements {
@@ -471,6 +477,20 @@ fn select(
         .retain(|_| kept.next().is_some_and(Option::is_some));
     selection.groups.retain(Option::is_some);
     Some(selection)
+}
+
+/// That one of several matrix elements has to be chosen, of these names; `number` is what was asked for.
+pub fn choose_process(path: &Path, number: Option<&dyn Display>, names: &[String]) -> Error {
+    let count = names.len();
+    let elements = if count == 1 { "element" } else { "elements" };
+    let no = number.map(|number| format!(" and no number {number}"));
+    let lines = (1..).zip(names).map(|(n, name)| format!("\n  #{n} {name}"));
+    Error::ChooseProcess {
+        path: path.to_path_buf(),
+        what: format!("{count} matrix {elements}{}", no.unwrap_or_default()),
+        names: lines.collect(),
+        count,
+    }
 }
 
 fn failure(text: &str, what: String) -> Error {

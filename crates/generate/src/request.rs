@@ -41,6 +41,48 @@ pub struct SquaredOrder {
     pub value: i64,
 }
 
+impl SquaredOrder {
+    /// What the order may be: the least and the most.
+    fn range(&self) -> [i64; 2] {
+        match self.bound {
+            _ if self.value < 0 => [0, i64::MAX],
+            SquaredBound::Equal => [self.value, self.value],
+            SquaredBound::AtMost => [0, self.value],
+            SquaredBound::Above => [self.value + 1, i64::MAX],
+        }
+    }
+}
+
+/// A bound on a coupling order as it is written.
+struct Bound<'a> {
+    word: &'a str,
+    order: usize,
+    is_squared: bool,
+    kind: SquaredBound,
+    value: i64,
+    /// What the order of the square may be: the least and the most.
+    of_square: [i64; 2],
+}
+
+impl<'a> Bound<'a> {
+    /// Adds it to those before it, of which none may say something else.
+    fn add_to(self, bounds: &mut Vec<Bound<'a>>) -> Result<(), String> {
+        for other in bounds.iter().filter(|other| other.order == self.order) {
+            let twice = (other.is_squared, other.kind) == (self.is_squared, self.kind)
+                && other.value != self.value;
+            let ([least, most], [low, high]) = (self.of_square, other.of_square);
+            if twice || least > high || low > most {
+                return Err(format!(
+                    "`{}` and `{}` contradict each other; keep the one that is meant",
+                    other.word, self.word
+                ));
+            }
+        }
+        bounds.push(self);
+        Ok(())
+    }
+}
+
 /// What is asked of the lines of a diagram of which both particles that come in are on one side. A particle stands for
 /// itself, flowing to the other side.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -148,6 +190,7 @@ impl Request {
         let mut bare: Option<&str> = None;
         // Whether an order has an upper bound, from which those of squared ones follow.
         let mut bounded = false;
+        let mut bounds: Vec<Bound> = Vec::new();
         let arrows: Vec<usize> = (0..words.len()).filter(|&i| words[i] == ARROW).collect();
         let mut skip = 0..0;
         if let [first, second] = arrows[..] {
@@ -183,7 +226,17 @@ impl Request {
                     request.add_to_tail(word);
                 }
                 _ => match order(word, model)? {
-                    Some(Order::Amplitude { order, range }) => {
+                    Some(Order::Amplitude { order, kind, range }) => {
+                        let of_square = [*range.start(), *range.end()].map(|n| 2 * i64::from(n));
+                        let bound = Bound {
+                            word,
+                            order,
+                            is_squared: false,
+                            kind,
+                            value: of_square[usize::from(kind != SquaredBound::Above)],
+                            of_square,
+                        };
+                        bound.add_to(&mut bounds)?;
                         bounded |= *range.end() != u32::MAX;
                         let known = &mut request.orders[order];
                         *known = *range.start().max(known.start())..=*range.end().min(known.end());
@@ -191,9 +244,17 @@ impl Request {
                         request.add_to_tail(word);
                     }
                     Some(Order::Squared(squared)) => {
+                        let bound = Bound {
+                            word,
+                            order: squared.order,
+                            is_squared: true,
+                            kind: squared.bound,
+                            value: squared.value,
+                            of_square: squared.range(),
+                        };
+                        bound.add_to(&mut bounds)?;
                         request.ordered = true;
                         request.add_to_tail(word);
-                        request.squared.retain(|other| other.order != squared.order);
                         request.squared.push(squared);
                     }
                     None => {
@@ -602,6 +663,7 @@ enum Order {
     /// Of the amplitude. As in MG5aMC, `=` means `<=`.
     Amplitude {
         order: usize,
+        kind: SquaredBound,
         range: RangeInclusive<u32>,
     },
     /// Of its square.
@@ -695,7 +757,12 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
         ">=" => value..=u32::MAX,
         _ => return Err(format!("`{word}`: write an order as in QCD<=2")),
     };
-    Ok(Some(Order::Amplitude { order, range }))
+    let kind = match operator {
+        "==" => SquaredBound::Equal,
+        ">" | ">=" => SquaredBound::Above,
+        _ => SquaredBound::AtMost,
+    };
+    Ok(Some(Order::Amplitude { order, kind, range }))
 }
 
 /// Multi-particle labels: those of the model and those that a text defines.
@@ -833,6 +900,9 @@ mod tests {
         let request = parse("u u~ > u u~ QCD=1 QED^2>2").unwrap();
         assert_eq!(request.orders[..2], [0..=1, 0..=u32::MAX]);
         assert_eq!(parse("u u~ > u u~ aS=1").unwrap().squared[0].value, 2);
+        // Bounds from both sides, and one that is written twice.
+        let request = parse("u u~ > u u~ QCD^2>1 QCD^2<=4 QED>0 QED<=2 QED=2").unwrap();
+        assert_eq!((request.squared.len(), &request.orders[1]), (2, &(1..=2)));
     }
 
     /// A `>` behind a coupling order compares it, whatever stands around; others are arrows.
@@ -938,6 +1008,21 @@ mod tests {
             ("u u > u u QED>-2", "a number from 0 on"),
             ("21 21>-6 99", "PDG code 9"),
             ("u u > u u @x", "number"),
+            (
+                "u u > u u QCD^2==4 QCD^2==2",
+                "`QCD^2==4` and `QCD^2==2` contradict",
+            ),
+            ("u u > u u QCD^2<=4 QCD^2<=2", "contradict"),
+            ("u u > u u QCD^2>4 QCD^2==2", "contradict"),
+            ("u u > u u QED^2==-1 QED^2==2", "contradict"),
+            (
+                "u u > u u QCD=2 QED=1 QCD<=3",
+                "`QCD=2` and `QCD<=3` contradict",
+            ),
+            ("u u > u u EW=2 QED<2", "`EW=2` and `QED<2` contradict"),
+            ("u u > u u QCD>1 QCD=1", "contradict"),
+            ("u u > u u QCD=1 QCD^2==4", "contradict"),
+            ("u u > u u QCD^2>2 aS=1", "contradict"),
             ("u u > u 99", "PDG code 9"),
         ] {
             let error = parse(text).unwrap_err();

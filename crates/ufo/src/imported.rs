@@ -77,8 +77,8 @@ pub struct Imported {
     pub open_widths: OpenWidths,
     /// Whether masses of particles with a width are complex.
     pub has_complex_masses: bool,
-    /// Names of new Lorentz structures by the names of their parts, which are sorted.
-    merged: HashMap<Vec<String>, String>,
+    /// Names of new Lorentz structures by whether their parts have signs, and the names of these, which are sorted.
+    merged: HashMap<(bool, Vec<String>), String>,
 }
 
 type Fallible<T> = Result<T, String>;
@@ -227,11 +227,12 @@ impl Imported {
         Ok(())
     }
 
-    /// Of couplings with one text the first stands for all; those that are 0 go.
+    /// Of couplings with one text and the same orders the first stands for all; those that are 0 go. MG5aMC looks at the
+    /// text alone, but has the orders with the vertex.
     fn merge_equal_texts(&mut self) {
-        let mut first: HashMap<&str, usize> = HashMap::new();
+        let mut first: HashMap<(&str, &BTreeMap<String, i32>), usize> = HashMap::new();
         let same: Vec<usize> = (self.couplings.iter().enumerate())
-            .map(|(n, coupling)| *first.entry(&coupling.text).or_insert(n))
+            .map(|(n, c)| *first.entry((&c.text, &c.orders)).or_insert(n))
             .collect();
         let couplings = &self.couplings;
         for interaction in &mut self.interactions {
@@ -272,9 +273,10 @@ impl Imported {
             if self.merged.len() == MOST_MERGED || length > LONGEST_MERGED {
                 continue;
             }
+            let names = (signed, names);
             let name = match self.merged.get(&names) {
                 Some(name) => name.clone(),
-                None => self.add_merged(names, signed),
+                None => self.add_merged(names),
             };
             let mut merged = terms[0].clone();
             merged.lorentz = name;
@@ -286,7 +288,7 @@ impl Imported {
     }
 
     /// A new Lorentz structure, the sum of others, with the name that MG5aMC gives it.
-    fn add_merged(&mut self, names: Vec<String>, signed: bool) -> String {
+    fn add_merged(&mut self, (signed, names): (bool, Vec<String>)) -> String {
         let skip = usize::from(signed);
         let plain: Vec<&str> = names.iter().map(|name| &name[skip..]).collect();
         let shared = |n: &usize| plain.iter().all(|p| p.starts_with(&plain[0][..*n]));
@@ -311,7 +313,7 @@ impl Imported {
             structure += &format!("{sign}({text})");
         }
         self.lorentz.insert(name.clone(), structure);
-        self.merged.insert(names, name.clone());
+        self.merged.insert((signed, names), name.clone());
         name
     }
 }
