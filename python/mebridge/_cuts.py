@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,12 @@ _GLUON, _PHOTON = 21, 22
 _NO_CUTS, _HEAVY = 20.0, 10.0
 # Entries without a largest value beside them.
 _ALONE = ("ptheavy", "xptj", "xptb", "xpta", "xptl")
+# Entries by PDG code.
+_BY_CODE = (
+    *(f"{name}_{limit}_pdg" for name in ("pt", "e", "eta") for limit in ("min", "max")),
+    "mxx_min_pdg",
+    "mxx_only_part_antipart",
+)
 # Whether two rapidities that differ by the mass of the particle are the same to a cut.
 _MASSLESS = 0.0
 
@@ -226,9 +232,28 @@ def _single(legs: Legs) -> list[Window]:
 
 def _by_code(card: Mapping[str, Any]) -> set[int]:
     """PDG codes that have cuts of their own."""
-    names = ("pt_min", "pt_max", "e_min", "e_max", "eta_min", "eta_max", "mxx_min")
-    found = {code for name in names for code in card[f"{name}_pdg"]}
-    return {code for code in found | set(card["mxx_only_part_antipart"]) if code != "default"}
+    return {code for name in _BY_CODE for code in card[name] if code != "default"}
+
+
+def divided(legs: Legs, processes: Sequence[Sequence[int]]) -> str | None:
+    """Which entries by PDG code are not the same for all processes of a matrix element, which have one set of cuts."""
+    for leg in (leg for leg in legs.outgoing if not legs.free(leg)):
+        codes = sorted({abs(pdg[leg]) for pdg in processes})
+        for name in _BY_CODE:
+            if len({legs.card[name].get(code) for code in codes}) > 1:
+                return f"{name} is not the same for {', '.join(map(str, codes))} (PDG codes)"
+    return None
+
+
+def unused(card: Mapping[str, Any], there: Collection[int]) -> str | None:
+    """What is to be said of entries by PDG code where none of these particles is there."""
+    found = [f"{name} ({code})" for name in _BY_CODE for code in card[name] if code != "default" and code not in there]
+    if not found:
+        return None
+    return (
+        f"mebridge: {', '.join(found)} of the run card cuts nothing: no such particle goes out, but from a decay chain where "
+        "cut_decays is False\n"
+    )
 
 
 def _pairs(legs: Legs) -> list[Window]:

@@ -142,6 +142,9 @@ class Decay:
                     windows.append(window)
                 decayed |= behind
         legs = _cuts.Legs((self.pdg[0], 0, *self.pdg[1:]), (self.masses[0], 0.0, *self.masses[1:]), decayed, own)
+        divided = _cuts.divided(legs, [(pdg[0], 0, *pdg[1:]) for pdg in self.options])
+        if divided is not None:
+            raise Error(f"{divided} in the run card, which are one matrix element, {self.name}; give all of them the same")
         nothing = _cuts.empty(legs)
         if nothing is not None:
             raise Error(f"{nothing} of the run card leaves nothing of {self.name}: set it to 0")
