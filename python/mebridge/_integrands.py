@@ -250,7 +250,8 @@ def build(
                 if one is not None:
                     grid.check_scale(one)
         prepared.append(Prepared(element, of_legs, selection, scales, of))
-    together = _flavors.groups([_alike(one) for one in prepared], [element.flavor["options"] for element in elements])
+    # MadSpace 0.2.1 chooses flavours by their densities; without those a matrix element has its own channels.
+    together = _flavors.groups([None if grid is None else _alike(one) for one in prepared], [element.flavor["options"] for element in elements])
     tried = [
         _candidates.try_(madspace, threads, {one: prepared[one] for one in members}, squared, energy, grid is not None, beams)
         for members in together
