@@ -490,7 +490,7 @@ def _dictionary(default: Mapping[str, Value], text: str) -> dict[Any, Any]:
             raise ValueError(f"it must be a dict, such as {example}")
         word = name.strip().strip("'\"")
         # So MG5aMC keeps the type of an entry.
-        if word == "__type__":
+        if word == "__type__" and not by_name:
             continue
         named = by_name or (logical and word == "default")
         if not named and (not _WHOLE.fullmatch(word) or int(word) <= 0):

@@ -38,6 +38,7 @@ from mebridge import (
     _written,
 )
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
+from mebridge._slha import Card
 
 try:
     import madspace
@@ -569,12 +570,13 @@ class Cuts(unittest.TestCase):
             ({"htjmin": 1001}, "htjmin = 1001"),
             ({"xptj": 501}, "xptj = 501"),
             ({"dsqrt_shat": 1001}, "dsqrt_shat = 1001"),
-            ({"pt_min_pdg": "{21: 60}", "pt_max_pdg": "{21: 50}"}, ""),
+            ({"ptj": 600, "ptl": 600, "xptj": 600}, "ptj = 600"),
+            ({"pt_min_pdg": "{21: 60}", "pt_max_pdg": "{21: 50}"}, "pt_min_pdg = {21: 60} with pt_max_pdg = {21: 50}"),
         ):
             of = legs([21, 21, 21, 2, -2], **asked)
             window = _cuts.nowhere(_cuts.windows(of), 1000.0)
             self.assertIsNotNone(window, asked)
-            self.assertEqual(_cuts.entries(window, of.card), named)
+            self.assertEqual(_cuts.named(window, of), named)
         self.assertEqual(_cuts.said([window], of.pdg), "pt of 21 from 60 to 50")
         # Those are left out, and these just pass.
         for asked in ({"mmjj": 60, "mmjjmax": 50}, {"htjmin": 999, "xptj": 499, "ptj": 499, "dsqrt_shat": 999}):
@@ -775,6 +777,19 @@ class Grids(Folder):
         x, q = np.geomspace(3e-6, 0.4, 400), np.geomspace(1.4, 9e3, 400)
         found = density(np.full(400, 21), x, q)
         np.testing.assert_allclose(found, 6 * x * self.straight(x, q), rtol=1e-3)
+
+    def test_alpha_s_of_a_card(self):
+        """It begins where it has its pole, and is no number but a small one."""
+        self.assertEqual(_pdfdata.coupling(0.118).scales[0], 1.0)
+        for at_z in (0.2, 0.3, 0.5):
+            found = _pdfdata.coupling(at_z)
+            self.assertGreater(found.scales[0], 1.0)
+            self.assertTrue(np.isfinite(found.values).all() and (np.diff(found.values) < 0.0).all())
+            self.assertAlmostEqual(found.at(91.188), at_z, delta=1e-3 * at_z)
+        for wrong in (0, -0.1, 1, 1e400):
+            (self.folder / "card.dat").write_text(f"BLOCK SMINPUTS\n 3 {wrong}\n")
+            with self.subTest(wrong), self.assertRaisesRegex(mebridge.Error, "has alpha_s = .* .block SMINPUTS, 3.; it must be"):
+                _pdfdata.coupling_of(Card.read(self.folder / "card.dat"))
 
     def test_alpha_s_of_one_loop(self):
         at_b = 0.13 / (1 + 0.13 * 23 / (6 * math.pi) * math.log(4.7 / 91.188))
