@@ -118,7 +118,7 @@ struct mebridge_sample {
    */
   ptrdiff_t momenta_strides[3];
   /*
-   `alpha_s[events]`; NULL: 0.118.
+   `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
    */
   const double *alpha_s;
   /*

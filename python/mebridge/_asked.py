@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _cuts, _elements, _lines, _meta, _output, _single
+from . import _command, _cuts, _elements, _lines, _meta, _output, _single
 from ._inputs import Inputs
 from ._library import Error
 from ._output import Directory
@@ -36,6 +36,7 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     found, left = [], []
     nowhere: list[str | None] = []
     changed: set[pathlib.Path] = set()
+    codes: set[int] = set()
     for element, place in zip(elements, inputs.output.places([element.entry["path"] for element in elements])):
         directory, number = inputs.directories[place.directory], place.number
         pdg = tuple(element.flavor["options"][0])
@@ -44,6 +45,14 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
             changed.add(element.library)
         masses = _masses(element)
         legs = _cuts.Legs(pdg, masses, directory.decayed, inputs.run_card)
+        processes = element.flavor["options"]
+        divided = _cuts.divided(legs, processes)
+        if divided is not None:
+            raise Error(
+                f"{inputs.run_card.source}: {divided}, which are one matrix element of {directory.path.name} with the same cuts; give "
+                "all of them the same, or make events of one process after the other"
+            )
+        codes |= {abs(process[leg]) for process in processes for leg in legs.outgoing if not legs.free(leg)}
         nothing = _cuts.empty(legs)
         if nothing is not None:
             raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
@@ -71,6 +80,9 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
         )
     if None not in nowhere:
         raise Error(f"{inputs.run_card.source}: {nowhere[0]}; no event passes: change what is named")
+    unused = _cuts.unused(inputs.run_card, codes)
+    if unused is not None:
+        _command.say(unused)
     for library in changed:
         _elements.rewrite(library, [element.entry for element in elements if element.library == library])
     massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])

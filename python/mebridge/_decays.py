@@ -120,7 +120,13 @@ class Decay:
             self._check(root, channel)
         self._narrow = self._factor(element, roots)
         self._shown = self._resonances(card["bwcutoff"], small, roots)
-        self.scale, self.alpha_s = _scale(card, parameters, self.masses[0])
+        self.scale = _scale(card, self.masses[0])
+        known = _pdfdata.coupling_of(parameters)
+        # Where no coupling is strong, the scale may be one at which there is no alpha_s.
+        if element.qcd_power != 0:
+            known.check_scale(self.scale, f"{self.name}: the scale of renormalisation (the mass; scale with fixed_ren_scale = True)")
+        there = known.scales[0] <= self.scale <= known.scales[-1]
+        self.alpha_s = _pdfdata.alpha_s(self.scale, _pdfdata.at_z(parameters)) if there else 0.0
         self.scalup = card["dsqrt_q2fact1"]
         self._shares = np.full(len(self._spaces), 1.0 / len(self._spaces))
         self.ceiling = self.kept = 0.0
@@ -142,6 +148,9 @@ class Decay:
                     windows.append(window)
                 decayed |= behind
         legs = _cuts.Legs((self.pdg[0], 0, *self.pdg[1:]), (self.masses[0], 0.0, *self.masses[1:]), decayed, own)
+        divided = _cuts.divided(legs, [(pdg[0], 0, *pdg[1:]) for pdg in self.options])
+        if divided is not None:
+            raise Error(f"{divided} in the run card, which are one matrix element, {self.name}; give all of them the same")
         nothing = _cuts.empty(legs)
         if nothing is not None:
             raise Error(f"{nothing} of the run card leaves nothing of {self.name}: set it to 0")
@@ -384,8 +393,8 @@ def _net(colors: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return found[0], found[1]
 
 
-def _scale(card: RunCard, parameters: Card, mass: float) -> tuple[float, float]:
-    """The scale of renormalisation and alpha_s there, which follows from the parameter card's as there are no densities."""
+def _scale(card: RunCard, mass: float) -> float:
+    """The scale of renormalisation."""
     choice = card["dynamical_scale_choice"]
     if card["fixed_ren_scale"]:
         scale = card["scale"]
@@ -397,7 +406,7 @@ def _scale(card: RunCard, parameters: Card, mass: float) -> tuple[float, float]:
             f"{card.source}: dynamical_scale_choice = {choice} cannot be honoured for a decay; set it to -1 (the mass of the "
             "particle), or fixed_ren_scale to True"
         )
-    return float(scale), _pdfdata.alpha_s(scale, parameters.value("SMINPUTS", 3, 0.118))
+    return float(scale)
 
 
 def make(

@@ -42,9 +42,13 @@ class Coupling:
     scales: tuple[float, ...]
     values: tuple[float, ...]
 
-    def check_scale(self, scale: float) -> None:
-        """That alpha_s is known at this scale in GeV."""
-        _inside(scale, self.scales[0], self.scales[-1], "the scales of alpha_s")
+    def check_scale(self, scale: float, name: str = "the scale") -> None:
+        """That alpha_s is known at this scale in GeV, which messages call so."""
+        _inside(scale, self.scales[0], self.scales[-1], "the scales of alpha_s", name)
+
+    def at(self, scale: float) -> float:
+        """alpha_s at a scale in GeV, as good as it is shown: 1 / alpha_s is nearly a straight line."""
+        return float(1.0 / np.interp(math.log(scale), np.log(self.scales), 1.0 / np.array(self.values)))
 
     @classmethod
     def constant(cls, alpha_s: float) -> Coupling:
@@ -137,15 +141,15 @@ class Grid:
                 f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}"
             )
 
-    def check_scale(self, scale: float) -> None:
-        """That the grid has this scale in GeV."""
+    def check_scale(self, scale: float, name: str) -> None:
+        """That the grid has this scale in GeV, which messages call so."""
         low, high = self.grid.q[len(_BELOW)], self.grid.q[-len(_ABOVE) - 1]
-        _inside(scale, low, high, f"the densities of {self.file}")
+        _inside(scale, low, high, f"the densities of {self.file}", name)
 
 
-def _inside(scale: float, low: float, high: float, what: str) -> None:
+def _inside(scale: float, low: float, high: float, what: str, name: str) -> None:
     if not low <= scale <= high:
-        raise Error(f"the scale is {scale:g} GeV, and {what} lie between {low:g} and {high:g} GeV")
+        raise Error(f"{name} is {scale:g} GeV, and {what} lie between {low:g} and {high:g} GeV; take one of these")
 
 
 def _widened(text: str) -> str:

@@ -240,17 +240,19 @@ def build(
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
         scales, fixed = _scales.of_madspace(madspace, len(pdg), scale, scale_factor)
-        if fixed[0] is not None:
-            coupling.check_scale(fixed[0])
+        if fixed[0] is not None and element.qcd_power != 0:
+            coupling.check_scale(fixed[0], "the scale of renormalisation (scale)")
         if grid is not None:
             partons = {code for pair in element.options for code in beams.codes(pair)}
             # x1 * x2 is the square of the mass, each of them at most 1.
             grid.check(partons, (least / energy) ** 2, _finite.larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
-            for one in fixed[1:]:
+            for beam, one in enumerate(fixed[1:], 1):
                 if one is not None:
-                    grid.check_scale(one)
+                    entry = "scale" if windows is None else f"dsqrt_q2fact{beam}"
+                    grid.check_scale(one, f"the scale of factorisation ({entry})")
         prepared.append(Prepared(element, of_legs, selection, scales, of))
-    together = _flavors.groups([_alike(one) for one in prepared], [element.flavor["options"] for element in elements])
+    # MadSpace 0.2.1 chooses flavours by their densities; without those a matrix element has its own channels.
+    together = _flavors.groups([None if grid is None else _alike(one) for one in prepared], [element.flavor["options"] for element in elements])
     tried = [
         _candidates.try_(madspace, threads, {one: prepared[one] for one in members}, squared, energy, grid is not None, beams)
         for members in together

@@ -138,6 +138,7 @@ def write(
 
         rounds: list[dict[str, Any]] = []
         if state is None:
+            _events.begin(progress, run)
             _events.adapt(run, order, report)
             survey = run.rounds.surveyed
             if events:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Path = Union[str, "os.PathLike[str]"]
+# alpha_s where a process has no parameter for it.
+_ALPHA_S = 0.118
 _PRECISIONS = {"d": "double", "m": "mixed", "f": "single"}
 _LEVELS = dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), "")
 
@@ -100,6 +102,16 @@ class Parameters(MutableMapping[str, float]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+    @property
+    def alpha_s(self) -> float:
+        """The strong coupling of the card, or what matrix elements take where it has none."""
+        return self.get("aS", _ALPHA_S)
+
+    @property
+    def alpha_s_was_set(self) -> bool:
+        """Whether it is another one than that of the card."""
+        return self.alpha_s != self._process._alpha_s
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
@@ -188,6 +200,7 @@ class Process:
         self._devices: dict[int, int | None] = {}
         self._lock = threading.Lock()
         self._description: dict[str, Any] | None = None
+        self._alpha_s = self.parameters.alpha_s
 
     def _values(self) -> dict[str, float]:
         """All parameters: those of a card as it was when the process was made, and those that were set."""
@@ -319,7 +332,7 @@ class Process:
     def evaluate(
         self,
         momenta: ArrayLike,
-        alpha_s: ArrayLike = 0.118,
+        alpha_s: ArrayLike | None = None,
         *,
         helicities: bool | ArrayLike | None = False,
         colors: bool | ArrayLike | None = False,
@@ -337,7 +350,8 @@ class Process:
         Args:
             momenta: (E, px, py, pz) in GeV, shape (events, legs, 4) or (legs, 4) for one event; incoming legs first,
                 with positive energy. Arrays of doubles are read where they are, whatever their strides.
-            alpha_s: the strong coupling, one number or shape (events,).
+            alpha_s: the strong coupling, one number or shape (events,); otherwise the parameter ``aS`` of the card, and 0.118
+                where the process has none.
             helicities: whether to choose a helicity for each event, or random numbers in [0, 1) for that; where it is
                 ``True`` they come from NumPy's ``default_rng()``.
             colors: the same for colour flows.
@@ -373,6 +387,7 @@ class Process:
             ...
         ValueError: momenta have the shape (3, 4); this process needs (events, 4, 4)
         """
+        alpha_s = self.parameters.alpha_s if alpha_s is None else alpha_s
         traced = _jax.traced(momenta, alpha_s, helicities, colors, diagrams, helicity)
         gpu, momenta = (None, momenta) if traced else _device.library_of(momenta)
         p: Any = momenta if gpu is not None or traced else _arguments.reals("momenta", momenta)

@@ -17,7 +17,9 @@ from typing import Any, SupportsIndex
 from . import (
     _arguments,
     _benchmarks,
+    _command,
     _cut_function,
+    _cuts,
     _decays,
     _elements,
     _events,
@@ -257,6 +259,9 @@ class Run:
                     listed = Directory.read(self.output.directories[place.directory]), place.number
                 process = Process(place.source, **options)
                 decays.append(_decays.Decay(element, process, self.run_card, parameters, listed))
+            unused = _cuts.unused(self.run_card, {abs(code) for of in decays for pdg in of.options for code in pdg[1:]})
+            if unused is not None:
+                _command.say(unused)
             _made_folder(folder, fresh)
             asked = events, seed, precision, overweight, self._inputs.alpha_qed(), scratch
             try:

@@ -21,7 +21,7 @@ import numpy as np
 
 from common import Folder, FolderHere, here
 import mebridge
-from mebridge import _survey
+from mebridge import _command, _survey
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -352,6 +352,33 @@ class Parameters(FolderHere):
             run = generate(process, energy=1000, alpha_s=0.118, scale=91.0, events=100, **options)
             for found in set(run.arrays.events["alpha_qed"]):
                 self.assertAlmostEqual(found * inverse, 1.0, places=9)
+
+    def test_alpha_s_without_densities_is_that_of_the_process(self):
+        card = self.folder / "card.dat"
+        card.write_text("BLOCK SMINPUTS\n 3 0.2\nBLOCK MASS\n 6 173.0\nDECAY 6 1.4915\n")
+        process = mebridge.Process("g g > t t~")
+        process.parameters["aS"] = 0.2
+        wanted = generate(mebridge.Process("g g > t t~"), energy=1000, events=100, alpha_s=0.2)
+        for of, options in ((process, {}), ("g g > t t~", {"card": card}), (mebridge.Process("g g > t t~", card=card), {})):
+            found = generate(of, energy=1000, events=100, **options)
+            self.assertEqual(found.cross_section, wanted.cross_section)
+            self.assertEqual(set(found.arrays.events["alpha_qcd"]), {0.2})
+        self.assertNotEqual(generate("g g > t t~", energy=1000, events=100).cross_section, wanted.cross_section)
+        # That of densities is theirs, whatever a process was given.
+        pdf = densities.write(self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "the process was given 0.2 .*give alpha_s=0.2 for this one"):
+            generate(process, energy=13_000, events=100, pdf=pdf, scale=91.0)
+        self.assertEqual(generate(process, energy=13_000, events=100, pdf=pdf, scale=91.0, alpha_s=0.2).events, 100)
+
+    def test_what_holds_is_said_at_the_start(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), mock.patch.object(_command, "say", said.write):
+            generate("e+ e- > u u~ g", energy=500, events=10, cuts={"pt": 20, "dr": 0.4, "pta": 10}, progress=True)
+        self.assertIn("the process has no particles that the cuts pta are about", said.getvalue())
+        self.assertIn(
+            "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: pt = 20, dr = 0.4\n",
+            said.getvalue(),
+        )
 
     def test_a_card_that_changes_later(self):
         card = self.folder / "card.dat"

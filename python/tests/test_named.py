@@ -138,6 +138,42 @@ class Refusals(Folder):
                 _named.Named("u u~ > t t~", None, self.folder, None)
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_scales_without_alpha_s(self):
+        """It is run to no scale where nothing depends on it; otherwise the entry is named."""
+        low = {"fixed_ren_scale": True, "scale": 0.5, "use_syst": False, "nevents": 50}
+        for strong, process, entries in (
+            (False, "z > e+ e-", {}),
+            (True, "z > u u~ g", {"mmjj": 10}),
+            (False, "e+ e- > mu+ mu-", PARTONS),
+            (True, "e+ e- > u u~ g", PARTONS),
+        ):
+            run = mebridge.Run(process, run_card={**low, **entries}, folder=self.folder)
+            with self.subTest(process):
+                if not strong:
+                    self.assertGreater(run.generate(seed=1).cross_section, 0.0)
+                    continue
+                with self.assertRaisesRegex(mebridge.Error, r"the scale of renormalisation \(.*scale.*\) is 0.5 GeV, .*alpha_s lie between 1 and"):
+                    run.generate(seed=1)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_holds_is_said_at_the_start(self):
+        said = io.StringIO()
+        card = self.folder / "param_card.dat"
+        run = mebridge.Run("e+ e- > u u~ g", run_card=PARTONS, folder=self.folder)
+        card.write_text(re.sub(r"(?m)^  3 0\.118", "  3 0.2", run.param_card.read_text()))
+        entries = {**PARTONS, "use_syst": False, "scalefact": 0.5, "ptj": 30, "drjj": 0.3, "pta": 10, "pt_min_pdg": {6: 20}}
+        with mock.patch.object(_command, "say", said.write):
+            for quiet in (False, True):
+                run = mebridge.Run("e+ e- > u u~ g", run_card=entries, folder=self.folder, param_card=card)
+                run.generate(50, 1, progress=not quiet)
+        line = (
+            "mebridge: alpha_s = 0.2 at 91.188 GeV (the parameter card); dynamical_scale_choice = -1, scalefact = 0.5; cuts: "
+            "ptj = 30, etaj = 5, drjj = 0.3\n"
+        )
+        self.assertEqual(said.getvalue().count(line), 1, said.getvalue())
+        self.assertEqual(said.getvalue().count("pt_min_pdg (6) of the run card cuts nothing"), 2)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_a_chain_needs_a_width(self):
         process = "e+ e- > ta+ ta-, ta+ > vt~ e+ ve, ta- > vt mu- vm~"
         named = _named.Named(process, None, self.folder, None)

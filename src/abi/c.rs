@@ -24,8 +24,7 @@ use crate::locate::locate;
 use crate::propagators::Topology;
 use crate::runtime::{CachePlace, Switches};
 use crate::sample::{
-    DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers,
-    Strides, g_s,
+    DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
 };
 use serde::Serialize;
 use std::cell::RefCell;
@@ -347,7 +346,7 @@ pub struct MebridgeSample {
     pub momenta: *const f64,
     /// How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
     pub momenta_strides: [isize; 3],
-    /// `alpha_s[events]`; NULL: 0.118.
+    /// `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
     pub alpha_s: *const f64,
     /// `random_helicity[events]`, in [0, 1) as all random numbers (others count as in `mebridge_run`); NULL: 0.5.
     pub random_helicity: *const f64,
@@ -489,7 +488,7 @@ unsafe fn evaluate_on_device(
             component,
         },
         alpha_s: address(asked.alpha_s),
-        default_g_s: g_s(DEFAULT_ALPHA_S),
+        default_g_s: super::default_g_s(&process.model, entry.bridge.card()),
         random_helicity: address(asked.random_helicity),
         random_color: address(asked.random_color),
         random_diagram: address(asked.random_diagram),
@@ -546,7 +545,7 @@ unsafe fn evaluate(
     }
     let piece = n.min(PIECE);
     let half = vec![0.5; piece];
-    let mut couplings = vec![g_s(DEFAULT_ALPHA_S); piece];
+    let mut couplings = vec![super::default_g_s(&process.model, entry.bridge.card()); piece];
     let mut indices = Indices::default();
     let mut own: [Vec<i32>; 3] = Default::default();
     let mut first_bad = None;

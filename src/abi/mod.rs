@@ -33,7 +33,15 @@ pub mod xla;
 
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;
+use crate::process::model::Model;
+use crate::sample::{DEFAULT_ALPHA_S, g_s};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// g_s of events whose caller gives no alpha_s: by the parameter `aS` of the card, where the process has one.
+pub(crate) fn default_g_s(model: &Model, card: &[f64]) -> f64 {
+    let alpha_s = model.card_parameter("aS").map(|at| card[at]);
+    g_s(alpha_s.unwrap_or(DEFAULT_ALPHA_S))
+}
 
 /// Runs `f` without the caller's floating-point traps, and makes an error of a panic. A panic is a defect
 /// of mebridge, whatever the input.

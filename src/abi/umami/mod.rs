@@ -65,7 +65,7 @@ pub const UMAMI_META_MASSES: i32 = 5;
 
 /// `double[legs, 4]`: (E, px, py, pz) in GeV, incoming ones with positive energy. Needed.
 pub const UMAMI_IN_MOMENTA: i32 = 0;
-/// `double`: alpha_s. Otherwise g_s is 1.2177157847767195 (alpha_s = 0.118).
+/// `double`: alpha_s. Otherwise the parameter `aS` of the card, 0.118 where there is none.
 pub const UMAMI_IN_ALPHA_S: i32 = 1;
 /// `int`: which of the library's matrix elements. Otherwise the first.
 pub const UMAMI_IN_FLAVOR_INDEX: i32 = 2;
