@@ -45,9 +45,10 @@ def command() -> pathlib.Path:
 
 
 def say(text: str) -> None:
-    """On stderr, where there is one."""
+    """On stderr, where there is one; if even that cannot be written there is nobody left to tell."""
     if sys.stderr is not None:
-        sys.stderr.write(text)
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
 
 
 @contextlib.contextmanager
