@@ -1,6 +1,10 @@
 """The command on machines and in folders as they are: links, names, streams, interruptions, several runs at once."""
 
 import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
 import time
 import unittest
 from concurrent import futures
@@ -8,12 +12,18 @@ from unittest import mock
 
 from common import Folder, FolderHere
 import mebridge
-from mebridge import _runs
+from mebridge import _library, _runs
 
 MADSPACE = importlib.util.find_spec("madspace") is not None
 PROCESS = "e+ e- > mu+ mu-"
 # Beams that are partons, of 100 GeV each.
 CARD = {"lpp1": 0, "lpp2": 0, "ebeam1": 100, "ebeam2": 100, "nevents": 20}
+
+
+def run(*arguments, **variables):
+    """The command as a user calls it."""
+    call = [str(mebridge.command()), *map(str, arguments)]
+    return subprocess.run(call, env={**os.environ, **variables}, capture_output=True, text=True)
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
@@ -60,6 +70,58 @@ class Written(FolderHere):
         with self.assertRaisesRegex(mebridge.Error, "run_tag = x{40}... is part of a file's name, .* 255 bytes; shorten it"):
             run.generate()
         self.assertFalse((self.folder / "Events").exists())
+
+
+class Libraries(Folder):
+    """What MEBRIDGE_LIBRARY and MEBRIDGE_COMMAND may name."""
+
+    def test_what_is_no_library(self):
+        whole = mebridge.library_path().read_bytes()
+        foreign = bytearray(whole[:4096])
+        # The machine: m68k.
+        foreign[18:20] = (4).to_bytes(2, sys.byteorder)
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "lost").symlink_to("nowhere")
+        for name, data in (("empty", b""), ("text", b"x"), ("script", b"#!/bin/sh\n" + 100 * b"#"), ("cut", whole[:100]),
+                           ("foreign", foreign), ("other", pathlib.Path(importlib.util.find_spec("numpy.random._common").origin).read_bytes())):  # fmt: skip
+            (self.folder / name).write_bytes(data)
+        for name, said in (
+            ("empty", "is empty"),
+            ("text", "is no library"),
+            ("script", "is no library"),
+            ("cut", "cannot be loaded: "),
+            ("foreign", "is a library for another kind of machine"),
+            ("other", "is no library of this version of mebridge, it has no mebridge_"),
+            ("folder", "is no file"),
+            ("pipe", "is no file"),
+            ("lost", "is missing"),
+            ("nowhere", "is missing"),
+        ):
+            path = self.folder / name
+            with self.subTest(name), mock.patch.dict(os.environ, {"MEBRIDGE_LIBRARY": str(path)}):
+                with self.assertRaisesRegex(mebridge.Error, f"^{path} {said}.*; correct MEBRIDGE_LIBRARY"):
+                    _library._load()
+        with mock.patch.object(_library, "__file__", str(self.folder / "x")), mock.patch.dict(os.environ):
+            os.environ.pop("MEBRIDGE_LIBRARY", None)
+            with self.assertRaisesRegex(mebridge.Error, "libmebridge.so is missing; install the package again"):
+                _library._load()
+
+    def test_the_command_says_it_in_a_line(self):
+        (self.folder / "x").touch()
+        for arguments in (["plugin", "--help"], ["events", "--help"], ["pack", "--help"], ["link", str(self.folder)]):
+            done = run(*arguments, MEBRIDGE_LIBRARY=str(self.folder / "x"))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, r"^mebridge: .*x.*correct MEBRIDGE_LIBRARY.*\n$")
+
+    def test_what_is_no_command(self):
+        (self.folder / "text").write_text("x")
+        (self.folder / "program").write_text("x")
+        (self.folder / "program").chmod(0o755)
+        for name, said in (("text", "Permission denied"), ("program", "Exec format error"), ("nowhere", "No such file")):
+            with self.subTest(name), mock.patch.dict(os.environ, {"MEBRIDGE_COMMAND": str(self.folder / name)}):
+                with self.assertRaisesRegex(mebridge.Error, f"{name} cannot be run: {said}.*; correct MEBRIDGE_COMMAND"):
+                    mebridge._command.run("--version")
 
 
 class Names(Folder):
