@@ -3,6 +3,9 @@
 import importlib.util
 import os
 import pathlib
+import platform
+import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +18,9 @@ import mebridge
 from mebridge import _library, _runs
 
 MADSPACE = importlib.util.find_spec("madspace") is not None
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# An environment without anything of ours.
+PLAIN = {"PATH": "/usr/bin:/bin", "CUDACPP_RUNTIME_BACKEND": "cpu", "CUDACPP_RUNTIME_CACHE": "off"}
 PROCESS = "e+ e- > mu+ mu-"
 # Beams that are partons, of 100 GeV each.
 CARD = {"lpp1": 0, "lpp2": 0, "ebeam1": 100, "ebeam2": 100, "nevents": 20}
@@ -122,6 +128,97 @@ class Libraries(Folder):
             with self.subTest(name), mock.patch.dict(os.environ, {"MEBRIDGE_COMMAND": str(self.folder / name)}):
                 with self.assertRaisesRegex(mebridge.Error, f"{name} cannot be run: {said}.*; correct MEBRIDGE_COMMAND"):
                     mebridge._command.run("--version")
+
+
+class Installed(Folder):
+    """Where the command finds what it needs, in the ways that it comes to a machine."""
+
+    @unittest.skipUnless(MADSPACE, "madspace is not installed")
+    def test_every_subcommand(self):
+        call = [ROOT / "tests" / "commands.sh", mebridge.command(), mebridge.library_path(), "python"]
+        done = subprocess.run(list(map(str, call)), env=PLAIN, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def copied(self, place):
+        command = self.folder / place
+        command.parent.mkdir(parents=True)
+        shutil.copy2(mebridge.command(), command)
+        return command
+
+    def test_libraries(self):
+        command = self.copied("bin/mebridge")
+        machine = f"lib/{platform.machine()}-linux-gnu"
+        packages = "lib/python3.9/site-packages", "lib64/python3.14/site-packages", "lib/python3/dist-packages", "."
+        version = mebridge.__version__
+        for place in ("bin", "lib", "lib64", machine, *(f"{packages}/mebridge" for packages in packages)):
+            with self.subTest(place):
+                library = self.folder / place / "libmebridge.so"
+                library.parent.mkdir(parents=True, exist_ok=True)
+                library.symlink_to(mebridge.library_path())
+                self.assertEqual(self.umami(command).returncode, 0)
+                library.unlink()
+        self.assertRegex(self.umami(command).stderr, "libmebridge.so: there is no such library; install mebridge again")
+        # Of several Pythons, that with this version.
+        for number, of in ((10, "0.0.1"), (11, version), (12, "99.0")):
+            there = self.folder / f"lib/python3.{number}/site-packages"
+            (there / f"mebridge-{of}.dist-info").mkdir(parents=True)
+            (there / "mebridge").mkdir()
+            (there / "mebridge" / "libmebridge.so").write_text("of another version")
+        mine = self.folder / "lib/python3.11/site-packages/mebridge/libmebridge.so"
+        mine.unlink()
+        mine.symlink_to(mebridge.library_path())
+        self.assertEqual(self.umami(command).returncode, 0)
+
+    def umami(self, command):
+        call = [str(command), "umami", "g g > t t~", "-o", str(self.folder / "x.so")]
+        return subprocess.run(call, env=PLAIN, capture_output=True, text=True)
+
+    def test_the_package_of_a_checkout(self):
+        for place in ("target/release/mebridge", "target/x86_64-unknown-linux-gnu/release/mebridge"):
+            command = self.copied(place)
+            for file, text in (
+                ("crates/command/Cargo.toml", ""),
+                ("python/mebridge/__init__.py", ""),
+                ("python/mebridge/__main__.py", "import os\ndef main(given): print(given, os.environ['MEBRIDGE_LIBRARY'], os.environ['MEBRIDGE_COMMAND'])\n"),
+            ):
+                (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+                (self.folder / file).write_text(text)
+            done = self.events(command, sys.executable)
+            self.assertEqual(done.stdout, f"['events', 'x'] {command.with_name('libmebridge.so')} {command}\n", done.stderr)
+            # No other environment is asked for where `make python` has made one.
+            made = self.folder / "build" / "venv" / "bin" / "python3"
+            made.parent.mkdir(parents=True)
+            made.write_text("#!/bin/sh\necho made\n")
+            made.chmod(0o755)
+            self.assertEqual(self.events(command, "").stdout, "made\n")
+            shutil.rmtree(self.folder / "build")
+            done = self.events(command, self.python("-S"))
+            self.assertRegex(done.stderr, f"cannot import numpy .*; type `make -C {self.folder} python`, or name")
+
+    def test_what_python_lacks(self):
+        old = 'import sys; sys.version_info = (3, 9, 2); exec(sys.argv.pop(1))'
+        path = "import sys; sys.modules['mebridge'] = None; exec(sys.argv.pop(1))"
+        for python, said in (
+            (self.python("-S"), r"\(Python 3.\d+\) cannot import numpy \(No module named 'numpy'\); type `.* -m pip install"),
+            (self.python("-c", old), r"\(Python 3.9\) is too old, this needs 3.10 or later; name another interpreter in MEB"),
+            (self.python("-c", path), r"\(Python 3.\d+\) has no package mebridge; type `.* -m pip install .*mebridge\[events\]"),
+        ):
+            done = self.events(mebridge.command(), python)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, f"^mebridge: .*{said}.*\n$")
+
+    def python(self, *options):
+        """An interpreter with these options before what it is given: in the place of -c, where they have it."""
+        path = self.folder / f"python{len(list(self.folder.iterdir()))}"
+        given = " ".join(map(shlex.quote, options))
+        drop = "shift; " if "-c" in options else ""
+        path.write_text(f'#!/bin/sh\n[ "$1" = --version ] || {{ {drop}set -- {given} "$@"; }}\nexec {sys.executable} "$@"\n')
+        path.chmod(0o755)
+        return str(path)
+
+    def events(self, command, python):
+        call = [str(command), "events", "x"]
+        return subprocess.run(call, env={**PLAIN, "MEBRIDGE_PYTHON": python}, capture_output=True, text=True)
 
 
 class Names(Folder):

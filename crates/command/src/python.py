@@ -27,7 +27,7 @@ except ImportError as error:
 try:
     from mebridge.__main__ import main
 except Exception as error:
-    if getattr(error, "name", None) == "mebridge":
+    if getattr(error, "name", None) in ("mebridge", "mebridge.__main__"):
         end("has no package mebridge", cure)
     if type(error).__module__ != "mebridge._library" and not isinstance(error, OSError):
         raise
