@@ -45,9 +45,10 @@ def command() -> pathlib.Path:
 
 
 def say(text: str) -> None:
-    """On stderr, where there is one."""
+    """On stderr, where there is one; if even that cannot be written there is nobody left to tell."""
     if sys.stderr is not None:
-        sys.stderr.write(text)
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
 
 
 @contextlib.contextmanager
@@ -77,13 +78,26 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bo
     """
     variables = {**os.environ, **(environment or {})}
     with patient(arguments[-1]) if arguments[0] in _MAKES else contextlib.nullcontext():
-        done = subprocess.run([str(command()), *arguments], capture_output=True, text=True, env=variables)
+        done = _called(command(), arguments, variables)
     told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.rstrip().endswith(_SO_FAR))
     if done.returncode != 0:
         raise Error(told.strip().removeprefix("mebridge: "))
     if warns:
         say(told)
     return done.stdout
+
+
+def _called(
+    program: pathlib.Path, arguments: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    try:
+        # It says all in UTF-8, whatever the locale.
+        return subprocess.run(
+            [str(program), *arguments], capture_output=True, env=variables, encoding="utf-8", errors="replace"
+        )
+    except OSError as error:
+        cure = "correct MEBRIDGE_COMMAND" if os.environ.get("MEBRIDGE_COMMAND") else "install the package again"
+        raise Error(f"the command {program} cannot be run: {error.strerror}; {cure}") from None
 
 
 def count(process: str, environment: Mapping[str, str]) -> int:

@@ -46,7 +46,7 @@ pub struct Options {
     /// CUDACPP_RUNTIME_BACKEND says where the library is used, else cpu]
     #[arg(long, value_name = "cpu|cuda|hip", hide_possible_values = true)]
     backend: Option<Backend>,
-    /// The library to copy [default: libmebridge.so beside this command or in ../lib]
+    /// The library to copy [default: MEBRIDGE_LIBRARY, or the one installed with this command]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
 }

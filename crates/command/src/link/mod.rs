@@ -67,7 +67,7 @@ pub struct Options {
     /// Events of a batch, a multiple of 32 [default: that of the run card, or 512 where that is 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=i64::from(batch::MOST)))]
     vector: Option<u32>,
-    /// The library [default: libmebridge.so beside this command or in ../lib]
+    /// The library [default: MEBRIDGE_LIBRARY, or the one installed with this command]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
 }
