@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import pathlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -285,8 +284,6 @@ def ordered(
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
-    if ">" in source and re.search(r"(?<!\$)\$(?!\$)", source):
-        raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
@@ -357,6 +354,15 @@ def ordered(
         beams = _lhe.Beams.equal(codes, energy, 0 if densities is None else densities.number)
         return Head(beams, header=varied.header() if varied.groups else "", names=varied.names)
 
+    def more(elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
+        if any(channel["off_shell_propagators"] for element in elements for channel in element.channels):
+            raise ValueError("events of channels in which `$` forbids a resonance are those of a run card: take mebridge.Run")
+        return {
+            **({"systematics": varied.asked()} if varied.groups else {}),
+            # That of a run card weighs events by it.
+            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
+        }
+
     order = Order(
         sources=[source],
         card=card,
@@ -380,11 +386,7 @@ def ordered(
         executor=executor,
         asked=asked,
         files=varied.files,
-        more=lambda elements: {
-            **({"systematics": varied.asked()} if varied.groups else {}),
-            # That of a run card weighs events by it.
-            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
-        },
+        more=more,
         head=head,
     )
     return (order if cut is None else with_cut(order, cut)), target
