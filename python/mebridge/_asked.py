@@ -89,8 +89,14 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     scaled = _scaled(inputs, massive)
     lines = [line for directory in inputs.directories for config in directory.configs for line in config.lines]
     chained = sorted({abs(code) for line in lines if line.forced == 1 for code in line.codes})
-    shown = {"bwcutoff": inputs.run_card["bwcutoff"], "forced": chained}
-    excluded = any(line.forced == 2 for line in lines)
+    timelike = [line for line in lines if not line.spacelike]
+    excluded = {code for line in timelike if line.forced == 2 for code in line.codes}
+    elsewhere = {code for line in timelike if line.forced != 2 for code in line.codes}
+    shown = {
+        "bwcutoff": inputs.run_card["bwcutoff"],
+        "forced": chained,
+        "excluded": sorted(excluded - elsewhere - {0}),
+    }
     matching = _matching(inputs, elements, scaled)
     clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
     more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)

@@ -7,6 +7,7 @@ functions as all others. Widths are in GeV.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +44,8 @@ _NO_CUTS = {
     **dict.fromkeys(("ptj", "pta", "ptl", "drjj", "drll", "draa", "draj", "drjl", "dral"), 0.0),
     **dict.fromkeys(("etaj", "etaa", "etal"), -1.0),
 }
+# What a directory asks of a propagator, as a library has it.
+_ASKED = {1: "on_shell_propagators", 2: "off_shell_propagators"}
 # A run gives up where fewer of its points become events.
 _HOPELESS = 1e-7
 
@@ -119,6 +122,8 @@ class Decay:
         for root, channel in zip(roots, self._channels):
             self._check(root, channel)
         self._narrow = self._factor(element, roots)
+        self._excluded = _forbidden(self._channels, card["bwcutoff"], small)
+        self._denominators = card["sde_strategy"] == 2
         self._shown = self._resonances(card["bwcutoff"], small, roots)
         self.scale = _scale(card, self.masses[0])
         known = _pdfdata.coupling_of(parameters)
@@ -221,7 +226,7 @@ class Decay:
             codes: list[int] = diagram["propagator_pdgs"]
             some: list[_Listed] = []
             for line in root.all()[1:]:
-                if line.number is None:
+                if line.number is None or line.number in channel["off_shell_propagators"]:
                     continue
                 width = max(line.width, small * line.mass) if line.width > 0.0 else 0.0
                 forced = line.number in channel["on_shell_propagators"]
@@ -229,6 +234,19 @@ class Decay:
                     some.append(_Listed(codes[line.number], line.legs, line.mass, cutoff * width))
             found[diagram["diagram"]] = some
         return found
+
+    def _left(self, momenta: Array, padded: Array) -> Array:
+        """What of |M|^2 a $ leaves: the shares of the channels in which nothing is on its mass shell that must not be."""
+        if not any(self._excluded):
+            return np.ones(len(momenta))
+        if self._denominators:
+            shares = self._process.channel_weights(momenta, self.masses[0], self._channels)
+        else:
+            squares = self._process.evaluate(momenta, self.alpha_s, amp2=True).amp2
+            shares = squares[:, [channel["diagrams"][0]["diagram"] for channel in self._channels]]
+            shares /= shares.sum(axis=1, keepdims=True)
+        kept = np.stack([_cuts.passed(windows, padded) for windows in self._excluded], axis=1)
+        return np.asarray((shares * kept).sum(axis=1))
 
     def _weighted(self, random: np.random.Generator, counts: Sequence[int]) -> tuple[Array, Array, Array]:
         """Momenta, their weights, whose mean is the width, and the densities of all channels there."""
@@ -243,7 +261,7 @@ class Decay:
         some = momenta[good]
         if len(some):
             densities[:, good] = np.stack([space.density(some) for space in self._spaces])
-            values = np.asarray(self._process.evaluate(some, self.alpha_s))
+            values = np.asarray(self._process.evaluate(some, self.alpha_s)) * self._left(some, padded[good])
             if (values < 0.0).any():
                 raise Error(f"{self.name}: |M|^2 is negative at some points, and a decay has no events of both signs")
             together = np.asarray(self._shares) @ densities[:, good]
@@ -350,20 +368,36 @@ class Decay:
         return len(self.pdg) + max(map(len, self._shown.values()), default=0)
 
 
+def _forbidden(channels: Sequence[Mapping[str, Any]], cutoff: float, small: float) -> list[list[_cuts.Window]]:
+    """Of each channel the masses that a $ leaves it, where it has some."""
+    found = []
+    for channel in channels:
+        windows = []
+        for line in channel["off_shell_propagators"]:
+            mass, width = (abs(value) for value in channel["masses"][line])
+            width = max(width, small * mass) if width > 0.0 else 0.0
+            if 0.0 < width < _records.BROAD * mass:
+                legs = sorted(_topologies.legs_of(channel["vertices"], f"p{line}"))
+                inside = _cuts.resonance(legs, mass, cutoff * width)
+                windows.append(dataclasses.replace(inside, outside=True))
+        found.append(windows)
+    return found
+
+
 def _own(element: _elements.Element, process: Process) -> list[dict[str, Any]]:
     """The channels of a matrix element, with diagrams as the process counts them; a library may hold several."""
     channels = []
     for channel, of in zip(element.channels, process.description["channels"], strict=True):
         diagram = {**channel["diagrams"][0], "diagram": of["diagrams"][0]["diagram"]}
         diagram["propagator_pdgs"] = list(diagram["propagator_pdgs"])
-        lists = {name: list(channel[name]) for name in ("propagators", "on_shell_propagators")}
+        lists = {name: list(channel[name]) for name in ("propagators", *_ASKED.values())}
         channels.append({**channel, **lists, "diagrams": [diagram]})
     return channels
 
 
 def _name(channels: Sequence[dict[str, Any]], directory: Directory, number: int) -> None:
     """Gives propagators whose PDG code a library does not know the one that the directory lists for their legs, and tells
-    which ones are of a decay chain.
+    which ones are of a decay chain or behind a $.
 
     Args:
         number: of the matrix element in the directory, from 0.
@@ -379,8 +413,9 @@ def _name(channels: Sequence[dict[str, Any]], directory: Directory, number: int)
                 continue
             if code == 0:
                 channel["propagators"][place] = diagram["propagator_pdgs"][place] = listed[legs].codes[number]
-            if listed[legs].forced == 1 and place not in channel["on_shell_propagators"]:
-                channel["on_shell_propagators"].append(place)
+            asked = _ASKED.get(listed[legs].forced)
+            if asked is not None and place not in channel[asked]:
+                channel[asked].append(place)
 
 
 def _net(colors: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

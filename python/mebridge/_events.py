@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import pathlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -286,8 +285,6 @@ def ordered(
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
-    if ">" in source and re.search(r"(?<!\$)\$(?!\$)", source):
-        raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
@@ -371,6 +368,15 @@ def ordered(
         said = _conditions.by_name(scale, scale_factor), [f"{name} = {cuts[name]:g}" for name in used]
         return _conditions.line(elements, coupling, of_alpha_s, *said)
 
+    def more(elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
+        if any(channel["off_shell_propagators"] for element in elements for channel in element.channels):
+            raise ValueError("events of channels in which `$` forbids a resonance are those of a run card: take mebridge.Run")
+        return {
+            **({"systematics": varied.asked()} if varied.groups else {}),
+            # That of a run card weighs events by it.
+            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
+        }
+
     order = Order(
         sources=[source],
         card=card,
@@ -394,11 +400,7 @@ def ordered(
         executor=executor,
         asked=asked,
         files=varied.files,
-        more=lambda elements: {
-            **({"systematics": varied.asked()} if varied.groups else {}),
-            # That of a run card weighs events by it.
-            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
-        },
+        more=more,
         head=head,
         conditions=conditions,
     )

@@ -153,6 +153,7 @@ def _load() -> ctypes.CDLL:
             [c_void_p, c_size_t, c_size_t, c_double, c_void_p, c_size_t, POINTER(c_size_t)],
         ),
         "mebridge_description": (c_char_p, [c_void_p]),
+        "mebridge_channel_weights": (c_int32, [c_void_p, c_char_p, c_double, c_size_t, c_void_p, c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),
         "mebridge_legs": (c_int64, [c_void_p]),
         "mebridge_diagrams": (c_int64, [c_void_p]),

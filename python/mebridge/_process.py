@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -415,6 +415,37 @@ class Process:
             return float(found[0]) if isinstance(found, np.ndarray) else found[0]
         row, flow, diagram = (chosen.get(name) for name in choices)
         return Evaluation(found, row, flow, diagram, None if rows is None else rows.T)
+
+    def channel_weights(
+        self, momenta: ArrayLike, energy: float, channels: Sequence[Mapping[str, Any]] | None = None
+    ) -> NDArray[np.float64]:
+        """Weights of channels by products of their propagators, as by MG5aMC's ``sde_strategy = 2``; shape (events,
+        channels). Those of an event add up to 1.
+
+        Args:
+            momenta: (E, px, py, pz) in GeV, shape (events, legs, 4).
+            energy: of both beams together, in GeV.
+            channels: ``vertices`` and ``parameters`` of each, as of :attr:`diagrams`; otherwise these.
+
+        >>> import mebridge, numpy as np
+        >>> process = mebridge.Process("e+ e- > mu+ mu-")
+        >>> event = np.array([[45.6, 0, 0, 45.6], [45.6, 0, 0, -45.6], [45.6, 45.6, 0, 0], [45.6, -45.6, 0, 0]])
+        >>> [line["propagators"] for line in process.diagrams]
+        [[22], [23]]
+        >>> process.channel_weights(event[None], 91.2).round(3)
+        array([[0.001, 0.999]])
+        """
+        p = np.ascontiguousarray(_arguments.reals("momenta", momenta), dtype=np.float64)
+        if p.ndim != 3 or p.shape[1:] != (self.legs, 4):
+            raise ValueError(f"momenta have the shape {p.shape}; this process needs (events, {self.legs}, 4)")
+        chosen = self.diagrams if channels is None else channels
+        stated = json.dumps([{name: channel[name] for name in ("vertices", "parameters")} for channel in chosen]).encode()
+        found = np.empty((len(p), len(chosen)))
+        s = _arguments.real("energy", energy) ** 2
+        with self._lock:
+            status = lib.mebridge_channel_weights(self._bridge, stated, s, len(p), p.ctypes.data, found.ctypes.data)
+            check(status)
+        return found
 
     def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
         """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters that it has

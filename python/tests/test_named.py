@@ -17,7 +17,7 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _events_command, _named, _output, _refine, _widths
+from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _widths
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -35,6 +35,20 @@ PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250}
 
 def legs(*numbers):
     return sum(1 << (number - 1) for number in numbers)
+
+
+def _phase_space(random, energy, count, near):
+    """Massless momenta, the first two of which have the mass of the Z where that is wanted."""
+    while True:
+        p = random.normal(size=(count, 3))
+        p -= p.mean(axis=0)
+        p *= energy / np.linalg.norm(p, axis=1).sum()
+        p = np.concatenate([np.linalg.norm(p, axis=1)[:, None], p], axis=1)
+        pair = p[0] + p[1]
+        if not near or abs(np.sqrt(pair[0] ** 2 - (pair[1:] ** 2).sum()) - 91.188) < 20:
+            break
+    beams = np.array([[1, 0, 0, 1], [1, 0, 0, -1]]) * energy / 2
+    return np.concatenate([beams, p])
 
 
 class Diagrams(Folder):
@@ -85,6 +99,77 @@ class Diagrams(Folder):
         card = named.card("param_card.dat").read_text()
         self.assertRegex(card, r"Block SMINPUTS\n  1 132\.507")
         self.assertRegex(card, r"DECAY 23 2\.4")
+
+
+class Forbidden(Folder):
+    """Events whose channel has a `$` particle on its mass shell, point by point."""
+
+    def element(self, process, strategy):
+        # Its card goes with it.
+        self.named = named = _named.Named(process, None, self.folder, None)
+        (element,) = _elements.write([process], None, {}, "cpu", {}, str(self.folder))
+        settings = dict(hadrons=True, maxjetflavor=4, bwcutoff=15.0, small_width=1e-6, distance=1.0)
+        frame = _refine._Frame(
+            {**settings, "denominators": strategy == 2}, None, "", str(named.card("param_card.dat")), 1e4, 0.0, None, None
+        )
+        (place,) = named.places([process])
+        return _refine._Element(element, _refine.Asked(place.described, 0, (), (), False, place.source), frame)
+
+    def kept(self, element, momenta, points=2000):
+        """Which share of an event stays."""
+        many, drawn = np.repeat(momenta, points, axis=0), np.tile((np.arange(points) + 0.5) / points, len(momenta))
+        codes, scale = np.zeros(many.shape[:2], dtype=int), _refine.Scale.asked(91.188, 1.0)
+        before, turned = scale.of(many), np.zeros(len(many), dtype=bool)
+        good = element.scales(many, codes, np.full(len(many), 0.118), drawn, before, scale, turned)[1]
+        return good.reshape(len(momenta), points).mean(axis=1)
+
+    def pair(self, energies):
+        p = np.zeros((len(energies), 4, 4))
+        p[:, :, 0] = energies[:, None] / 2
+        p[:, 0, 3], p[:, 1, 3] = energies / 2, -energies / 2
+        p[:, 2, 1], p[:, 2, 3] = 0.3 * energies, 0.4 * energies
+        p[:, 3, 1:] = -p[:, 2, 1:]
+        return p
+
+    def test_a_pair_keeps_the_photon(self):
+        energies = np.array([40.0, 60.0, 80.0, 91.0, 91.188, 120.0, 160.0])
+        p, process = self.pair(energies), mebridge.Process("u u~ > e+ e-")
+        mass, width = process.parameters["mz"], process.parameters["wz"]
+        photon, z = energies**-4.0, 1 / ((energies**2 - mass**2) ** 2 + (mass * width) ** 2)
+        squares = process.evaluate(p, amp2=True).amp2
+        self.assertEqual([of["propagators"] for of in process.diagrams], [[22], [23]])
+        inside = abs(energies - mass) < 15 * width
+        for strategy, shares in ((1, squares[:, 0]), (2, photon / (photon + z))):
+            with self.subTest(strategy):
+                found = self.kept(self.element("u u~ > e+ e- $ z", strategy), p)
+                self.assertLess(abs(found - np.where(inside, shares, 1.0)).max(), 1e-3)
+
+    def test_what_stays_and_what_goes_is_all(self):
+        """Several diagrams, lines of the t channel, two of the particles, and a decay chain."""
+        random = np.random.default_rng(3)
+        for process in (
+            "u u~ > e+ e- g $ z",
+            "g u > e+ e- u $ a z",
+            "u u~ > e+ e- mu+ mu- $ z",
+            "u d~ > w+ mu+ mu- $ z, w+ > e+ ve",
+        ):
+            plain = re.sub(r" \$[ az]*", "", process)
+            with self.subTest(process):
+                whole = mebridge.Process(plain)
+                p = np.array([_phase_space(random, 300.0, whole.legs - 2, near) for near in (True, False) for _ in range(20)])
+                for strategy in (1, 2):
+                    element = self.element(process, strategy)
+                    own = [element.clustering._configs[number] for number in element._topologies]
+                    weights = whole.channel_weights(p, 1e4, list(element._topologies.values()))
+                    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+                    np.testing.assert_allclose(weights, whole.channel_weights(p, 1e4), rtol=1e-9)
+                    if strategy == 1:
+                        weights = whole.evaluate(p, amp2=True, bad="nan").amp2[:, [c.diagrams[0] - 1 for c in own]]
+                        np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-9)
+                    on = np.stack([element.clustering._on_shell(config, p)[1] for config in own], axis=1)
+                    self.assertTrue(on.any())
+                    gone = 1.0 - self.kept(element, p)
+                    self.assertLess(abs(gone - (weights * on).sum(axis=1)).max(), 2e-3)
 
 
 class Refusals(Folder):
@@ -285,6 +370,23 @@ class Runs(FolderHere):
         super().setUp()
         densities.write(self.folder)
         self.enterContext(mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(self.folder)}))
+
+    def test_what_is_forbidden_is_in_no_event_file(self):
+        """All partons are within the window of the Z."""
+        near = {**PARTONS, "ebeam1": 48, "ebeam2": 48, "use_syst": False, "nevents": 400}
+        rate, listed = [], []
+        for process in ("e+ e- > mu+ mu-", "e+ e- > mu+ mu- $ z"):
+            for strategy in (1, 2):
+                card = {**near, "sde_strategy": strategy}
+                made = mebridge.Run(process, run_card=card, folder=self.folder).generate(400, 1)
+                particles = mebridge.read_events(made.output).particles
+                rate.append(made.cross_section)
+                listed.append(int((particles["pdg_id"][particles["status_code"] == 2] == 23).sum()))
+        self.assertTrue(min(listed[:2]) > 100)
+        self.assertEqual(listed[2:], [0, 0])
+        z = mebridge.Process("e+ e- > mu+ mu-").parameters
+        photon, other = 96.0**-4, 1 / ((96.0**2 - z["mz"] ** 2) ** 2 + (z["mz"] * z["wz"]) ** 2)
+        self.assertLess(abs(rate[3] / rate[1] / (photon / (photon + other)) - 1), 0.3)
 
     def test_a_cross_section(self):
         run = mebridge.Run("e+ e- > mu+ mu- / z", run_card={**PARTONS, "use_syst": False}, folder=self.folder)

@@ -29,6 +29,7 @@ from mebridge import (
     _events_command,
     _heads,
     _lines,
+    _matching,
     _output,
     _pdfdata,
     _refine,
@@ -863,6 +864,19 @@ class Scales(Folder):
         for scale in (found.renormalisation, *found.factorisation):
             self.assertLess(abs(scale / energy - 1).max(), 1e-12)
 
+    def test_scalefact_is_about_both_beams_of_photons(self):
+        files = {
+            "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/22,22,-11,11/\n",
+            "configs.inc": QUARKS["configs.inc"].replace("/21/", "/23/"),
+            "config_nqcd.inc": "      DATA NQCD(1)/0/\n",
+        }
+        p, _, energy = self.pair(0.0)
+        none = np.zeros(len(p))
+        given = _matching.Given(none, (none, none), False, 3.0)
+        found = self.clustering(**files).scales(p, np.ones(len(p), dtype=int), given)
+        for scale in (found.renormalisation, *found.factorisation):
+            np.testing.assert_allclose(scale, 3.0 * energy, rtol=1e-12)
+
     def test_directories_that_are_cut_off(self):
         place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
         for name, said in (
@@ -971,13 +985,15 @@ class Scales(Folder):
 """,
             "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n      DATA (CONFSUB(I,2),I=1,1)/2/\n",
         }
+        directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
+        (element,) = _elements.write(["u u~ > t t~"], None, {}, "cpu", {}, str(self.folder))
+        topologies = _lines.topologies(element, directory, 0)
+        self.assertEqual(list(topologies), [1, 2])
         p, _, energy = self.pair(0.0, 2000)
-        found = self.clustering(**files).drawn(p, np.random.default_rng(3).random(2000), 1e3)
+        found = mebridge.Process("u u~ > t t~").channel_weights(p, 1e3, list(topologies.values()))
         s, t = energy**2, -2 * p[:, 0, 0] * (p[:, 2, 0] - p[:, 2, 3])
-        first, second = s**-4.0, (t**2 + 1e-4) ** -2.0
-        share = second / (first + second)
-        self.assertLess(abs((found == 2).sum() - share.sum()), 5 * math.sqrt((share * (1 - share)).sum()))
-        self.assertEqual(set(found), {1, 2})
+        first, second = s**-2.0, (t + 1e-4) ** -2.0
+        np.testing.assert_allclose(found, np.stack([first, second], axis=1) / (first + second)[:, None], rtol=1e-9)
 
     def test_scales_too_low_are_dropped(self):
         low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])

@@ -239,15 +239,61 @@ pub unsafe extern "C" fn mebridge_set_channels(
 ) -> i32 {
     const NAME: &str = "mebridge_set_channels";
     status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
-        let text = unsafe { string(NAME, "topologies", topologies) }?;
-        let list: Vec<Topology> =
-            serde_json::from_slice(text.to_bytes()).map_err(|error| wrong(NAME, format!(
-                    "topologies: {error}; it is a list of {{\"vertices\": .., \"parameters\": ..}} as in \
-                     mebridge_topologies"
-                )))?;
+        // SAFETY: the caller's promise.
+        let list = unsafe { stated(NAME, topologies) }?;
         with(bridge, |entry| entry.bridge.set_channels(&list, s))
     })
+}
+
+/// The weights that channels would have after `mebridge_set_channels`, which this takes the place of where no |M|^2 is
+/// wanted: nothing is evaluated, and the bridge stays as it is.
+///
+/// In: `topologies` and `s` as there; `momenta[nevt][legs][4]`, of any number of events.
+///
+/// Out: `weights[nevt][topologies]`; those of an event add up to 1.
+///
+/// # Safety
+/// `topologies` is NULL or a string that ends in NUL. The arrays have these lengths and do not overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_channel_weights(
+    bridge: *mut MebridgeBridge,
+    topologies: *const c_char,
+    s: f64,
+    nevt: usize,
+    momenta: *const f64,
+    weights: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_channel_weights";
+    status(|| {
+        // SAFETY: the caller's promise.
+        let list = unsafe { stated(NAME, topologies) }?;
+        with(bridge, |entry| {
+            let legs = entry.bridge.process().legs.len();
+            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let (momenta, weights) = unsafe {
+                (
+                    input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
+                    output(NAME, "weights", weights, numbers(NAME, nevt, list.len())?)?,
+                )
+            };
+            entry.bridge.channel_weights(&list, s, momenta, weights)
+        })
+    })
+}
+
+/// The channels that a caller states.
+///
+/// # Safety
+/// `topologies` is NULL, which is refused, or a string that ends in NUL.
+unsafe fn stated(name: &'static str, topologies: *const c_char) -> Result<Vec<Topology>> {
+    // SAFETY: the caller's promise; NULL is refused.
+    let text = unsafe { string(name, "topologies", topologies) }?;
+    let refused = |error| {
+        let form =
+            "it is a list of {\"vertices\": .., \"parameters\": ..} as in mebridge_topologies";
+        wrong(name, format!("topologies: {error}; {form}"))
+    };
+    serde_json::from_slice(text.to_bytes()).map_err(refused)
 }
 
 /// The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are

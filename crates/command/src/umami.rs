@@ -113,10 +113,11 @@ impl Options {
             &self.output.to_string_lossy(),
             &text,
         )?;
-        if choices.iter().any(|choice| asks_for_decays(&choice.path)) {
+        if choices.iter().any(|choice| asks_for_masses(&choice.path)) {
             output::warn(
-                "decayBW.inc of this directory asks for particles on their mass shell; the JSON does not \
-                 (on_shell_propagators is empty), so a sampler integrates over all their virtualities",
+                "decayBW.inc of this directory asks for particles on their mass shell, or not on it ($); the JSON does \
+                 not (on_shell_propagators and off_shell_propagators are empty), so a sampler integrates over all their \
+                 virtualities",
             );
         }
         // Where the former one is loaded it stays what it is.
@@ -248,10 +249,15 @@ fn either_beam(statement: &str) -> Option<bool> {
     }
 }
 
-/// Whether a directory asks for lines on their mass shell (decay chains), which the JSON does not.
-fn asks_for_decays(directory: &Path) -> bool {
+/// Whether a directory asks for lines on their mass shell (decay chains) or not on it (`$`), which the JSON does not.
+fn asks_for_masses(directory: &Path) -> bool {
     let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
-    text.is_ok_and(|text| text.to_ascii_uppercase().contains(".TRUE."))
+    // Of MG5aMC 3 and before.
+    text.is_ok_and(|text| {
+        let asks = ["/1/", "/2/", ".TRUE."];
+        let text = text.to_ascii_uppercase().replace(' ', "");
+        asks.iter().any(|word| text.contains(word))
+    })
 }
 
 #[cfg(test)]
