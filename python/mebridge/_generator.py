@@ -190,6 +190,8 @@ class Generator:
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
         legs = [_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements]
+        for element, masses in zip(elements, legs):
+            _polarised.neutrinos(element.entry, masses)
         function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
         if function is not None:
             function.try_(legs)
