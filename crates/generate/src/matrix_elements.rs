@@ -14,6 +14,7 @@ use super::request::{Request, SquaredOrder};
 use super::squared::Selection;
 use super::subprocess::{self, Subprocess};
 use super::trees::{CouplingOrders, Diagrams, Lowest, Node, Rules, Tree};
+use super::vanishing::vanishes;
 use super::weighted;
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
@@ -31,6 +32,8 @@ pub struct MatrixElements<'a> {
     text: String,
     builder: Assembler<'a>,
     elements: Vec<MatrixElement>,
+    /// What those are called that vanish identically.
+    vanishing: Vec<String>,
 }
 
 /// One of them.
@@ -192,6 +195,7 @@ impl<'a> MatrixElements<'a> {
             text: text.to_owned(),
             builder: Assembler::new(model),
             elements: Vec::new(),
+            vanishing: Vec::new(),
         };
         let kinds = Kinds::of(model);
         for (number, request) in requests.iter().enumerate() {
@@ -202,8 +206,15 @@ impl<'a> MatrixElements<'a> {
             };
             found.map_err(fail)?;
             if elements.elements.len() == before {
-                return Err(fail("there are no diagrams of what is asked for".into()));
+                return Err(fail(match elements.vanishing.first() {
+                    Some(first) => format!(
+                        "the cross section is zero: of {first} the products of amplitudes that are asked for cancel at all \
+                         points, in the sums over colours and helicities; ask for other squared coupling orders"
+                    ),
+                    None => "there are no diagrams of what is asked for".into(),
+                }));
             }
+            elements.vanishing.clear();
         }
         match elements.elements.is_empty() {
             true => Err(fail("there are no diagrams".into())),
@@ -405,9 +416,19 @@ impl<'a> MatrixElements<'a> {
             }
             AmplitudeContent::Vertices(_) => true,
         };
-        if some {
-            self.elements.push(element);
+        if !some {
+            return Ok(());
         }
+        if let (AmplitudeContent::Diagrams(diagrams), Some(true)) = (
+            &element.content,
+            element.selection.as_ref().map(Selection::is_interference),
+        ) && let Some(process) = self.builder.process(&element, diagrams)?
+            && vanishes(&process)
+        {
+            self.vanishing.push(element.name);
+            return Ok(());
+        }
+        self.elements.push(element);
         Ok(())
     }
 

@@ -479,3 +479,45 @@ fn identical_particles_are_equal_in_all() {
         (2, 1)
     );
 }
+
+/// An interference that vanishes by colour or chirality is none, like a process without diagrams.
+#[test]
+fn what_vanishes_identically_is_no_process() {
+    for text in [
+        "p p > t t~ QCD^2==2 QED^2==2",
+        "u u~ > c c~ QCD^2==2 QED^2==2",
+        "u u~ > t t~ / z QCD^2==2",
+    ] {
+        let error = generate(text).unwrap_err().to_string();
+        assert!(
+            error.contains("the cross section is zero: of "),
+            "{text}: {error}"
+        );
+    }
+    // Others of the same text stay, and what does not vanish.
+    let names = |text: &str| -> Vec<String> {
+        generate(text)
+            .unwrap()
+            .into_iter()
+            .map(|p| p.name)
+            .collect()
+    };
+    assert_eq!(names("u u~ > j j QCD^2==2 QED^2==2").len(), 2);
+    assert_eq!(names("u u > u u QCD^2==2 QED^2==2").len(), 1);
+    assert_eq!(names("u u~ > t t~ QCD^2==4").len(), 1);
+    // A coupling that its card alone makes zero is one.
+    let model = Model::standard().unwrap();
+    let mut zero = model.clone();
+    let entry = zero
+        .card
+        .iter_mut()
+        .find(|entry| entry.name == "Gf")
+        .unwrap();
+    entry.value = 0.0;
+    assert_eq!(
+        generate_with("u u > u u QCD^2==2 QED^2==2", &zero)
+            .unwrap()
+            .len(),
+        1
+    );
+}
