@@ -167,13 +167,10 @@ class Decay:
         for line in root.all()[1:]:
             if line.number is None or line.width > 0.0:
                 continue
-            code = channel["propagators"][line.number]
+            code, width = channel["propagators"][line.number], abs(channel["masses"][line.number][1])
             largest = self.masses[0] - sum(self.masses[1:]) + sum(self.masses[1 + leg] for leg in line.legs)
             if line.least * (1.0 + _EQUAL) < line.mass < largest * (1.0 - _EQUAL):
-                raise Error(
-                    f"{self.name}: particle {code} can be on its mass shell and has no width; give it one in the parameter "
-                    f"card (DECAY {abs(code)})"
-                )
+                raise Error(f"{self.name}: {_widths.without(code, line.mass, width)}")
             behind, beside = line.legs, tuple(leg for leg in range(len(self.masses) - 1) if leg not in line.legs)
             for legs, mass in ((behind, line.least), (beside, largest)):
                 free = [self.pdg[1 + leg] for leg in legs if self.masses[1 + leg] == 0.0 and not self._bounded(leg, legs)]

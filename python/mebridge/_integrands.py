@@ -232,6 +232,7 @@ def build(
         items += [_cuts.item(madspace, len(pdg), window) for window in of]
         of = [*by_name, *of]
         least = _cuts.least(of, of_legs)
+        _finite.resonances(element, legs[number], of, energy, grid is not None)
         if grid is not None and len(element.flavor["options"][0]) != _single.LEGS:
             # Phase space begins there.
             every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _BELOW)

@@ -183,6 +183,43 @@ class Refusals(Folder):
         with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
             run.generate(10)
 
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_resonances_need_a_width(self):
+        """Where they can be on their mass shells, before a survey that would never end."""
+        run = mebridge.Run("e+ e- > mu+ mu- a", run_card=PARTONS, folder=self.folder)
+        cards = {}
+        for width in ("0.0", "1e-300", "1e-13", "2e-12"):
+            cards[width] = self.folder / f"{width}.dat"
+            cards[width].write_text(re.sub("DECAY 23 .*", f"DECAY 23 {width}", run.param_card.read_text()))
+        low, own = {**PARTONS, "use_syst": False, "ptl": 0, "etal": -1}, {"ebeam1": 45.594, "ebeam2": 45.594}
+        for process, width, entries, refused in (
+            ("e+ e- > mu+ mu- a", "0.0", low, "has no width"),
+            ("e+ e- > mu+ mu- a", "1e-300", low, "has a width of 1e-300 GeV, which is lost in rounding"),
+            ("e+ e- > mu+ mu- a", "1e-13", low, "has a width of 1e-13 GeV, which is lost"),
+            ("e+ e- > mu+ mu-", "0.0", {**low, **own}, "has no width"),
+            ("e+ e- > z h, z > mu+ mu-", "1e-13", low, "decay chain: .* width of 1e-13 GeV, which is lost"),
+            ("h > z mu+ mu-", "0.0", {}, None),
+            ("h > z mu+ mu-", "1e-13", {}, None),
+            # It is not there, or is never on its mass shell, or wide enough.
+            ("e+ e- > mu+ mu-", "0.0", low, None),
+            ("e+ e- > mu+ mu- a", "0.0", {**low, "mmll": 95}, None),
+            ("e+ e- > mu+ mu- a", "2e-12", {**low, "mmll": 50}, None),
+            ("e+ e- > z a", "0.0", low, None),
+        ):
+            with self.subTest(process, width=width):
+                run = mebridge.Run(process, run_card=entries, param_card=cards[width], folder=self.folder)
+                if refused is None:
+                    self.assertGreater(run.generate(20, 1).cross_section, 0.0)
+                    continue
+                said = rf"particle 23 \(PDG code\) can be on its mass shell, at 91.188 GeV, and .*{refused.partition('.* ')[2] or refused}.*DECAY 23"
+                with self.assertRaisesRegex(mebridge.Error, said):
+                    run.generate(20, 1)
+        with self.assertRaisesRegex(mebridge.Error, "2 -2 > .* particle 23 .* has no width"):
+            pdf = densities.write(self.folder)
+            mebridge.generate_events("u u~ > mu+ mu-", energy=8000, pdf=pdf, card=cards["0.0"], events=20, cuts={"ptl": 10, "massll": 5})
+        with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
+            mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
+
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
             (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
