@@ -17,7 +17,7 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _events_command, _named, _output, _refine, _widths
+from mebridge import _command, _cuts, _decay_space, _events_command, _named, _output, _refine, _trial, _widths
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -219,6 +219,33 @@ class Refusals(Folder):
             mebridge.generate_events("u u~ > mu+ mu-", energy=8000, pdf=pdf, card=cards["0.0"], events=20, cuts={"ptl": 10, "massll": 5})
         with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
             mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_vanishes_identically_is_zero(self):
+        """Gluon and photon in one channel do not interfere; what is left is rounding."""
+        nothing = "u u~ > t t~ QCD^2==2 QED^2==2"
+        low = {**PARTONS, "use_syst": False}
+        for process, entries in ((nothing, low), ("z > u u~ c c~ QCD^2==2 QED^2==4", {"mmjj": 5})):
+            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of .* vanishes identically: the .* is 0"):
+                mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
+        self.assertEqual(list((self.folder / "Events").iterdir()), [])
+        run = mebridge.Run(f"{nothing}; add process u u~ > t t~", run_card=low, folder=self.folder)
+        with self.assertWarnsRegex(UserWarning, r"2 -2 6 -6 \(PDG codes\) vanishes identically: it counts as 0"):
+            made = run.generate(50, 1)
+        self.assertEqual(list(made.processes.values())[0], (0.0, 0.0))
+        self.assertGreater(made.cross_section, 0.0)
+        # An interference that does not vanish, and a small number.
+        made = mebridge.Run("u u~ > u u~ QCD^2==2 QED^2==2", run_card=low, folder=self.folder).generate(50, 1)
+        self.assertLess(made.cross_section + 5.0 * made.error, 0.0)
+
+    def test_rounding_is_told_from_small_numbers(self):
+        momenta = _trial.events((0.0,) * 4, 100)
+        random = np.random.default_rng(1)
+        small = lambda p: 1e-25 * p[:, 2, 0] * (1.0 + 1e-4 * random.normal(size=len(p)))
+        self.assertFalse(_trial.vanishes(small, momenta))
+        self.assertTrue(_trial.vanishes(lambda p: 1e-5 * random.normal(size=len(p)), momenta))
+        self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
+        self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
 
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
