@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _command, _cuts, _elements, _lines, _meta, _output, _single
+from . import _command, _cuts, _elements, _lines, _meta, _output, _single, _widths
 from ._inputs import Inputs
 from ._library import Error
 from ._output import Directory
@@ -185,12 +185,9 @@ def _resonances(
                 continue
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
             mass, width = masses(line)
-            if width == 0.0:
-                code = abs(line.codes[number])
-                raise Error(
-                    f"particle {code} (PDG code) of a decay chain has no width, which makes the cross section infinite; give it "
-                    f"one in the parameter card (DECAY {code}), or take a model that has a parameter for it"
-                )
+            if width < _widths.NARROWEST * mass:
+                said = _widths.without(line.codes[number], mass, width)
+                raise Error(f"decay chain: {said}, or take a model that has a parameter for it")
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _refine, _topologies, _widths
+from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _refine, _topologies, _trial, _widths
 from ._decay_space import Line, Space, tree
 from ._library import Error
 from ._output import Directory
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Points of each channel in a step of the adaption, and steps; points that measure a width at least, and at a time.
 _TRIED, _STEPS, _MEASURED, _AT_A_TIME = 2000, 5, 100_000, 50_000
+# Points by which it is seen whether |M|^2 vanishes.
+_TURNED = 32
 # The least share of a channel.
 _LEAST_SHARE = 0.02
 # Of the share that weights may have above the others: points cost little, and weights are nearly all the same.
@@ -133,6 +135,9 @@ class Decay:
         there = known.scales[0] <= self.scale <= known.scales[-1]
         self.alpha_s = _pdfdata.alpha_s(self.scale, _pdfdata.at_z(parameters)) if there else 0.0
         self.scalup = card["dsqrt_q2fact1"]
+        some = self._spaces[0].draw(np.random.default_rng(1), _TURNED)
+        if _trial.vanishes(lambda momenta: np.asarray(process.evaluate(momenta, self.alpha_s, bad="nan")), some):
+            raise Error(f"|M|^2 of {self.name} vanishes identically: the width is 0; are the coupling orders those that are meant?")
         self._shares = np.full(len(self._spaces), 1.0 / len(self._spaces))
         self.ceiling = self.kept = 0.0
         self.width = self.error = 0.0
@@ -172,13 +177,10 @@ class Decay:
         for line in root.all()[1:]:
             if line.number is None or line.width > 0.0:
                 continue
-            code = channel["propagators"][line.number]
+            code, width = channel["propagators"][line.number], abs(channel["masses"][line.number][1])
             largest = self.masses[0] - sum(self.masses[1:]) + sum(self.masses[1 + leg] for leg in line.legs)
             if line.least * (1.0 + _EQUAL) < line.mass < largest * (1.0 - _EQUAL):
-                raise Error(
-                    f"{self.name}: particle {code} can be on its mass shell and has no width; give it one in the parameter "
-                    f"card (DECAY {abs(code)})"
-                )
+                raise Error(f"{self.name}: {_widths.without(code, line.mass, width)}")
             behind, beside = line.legs, tuple(leg for leg in range(len(self.masses) - 1) if leg not in line.legs)
             for legs, mass in ((behind, line.least), (beside, largest)):
                 free = [self.pdg[1 + leg] for leg in legs if self.masses[1 + leg] == 0.0 and not self._bounded(leg, legs)]

@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import _checks, _cuts, _named_cuts
+from . import _checks, _cuts, _named_cuts, _topologies, _widths
 from ._library import Error
 
 if TYPE_CHECKING:
     from ._elements import Element
+
+# Two masses are the same to this accuracy.
+_SAME = 1e-9
 
 
 def by_name(elements: list[Element], legs: list[tuple[float, ...]], cuts: Mapping[str, float]) -> None:
@@ -54,6 +57,33 @@ def by_run_card(
                 )
 
 
+def resonances(
+    element: Element, masses: tuple[float, ...], windows: Sequence[_cuts.Window], energy: float, densities: bool
+) -> None:
+    """That particles have a width where they can be on their mass shells: a survey would never end, or be wrong."""
+    pdg = element.flavor["options"][0]
+    everything = frozenset(range(2, len(masses)))
+    for channel in element.channels:
+        for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
+            mass, width = abs(mass), abs(width)
+            if mass == 0.0 or width >= _widths.NARROWEST * mass or _checks.outgoing(channel["vertices"], f"p{line}")[1] == 1:
+                continue
+            legs = _topologies.legs_of(channel["vertices"], f"p{line}")
+            least = _cuts.least_mass(windows, masses, sorted(legs))
+            most = energy - sum(masses[leg] for leg in everything - legs)
+            for window in windows:
+                if window.observable == "mass" and frozenset(window.legs[0]) == legs and not window.outside:
+                    most = min(most, window.largest)
+            if legs == everything and not densities:
+                least = energy
+            if not least * (1.0 - _SAME) <= mass <= most * (1.0 + _SAME):
+                continue
+            # Where it becomes itself and a massless particle, cuts keep it away.
+            if math.isclose(sum(masses[leg] for leg in legs), mass, rel_tol=_SAME):
+                continue
+            raise Error(f"{_process(pdg)}: {_widths.without(code, mass, width)}, or cut that mass away")
+
+
 def larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str:
     """Which cut leaves no events below a mass."""
     letters = [letter for letter in map(_named_cuts.class_of, pdg[2:]) if letter is not None]
@@ -67,8 +97,12 @@ def larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str
     return f"cut small masses, such as by cuts={{\"{name}\": {value:g}}}"
 
 
+def _process(pdg: list[int]) -> str:
+    return f"{' '.join(map(str, pdg[:2]))} > {' '.join(map(str, pdg[2:]))} (PDG codes)"
+
+
 def _said(pdg: list[int], pole: _checks.Pole) -> str:
-    process = f"{' '.join(map(str, pdg[:2]))} > {' '.join(map(str, pdg[2:]))} (PDG codes)"
+    process = _process(pdg)
     codes = [str(pdg[2 + leg]) for leg in pole.legs]
     if len(codes) == 1:
         return f"in {process} the particle {codes[0]} may go along a beam"

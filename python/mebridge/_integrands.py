@@ -232,6 +232,7 @@ def build(
         items += [_cuts.item(madspace, len(pdg), window) for window in of]
         of = [*by_name, *of]
         least = _cuts.least(of, of_legs)
+        _finite.resonances(element, legs[number], of, energy, grid is not None)
         if grid is not None and len(element.flavor["options"][0]) != _single.LEGS:
             # Phase space begins there.
             every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _BELOW)
@@ -252,11 +253,23 @@ def build(
                     grid.check_scale(one, f"the scale of factorisation ({entry})")
         prepared.append(Prepared(element, of_legs, selection, scales, of))
     # MadSpace 0.2.1 chooses flavours by their densities; without those a matrix element has its own channels.
-    together = _flavors.groups([None if grid is None else _alike(one) for one in prepared], [element.flavor["options"] for element in elements])
+    zero = {number for number in range(len(elements)) if squared.is_zero(number, legs[number])}
+    if len(zero) == len(elements):
+        raise Error(
+            f"|M|^2 of {_said(elements)} vanishes identically: the cross section is 0, and there are no events; are the coupling "
+            "orders those that are meant?"
+        )
+    for number in zero:
+        warnings.warn(f"|M|^2 of {_said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
+    alike = [None if grid is None or number in zero else _alike(one) for number, one in enumerate(prepared)]
+    together = _flavors.groups(alike, [element.flavor["options"] for element in elements])
     tried = [
         _candidates.try_(madspace, threads, {one: prepared[one] for one in members}, squared, energy, grid is not None, beams)
         for members in together
     ]
+    for of_group in tried:
+        if zero.issuperset(of_group.members):
+            of_group.nothing()
     _candidates.leave_out(tried)
     for of_group in tried:
         api = apis[str(of_group.first.element.library)]
@@ -268,7 +281,7 @@ def build(
     if not found.channels:
         raise Error(f"none of {_trial.MOST} points in each channel passes the cuts ({said}); do they leave anything?")
     for number in set(range(len(found.groups))) - {channel.group for channel in found.channels}:
-        for member in found.groups[number].members:
+        for member in set(found.groups[number].members) - zero:
             codes = " ".join(map(str, elements[member].flavor["options"][0]))
             warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
@@ -297,6 +310,11 @@ def _grid(
             f"beam {other_beam + 1} radiates photons (lpp{other_beam + 1} = {photons}), and the process has none there"
         )
     return densities.grid(madspace, folder, anti[1 - other_beam], Other(codes.pop(), flux))
+
+
+def _said(elements: Sequence[Element]) -> str:
+    """Matrix elements by their first processes."""
+    return ", ".join(" ".join(map(str, element.flavor["options"][0])) for element in elements) + " (PDG codes)"
 
 
 def _legs(element: Element, energy: float) -> tuple[float, ...]:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _arguments, _cuts, _topologies
+from . import _arguments, _cuts, _topologies, _widths
+from ._library import Error
 
 if TYPE_CHECKING:
     from ._elements import Element
@@ -96,6 +97,8 @@ def on_shell(element: Element) -> list[_cuts.Window]:
     for channel in element.channels:
         for propagator in channel["on_shell_propagators"]:
             legs = _topologies.legs_of(channel["vertices"], f"p{propagator}")
-            mass, width = channel["masses"][propagator]
+            mass, width = map(abs, channel["masses"][propagator])
+            if width < _widths.NARROWEST * mass:
+                raise Error(f"decay chain: {_widths.without(channel['propagators'][propagator], mass, width)}")
             found[legs] = _cuts.resonance(sorted(legs), mass, BW_CUTOFF * width)
     return list(found.values())

@@ -17,7 +17,7 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _widths
+from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _trial, _widths
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -267,6 +267,70 @@ class Refusals(Folder):
         run = mebridge.Run(process, run_card=PARTONS, param_card=card, folder=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
             run.generate(10)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_resonances_need_a_width(self):
+        """Where they can be on their mass shells, before a survey that would never end."""
+        run = mebridge.Run("e+ e- > mu+ mu- a", run_card=PARTONS, folder=self.folder)
+        cards = {}
+        for width in ("0.0", "1e-300", "1e-13", "2e-12"):
+            cards[width] = self.folder / f"{width}.dat"
+            cards[width].write_text(re.sub("DECAY 23 .*", f"DECAY 23 {width}", run.param_card.read_text()))
+        low, own = {**PARTONS, "use_syst": False, "ptl": 0, "etal": -1}, {"ebeam1": 45.594, "ebeam2": 45.594}
+        for process, width, entries, refused in (
+            ("e+ e- > mu+ mu- a", "0.0", low, "has no width"),
+            ("e+ e- > mu+ mu- a", "1e-300", low, "has a width of 1e-300 GeV, which is lost in rounding"),
+            ("e+ e- > mu+ mu- a", "1e-13", low, "has a width of 1e-13 GeV, which is lost"),
+            ("e+ e- > mu+ mu-", "0.0", {**low, **own}, "has no width"),
+            ("e+ e- > z h, z > mu+ mu-", "1e-13", low, "decay chain: .* width of 1e-13 GeV, which is lost"),
+            ("h > z mu+ mu-", "0.0", {}, None),
+            ("h > z mu+ mu-", "1e-13", {}, None),
+            # It is not there, or is never on its mass shell, or wide enough.
+            ("e+ e- > mu+ mu-", "0.0", low, None),
+            ("e+ e- > mu+ mu- a", "0.0", {**low, "mmll": 95}, None),
+            ("e+ e- > mu+ mu- a", "2e-12", {**low, "mmll": 50}, None),
+            ("e+ e- > z a", "0.0", low, None),
+        ):
+            with self.subTest(process, width=width):
+                run = mebridge.Run(process, run_card=entries, param_card=cards[width], folder=self.folder)
+                if refused is None:
+                    self.assertGreater(run.generate(20, 1).cross_section, 0.0)
+                    continue
+                said = rf"particle 23 \(PDG code\) can be on its mass shell, at 91.188 GeV, and .*{refused.partition('.* ')[2] or refused}.*DECAY 23"
+                with self.assertRaisesRegex(mebridge.Error, said):
+                    run.generate(20, 1)
+        with self.assertRaisesRegex(mebridge.Error, "2 -2 > .* particle 23 .* has no width"):
+            pdf = densities.write(self.folder)
+            mebridge.generate_events("u u~ > mu+ mu-", energy=8000, pdf=pdf, card=cards["0.0"], events=20, cuts={"ptl": 10, "massll": 5})
+        with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
+            mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_vanishes_identically_is_zero(self):
+        """Gluon and photon in one channel do not interfere; what is left is rounding."""
+        nothing = "u u~ > t t~ QCD^2==2 QED^2==2"
+        low = {**PARTONS, "use_syst": False}
+        for process, entries in ((nothing, low), ("z > u u~ c c~ QCD^2==2 QED^2==4", {"mmjj": 5})):
+            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of .* vanishes identically: the .* is 0"):
+                mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
+        self.assertEqual(list((self.folder / "Events").iterdir()), [])
+        run = mebridge.Run(f"{nothing}; add process u u~ > t t~", run_card=low, folder=self.folder)
+        with self.assertWarnsRegex(UserWarning, r"2 -2 6 -6 \(PDG codes\) vanishes identically: it counts as 0"):
+            made = run.generate(50, 1)
+        self.assertEqual(list(made.processes.values())[0], (0.0, 0.0))
+        self.assertGreater(made.cross_section, 0.0)
+        # An interference that does not vanish, and a small number.
+        made = mebridge.Run("u u~ > u u~ QCD^2==2 QED^2==2", run_card=low, folder=self.folder).generate(50, 1)
+        self.assertLess(made.cross_section + 5.0 * made.error, 0.0)
+
+    def test_rounding_is_told_from_small_numbers(self):
+        momenta = _trial.events((0.0,) * 4, 100)
+        random = np.random.default_rng(1)
+        small = lambda p: 1e-25 * p[:, 2, 0] * (1.0 + 1e-4 * random.normal(size=len(p)))
+        self.assertFalse(_trial.vanishes(small, momenta))
+        self.assertTrue(_trial.vanishes(lambda p: 1e-5 * random.normal(size=len(p)), momenta))
+        self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
+        self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
 
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
