@@ -1,7 +1,8 @@
 //! The plans of a bridge, from the cache or made.
 //!
 //! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the
-//! machine for which plans of loops are made. A plan that is read is validated as one that is made
+//! machine for which plans of loops are made. Whether a plan is used is no part of it: `policy` is asked of what was kept
+//! as of what was made. A plan that is read is validated as one that is made
 //! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
 
 use crate::cache::key::{Builder, Key};
@@ -121,13 +122,14 @@ impl Plans {
             Some(plan) => accept(plan).map(Some),
             None => Some(None),
         };
-        if let Some(recursion) = self.load(Kind::Plan, key, known) {
-            return Ok((diagrams, recursion));
-        }
-        let recursion = recursion::compile_each(process, binding, &every)
-            .filter(|plan| policy::recursion_serves_one_event(plan, &diagrams.count));
-        self.store(Kind::Plan, key, &recursion);
-        Ok((diagrams, recursion.and_then(accept)))
+        let recursion = self.load(Kind::Plan, key, known).unwrap_or_else(|| {
+            let recursion = recursion::compile_each(process, binding, &every);
+            self.store(Kind::Plan, key, &recursion);
+            recursion.and_then(accept)
+        });
+        let serves = |plan: &ValidPlan| policy::recursion_serves_one_event(plan, &diagrams.count);
+        let recursion = recursion.filter(serves);
+        Ok((diagrams, recursion))
     }
 
     /// The colour matrix in blocks, for a core or a GPU.
@@ -266,6 +268,34 @@ mod tests {
         marked.couplings[0] = made.vectors;
         plans.cache.store(Kind::Plan, &key, &marked);
         assert_eq!(of_lanes().count, made.count);
+    }
+
+    /// Which plan serves may be decided otherwise by the next build, which the key does not tell.
+    #[test]
+    fn what_serves_is_decided_anew_for_what_is_kept() {
+        let mut process = crate::generate("g g > t t~ g").expect("process").remove(0);
+        process.helicities.truncate(4);
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).expect("a card");
+        let setting = Setting::new();
+        let cache = Cache::new(&CachePlace::Folder(setting.folder.path().to_owned()));
+        let plans = Plans::new(cache, &process, &card);
+        let serves = || {
+            let made = plans.of_lanes(&process, &binding, (&[0], 8));
+            made.expect("plans").1.is_some()
+        };
+        let first = serves();
+        let key = plans.key("recursion, 8 lanes", &[0]).expect("a key");
+        let kept = || plans.cache.load::<Option<Plan>>(Kind::Plan, &key).flatten();
+        let recursion = kept().expect("the recursion, whether it serves or not");
+        for (multiply_adds, expected) in [(usize::MAX / 1000, false), (1, true)] {
+            let mut other = recursion.clone();
+            other.count.multiply_adds = multiply_adds;
+            plans.cache.store(Kind::Plan, &key, &Some(other));
+            assert_eq!(serves(), expected, "{multiply_adds}");
+        }
+        plans.cache.store(Kind::Plan, &key, &Some(recursion));
+        assert_eq!(serves(), first);
     }
 
     #[test]
