@@ -232,7 +232,7 @@ impl Layout {
             for name in &names {
                 let path = folder.join(name);
                 // The plugin's makefiles have a stamp for what is in lib.
-                if name == ".libs" {
+                if is_made && name == ".libs" {
                     root.remove(path)?;
                 } else if path.extension().is_some_and(|e| e == "o") {
                     match is_made && sources_of(name).any(|source| names.contains(&source)) {
