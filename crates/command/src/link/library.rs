@@ -144,6 +144,13 @@ pub fn calls(path: &Path) -> Result<MatrixElementSource> {
     }
 }
 
+/// Whether a file is what a compiler makes, and no script of a user's.
+pub fn is_compiled(path: &Path) -> bool {
+    let file = regular::open(path, LARGEST);
+    let mut head = [0; 4];
+    file.is_ok_and(|mut file| file.read_exact(&mut head).is_ok() && head == *b"\x7fELF")
+}
+
 /// Which of some words occur in what is left of a file; it is read in pieces, as it may be large.
 fn holds<const N: usize>(file: &File, words: [&[u8]; N]) -> std::io::Result<[bool; N]> {
     let mut found = [false; N];
