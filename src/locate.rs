@@ -210,7 +210,17 @@ fn describe(choice: &ProcessChoice) -> String {
 }
 
 fn is_directory(path: &Path) -> Result<bool> {
-    Ok(std::fs::metadata(path).map_err(Error::io(path))?.is_dir())
+    use std::io::{Error as Io, ErrorKind::NotFound};
+    let text = path.to_string_lossy();
+    let words = text.trim().is_empty() || text.contains(' ') && !text.contains('/');
+    let found = std::fs::metadata(path).map_err(|error| match error.kind() {
+        NotFound if words => {
+            let what = "no file, and no process, which has a `>` in it, as `g g > t t~ g`";
+            Error::io(format!("`{text}`"))(Io::new(NotFound, what))
+        }
+        _ => Error::io(path)(error),
+    })?;
+    Ok(found.is_dir())
 }
 
 fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<Process> {
@@ -398,6 +408,25 @@ mod tests {
         assert_eq!(card, cards.canonicalize().unwrap().join("param_card.dat"));
         // A name with dots or links in it means the same directory.
         assert_eq!(card_of(&p.join("G1/..")).unwrap(), card);
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_process_is_told() {
+        for text in ["", " ", "p p t t~"] {
+            let error = is_directory(Path::new(text)).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "`{text}`: no file, and no process, which has a `>` in it, as `g g > t t~ g`"
+                )
+            );
+        }
+        let error = is_directory(Path::new("no/such file")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("no/such file: No such file or directory")
+        );
     }
 
     #[test]
