@@ -97,7 +97,7 @@ impl Binding {
             .zip(&couplings)
             .filter(|(_, c)| **c == Coupling::Formula);
         let of_formula: Vec<usize> = of_formula.map(|(i, _)| i).collect();
-        for line in outside(model, &values, &varies) {
+        if let Some(line) = outside(model, &values, &varies) {
             message::say_once(line);
         }
         let formulas =
