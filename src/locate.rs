@@ -210,34 +210,42 @@ fn describe(choice: &ProcessChoice) -> String {
 }
 
 fn is_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<bool> {
-    let path = &choice.path;
-    std::fs::metadata(path)
-        .map(|m| m.is_dir())
-        .map_err(|error| {
-            // `DIR#0`, `FILE#x`: the matrix elements that there are.
-            let text = path.to_str().and_then(|text| text.rsplit_once('#'));
-            let Some((before, number)) = text.filter(|(before, _)| Path::new(before).exists())
-            else {
-                return Error::io(path)(error);
-            };
-            let before = ProcessChoice {
-                path: before.into(),
-                element: None,
-            };
-            let options = Options {
-                harmless_calls: &switches.harmless_calls,
-                ..Options::default()
-            };
-            let processes = match before.path.is_dir() {
-                true => import_cached(&before.path, &options, cache),
-                false => from_file(&before).map(|process| vec![process]),
-            };
-            let names = processes.map(|all| all.into_iter().map(|p| p.name).collect::<Vec<_>>());
-            names.map_or_else(
-                |error| error,
-                |names| choose_process(&before.path, Some(&number), &names),
-            )
-        })
+    std::fs::metadata(&choice.path)
+        .map(|found| found.is_dir())
+        .map_err(|error| not_there(&choice.path, error, switches, cache))
+}
+
+/// What is wrong with a path that is not there.
+fn not_there(path: &Path, error: std::io::Error, switches: &Switches, cache: &Cache) -> Error {
+    use std::io::{Error as Io, ErrorKind::NotFound};
+    let text = path.to_string_lossy();
+    // `DIR#0`, `FILE#x`: the matrix elements that there are.
+    let chosen = text.rsplit_once('#');
+    if let Some((before, number)) = chosen.filter(|(before, _)| Path::new(before).exists()) {
+        let before = ProcessChoice {
+            path: before.into(),
+            element: None,
+        };
+        let options = Options {
+            harmless_calls: &switches.harmless_calls,
+            ..Options::default()
+        };
+        let processes = match before.path.is_dir() {
+            true => import_cached(&before.path, &options, cache),
+            false => from_file(&before).map(|process| vec![process]),
+        };
+        let names = processes.map(|all| all.into_iter().map(|p| p.name).collect::<Vec<_>>());
+        return names.map_or_else(
+            |error| error,
+            |names| choose_process(&before.path, Some(&number), &names),
+        );
+    }
+    let words = text.trim().is_empty() || text.contains(' ') && !text.contains('/');
+    if error.kind() == NotFound && words {
+        let what = "no file, and no process, which has a `>` in it, as `g g > t t~ g`";
+        return Error::io(format!("`{text}`"))(Io::new(NotFound, what));
+    }
+    Error::io(path)(error)
 }
 
 fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<Process> {
@@ -406,6 +414,25 @@ mod tests {
         assert_eq!(card, cards.canonicalize().unwrap().join("param_card.dat"));
         // A name with dots or links in it means the same directory.
         assert_eq!(card_of(&p.join("G1/..")).unwrap(), card);
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_process_is_told() {
+        for text in ["", " ", "p p t t~"] {
+            let error = is_directory(Path::new(text)).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "`{text}`: no file, and no process, which has a `>` in it, as `g g > t t~ g`"
+                )
+            );
+        }
+        let error = is_directory(Path::new("no/such file")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("no/such file: No such file or directory")
+        );
     }
 
     #[test]

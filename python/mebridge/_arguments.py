@@ -69,6 +69,16 @@ def reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(f"{name} must be real numbers: {error}") from None
 
 
+def judge(name: str, values: Any, integers: bool = False) -> None:
+    """That numbers which another library converts are real: it would take the real part of complex ones, and the whole
+    part of a row. They are told by the name of their type (``torch.float64``)."""
+    dtype = getattr(values, "dtype", None)
+    dtype = np.asarray(values).dtype if dtype is None else dtype
+    kind = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    if not kind.startswith(("int", "uint") if integers else ("float", "bfloat", "int", "uint", "object")):
+        raise TypeError(f"{name} must be {'integers' if integers else 'real numbers'}, not {kind}")
+
+
 def per_event(name: str, values: ArrayLike, events: int) -> NDArray[np.float64]:
     """One number for each event."""
     array = reals(name, values)

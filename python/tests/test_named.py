@@ -186,6 +186,22 @@ class Refusals(Folder):
                     run = mebridge.Run(*given, **options)
                     run.generate(10)
 
+    def test_what_is_no_output_of_madevent(self):
+        """Such as `output standalone` writes."""
+        other = self.folder / "standalone"
+        for name in ("SubProcesses/P1_gg_ttx", "Cards"):
+            (other / name).mkdir(parents=True)
+        listed = other / "SubProcesses" / "subproc.mg"
+        for text, said in (
+            (None, "standalone is no output of MG5aMC's 'output madevent': it has no SubProcesses/subproc.mg, .* by its name"),
+            ("", "subproc.mg lists no directories of matrix elements$"),
+            ("P1_gg_ttx\nP2_qq_ttx\n", "lists .*/P2_qq_ttx, and there is no such directory$"),
+        ):
+            if text is not None:
+                listed.write_text(text)
+            with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
+                mebridge.Run(other)
+
     def test_run_cards_are_refused_as_those_of_an_output(self):
         """Before anything is generated or written."""
         file = self.folder / "run_card.dat"

@@ -108,6 +108,43 @@ For more information, try '--help'.
 }
 
 #[test]
+fn numbers_below_zero_are_judged_as_numbers() {
+    let d = directory();
+    for (arguments, said) in [
+        (
+            &["check", "scalars.mebridge", "1", "--energy", "-500"][..],
+            "the energy is -500 GeV",
+        ),
+        (
+            &["check", "scalars.mebridge", "1", "--g", "-1"],
+            "--g must be a positive number",
+        ),
+        (
+            &["check", "scalars.mebridge", "1", "--seed", "-1"],
+            "invalid value '-1' for '--seed <N>'",
+        ),
+        (
+            &["check", "scalars.mebridge", "-1"],
+            "-1 is not a number from 1",
+        ),
+        (
+            &["info", "scalars.mebridge", "--g", "-1.5"],
+            "--g must be a positive number",
+        ),
+        (
+            &["eval", "scalars.mebridge", "x", "--alpha-s", "-1e-3"],
+            "--alpha-s must be a positive number",
+        ),
+        (&["compare", "x", "--tolerance", "-1"], "'--tolerance"),
+        (&["bench", "x", "--energy", "-1"], "--energy"),
+    ] {
+        let message = mebridge(d.path(), arguments).stderr;
+        assert!(message.contains(said), "{arguments:?}: {message}");
+        assert!(!message.contains("unexpected argument"), "{message}");
+    }
+}
+
+#[test]
 fn an_unknown_switch_in_the_environment_is_an_error() {
     let d = directory();
     let ran = mebridge_with(

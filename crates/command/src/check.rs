@@ -50,6 +50,7 @@ const PROFILED_AT_LEAST: usize = 64;
 /// a CPU only their product counts. One number alone is ITERATIONS, of 1 times 32 events.
 #[derive(clap::Args)]
 #[command(override_usage = "mebridge check [OPTIONS] <FILE|DIR>... [BLOCKS THREADS] ITERATIONS")]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// What to evaluate, and behind it BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
     #[arg(value_name = "FILE|DIR|NUMBER", required = true, hide = true)]

@@ -4,9 +4,8 @@
 //! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
-use super::request::{Labels, Request, arrow_apart, particles, without_options};
-use crate::model::{Model, ParticleId};
-use std::cmp::Reverse;
+use super::request::{Labels, Request, arrow_apart, particles, sort, without_options};
+use crate::model::Model;
 
 /// Decays within decays.
 const MOST_NESTED: usize = 16;
@@ -138,21 +137,6 @@ fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> 
     sort(&mut found, model);
     labels.insert(name.to_lowercase(), found);
     Ok(())
-}
-
-/// The particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which the processes that
-/// come of it have too: massless ones first, of these colour octets, bosons, particles before antiparticles.
-fn sort(label: &mut [ParticleId], model: &Model) {
-    label.sort_by_key(|&p| {
-        let particle = model.of(p);
-        let color = Reverse(particle.color.unsigned_abs());
-        (
-            particle.mass.is_some(),
-            color,
-            particle.is_fermion(),
-            particle.pdg < 0,
-        )
-    });
 }
 
 /// A process with its decays.

@@ -1,6 +1,7 @@
 //! What is asked for: a process in MG5aMC's language.
 
 use crate::model::{Model, Particle, ParticleId};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -495,6 +496,11 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
                 let digit = letters
                     .next_if(char::is_ascii_digit)
                     .and_then(|c| c.to_digit(10));
+                if digit == Some(0) {
+                    return Err(format!(
+                        "`{letter}0` is 0 alone in MG5aMC, and reads as two helicities; write `0`, or `0{letter}`"
+                    ));
+                }
                 found.push(sign * helicity(digit.unwrap_or(1))?);
             }
             '0'..='9' => found.push(helicity(letter.to_digit(10).unwrap_or(0))?),
@@ -506,10 +512,15 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
         }
     }
     let twice = (1..found.len()).any(|i| found[..i].contains(&found[i]));
-    match found.is_empty() || twice {
-        true => Err("a polarisation stands there twice, or none does".into()),
-        false => Ok(found),
+    if found.is_empty() || twice {
+        return Err("a polarisation stands there twice, or none does".into());
     }
+    if found == [0] && of.iter().all(|&p| model.of(p).mass.is_none()) {
+        return Err("0 (longitudinal) is no polarisation of what has no mass".into());
+    }
+    // One order of what is the same.
+    found.sort_by_key(|&h| (h.unsigned_abs(), Reverse(h)));
+    Ok(found)
 }
 
 /// The polarisation `A` of a vector that decays: the part of its propagator that vanishes on its mass shell.
@@ -793,6 +804,14 @@ pub(super) fn particles(
             )),
         };
     }
+    if word.eq_ignore_ascii_case("all") {
+        let physical = |(number, p): (ParticleId, &Particle)| {
+            (!p.ghost && !p.goldstone && p.propagating).then_some(number)
+        };
+        let mut all: Vec<ParticleId> = (0..).zip(&model.particles).filter_map(physical).collect();
+        sort(&mut all, model);
+        return Ok(all);
+    }
     let particles = model.particles.iter().map(|p| p.name.as_str());
     let known: Vec<&str> = particles.chain(labels.keys().map(String::as_str)).collect();
     // Among names that are equally near, the one that is as long.
@@ -801,7 +820,8 @@ pub(super) fn particles(
         (distance(&word.to_lowercase(), name), longer, *name)
     });
     let hint = match near.min() {
-        Some((away, _, name)) if away <= 2 && away < word.len() => {
+        // Half of it is another name: `all` is no `vl~`.
+        Some((away, _, name)) if away <= 2 && 2 * away <= word.len() => {
             format!("do you mean `{name}`? ")
         }
         _ => String::new(),
@@ -811,6 +831,21 @@ pub(super) fn particles(
         model.name,
         known.join(" ")
     ))
+}
+
+/// The particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which the processes that
+/// come of it have too: massless ones first, of these colour octets, bosons, particles before antiparticles.
+pub(super) fn sort(label: &mut [ParticleId], model: &Model) {
+    label.sort_by_key(|&p| {
+        let particle = model.of(p);
+        let color = Reverse(particle.color.unsigned_abs());
+        (
+            particle.mass.is_some(),
+            color,
+            particle.is_fermion(),
+            particle.pdg < 0,
+        )
+    });
 }
 
 /// How many characters have to be changed, put in or taken out.
@@ -977,6 +1012,49 @@ mod tests {
     }
 
     #[test]
+    fn polarisations_have_one_order() {
+        let of = |text: &str| parse(text).unwrap().outgoing[0].polarization.clone();
+        for (text, helicities) in [
+            ("+-", &[1, -1][..]),
+            ("-+", &[1, -1]),
+            ("0T", &[0, 1, -1]),
+            ("L0", &[0, -1]),
+        ] {
+            assert_eq!(of(&format!("u u~ > z{{{text}}} h")), helicities, "{text}");
+        }
+        parse("u u~ > z{-+} z{+-}").unwrap();
+    }
+
+    #[test]
+    fn all_is_a_label() {
+        let model = Model::standard().unwrap();
+        let names = |text: &str| model.names(&parse(text).unwrap().outgoing[0].particles);
+        let all = names("w+ > All u");
+        assert!(
+            all.starts_with("g d u s c d~") && all.ends_with(" w- ta- ta+"),
+            "{all}"
+        );
+        assert_eq!(all.split(' ').count(), model.particles.len());
+    }
+
+    #[test]
+    fn hints_are_near() {
+        for (word, hint) in [
+            ("xyz", None),
+            ("tx", Some("t~")),
+            ("x", None),
+            ("tau-", Some("ta-")),
+        ] {
+            let error = parse(&format!("g g > t {word}")).unwrap_err();
+            let hint = hint.map_or_else(
+                || "sm; it has".to_owned(),
+                |name| format!("do you mean `{name}`?"),
+            );
+            assert!(error.contains(&hint), "{error}");
+        }
+    }
+
+    #[test]
     fn bad_input_is_told() {
         for (text, says) in [
             ("g g > t tx", "do you mean `t~`?"),
@@ -997,6 +1075,9 @@ mod tests {
             ("u u~ > z{0} z", "overlap"),
             ("u u~ > t{T} t~", "of vectors"),
             ("u u~ > t{0} t~", "no polarisation of scalars"),
+            ("u u~ > z a{0}", "no polarisation of what has no mass"),
+            ("u u~ > z{+-0} h", "`-0` is 0 alone in MG5aMC"),
+            ("u u~ > z{+0} h", "write `0`, or `0+`"),
             ("u u~ > z{9} z{0}", "between -3 and 3"),
             ("u u~ > z{LL} z{0}", "twice"),
             ("u u~ > e+ e- $ z{0}", "come in or go out"),
