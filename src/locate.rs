@@ -418,8 +418,13 @@ mod tests {
 
     #[test]
     fn what_is_neither_a_file_nor_a_process_is_told() {
+        let missing = |text: &str| {
+            let error = fs::metadata(text).unwrap_err();
+            let cache = Cache::new(&Switches::default().cache);
+            not_there(Path::new(text), error, &Switches::default(), &cache)
+        };
         for text in ["", " ", "p p t t~"] {
-            let error = is_directory(Path::new(text)).unwrap_err().to_string();
+            let error = missing(text).to_string();
             assert_eq!(
                 error,
                 format!(
@@ -427,7 +432,7 @@ mod tests {
                 )
             );
         }
-        let error = is_directory(Path::new("no/such file")).unwrap_err();
+        let error = missing("no/such file");
         assert!(
             error
                 .to_string()
