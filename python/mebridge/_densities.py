@@ -137,9 +137,8 @@ class Grid:
         if missing:
             raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
         if least_x < self.grid.x[0]:
-            raise Error(
-                f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}"
-            )
+            name = self.file.stem.removesuffix("_0000")
+            raise Error(f"the densities {name} begin at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}")
 
     def check_scale(self, scale: float, name: str) -> None:
         """That the grid has this scale in GeV, which messages call so."""

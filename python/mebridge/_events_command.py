@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
-from . import _arguments, _benchmarks
+from . import _arguments, _benchmarks, _command
 from ._library import Error
-from ._runs import Run
+from ._runs import Run, RunEvents
 
 if TYPE_CHECKING:
     import argparse
@@ -38,17 +40,8 @@ def main(arguments: Sequence[str]) -> int:
     add_cards(parser)
     asked = parser.parse_args(arguments)
     try:
-        run = by_cards(parser, asked)
-        events = run.generate(
-            None if asked.nevents is None else whole("--nevents", asked.nevents),
-            None if asked.seed is None else whole("--seed", asked.seed),
-            threads=whole("--threads", asked.threads),
-            backend=asked.backend,
-            name=asked.name,
-            executor=spread(asked.workers),
-            reweight=_benchmarks.of_options(asked.reweight),
-            progress=not asked.quiet,
-        )
+        with told_warnings():
+            events = _made(parser, asked)
     except (Error, ValueError, TypeError) as error:
         sys.stderr.write(f"mebridge: {error}\n")
         return 1
@@ -58,6 +51,28 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.write((events.folder / "summary.txt").read_text())
     sys.stdout.write(f"\n{events.output}\n")
     return 0
+
+
+def _made(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> RunEvents:
+    return by_cards(parser, asked).generate(
+        None if asked.nevents is None else whole("--nevents", asked.nevents),
+        None if asked.seed is None else whole("--seed", asked.seed),
+        threads=whole("--threads", asked.threads),
+        backend=asked.backend,
+        name=asked.name,
+        executor=spread(asked.workers),
+        reweight=_benchmarks.of_options(asked.reweight),
+        progress=not asked.quiet,
+    )
+
+
+@contextlib.contextmanager
+def told_warnings() -> Iterator[None]:
+    """While a command works: its warnings are lines of its own, without a place in our sources."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: _command.say(f"mebridge: {message}\n")
+        yield
 
 
 def add_cards(parser: argparse.ArgumentParser) -> None:

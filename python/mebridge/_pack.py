@@ -363,7 +363,7 @@ def main(arguments: Sequence[str]) -> int:
     """``mebridge pack``."""
     import argparse
 
-    from ._events_command import add_cards, by_cards, spread, whole
+    from ._events_command import add_cards, by_cards, spread, told_warnings, whole
     from ._runs import Run
 
     parser = argparse.ArgumentParser(
@@ -390,24 +390,25 @@ def main(arguments: Sequence[str]) -> int:
     given = {name: value for name in of_survey if (value := getattr(asked, name)) is not None}
     progress = _show if not asked.quiet else False
     try:
-        if (pathlib.Path(asked.output) / "SubProcesses").is_dir() or ">" in asked.output:
-            run = by_cards(parser, asked)
-            named = ("nevents", "measured", "seed", "threads")
-            numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
-            made = run.pack(
-                asked.file,
-                **numbers,
-                sampler=asked.sampler or "auto",
-                executor=spread(asked.workers or "1"),
-                simd=asked.simd,
-                progress=progress,
-            )
-        else:
-            if given or asked.set:
-                name = next(iter(given), "set").replace("_", "-")
-                raise ValueError(f"--{name} is for an output; {asked.output} is taken for a run, which has its own")
-            of = {"changed_files": asked.changed_files, "pdf_data": asked.pdf_data}
-            made = Run.pack_run(asked.output, asked.file, **of, simd=asked.simd, progress=progress)
+        with told_warnings():
+            if (pathlib.Path(asked.output) / "SubProcesses").is_dir() or ">" in asked.output:
+                run = by_cards(parser, asked)
+                named = ("nevents", "measured", "seed", "threads")
+                numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
+                made = run.pack(
+                    asked.file,
+                    **numbers,
+                    sampler=asked.sampler or "auto",
+                    executor=spread(asked.workers or "1"),
+                    simd=asked.simd,
+                    progress=progress,
+                )
+            else:
+                if given or asked.set:
+                    name = next(iter(given), "set").replace("_", "-")
+                    raise ValueError(f"--{name} is for an output; {asked.output} is taken for a run, which has its own")
+                of = {"changed_files": asked.changed_files, "pdf_data": asked.pdf_data}
+                made = Run.pack_run(asked.output, asked.file, **of, simd=asked.simd, progress=progress)
     except (Error, ValueError, TypeError) as error:
         sys.stderr.write(f"mebridge: {error}\n")
         return 1

@@ -247,6 +247,25 @@ class Refusals(Folder):
         self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
         self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
 
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_masses_down_to_zero(self):
+        """The entry that is missing is named; where masses below the grid do not count, a line says so."""
+        pdf = densities.write(self.folder, "deep", least_x=1e-8)
+        said, given = io.StringIO(), ["--set", "pdlabel=lhapdf", "--set", "lhaid=90000", "--set", "ebeam1=4000", "--set", "ebeam2=4000"]
+        given += ["--set", "ptl=0", "--set", "drll=0", "--folder", str(self.folder), "--seed", "1", "--nevents", "20", "--set", "use_syst=False"]
+        with mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(pdf.parent)}), contextlib.redirect_stderr(said):
+            with contextlib.redirect_stdout(io.StringIO()):
+                for process, entry, status in (
+                    ("u u~ > vl vl~", [], 0),
+                    ("u u~ > mu+ mu-", [], 1),
+                    ("u u~ > mu+ mu-", ["--set", "mmnl=0.8"], 0),
+                    ("u u~ > a a", ["--set", "pta=0", "--set", "draa=0"], 1),
+                ):
+                    self.assertEqual(_events_command.main([process, *given, *entry]), status, said.getvalue())
+        self.assertRegex(said.getvalue(), r"(?m)^mebridge: 2 -2 12 -12 \(PDG codes\): masses below 0.8 GeV are left out, for which")
+        for entry in ("mmnl \\(or dsqrt_shat\\)", "dsqrt_shat"):
+            self.assertRegex(said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more")
+
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
             (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
