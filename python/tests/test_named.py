@@ -266,6 +266,45 @@ class Refusals(Folder):
         for entry in ("mmnl \\(or dsqrt_shat\\)", "dsqrt_shat"):
             self.assertRegex(said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more")
 
+    def test_cards_are_files_of_a_size(self):
+        os.mkfifo(self.folder / "pipe")
+        with open(self.folder / "sparse", "wb") as file:
+            file.truncate(1_300_000_000)
+        for card, said in (
+            (self.folder / "pipe", "is no regular file; copy what it gives into one"),
+            ("/dev/zero", "is no regular file"),
+            (self.folder / "sparse", "has 1300000000 bytes, more than a card can need"),
+            (self.folder, "is a folder"),
+            (self.folder / "nothing", "cannot be read: No such file"),
+        ):
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the run card {card} {said}"):
+                mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder)
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the parameter card {card} {said}"):
+                mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, param_card=card, folder=self.folder).generate(10, 1)
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the parameter card {card} {said}"):
+                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, card=card, events=10)
+        # As Windows writes it.
+        card = self.folder / "card.dat"
+        card.write_bytes(b"\xef\xbb\xbf# a card\r\n 300 = nevents ! so many\r\n")
+        self.assertEqual(mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder).run_card["nevents"], 300)
+
+    def test_numbers_of_events_have_a_limit(self):
+        """A list of rounds is made of them."""
+        for given in (1e23, 10**40, 10**10 + 1, 0, math.inf):
+            with self.subTest(given), self.assertRaisesRegex(ValueError, "must be a whole number from 1 to 10000000000"):
+                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, events=given)
+            run = mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, folder=self.folder)
+            for make in (run.generate, lambda nevents: run.pack(self.folder / "pack.tar", nevents)):
+                with self.subTest(given), self.assertRaisesRegex(ValueError, "nevents is .*; it must be a whole number from 1 to 10000000000"):
+                    make(given)
+        run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "nevents": "1e15"}, folder=self.folder)
+        with self.assertRaisesRegex(ValueError, "nevents is 1000000000000000; it must"):
+            run.generate()
+        self.assertEqual(_events_command.whole("--seed", str(2**64 - 1)), 2**64 - 1)
+        for text in ("1_0", "ten", "9" * 10**5 + "x", ""):
+            with self.assertRaisesRegex(ValueError, "^--seed is '.{0,63}'; it must be a whole number$"):
+                _events_command.whole("--seed", text)
+
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
             (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
