@@ -417,8 +417,14 @@ def _made_folder(folder: pathlib.Path, fresh: bool) -> None:
     """Makes the folder of a run, which no other run has taken meanwhile if it is a new one."""
     try:
         folder.mkdir(parents=True, exist_ok=not fresh)
-    except FileExistsError:
-        raise Error(f"another run has begun in {folder}; begin again") from None
+    except FileExistsError as error:
+        # Above it something may be no folder as well.
+        place = pathlib.Path(error.filename or folder)
+        if place.is_dir():
+            raise Error(f"another run has begun in {folder}; begin again") from None
+        if place.is_symlink():
+            raise Error(f"{place} is a link to {os.readlink(place)}, where no folder is; remove it, or make that folder") from None
+        raise Error(f"{place} is no folder; move it away, or give the run another name") from None
     except OSError as error:
         raise Error(f"{folder} cannot be made: {error.strerror}") from None
 

@@ -259,8 +259,10 @@ class Densities(FolderHere):
             file.write_text(text)
             with self.subTest(name), self.assertRaisesRegex(mebridge.Error, message):
                 generate("p p > t t~", energy=8000, pdf=file, alpha_s=0.118, events=10)
-        with self.assertRaisesRegex(mebridge.Error, "no parton densities .*nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "no parton densities 'nothing'"):
             generate("p p > t t~", energy=8000, pdf="nothing", events=10)
+        with self.assertRaisesRegex(mebridge.Error, r"the densities nn23lo1 are of MG5aMC, .* \(number 247000 there\); .*--pdf-data FOLDER"):
+            generate("p p > t t~", energy=8000, pdf="nn23lo1", events=10)
         few = densities.write(self.folder, "few", partons=(21, 1, 2))
         with self.assertRaisesRegex(mebridge.Error, r"no densities of -4, -3, -2, -1, 3, 4 "):
             generate("p p > t t~", energy=8000, pdf=few, events=10)

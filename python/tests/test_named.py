@@ -288,6 +288,22 @@ class Refusals(Folder):
         card.write_bytes(b"\xef\xbb\xbf# a card\r\n 300 = nevents ! so many\r\n")
         self.assertEqual(mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder).run_card["nevents"], 300)
 
+    def test_what_stands_where_a_run_would(self):
+        events = self.folder / "Events"
+        events.mkdir()
+        (events / "link").symlink_to("/nowhere/run")
+        (events / "file").touch()
+        (self.folder / "other").mkdir()
+        (self.folder / "other" / "Events").symlink_to("nowhere")
+        for folder, name, said in (
+            (self.folder, "link", f"{events}/link is a link to /nowhere/run, where no folder is; remove it"),
+            (self.folder, "file", f"{events}/file is no folder; move it away"),
+            (self.folder / "other", None, f"{self.folder}/other/Events is a link to nowhere, where no folder is; remove it"),
+        ):
+            for process, entries in (("e+ e- > mu+ mu-", PARTONS), ("z > mu+ mu-", {})):
+                with self.subTest(said), self.assertRaisesRegex(mebridge.Error, re.escape(said)):
+                    mebridge.Run(process, run_card=entries, folder=folder).generate(10, 1, name=name)
+
     def test_numbers_of_events_have_a_limit(self):
         """A list of rounds is made of them."""
         for given in (1e23, 10**40, 10**10 + 1, 0, math.inf):
