@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # As many as the library takes.
 MOST_THREADS = 1024
+# Of a run, some 10 TB: more rounds could hardly be listed.
+MOST_EVENTS = 10**10
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -137,9 +137,8 @@ class Grid:
         if missing:
             raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
         if least_x < self.grid.x[0]:
-            raise Error(
-                f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}"
-            )
+            name = self.file.stem.removesuffix("_0000")
+            raise Error(f"the densities {name} begin at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}")
 
     def check_scale(self, scale: float, name: str) -> None:
         """That the grid has this scale in GeV, which messages call so."""
@@ -217,8 +216,16 @@ def _locate(pdf: Path) -> pathlib.Path:
         member = folder / f"{folder.resolve().name}_0000.dat"
         if member.is_file():
             return member.resolve()
+    from ._pdfdata import SETS
+
+    if str(given) in SETS:
+        raise Error(
+            f"the densities {given} are of MG5aMC, and here pdf is a set of LHAPDF (number {SETS[str(given)].number} there); for MG5aMC's "
+            f'take mebridge.Run(PROCESS, run_card={{"pdlabel": "{given}"}}, pdf_data=FOLDER), or `mebridge events PROCESS '
+            "--pdf-data FOLDER`, where FOLDER is an output, or that of MG5aMC"
+        )
     raise Error(
-        f"there are no parton densities {given}; name a member of a set (NAME/NAME_0000.dat), its folder, or a set "
+        f"there are no parton densities {str(pdf)!r}; name a member of a set (NAME/NAME_0000.dat), its folder, or a set "
         "below LHAPDF_DATA_PATH"
     )
 

@@ -14,8 +14,8 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _pdfdata, _polarised, _running, _scales, _scheme, _scratch
-from ._arguments import MOST_THREADS
+from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
+from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
 from ._densities import Coupling, Densities
@@ -286,7 +286,7 @@ def ordered(
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
-    events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
+    events, threads = _arguments.whole("events", events, 1, MOST_EVENTS), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
     if precision is not None:
         precision = _arguments.between("precision", precision, FINEST, 1.0)
@@ -659,6 +659,9 @@ def tell(progress: bool | Callable[[Progress], None], found: Progress) -> None:
 def _card_alpha_s(source: str, card: Path | None, model: str | None, process: Process | None) -> float:
     """alpha_s of a process, of its card, or the one that the model begins with."""
     path, mark, _ = source.rpartition("#")
+    if card is not None:
+        # A pipe would be waited for.
+        _text.read(card, "the parameter card")
     if process is None:
         there = os.path.exists(path if mark else source)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
@@ -11,6 +12,10 @@ from ._runs import Run
 
 if TYPE_CHECKING:
     import argparse
+
+
+# Characters of an option that an error shows.
+_SHOWN = 60
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -111,6 +116,8 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
 
 def whole(name: str, text: str) -> float:
     try:
-        return float(text)
+        # A seed may have more digits than a double.
+        return int(text) if re.fullmatch("[0-9]{1,20}", text) else float(text.replace("_", "?"))
     except ValueError:
-        raise ValueError(f"{name} is {text!r}; it must be a whole number") from None
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise ValueError(f"{name} is {shown!r}; it must be a whole number") from None

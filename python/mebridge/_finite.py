@@ -12,6 +12,8 @@ from ._library import Error
 if TYPE_CHECKING:
     from ._elements import Element
 
+# What is far below a mass, in units of it: an integral over s / mass^4 has 1e-7 there.
+_LIGHT = 0.02
 # Two masses are the same to this accuracy.
 _SAME = 1e-9
 
@@ -84,15 +86,24 @@ def resonances(
             raise Error(f"{_process(pdg)}: {_widths.without(code, mass, width)}, or cut that mass away")
 
 
-def larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str:
-    """Which cut leaves no events below a mass."""
+def vanishes_below(element: Element, floor: float) -> bool:
+    """Whether events of smaller masses are of no account: all lines are far heavier, so that |M|^2 falls there."""
+    return all(floor < _LIGHT * abs(mass) for channel in element.channels for mass, _ in channel["masses"])
+
+
+def larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float] | None) -> str:
+    """Which cut leaves no events below a mass: of a run card, or one of these."""
+    digits = 10.0 ** (math.floor(math.log10(mass)) - 1)
+    least = math.ceil(mass / digits) * digits
+    if cuts is None:
+        entry = "mmnl (or dsqrt_shat)" if all(abs(code) in range(11, 17) for code in pdg[2:]) else "dsqrt_shat"
+        return f"set their least mass in the run card, {entry} = {least:g} or more, or take densities that go down to smaller x"
     letters = [letter for letter in map(_named_cuts.class_of, pdg[2:]) if letter is not None]
     if not letters:
         return "take densities that go down to smaller x, or a lower energy"
     names = _checks.Cuts(cuts, _named_cuts.names())
     of_pair = len(letters) == 2
     name = names.name("obs_pair_mass", "".join(letters)) if of_pair else names.name("obs_pt", letters[0])
-    digits = 10.0 ** (math.floor(math.log10(mass)) - 1)
     value = math.ceil((mass if of_pair else mass / letters.count(letters[0])) / digits) * digits
     return f"cut small masses, such as by cuts={{\"{name}\": {value:g}}}"
 

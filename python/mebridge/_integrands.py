@@ -237,6 +237,12 @@ def build(
             # Phase space begins there.
             every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _BELOW)
             items.append(_cuts.item(madspace, len(pdg), every))
+            if least < (floor := energy * math.sqrt(grid.grid.x[0]) / _BELOW**2) and _finite.vanishes_below(element, floor):
+                warnings.warn(f"{_said([element])}: masses below {floor:.3g} GeV are left out, for which the densities have no x", stacklevel=3)
+                least = floor
+                every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=floor)
+                of = [*of, every]
+                items.append(_cuts.item(madspace, len(pdg), every))
         selection = madspace.Cuts(items) if items else None
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
@@ -246,7 +252,8 @@ def build(
         if grid is not None:
             partons = {code for pair in element.options for code in beams.codes(pair)}
             # x1 * x2 is the square of the mass, each of them at most 1.
-            grid.check(partons, (least / energy) ** 2, _finite.larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
+            cure = _finite.larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), None if windows is not None else cuts)
+            grid.check(partons, (least / energy) ** 2, cure)
             for beam, one in enumerate(fixed[1:], 1):
                 if one is not None:
                     entry = "scale" if windows is None else f"dsqrt_q2fact{beam}"

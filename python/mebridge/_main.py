@@ -7,7 +7,8 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
 from ._command import say
@@ -24,7 +25,8 @@ def run(program: Callable[[Sequence[str]], None], arguments: Sequence[str], inte
     try:
         # The command has had it wait until here.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        program(arguments)
+        with _told_warnings():
+            program(arguments)
         return _flushed(0)
     except SystemExit as ended:
         # Of argparse, which has said why.
@@ -40,6 +42,15 @@ def run(program: Callable[[Sequence[str]], None], arguments: Sequence[str], inte
         return _failed(_described(error))
     except (Error, ValueError, TypeError) as error:
         return _failed(str(error))
+
+
+@contextlib.contextmanager
+def _told_warnings() -> Iterator[None]:
+    """Warnings are lines of their own, without a place in our sources."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: say(f"mebridge: {message}\n")
+        yield
 
 
 def tell(text: str) -> None:

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from . import _asked, _command, _conditions, _densities, _elements, _events, _pdfdata, _photons, _running
+from . import _asked, _command, _conditions, _densities, _elements, _events, _pdfdata, _photons, _running, _text
 from ._densities import Coupling, Densities
 from ._events import Order
 from ._heads import Heads, powers
@@ -85,7 +85,7 @@ def _with_running(inputs: Inputs, folder: str, coupling: Coupling) -> pathlib.Pa
     card = inputs.run_card
     fixed = card["mue_ref_fixed"] if card["fixed_extra_scale"] else None
     found = _running.entries(inputs.scales_of_blocks, coupling, folder, fixed, card["maxjetflavor"])
-    text = inputs.param_card.read_text(encoding="utf-8", errors="replace")
+    text = _text.read(inputs.param_card, "the parameter card")
     file = pathlib.Path(folder) / "param_card.dat"
     file.write_text(_running.with_entries(text, found), encoding="utf-8")
     return file

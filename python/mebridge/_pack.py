@@ -122,7 +122,7 @@ def write(
     target, mode = _target(output)
     if "cut" in order.asked:
         raise Error(f"a pack has no cut that is a function ({order.asked['cut']['name']}); leave it out, and cut its events")
-    events = _arguments.whole("measured", measured, 0)
+    events = _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS)
     if order.backend != "cpu":
         raise Error("jobs of a pack run on CPUs; pack with the backend cpu")
     _arguments.one_of("simd", simd, dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), ""))

@@ -116,7 +116,7 @@ def _job(root: pathlib.Path, arguments: Sequence[str]) -> None:
     asked = parser.parse_args(arguments)
     # The end of a batch system is an end like SIGINT: what is temporary goes.
     signal.signal(signal.SIGTERM, _ended)
-    events = _arguments.whole("NEVENTS", _number(asked.nevents), 1)
+    events = _arguments.whole("NEVENTS", _number(asked.nevents), 1, _arguments.MOST_EVENTS)
     seed = _arguments.whole("SEED", _number(asked.seed), 1, 2**64 - 1)
     threads = _arguments.whole("--threads", _number(asked.threads), 1, _arguments.MOST_THREADS)
     if os.path.lexists(asked.output):

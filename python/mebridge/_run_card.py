@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
+from . import _text
 from ._library import Error
 from ._process import Path
 
@@ -257,11 +258,7 @@ class RunCard(Mapping[str, Any]):
     @classmethod
     def read(cls, path: Path, changed: Mapping[str, Any] | None = None) -> RunCard:
         """A card, ``value = name ! comment`` on each line, with some entries changed."""
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text = file.read()
-        except OSError as error:
-            raise Error(f"the run card {os.fspath(path)} cannot be read: {error.strerror}") from None
+        text = _text.read(path, "the run card")
         for number, line in enumerate(text.splitlines(), 1):
             said = _entry(line).strip()
             # A template has names of blocks that MG5aMC fills.
@@ -371,7 +368,7 @@ def of_both(changed: Mapping[str, Any]) -> dict[str, str]:
     for name, value in changed.items():
         if not isinstance(name, str):
             raise TypeError(f"an entry of a run card is {name!r}; its name must be a str")
-        text = _text(value)
+        text = _as_card(value)
         if found.setdefault(name.lower(), text) != text:
             raise ValueError(f"{name.lower()} of the run card is to be {found[name.lower()]} and {text}; give one of them")
     both = {name: found[name] for name in _BOTH if name in found}
@@ -379,7 +376,7 @@ def of_both(changed: Mapping[str, Any]) -> dict[str, str]:
     return both | {f"{name}{beam}": value for name, value in both.items() for beam in "12"} | found
 
 
-def _text(value: Any) -> str:
+def _as_card(value: Any) -> str:
     """A value of Python as a card has it."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {one}" for key, one in value.items()) + "}"

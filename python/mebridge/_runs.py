@@ -146,8 +146,8 @@ class Run:
             raise Error(
                 f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
             )
-        events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
-        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
+        events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1, _arguments.MOST_EVENTS)
+        number = _arguments.whole("iseed" if seed is None else "seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
         _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
         _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
@@ -315,7 +315,7 @@ class Run:
             raise Error(f"{self.output.sources[0]} is a decay, of which there are no packs; make its events by `mebridge events`")
         seed = self.run_card["iseed"] or 1 if seed is None else seed
         asked = {
-            "events": _arguments.whole("nevents", nevents, 1),
+            "events": _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
             "seed": _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
             "threads": _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS),
             "precision": None if precision is None else _arguments.between("precision", precision, _events.FINEST, 1.0),

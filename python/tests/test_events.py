@@ -259,19 +259,28 @@ class Densities(FolderHere):
             file.write_text(text)
             with self.subTest(name), self.assertRaisesRegex(mebridge.Error, message):
                 generate("p p > t t~", energy=8000, pdf=file, alpha_s=0.118, events=10)
-        with self.assertRaisesRegex(mebridge.Error, "no parton densities .*nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "no parton densities 'nothing'"):
             generate("p p > t t~", energy=8000, pdf="nothing", events=10)
+        with self.assertRaisesRegex(mebridge.Error, r"the densities nn23lo1 are of MG5aMC, .* \(number 247000 there\); .*--pdf-data FOLDER"):
+            generate("p p > t t~", energy=8000, pdf="nn23lo1", events=10)
         few = densities.write(self.folder, "few", partons=(21, 1, 2))
         with self.assertRaisesRegex(mebridge.Error, r"no densities of -4, -3, -2, -1, 3, 4 "):
             generate("p p > t t~", energy=8000, pdf=few, events=10)
         short = densities.write(self.folder, "short", least_x=0.01)
-        with self.assertRaisesRegex(mebridge.Error, "begins at x = 0.01"):
+        with self.assertRaisesRegex(mebridge.Error, "begin at x = 0.01"):
             generate("p p > t t~", energy=8000, pdf=short, events=10)
         with self.assertRaisesRegex(mebridge.Error, r'x from 0 on; cut small masses, such as by cuts={"massll": 8}'):
             generate("p p > e+ e-", energy=8000, pdf=self.pdf, events=10)
         self.assertGreater(
             generate("p p > e+ e-", energy=8000, pdf=self.pdf, events=10, cuts={"massll": 8}).cross_section, 0
         )
+        # Far below the mass of what makes them nothing is lost; closer to it something would be.
+        deep = densities.write(self.folder, "deep", least_x=1e-8)
+        with self.assertWarnsRegex(UserWarning, "masses below 0.8 GeV are left out, for which the densities have no x"):
+            found = generate("u u~ > vl vl~", energy=8000, pdf=deep, events=10)
+        self.assertGreater(found.cross_section, 0.0)
+        with self.assertRaisesRegex(mebridge.Error, "begin at x = 1e-06, and events have x from 0 on"):
+            generate("u u~ > vl vl~", energy=8000, pdf=self.pdf, events=10)
         silent = densities.write(self.folder, "silent", alpha_s=False)
         with self.assertRaisesRegex(mebridge.Error, "no table of alpha_s"):
             generate("p p > t t~", energy=8000, pdf=silent, events=10)

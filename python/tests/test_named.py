@@ -348,6 +348,80 @@ class Refusals(Folder):
         self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
         self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
 
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_masses_down_to_zero(self):
+        """The entry that is missing is named; where masses below the grid do not count, a line says so."""
+        pdf = densities.write(self.folder, "deep", least_x=1e-8)
+        said, given = io.StringIO(), ["--set", "pdlabel=lhapdf", "--set", "lhaid=90000", "--set", "ebeam1=4000", "--set", "ebeam2=4000"]
+        given += ["--set", "ptl=0", "--set", "drll=0", "--folder", str(self.folder), "--seed", "1", "--nevents", "20", "--set", "use_syst=False"]
+        with mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(pdf.parent)}), contextlib.redirect_stderr(said):
+            with contextlib.redirect_stdout(io.StringIO()):
+                for process, entry, status in (
+                    ("u u~ > vl vl~", [], 0),
+                    ("u u~ > mu+ mu-", [], 1),
+                    ("u u~ > mu+ mu-", ["--set", "mmnl=0.8"], 0),
+                    ("u u~ > a a", ["--set", "pta=0", "--set", "draa=0"], 1),
+                ):
+                    self.assertEqual(_events_command.main([process, *given, *entry]), status, said.getvalue())
+        self.assertRegex(said.getvalue(), r"(?m)^mebridge: 2 -2 12 -12 \(PDG codes\): masses below 0.8 GeV are left out, for which")
+        for entry in ("mmnl \\(or dsqrt_shat\\)", "dsqrt_shat"):
+            self.assertRegex(said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more")
+
+    def test_cards_are_files_of_a_size(self):
+        os.mkfifo(self.folder / "pipe")
+        with open(self.folder / "sparse", "wb") as file:
+            file.truncate(1_300_000_000)
+        for card, said in (
+            (self.folder / "pipe", "is no regular file; copy what it gives into one"),
+            ("/dev/zero", "is no regular file"),
+            (self.folder / "sparse", "has 1300000000 bytes, more than a card can need"),
+            (self.folder, "is a folder"),
+            (self.folder / "nothing", "cannot be read: No such file"),
+        ):
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the run card {card} {said}"):
+                mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder)
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the parameter card {card} {said}"):
+                mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, param_card=card, folder=self.folder).generate(10, 1)
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the parameter card {card} {said}"):
+                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, card=card, events=10)
+        # As Windows writes it.
+        card = self.folder / "card.dat"
+        card.write_bytes(b"\xef\xbb\xbf# a card\r\n 300 = nevents ! so many\r\n")
+        self.assertEqual(mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder).run_card["nevents"], 300)
+
+    def test_what_stands_where_a_run_would(self):
+        events = self.folder / "Events"
+        events.mkdir()
+        (events / "link").symlink_to("/nowhere/run")
+        (events / "file").touch()
+        (self.folder / "other").mkdir()
+        (self.folder / "other" / "Events").symlink_to("nowhere")
+        for folder, name, said in (
+            (self.folder, "link", f"{events}/link is a link that leads nowhere, where a folder is needed"),
+            (self.folder, "file", f"{events}/file is a file, where a folder is needed"),
+            (self.folder / "other", None, f"{self.folder}/other/Events is a link that leads nowhere, where"),
+        ):
+            for process, entries in (("e+ e- > mu+ mu-", PARTONS), ("z > mu+ mu-", {})):
+                with self.subTest(said), self.assertRaisesRegex(mebridge.Error, re.escape(said)):
+                    mebridge.Run(process, run_card=entries, folder=folder).generate(10, 1, name=name)
+
+    def test_numbers_of_events_have_a_limit(self):
+        """A list of rounds is made of them."""
+        for given in (1e23, 10**40, 10**10 + 1, 0, math.inf):
+            with self.subTest(given), self.assertRaisesRegex(ValueError, "must be a whole number from 1 to 10000000000"):
+                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, events=given)
+            run = mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, folder=self.folder)
+            for make in (run.generate, lambda nevents: run.pack(self.folder / "pack.tar", nevents)):
+                with self.subTest(given), self.assertRaisesRegex(ValueError, "nevents is .*; it must be a whole number from 1 to 10000000000"):
+                    make(given)
+        run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "nevents": "1e15"}, folder=self.folder)
+        with self.assertRaisesRegex(ValueError, "nevents is 1000000000000000; it must"):
+            run.generate()
+        self.assertEqual(_events_command.whole("--seed", str(2**64 - 1)), 2**64 - 1)
+        for text in ("1_0", "ten", "9" * 10**5 + "x", ""):
+            with self.assertRaisesRegex(ValueError, "^--seed is '.{0,63}'; it must be a whole number$"):
+                _events_command.whole("--seed", text)
+
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
             (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
