@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import pathlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -21,6 +22,7 @@ from ._banner import Head
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
+from ._read import read_events
 from ._rounds import Rounds, sizes, workers
 from ._slha import Card
 from ._state import State, digest
@@ -57,8 +59,15 @@ class Events:
     seconds: Mapping[str, float]
     """How long the parts took by the clock: ``"start"``, ``"survey"`` (with training) and ``"events"``; of a run that
     went on since then."""
-    arrays: EventArrays | None
-    """The events, where there is no file."""
+    _arrays: EventArrays | None = field(repr=False)
+
+    @functools.cached_property
+    def arrays(self) -> EventArrays:
+        """The events; those of a file are read from it when they are first asked for."""
+        if self._arrays is not None:
+            return self._arrays
+        assert self.output is not None
+        return read_events(self.output)
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,7 @@ def generate_events(
         events: how many to make.
         output: event file: LHE, compressed where its name ends with ``.gz``; LHEH5 2.0, which Pythia and Sherpa read,
             where it ends with ``.hdf5`` or ``.h5`` (it takes ``h5py``); Parquet where it ends with ``.parquet``
-            (``pyarrow``). Where it is not given the events are in ``arrays`` of what is returned.
+            (``pyarrow``). ``arrays`` of what is returned has the events, with a file and without.
         cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are

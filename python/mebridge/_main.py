@@ -9,9 +9,8 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO
 
-from ._command import say
+from ._command import TOO_MANY_FILES, abandon, say
 from ._library import Error
 
 
@@ -61,9 +60,9 @@ def tell(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _abandon(sys.stdout)
+        abandon(sys.stdout)
     except OSError as error:
-        _abandon(sys.stdout)
+        abandon(sys.stdout)
         raise Error(f"stdout cannot be written: {error.strerror}") from None
 
 
@@ -97,17 +96,9 @@ def _failed(said: str, status: int = 1) -> int:
     return status
 
 
-def _abandon(stream: IO[str]) -> None:
-    """Nobody reads it: what is left in it goes nowhere as Python ends, without a word."""
-    with contextlib.suppress(OSError, ValueError):
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, stream.fileno())
-        os.close(nothing)
-
-
 def _described(error: OSError) -> str:
     """What the system says, with the file that it is about."""
-    said = f"{error.strerror or error}"
-    if error.errno in (errno.EMFILE, errno.ENFILE):
-        said += "; raise the limit (ulimit -n)"
+    if error.errno == errno.EMFILE:
+        return TOO_MANY_FILES
+    said = str(error.strerror or error)
     return f"{error.filename}: {said}" if error.filename else said

@@ -135,7 +135,8 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
 
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
-    parts = list(split(file, folder, tail))
+    counts = dict(split(file, folder, tail))
+    parts, wanted = list(counts), list(counts.values())
     with contextlib.closing(tasks.of_file(file, parts, folder)) as done:
         made = {number: place / REWEIGHTED for number, place in done}
     with _lhe.replaced(target) as part, open(part, "xb") as raw:
@@ -143,14 +144,22 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
             for number in range(len(parts)):
                 with gzip.open(made[number]) as text:
                     head, _, rest = text.read().partition(_INIT)
+                check_count(number, wanted[number], rest.count(_END))
                 if number == 0:
                     into.write(head + _INIT)
                 into.write(rest[: rest.rindex(_END) + len(_END)])
             into.write(tail[0])
 
 
-def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
-    """The events of a file in files of their own, each with its head; what stands behind all of them is left."""
+def check_count(part: int, wanted: int, found: int) -> None:
+    """That a part of a file comes back with as many events as it was sent with."""
+    if found != wanted:
+        raise Error(f"part {part} of the file has {wanted} events, and a worker gave those of {found}; is its mebridge whole?")
+
+
+def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[tuple[pathlib.Path, int]]:
+    """The events of a file in files of their own, each with its head, and how many; what stands behind all of them is
+    left."""
     try:
         with opened(file) as text:
             head, rest, number = _until(file, text, _INIT), b"", 0
@@ -163,7 +172,7 @@ def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterat
                 with gzip.GzipFile(part, "wb", 1, mtime=0) as into:
                     into.write(head + events + _LAST)
                 number += 1
-                yield part
+                yield part, events.count(_END)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise Error(f"{file} is a damaged gzip file: {error}") from None
     except OSError as error:

@@ -121,6 +121,7 @@ class Worker:
     def begin(self, name: str, **arguments: Any) -> None:
         """Asks for what :meth:`call` gives, and does not wait. An error of it is the next call's."""
         assert self._child.stdin is not None
+        check_names(arguments)
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(json.dumps([name, arguments]) + "\n")
             self._child.stdin.flush()
@@ -167,6 +168,18 @@ class Worker:
             if -status == signal.SIGKILL:
                 how += ", perhaps for want of memory"
         raise Ended(f"MadSpace ended the run with {how}; what it said is on stderr")
+
+
+def check_names(given: Any) -> None:
+    """Names of files come to MadSpace as texts."""
+    if isinstance(given, str):
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            raise Error(f"{given!r} is no UTF-8, and MadSpace takes no other names of files; take another folder") from None
+    elif isinstance(given, (list, tuple, dict)):
+        for one in given.values() if isinstance(given, dict) else given:
+            check_names(one)
 
 
 def _path() -> list[str]:

@@ -4,8 +4,10 @@ import importlib.util
 import os
 import pathlib
 import platform
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -24,6 +26,8 @@ PLAIN = {"PATH": "/usr/bin:/bin", "CUDACPP_RUNTIME_BACKEND": "cpu", "CUDACPP_RUN
 PROCESS = "e+ e- > mu+ mu-"
 # Beams that are partons, of 100 GeV each.
 CARD = {"lpp1": 0, "lpp2": 0, "ebeam1": 100, "ebeam2": 100, "nevents": 20}
+# The same as options, with few events.
+SETTINGS = [word for name, value in CARD.items() for word in ("--set", f"{name}={value}")]
 
 
 def run(*arguments, **variables):
@@ -219,6 +223,103 @@ class Installed(Folder):
     def events(self, command, python):
         call = [str(command), "events", "x"]
         return subprocess.run(call, env={**PLAIN, "MEBRIDGE_PYTHON": python}, capture_output=True, text=True)
+
+
+class Streams(Folder):
+    """Whatever stdin, stdout and stderr are, and how many files may be open."""
+
+    def called(self, arguments, redirected):
+        """The status of a shell's call, and what it says on a stderr that is not redirected."""
+        call = shlex.join([str(mebridge.command()), *arguments])
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {call} {redirected}"], env=PLAIN, capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    def test_where_nobody_reads(self):
+        plugins = self.folder / "MG5aMC_PLUGIN"
+        plugins.mkdir()
+        full = 1, "mebridge: stdout cannot be written: No space left on device\n"
+        for arguments in (["plugin", str(plugins)], ["plugin", "--help"], ["events", "--help"]):
+            for redirected, wanted in (
+                ("| true", (0, "")),
+                ("> /dev/full", full),
+                (">&-", (0, "")),
+                ("2>&-", (0, "")),
+                ("<&- >&- 2>&-", (0, "")),
+            ):
+                with self.subTest(arguments, redirected=redirected):
+                    self.assertEqual(self.called(arguments, redirected), wanted)
+
+    @unittest.skipUnless(MADSPACE, "madspace is not installed")
+    def test_what_is_said_of_a_run(self):
+        arguments = ["events", PROCESS, *SETTINGS, "--folder", str(self.folder)]
+        for redirected in ("2> /dev/full", ">&- 2>&- <&-", "2>&1 | true"):
+            with self.subTest(redirected):
+                self.assertEqual(self.called(arguments, redirected), (0, ""))
+        self.assertEqual(len(list(self.folder.glob("Events/*/unweighted_events.lhe.gz"))), 3)
+
+    @unittest.skipUnless(MADSPACE, "madspace is not installed")
+    def test_few_open_files(self):
+        for limit in (8, 12, 16):
+            call = shlex.join([str(mebridge.command()), "events", PROCESS, *SETTINGS, "--folder", str(self.folder), "--quiet"])
+            done = subprocess.run(["bash", "-c", f"ulimit -n {limit}; {call}"], env=PLAIN, capture_output=True, text=True)
+            with self.subTest(limit):
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertRegex(done.stderr, r"^mebridge: .*this system allows .*ulimit -n.*\n$")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+@unittest.skipUnless(MADSPACE, "madspace is not installed")
+class Texts(Folder):
+    def events(self, folder, **variables):
+        call = [mebridge.command(), "events", PROCESS, *SETTINGS, "--quiet", "--folder", folder]
+        done = subprocess.run([os.fsencode(word) for word in call], env={**PLAIN, **variables}, capture_output=True)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_locales(self):
+        folder = self.folder / "Müller"
+        for number, (variables, shown) in enumerate((
+            ({}, str(folder)),
+            ({"LC_ALL": "C"}, str(folder)),
+            ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, str(folder)),
+            ({"PYTHONIOENCODING": "ascii"}, str(folder).replace("ü", r"\xfc")),
+        ), 1):  # fmt: skip
+            with self.subTest(variables):
+                status, said, errors = self.events(folder, **variables)
+                self.assertEqual((status, errors), (0, ""))
+                self.assertTrue(said.endswith(f"\n{shown}/Events/run_{number:02}/unweighted_events.lhe.gz\n"), said)
+
+    def test_a_name_that_is_no_utf_8(self):
+        folder = os.fsencode(self.folder) + b"/a\xffb"
+        for variables in ({}, {"TMPDIR": folder}):
+            os.makedirs(folder, exist_ok=True)
+            status, said, errors = self.events(self.folder if variables else folder, **variables)
+            self.assertEqual((status, said), (1, ""))
+            self.assertRegex(errors, r"^mebridge: '.*a\\udcffb.*' is no UTF-8, and MadSpace takes no other names of files; .*\n$")
+        self.assertEqual([os.listdir(folder), list(self.folder.glob("Events"))], [[], []])
+
+
+class Interruptions(Folder):
+    def test_at_any_time(self):
+        """While the interpreter starts, modules are imported and a run begins: no traceback, and the status says so."""
+        call = [str(mebridge.command()), "events", PROCESS, *SETTINGS, "--folder", str(self.folder), "--nevents", "1000000000"]
+        for number in range(8):
+            process = subprocess.Popen(call, env=PLAIN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
+            time.sleep(0.04 * number)
+            process.send_signal(signal.SIGINT)
+            said, errors = process.communicate()
+            lines = [line for line in errors.splitlines() if not re.match("mebridge: (survey|events) ", line)]
+            self.assertEqual(said, "")
+            if process.returncode == -signal.SIGINT:
+                # Before Python has begun.
+                self.assertEqual(lines, [])
+            else:
+                self.assertEqual((process.returncode, len(lines)), (130, 1), errors)
+                self.assertRegex(lines[0], "^mebridge: interrupted(; run run_.* goes on with this name)?$")
+
+
+def hears():
+    """Also what runs in the background, where SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Names(Folder):

@@ -21,7 +21,7 @@ if source:
     sys.path.insert(0, source)
 try:
     import numpy
-except ImportError as error:
+except (ImportError, OSError) as error:
     # NumPy says much about its own development before it comes to the point.
     end("cannot import numpy (%s)" % [line.strip() for line in str(error).splitlines() if line.strip()][-1], cure)
 try:
