@@ -144,6 +144,16 @@ class Forbidden(Folder):
                 found = self.kept(self.element("u u~ > e+ e- $ z", strategy), p)
                 self.assertLess(abs(found - np.where(inside, shares, 1.0)).max(), 1e-3)
 
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_events_without_a_run_card_are_refused(self):
+        """A process in a file as well; what is in no diagram forbids nothing."""
+        file = self.folder / "forbidden.mebridge"
+        _command.run("generate", "u u~ > e+ e- $ z", "-o", str(file))
+        for process in ("u u~ > e+ e- $ z", file):
+            with self.assertRaisesRegex(ValueError, r"`\$` forbids .* run card"):
+                mebridge.generate_events(process, energy=200, events=10)
+        self.assertEqual(mebridge.generate_events("u u~ > e+ e- $ h", energy=200, events=10).events, 10)
+
     def test_what_stays_and_what_goes_is_all(self):
         """Several diagrams, lines of the t channel, two of the particles, and a decay chain."""
         random = np.random.default_rng(3)

@@ -252,17 +252,37 @@ fn either_beam(statement: &str) -> Option<bool> {
 /// Whether a directory asks for lines on their mass shell (decay chains) or not on it (`$`), which the JSON does not.
 fn asks_for_masses(directory: &Path) -> bool {
     let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
-    // Of MG5aMC 3 and before.
-    text.is_ok_and(|text| {
-        let asks = ["/1/", "/2/", ".TRUE."];
+    let asks = |text: String| {
         let text = text.to_ascii_uppercase().replace(' ', "");
-        asks.iter().any(|word| text.contains(word))
-    })
+        // The last is MG5aMC's until 2.
+        ["/1/", "/2/", "/.TRUE./"]
+            .iter()
+            .any(|value| text.contains(value))
+    };
+    text.is_ok_and(asks)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::either_beam;
+    use super::{asks_for_masses, either_beam};
+
+    #[test]
+    fn what_a_directory_asks_of_masses_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, asks) in [
+            ("      DATA GFORCEBW(-1,1)/0/\n", false),
+            (
+                "      DATA GFORCEBW(-1,1)/0/\n      DATA GFORCEBW(-1,2)/1/\n",
+                true,
+            ),
+            ("      DATA GFORCEBW(-1,2) / 2 /\n", true),
+            ("      data gForceBW(-1,1)/.true./\n", true),
+        ] {
+            std::fs::write(folder.path().join("decayBW.inc"), text).unwrap();
+            assert_eq!(asks_for_masses(folder.path()), asks, "{text}");
+        }
+        assert!(!asks_for_masses(&folder.path().join("none")));
+    }
 
     #[test]
     fn statements_before_the_process_do_not_hide_its_beams() {
