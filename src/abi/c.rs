@@ -556,6 +556,9 @@ pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
     status(|| with(bridge, |entry| entry.bridge.wait_for_device()))
 }
 
+const _: () =
+    assert!(offset_of!(MebridgeOptions, size) == 0 && offset_of!(MebridgeSample, size) == 0);
+
 // SAFETY: such structs, of numbers, pointers and a bool.
 unsafe impl Grows for MebridgeOptions {
     const NAME: &'static str = "mebridge_options";

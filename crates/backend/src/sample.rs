@@ -45,7 +45,7 @@ unsafe impl Sync for Momenta<'_> {}
 impl<'a> Momenta<'a> {
     /// Momenta `[event][leg][component]` one behind the other; no events where not even one has so many legs.
     pub fn rows(momenta: &'a [f64], legs: usize) -> Momenta<'a> {
-        let each = legs.checked_mul(4).unwrap_or(usize::MAX);
+        let each = legs.saturating_mul(4);
         Momenta {
             first: momenta.as_ptr(),
             events: momenta.len().checked_div(each).unwrap_or(0),

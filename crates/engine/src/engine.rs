@@ -380,11 +380,12 @@ impl<T: Real> Engine<T> {
         answers: SampleAnswers,
     ) -> Result<Bad> {
         // Vectors are read and written without looking.
-        sample.check_lengths(
-            &answers,
-            self.plan.masses.len(),
-            self.config_of_diagram.len(),
-        )?;
+        let diagrams = match &answers.amp2 {
+            // They are left as they are.
+            Some(rows) if !sample.diagrams => rows.count(),
+            _ => self.config_of_diagram.len(),
+        };
+        sample.check_lengths(&answers, self.plan.masses.len(), diagrams)?;
         let mut bad = Bad::default();
         worker.all_amp2 = sample.diagrams;
         let blocks = EventBlocks {
