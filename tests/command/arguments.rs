@@ -160,6 +160,25 @@ fn an_unknown_switch_in_the_environment_is_an_error() {
 }
 
 #[test]
+fn what_is_no_folder_of_a_model_is_told() {
+    let d = directory();
+    std::fs::write(d.path().join("sm5.toml"), "").unwrap();
+    for (arguments, said) in [
+        (
+            ["model", "sm"],
+            "mebridge: sm: there is no such folder; those of MG5aMC's models are",
+        ),
+        (
+            ["model", "sm5.toml"],
+            "mebridge: sm5.toml: this is a file; name the folder of a UFO model",
+        ),
+    ] {
+        let message = mebridge(d.path(), &arguments).failed(1).to_owned();
+        assert!(message.starts_with(said), "{message}");
+    }
+}
+
+#[test]
 fn files_that_are_no_process_are_named() {
     let d = directory();
     std::fs::write(d.path().join("text"), "no process").unwrap();

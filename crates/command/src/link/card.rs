@@ -4,7 +4,7 @@
 //! A plain output has both at 1, where MadEvent asks for one event at a time.
 
 use super::makefile::MARK;
-use mebridge_support::files::lines;
+use mebridge::files::lines;
 use serde::{Deserialize, Serialize};
 
 /// Events of a warp. MadEvent gives all of them the same configuration.

@@ -6,7 +6,7 @@
 //! negative mass is negative.
 
 use super::tree::Tree;
-use mebridge_support::files::lines;
+use mebridge::files::lines;
 use std::collections::HashMap;
 use std::path::Path;
 
