@@ -101,6 +101,8 @@ pub use mebridge_generate::model;
 #[doc(hidden)]
 pub use mebridge_gpu as gpu;
 #[doc(hidden)]
+pub use mebridge_lhe as lhe;
+#[doc(hidden)]
 pub use mebridge_ops as ops;
 #[doc(hidden)]
 pub use mebridge_plan::{self as plan, color};

@@ -93,6 +93,8 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgegetngoodhel_",
         "fbridgesequence_",
         "fbridgesequence_nomultichannel_",
+        // What the Python package calls.
+        "mebridge_read_lhe",
         // What JAX calls.
         "mebridge_xla",
         "mebridge_xla_cuda",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -59,8 +60,9 @@ class EventArrays:
         Raises:
             Error: where events do not have as many legs.
         """
-        legs = self.particles[self.particles["status_code"] != 2]
-        ends = np.add.accumulate(self.particles["status_code"] != 2)
+        outer = np.isin(self.particles["status_code"], (-1, 1))
+        legs = self.particles[outer]
+        ends = np.add.accumulate(outer)
         last = self.events["first"] + self.events["count"] - 1
         counts = np.diff(ends[last], prepend=0) if len(last) else np.zeros(0, int)
         if len(counts) and counts.min() != counts.max():
@@ -120,3 +122,44 @@ def joined(parts: Sequence[tuple[Array, Array, Array]]) -> tuple[Array, Array]:
     """Events and particles of several rounds."""
     heads, counts, particles = (np.concatenate(list(some)) for some in zip(*parts))
     return events(heads, counts), particles
+
+
+def integers(path: pathlib.Path, name: str, values: Array, counts: Array | None = None, of: str = "event") -> Array:
+    """Numbers of a file as integers of 32 bits.
+
+    Args:
+        name: of their column, for messages.
+        counts: how many there are of each event, otherwise one.
+        of: what each is of.
+
+    Raises:
+        Error: where one is no integer, with its event.
+    """
+    with np.errstate(invalid="ignore"):
+        found = values.astype(np.int32)
+    _refuse(path, name, values, found != values, "no integer", counts, of)
+    return found
+
+
+def finite(path: pathlib.Path, name: str, values: Array, counts: Array | None = None) -> Array:
+    """Numbers of a file, as :func:`integers` has them, all of which are finite."""
+    _refuse(path, name, values, ~np.isfinite(values), "no finite number", counts)
+    return values
+
+
+def refuse(path: pathlib.Path, number: int, what: str, of: str = "event") -> NoReturn:
+    """An event of a file, from 0, cannot be read."""
+    raise Error(f"{path}: {of} {number + 1} (from 1): {what}")
+
+
+def _refuse(
+    path: pathlib.Path, name: str, values: Array, wrong: Array, what: str, counts: Array | None, of: str = "event"
+) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        refuse(path, event_of(row, counts), f"'{name}' is {values[row]}, {what}", of)
+
+
+def event_of(row: int, counts: Array | None) -> int:
+    """The event of a particle where there are so many of each, or of a row."""
+    return row if counts is None else int(np.searchsorted(np.cumsum(counts), row, "right"))

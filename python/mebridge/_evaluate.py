@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 from . import _arguments, _command, _reweight, _scratch
 from ._library import Error
 from ._process import Path, absolute, model_environment, model_path
-from ._read import opened
+from ._read import Opened
 from ._remote import VALUES
 from ._tasks import Spread
 
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
 
 # Of a part of an array.
 _EVENTS = 200_000
-_NUMPY, _LHE = b"\x93NUMPY", b"<"
+_NUMPY, _LHE, _BOM = b"\x93NUMPY", b"<", b"\xef\xbb\xbf"
+# Bytes of a file that tell what it is.
+_BEGIN = 512
 
 
 def evaluate_events(
@@ -113,14 +114,11 @@ def _card(directory: pathlib.Path) -> str | None:
 
 def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[tuple[pathlib.Path, int]]:
     """The events of a file in files of their own, and how many."""
-    try:
-        with opened(file) as text:
-            begin, packed = text.read(len(_NUMPY)), isinstance(text, gzip.GzipFile)
-    except (OSError, EOFError) as error:
-        raise Error(f"{file} cannot be read: {error}") from None
-    if begin.lstrip()[:1] == _LHE:
+    with Opened(file) as text:
+        begin, packed = text.peek(_BEGIN), text.packed
+    if begin.removeprefix(_BOM).lstrip()[:1] == _LHE:
         yield from _reweight.split(file, folder, [])
-    elif begin != _NUMPY:
+    elif not begin.startswith(_NUMPY):
         raise Error(f"{file} is neither an LHE file nor a NumPy array, of which parts are made; evaluate it without an executor")
     elif packed:
         raise Error(f"{file} is compressed, and parts of an array are those of a plain file; unpack it first")

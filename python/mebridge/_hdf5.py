@@ -82,35 +82,119 @@ def read(path: pathlib.Path) -> EventArrays:
     h5py = needed()
     try:
         with h5py.File(path, "r") as file:
-            version = tuple(file["version"][:]) if "version" in file else ()
+            version = tuple(int(part) for part in file["version"][:]) if "version" in file else ()
             if not version or version[0] != 2:
                 said = ".".join(map(str, version)) or "without a version"
                 raise Error(f"{path} is LHEH5 {said}; 2.0 can be read")
-            init, procs = file["init"][:], file["procInfo"][:]
-            rows, legs = file["events"][:], file["particles"][:]
-            names = [str(name) for name in file["events"].attrs["properties"]][len(_EVENT) :]
-    except (OSError, KeyError) as error:
+            tables = [_Table(path, file, name) for name in ("init", "procInfo", "events", "particles")]
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise Error(f"{path} is no file of LHEH5: {error}") from None
+    except MemoryError:
+        raise Error(f"{path} has more events than memory") from None
+    init, procs, rows, legs = tables
     factor = 3.89379656e8 if version == (2, 0, 0) else 1.0
-    processes = _arrays.processes([(int(p[0]), p[3], p[4], p[5] * factor) for p in procs])
+    unit = procs["unitWeight"] * factor
+    numbers = _arrays.integers(path, "procId", procs["procId"], of="process")
+    processes = _arrays.processes(list(zip(numbers.tolist(), procs["xSection"], procs["error"], unit)))
     heads = np.zeros(len(rows), _records.HEAD)
-    # Sherpa's are numbered from 0 on where there is one.
-    heads["process_id"] = processes["process_id"][np.maximum(rows[:, 0].astype(int) - 1, 0)]
-    heads["weight"], heads["scale"] = rows[:, 9], rows[:, 6]
-    heads["alpha_qed"], heads["alpha_qcd"] = rows[:, 7], rows[:, 8]
-    counts, starts = rows[:, 1].astype(np.int64), rows[:, 2].astype(np.int64)
+    heads["process_id"] = processes["process_id"][_places(path, rows, len(processes))]
+    names = [name for name in rows.names if name not in _EVENT]
+    if not names:
+        raise Error(f"{path} has no weights of its events (NOMINAL)")
+    nominal = "NOMINAL" if "NOMINAL" in names else names[0]
+    names.remove(nominal)
+    heads["weight"] = _arrays.finite(path, nominal, rows[nominal])
+    heads["scale"], heads["alpha_qed"], heads["alpha_qcd"] = rows["scale"], rows["aqed"], rows["aqcd"]
+    counts, where = _lines(path, rows, len(legs))
     events = _arrays.events(heads, counts)
-    where = np.repeat(starts - events["first"], counts) + np.arange(counts.sum())
     particles = np.zeros(len(where), _records.PARTICLE)
-    for name, column in zip(particles.dtype.names or (), legs[where].T):
-        particles[name] = column
+    for (name, kind), column in zip(_records.PARTICLE, _PARTICLE):
+        values = legs[column][where]
+        if kind == "<i4":
+            values = _arrays.integers(path, column, values, counts)
+        elif column not in ("lifetime", "spin"):
+            values = _arrays.finite(path, column, values, counts)
+        particles[name] = values
+    empty = particles["pdg_id"] == 0
+    if empty.any():
+        event = _arrays.event_of(int(empty.argmax()), counts)
+        _arrays.refuse(path, event, "'id' of a particle is 0: 'start' or 'nparticles' is wrong")
+    integers = {}
+    for name in ("beamA", "beamB", "PDFsetA", "PDFsetB", "weightingStrategy"):
+        integers[name] = int(_arrays.integers(path, name, init[name], of="init")[0])
     return EventArrays(
         events,
         particles,
         processes,
-        ((int(init[0]), int(init[1])), (float(init[2]), float(init[3]))),
-        (int(init[6]), int(init[7])),
-        int(init[8]),
-        tuple(names[1:]),
-        np.ascontiguousarray(rows[:, len(_EVENT) + 1 :]),
+        ((integers["beamA"], integers["beamB"]), (float(init["energyA"][0]), float(init["energyB"][0]))),
+        (integers["PDFsetA"], integers["PDFsetB"]),
+        integers["weightingStrategy"],
+        tuple(names),
+        np.stack([rows[name] for name in names], axis=-1) if names else np.zeros((len(rows), 0)),
     )
+
+
+class _Table:
+    """A dataset, whose columns are known by their names."""
+
+    def __init__(self, path: pathlib.Path, file: Any, name: str) -> None:
+        of = file[name]
+        # The first attribute, as other readers have it.
+        said = of.attrs["properties"] if "properties" in of.attrs else next(iter(of.attrs.values()), ())
+        self.names = [one.decode() if isinstance(one, bytes) else str(one) for one in said]
+        self._said = f"{path}: '{name}' of LHEH5"
+        self._rows = np.atleast_2d(of[:]) if name == "init" else of[:]
+        if self._rows.dtype.kind not in "iuf" or self._rows.ndim != 2 or self._rows.shape[1] != len(self.names):
+            shape = f"is {self._rows.dtype} of the shape {self._rows.shape}"
+            raise Error(f"{self._said} {shape}, and its attribute names {len(self.names)} columns")
+        twice = {one for one in self.names if self.names.count(one) > 1}
+        if twice:
+            raise Error(f"{self._said} has the column '{min(twice)}' twice")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise Error(f"{self._said} has no column '{name}'; it has {', '.join(self.names) or 'none'}")
+        return self._rows[:, self.names.index(name)].astype(float)
+
+
+def _places(path: pathlib.Path, rows: _Table, processes: int) -> Any:
+    """Which process events are of, from 0."""
+    places = _arrays.integers(path, "pid", rows["pid"])
+    # Sherpa's are numbered from 0 on where there is one.
+    first = 0 if processes == 1 else 1
+    wrong = (places < first) | (places > processes)
+    if wrong.any():
+        event = int(wrong.argmax())
+        _arrays.refuse(path, event, f"'pid' is {places[event]}, and there are {processes} processes, from 1")
+    return np.maximum(places - 1, 0)
+
+
+def _lines(path: pathlib.Path, rows: _Table, particles: int) -> tuple[Any, Any]:
+    """How many particles events have, and which lines are theirs."""
+    counts = _arrays.integers(path, "nparticles", rows["nparticles"]).astype(np.int64)
+    starts = _whole(path, "start", rows["start"])
+    wrong = (counts < 1) | (starts < 0) | (starts + counts > particles)
+    if wrong.any():
+        event = int(wrong.argmax())
+        said = f"'start' is {starts[event]} and 'nparticles' {counts[event]}, and there are {particles} particles"
+        _arrays.refuse(path, event, said)
+    order = np.argsort(starts, kind="stable")
+    shared = starts[order][1:] < (starts + counts)[order][:-1]
+    if shared.any():
+        place = int(shared.argmax())
+        one, other = int(order[place]), int(order[place + 1])
+        _arrays.refuse(path, other, f"'start' is {starts[other]}, where a particle of event {one + 1} is")
+    ends = np.cumsum(counts)
+    return counts, np.repeat(starts - (ends - counts), counts) + np.arange(counts.sum())
+
+
+def _whole(path: pathlib.Path, name: str, values: Any) -> Any:
+    """Integers, which may be larger than 32 bits hold."""
+    wrong = ~(np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2.0**53))
+    if wrong.any():
+        event = int(wrong.argmax())
+        _arrays.refuse(path, event, f"'{name}' is {values[event]}, no integer")
+    return values.astype(np.int64)

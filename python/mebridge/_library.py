@@ -152,6 +152,7 @@ def _load() -> ctypes.CDLL:
             c_int32,
             [c_void_p, c_size_t, c_size_t, c_double, c_void_p, c_size_t, POINTER(c_size_t)],
         ),
+        "mebridge_read_lhe": (c_int32, [c_char_p, c_void_p, c_void_p, c_bool]),
         "mebridge_description": (c_char_p, [c_void_p]),
         "mebridge_channel_weights": (c_int32, [c_void_p, c_char_p, c_double, c_size_t, c_void_p, c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),

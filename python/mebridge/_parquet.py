@@ -17,6 +17,8 @@ from ._library import Error
 _KEY = b"mebridge"
 # Columns of further weights.
 _WEIGHT = "weight_"
+# Numbers that are nothing else than finite.
+_FINITE = ("weight", "px", "py", "pz", "energy", "mass")
 
 
 def needed() -> Any:
@@ -65,35 +67,71 @@ def read(path: pathlib.Path) -> EventArrays:
     try:
         table = pyarrow.parquet.read_table(path).combine_chunks()
         said = json.loads((table.schema.metadata or {})[_KEY])
-    except (OSError, pyarrow.ArrowException, KeyError, ValueError) as error:
+        (first, second), (energy, other) = said["beams"]
+        densities = (int(said["densities"][0]), int(said["densities"][1]))
+        processes = _arrays.processes([tuple(row) for row in said["processes"]])
+        names = tuple(map(str, said["weights"]))
+        columns = {name: _column(pyarrow, table, name) for name, _ in (*_records.HEAD, *_records.PARTICLE)}
+        further = [_column(pyarrow, table, f"{_WEIGHT}{name}") for name in names]
+    except (OSError, pyarrow.ArrowException, KeyError, IndexError, TypeError, ValueError) as error:
         raise Error(f"{path} is no Parquet file with events of mebridge: {error}") from None
+    except MemoryError:
+        raise Error(f"{path} has more events than memory") from None
     heads = np.zeros(len(table), _records.HEAD)
-    for name, _ in _records.HEAD:
-        heads[name] = table[name].to_numpy()
-    lists = {name: table[name].combine_chunks() for name, _ in _records.PARTICLE}
-    offsets = _whole(pyarrow, lists["pdg_id"]).offsets.to_numpy()
-    particles = np.zeros(offsets[-1] - offsets[0], _records.PARTICLE)
-    for name, column in lists.items():
-        particles[name] = _whole(pyarrow, column).flatten().to_numpy()
-    names = tuple(said["weights"])
+    for name, kind in _records.HEAD:
+        heads[name] = _numbers(pyarrow, path, name, kind, columns[name], None)
+    unknown = ~np.isin(heads["process_id"], processes["process_id"])
+    if unknown.any():
+        event = int(unknown.argmax())
+        _arrays.refuse(path, event, f"'process_id' is {heads['process_id'][event]}, which is none of the processes")
+    counts = _lengths(pyarrow, path, "pdg_id", columns["pdg_id"])
+    particles = np.zeros(counts.sum(), _records.PARTICLE)
+    for name, kind in _records.PARTICLE:
+        differ = _lengths(pyarrow, path, name, columns[name]) != counts
+        if differ.any():
+            _arrays.refuse(path, int(differ.argmax()), f"'{name}' is of another number of particles than 'pdg_id'")
+        particles[name] = _numbers(pyarrow, path, name, kind, columns[name].flatten(), counts)
     weights = np.zeros((len(table), len(names)))
-    for i, name in enumerate(names):
-        weights[:, i] = table[f"{_WEIGHT}{name}"].to_numpy()
-    (first, second), energies = said["beams"]
+    for i, (name, column) in enumerate(zip(names, further)):
+        weights[:, i] = _numbers(pyarrow, path, f"{_WEIGHT}{name}", "", column, None)
     return EventArrays(
-        _arrays.events(heads, np.diff(offsets)),
+        _arrays.events(heads, counts),
         particles,
-        _arrays.processes([tuple(row) for row in said["processes"]]),
-        ((first, second), (energies[0], energies[1])),
-        (said["densities"][0], said["densities"][1]),
-        said["strategy"],
+        processes,
+        ((int(first), int(second)), (float(energy), float(other))),
+        densities,
+        int(said["strategy"]),
         names,
         weights,
     )
 
 
-def _whole(pyarrow: Any, column: Any) -> Any:
+def _column(pyarrow: Any, table: Any, name: str) -> Any:
     """A column in one piece."""
-    if not isinstance(column, pyarrow.ChunkedArray):
-        return column
+    column = table[name]
     return pyarrow.concat_arrays(column.chunks) if column.num_chunks else pyarrow.array([], column.type)
+
+
+def _numbers(pyarrow: Any, path: pathlib.Path, name: str, kind: str, column: Any, counts: Any) -> Any:
+    """The numbers of a column, or of all its lists; those of further weights may be missing."""
+    types = pyarrow.types
+    if not (types.is_integer(column.type) or kind != "<i4" and types.is_floating(column.type)):
+        raise Error(f"{path}: the column '{name}' holds {column.type}, no {'integers' if kind == '<i4' else 'numbers'}")
+    if column.null_count and kind:
+        row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
+        _arrays.refuse(path, _arrays.event_of(row, counts), f"'{name}' is missing (null)")
+    values = column.to_numpy(zero_copy_only=False)
+    if kind == "<i4":
+        return _arrays.integers(path, name, values, counts)
+    return _arrays.finite(path, name, values, counts) if name in _FINITE else values
+
+
+def _lengths(pyarrow: Any, path: pathlib.Path, name: str, column: Any) -> Any:
+    """How many particles each event has in a column."""
+    types = pyarrow.types
+    if not (types.is_list(column.type) or types.is_large_list(column.type)):
+        raise Error(f"{path}: the column '{name}' holds {column.type}, no lists of the particles' numbers")
+    if column.null_count:
+        row = column.is_null().to_numpy(zero_copy_only=False).argmax()
+        _arrays.refuse(path, int(row), f"'{name}' is missing (null)")
+    return np.diff(column.offsets.to_numpy())

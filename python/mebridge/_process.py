@@ -98,7 +98,7 @@ class Parameters(MutableMapping[str, float]):
         return (lib.mebridge_parameter_name(bridge, i).decode() for i in range(len(self)))
 
     def __len__(self) -> int:
-        return int(lib.mebridge_parameters(self._process._bridge))
+        return self._process._count("parameters")
 
     def __repr__(self) -> str:
         return repr(dict(self))
@@ -267,23 +267,34 @@ class Process:
     def __repr__(self) -> str:
         return (
             f"<mebridge.Process {self.name}: {self.legs} legs, {self.diagram_count} diagrams, "
-            f"{lib.mebridge_helicities(self._bridge)} helicities, {lib.mebridge_colors(self._bridge)} colour flows>"
+            f"{self._count('helicities')} helicities, {self._count('colors')} colour flows>"
         )
 
     @property
     def name(self) -> str:
         """What MG5aMC calls the process."""
-        return str(lib.mebridge_process_name(self._bridge).decode())
+        name = lib.mebridge_process_name(self._bridge)
+        if name is None:
+            raise Error(last_error())
+        return str(name.decode())
+
+    def _count(self, what: str) -> int:
+        """How many there are of something."""
+        count = int(getattr(lib, f"mebridge_{what}")(self._bridge))
+        # After a fork, perhaps.
+        if count < 0:
+            raise Error(last_error())
+        return count
 
     @property
     def legs(self) -> int:
         """Number of external legs, incoming ones included."""
-        return int(lib.mebridge_legs(self._bridge))
+        return self._count("legs")
 
     @property
     def diagram_count(self) -> int:
         """Number of diagrams."""
-        return int(lib.mebridge_diagrams(self._bridge))
+        return self._count("diagrams")
 
     @property
     def description(self) -> dict[str, Any]:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
 import pathlib
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 
 from . import _arguments, _command, _lhe, _output, _scratch
 from ._library import Error
 from ._process import Path, absolute
-from ._read import Opened, opened
+from ._read import Opened, ends
 from ._remote import REWEIGHTED
 from ._tasks import Spread
 
-# Of a part, and of what is read at a time.
-_EVENTS, _CHUNK = 20_000, 1 << 22
-_END, _INIT, _LAST = b"</event>\n", b"</init>\n", b"</LesHouchesEvents>\n"
+# Of a part.
+_EVENTS = 20_000
+_LAST = b"\n</LesHouchesEvents>\n"
 
 
 def reweight_events(
@@ -142,12 +142,9 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
     with _lhe.replaced(target) as part, open(part, "xb") as raw:
         with gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else contextlib.nullcontext(raw) as into:
             for number in range(len(parts)):
-                with gzip.open(made[number]) as text:
-                    head, _, rest = text.read().partition(_INIT)
-                check_count(number, wanted[number], rest.count(_END))
-                if number == 0:
-                    into.write(head + _INIT)
-                into.write(rest[: rest.rindex(_END) + len(_END)])
+                head, events, count = _parts(made[number])
+                check_count(number, wanted[number], count)
+                into.write(events if number else head + events)
             into.write(tail[0])
 
 
@@ -157,54 +154,59 @@ def check_count(part: int, wanted: int, found: int) -> None:
         raise Error(f"part {part} of the file has {wanted} events, and a worker gave those of {found}; is its mebridge whole?")
 
 
+def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
+    """The head and the events of a file, and how many."""
+    with Opened(file) as text:
+        whole = text.read()
+    begin, end, count = 0, 0, 0
+
+    def take(head: int, places: list[int]) -> None:
+        nonlocal begin, end, count
+        begin, end = head, places[-1] if places else end
+        count += len(places)
+
+    ends(file, io.BytesIO(whole).read, take)
+    return whole[:begin], whole[begin:end], count
+
+
 def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[tuple[pathlib.Path, int]]:
-    """The events of a file in files of their own, each with its head, and how many; what stands behind all of them is
+    """The events of a file in files of their own, each with its head, and how many; what stands after all of them is
     left."""
-    try:
-        with opened(file) as text:
-            head, rest, number = _until(file, text, _INIT), b"", 0
-            while True:
-                events, rest = _some(file, text, rest)
-                if not events:
-                    tail.append(rest)
-                    return
-                part = folder / f"part{number}.lhe.gz"
-                with gzip.GzipFile(part, "wb", 1, mtime=0) as into:
-                    into.write(head + events + _LAST)
-                number += 1
-                yield part, events.count(_END)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise Error(f"{file} is a damaged gzip file: {error}") from None
-    except OSError as error:
-        raise Error(f"{file} cannot be read: {error.strerror or error}") from None
+    parts: list[tuple[pathlib.Path, int]] = []
+    # What was read and is in no part yet, and where it begins.
+    held, first = bytearray(), 0
+    begin = b""
+    known: list[int] = []
 
+    def write(end: int) -> None:
+        nonlocal first
+        part = folder / f"part{len(parts)}.lhe.gz"
+        with gzip.GzipFile(part, "wb", 1, mtime=0) as into:
+            into.write(begin + held[: end - first] + _LAST)
+        del held[: end - first]
+        first = end
+        parts.append((part, len(known)))
+        known.clear()
 
-def _until(file: pathlib.Path, text: Opened, end: bytes) -> bytes:
-    lines = []
-    for line in text:
-        lines.append(line)
-        if line == end:
-            return b"".join(lines)
-    raise Error(f"{file} is no event file: it has no line {end.decode().strip()}")
+    def take(head: int, places: list[int]) -> None:
+        nonlocal first, begin
+        if not begin:
+            begin, first = bytes(held[:head]), head
+            del held[:head]
+        for end in places:
+            known.append(end)
+            if len(known) == _EVENTS:
+                write(end)
 
+    with Opened(file) as text:
 
-def _some(file: pathlib.Path, text: Opened, rest: bytes) -> tuple[bytes, bytes]:
-    """So many events, and what was read behind them."""
-    pieces, count = [rest], rest.count(_END)
-    while count < _EVENTS:
-        more = text.read(_CHUNK)
-        if not more:
-            break
-        # An end may lie on both sides.
-        count += (pieces[-1][-len(_END) + 1 :] + more).count(_END)
-        pieces.append(more)
-    found = b"".join(pieces)
-    if count < _EVENTS:
-        end = found.rfind(_END) + len(_END) if count else 0
-        if _LAST not in found[end:]:
-            raise Error(f"{file} is cut off: it does not end with {_LAST.decode().strip()}")
-        return found[:end], found[end:]
-    end = 0
-    for _ in range(_EVENTS):
-        end = found.index(_END, end) + len(_END)
-    return found[:end], found[end:]
+        def read(room: int) -> bytes:
+            some = text.read(room)
+            held.extend(some)
+            return some
+
+        ends(file, read, take)
+    if known:
+        write(known[-1])
+    tail.append(bytes(held))
+    yield from parts

@@ -540,12 +540,13 @@ class Reweighting(Folder):
 
         executor = Wrapped(around)
         self.addCleanup(executor.shutdown)
-        for chunk in (1 << 22, 977):
-            with mock.patch("mebridge._reweight._EVENTS", 130), mock.patch("mebridge._reweight._CHUNK", chunk):
-                with contextlib.redirect_stderr(io.StringIO()):
-                    found = self.reweight("parts.lhe.gz", executor=executor)
-            self.assertEqual(gzip.decompress(found.read_bytes()), whole)
-        self.assertEqual(len({message["file"] for message in executor.messages}), 4)
+        crlf = self.folder / "crlf.lhe"
+        crlf.write_bytes(gzip.decompress(self.events.read_bytes()).replace(b"\n", b"\r\n"))
+        for events, expected in ((self.events, whole), (crlf, whole.replace(b"\n", b"\r\n"))):
+            with mock.patch("mebridge._reweight._EVENTS", 130), contextlib.redirect_stderr(io.StringIO()):
+                found = self.reweight("parts.lhe.gz", executor=executor, events=events)
+            self.assertEqual(gzip.decompress(found.read_bytes()), expected)
+        self.assertEqual(len({message["file"] for message in executor.messages}), 8)
 
     def test_a_whole_output(self):
         output = self.folder / "output"

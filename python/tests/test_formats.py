@@ -1,11 +1,17 @@
 """Events as arrays: of a run, and of files in each format."""
 
+import bz2
+import dataclasses
 import gzip
 import importlib.util
 import json
+import lzma
+import os
 import pathlib
+import shutil
 import sys
 import unittest
+from concurrent import futures
 from unittest import mock
 
 import numpy as np
@@ -82,10 +88,68 @@ class Files(Folder):
         self.assertEqual(found.weights[0].tolist(), [12.5, 3.0])
         self.assertTrue(np.isnan(found.weights[1]).all())
         members = gzip.compress(OTHER[:700].encode()), gzip.compress(OTHER[700:].encode())
-        (self.folder / "other.gz").write_bytes(b"".join(members))
-        with mock.patch("mebridge._read._CHUNK", 100):
-            again = mebridge.read_events(self.folder / "other.gz")
-        self.assertTrue((again.particles == found.particles).all())
+        packed = {
+            "gz": b"".join(members) + bytes(1000),
+            "bz2": bz2.compress(OTHER.encode()),
+            "xz": lzma.compress(OTHER.encode()),
+            "cr": OTHER.replace("\n", "\r").encode(),
+            "mark": b"\xef\xbb\xbf" + OTHER.encode(),
+        }
+        for name, contents in packed.items():
+            (self.folder / name).write_bytes(contents)
+            with self.subTest(name):
+                self.same(mebridge.read_events(self.folder / name), found)
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        with futures.ThreadPoolExecutor() as threads:
+            writing = threads.submit(pipe.write_bytes, packed["gz"])
+            self.same(mebridge.read_events(pipe), found)
+            writing.result()
+
+    def same(self, found, expected):
+        for name in ("events", "particles", "processes", "weights"):
+            self.assertEqual(getattr(found, name).tobytes(), getattr(expected, name).tobytes())
+        for name in ("beams", "densities", "strategy", "weight_names"):
+            self.assertEqual(getattr(found, name), getattr(expected, name))
+
+    def test_two_files_are_read_and_said_so(self):
+        file = self.folder / "two.lhe"
+        file.write_text(OTHER * 2)
+        line = OTHER.count("\n") + 1
+        with self.assertWarnsRegex(UserWarning, f"two.lhe: line {line}: a second file begins") as warned:
+            found = mebridge.read_events(file)
+        self.assertEqual(warned.filename, __file__)
+        self.assertEqual(found.events["weight"].tolist(), [-17.5, 17.5] * 2)
+        file.write_text(OTHER + OTHER.replace("2.5D+00 ", "3.5D+00 "))
+        with self.assertRaisesRegex(mebridge.Error, f"line {line}: a second file begins whose <init> says something else"):
+            mebridge.read_events(file)
+
+    def test_many_events_and_weights_that_come_later(self):
+        first, event, last = OTHER.partition("<event>\n")[0], "<event>\n1 1 %d 1 1 1\n11 1 0 0 0 0 0 0 0 0 0 0 9\n%s</event>\n", OTHER[-20:]
+        first = first[: first.index("<event id")]
+        more = "<rwgt><wgt id='late'>%d</wgt></rwgt>\n"
+        events = [event % (i, more % i if i > 5000 and i % 2 else "") for i in range(9000)]
+        file = self.folder / "many.lhe"
+        file.write_text(first + "".join(events) + last)
+        found = mebridge.read_events(file)
+        self.assertEqual(found.events["weight"].tolist(), list(range(9000)))
+        self.assertEqual(found.weight_names, ("late",))
+        with_weights = np.arange(9000) * np.where((np.arange(9000) > 5000) & (np.arange(9000) % 2 == 1), 1, np.nan)
+        np.testing.assert_array_equal(found.weights[:, 0], with_weights)
+
+    def test_others_read_the_same(self):
+        need("formats of events", "pylhe")
+        import pylhe
+
+        file = self.other()
+        file.write_text(OTHER.replace("D+0", "E+0").replace(" 10 10 0", " 10 10.0 0"))
+        found = mebridge.read_events(file)
+        theirs = list(pylhe.LHEFile.fromfile(str(file)).events)
+        self.assertEqual([event.eventinfo.weight for event in theirs], found.events["weight"].tolist())
+        particles = [particle for event in theirs for particle in event.particles]
+        for theirs_name, name in (("id", "pdg_id"), ("px", "px"), ("pz", "pz"), ("e", "energy"), ("mother1", "mother1")):
+            self.assertEqual([getattr(particle, theirs_name) for particle in particles], found.particles[name].tolist())
+        self.assertEqual({key: value for key, value in theirs[0].weights.items()}, {"1": 12.5, "muR=2": 3.0})
 
     def test_awkward(self):
         need("formats of events", "awkward")
@@ -98,22 +162,41 @@ class Files(Folder):
         file = self.folder / "x.lhe"
         lines = OTHER.splitlines(keepends=True)
         for text, message in (
-            ("", "has no <init>"),
-            ("hello", "has no <init>"),
+            ("", "x.lhe: the file is empty"),
+            ("hello", "is no event file .* begins with `hello`"),
+            ("\0" * 4096, "is no event file"),
+            ("<html>", "is cut off"),
+            ("<html></html></LesHouchesEvents>", "has no <init>"),
             ("".join(lines[:-1]), "is cut off"),
-            ("".join(lines[:20]), "is cut off"),
-            (OTHER.replace("501 502", "501 x"), "events from 0 on hold something else than numbers"),
-            (OTHER.replace(" 5 1 1.75e+01", " 9 1 1.75e+01"), "event 1 does not have its 9 particles"),
-            (OTHER.replace(" 5 1 1.75e+01", " a 1 1.75e+01"), "event 1 does not begin with a number"),
-            (OTHER.replace("-4 2\n", "\n"), "<init> does not hold"),
-            (OTHER.replace("+1.2500000e+01", "much"), "a weight is no number"),
+            ("".join(lines[:20]), r"ends within event 1 \(from 1; line 11\)"),
+            (OTHER.replace("501 502", "501 x"), r"event 2 \(from 1; line 26\): line 28 .* \(ICOLUP\(2\) is `x`, no integer\)"),
+            (OTHER.replace(" 5 1 1.75e+01", " 9 1 1.75e+01"), "line 33 is not that of a particle: `</event>`"),
+            (OTHER.replace(" 5 1 1.75e+01", " a 1 1.75e+01"), "line 27 is no first line of an event"),
+            (OTHER.replace(" 11 1 3 3", " 2.5 1 3 3"), "IDUP is `2.5`, no integer"),
+            (OTHER.replace(" 11 1 3 3", " 1_1 1 3 3"), "IDUP is `1_1`, no integer"),
+            (OTHER.replace(" 6 0 8 10 ", f" {'6' * 100_000} 0 8 10 "), "line 31 has a word of more than 1024 bytes"),
+            (OTHER.replace("</event>\n<event>", "</event>\n<evemt>"), "line 26 has `<evemt>` after event 1"),
+            (OTHER.replace("-4 2\n", "\n"), "<init> of line 5 does not hold"),
+            (OTHER.replace("+1.2500000e+01", "much"), r"event 1 \(from 1; line 11\): line 22: the weight '1' is `much`, no number"),
         ):
             file.write_text(text)
             with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
                 mebridge.read_events(file)
-        file.write_bytes(gzip.compress(OTHER.encode())[:-30])
-        with self.assertRaisesRegex(mebridge.Error, "damaged gzip file"):
+        for pack, what in ((gzip, "gzip"), (bz2, "bz2"), (lzma, "lzma")):
+            file.write_bytes(pack.compress(OTHER.encode())[:-30])
+            with self.assertRaisesRegex(mebridge.Error, f"x.lhe is a damaged {what} file"):
+                mebridge.read_events(file)
+        # Little on the disk, and more than a gigabyte of nothing.
+        file.write_bytes(gzip.compress((OTHER[:-20] + "\n" * (1 << 20)).encode()) + gzip.compress(b"\n" * (1 << 24)) * 80)
+        with self.assertRaisesRegex(mebridge.Error, "more than 67108864 bytes without an end of an event"):
             mebridge.read_events(file)
+        for place, message in (("/dev/zero", "is no event file"), (self.folder, "cannot be read: Is a directory")):
+            with self.assertRaisesRegex(mebridge.Error, message):
+                mebridge.read_events(place)
+        with mock.patch.dict(sys.modules, {"compression.zstd": None}):
+            file.write_bytes(b"\x28\xb5\x2f\xfd and more")
+            with self.assertRaisesRegex(mebridge.Error, r"is compressed \(zstd\), which this Python does not read; unpack it"):
+                mebridge.read_events(file)
         with self.assertRaisesRegex(mebridge.Error, "cannot be read: No such file"):
             mebridge.read_events(self.folder / "nothing")
         file.write_text(OTHER.replace(" 13  1    1", " 13  2    1"))
@@ -131,16 +214,126 @@ class Files(Folder):
         with self.assertRaisesRegex(mebridge.Error, "is no file of LHEH5"):
             mebridge.read_events(file)
         file.unlink()
-        with h5py.File(file, "w") as made:
-            made["version"] = [1, 0, 0]
-        with self.assertRaisesRegex(mebridge.Error, r"is LHEH5 1\.0\.0; 2\.0 can be read"):
-            mebridge.read_events(file)
+        for version in ([0, 2, 0], [1, 0, 0], [3, 0, 0]):
+            with h5py.File(file, "w") as made:
+                made["version"] = version
+            said = ".".join(map(str, version))
+            with self.assertRaisesRegex(mebridge.Error, rf"is LHEH5 {said}; 2\.0 can be read"):
+                mebridge.read_events(file)
         file.write_bytes(b"PAR1" + bytes(100))
         with self.assertRaisesRegex(mebridge.Error, "is no Parquet file"):
             mebridge.read_events(file)
         pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), file)
         with self.assertRaisesRegex(mebridge.Error, "is no Parquet file with events of mebridge"):
             mebridge.read_events(file)
+
+    def test_columns_of_hdf5(self):
+        need("formats of events", "h5py")
+        import h5py
+        from mebridge import _hdf5
+
+        right = mebridge.read_events(self.other())
+        # One that others read has no NaN.
+        right.events["alpha_qcd"][1] = 0.13
+        head = dataclasses.replace(right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0])
+        plain = self.folder / "plain.h5"
+        _hdf5.write(plain, head, [right], 2, 6)
+        self.same(mebridge.read_events(plain), right)
+        changed = self.folder / "changed.h5"
+
+        def change(name, how):
+            shutil.copy(plain, changed)
+            with h5py.File(changed, "r+") as file:
+                columns, rows = [str(one) for one in file[name].attrs["properties"]], np.atleast_2d(file[name][:])
+                columns, rows = how(columns, rows) or (columns, rows)
+                del file[name]
+                file[name] = rows[0] if name == "init" else rows
+                file[name].attrs["properties"] = columns
+
+        for name in ("events", "particles", "procInfo", "init"):
+            change(name, lambda columns, rows: (columns[::-1], rows[:, ::-1]))
+            found = mebridge.read_events(changed)
+            if name == "events":
+                found = dataclasses.replace(found, weight_names=found.weight_names[::-1], weights=found.weights[:, ::-1])
+            self.same(found, right)
+        for name, column, row, value, message in (
+            ("events", "start", 1, -6, r"event 2 \(from 1\): 'start' is -6 and 'nparticles' 5, and there are 12 particles"),
+            ("events", "start", 1, 8, r"event 2 \(from 1\): 'start' is 8"),
+            ("events", "start", 1, 6.5, r"event 2 \(from 1\): 'start' is 6.5, no integer"),
+            ("events", "start", 1, np.nan, r"event 2 \(from 1\): 'start' is nan, no integer"),
+            ("events", "start", 1, 3, r"event 2 \(from 1\): 'start' is 3, where a particle of event 1 is"),
+            ("events", "start", 0, 1, r"event 1 \(from 1\): 'id' of a particle is 0: 'start' or 'nparticles' is wrong"),
+            ("events", "start", 1, 1e30, r"event 2 \(from 1\): 'start' is 1e\+30, no integer"),
+            ("events", "nparticles", 0, 0, r"event 1 \(from 1\): 'start' is 0 and 'nparticles' 0"),
+            ("events", "nparticles", 0, 5, r"event 1 \(from 1\): 'id' of a particle is 0"),
+            ("events", "pid", 0, 3, r"event 1 \(from 1\): 'pid' is 3, and there are 2 processes, from 1"),
+            ("events", "pid", 0, 0, r"event 1 \(from 1\): 'pid' is 0"),
+            ("events", "pid", 0, 1.5, r"event 1 \(from 1\): 'pid' is 1.5, no integer"),
+            ("events", "NOMINAL", 1, np.nan, r"event 2 \(from 1\): 'NOMINAL' is nan, no finite number"),
+            ("particles", "id", 7, 2.5, r"event 2 \(from 1\): 'id' is 2.5, no integer"),
+            ("particles", "id", 7, 0, r"event 2 \(from 1\): 'id' of a particle is 0"),
+            ("particles", "px", 0, np.nan, r"event 1 \(from 1\): 'px' is nan, no finite number"),
+            ("particles", "status", 6, np.inf, r"event 2 \(from 1\): 'status' is inf, no integer"),
+            ("procInfo", "procId", 0, 2.5, r"process 1 \(from 1\): 'procId' is 2.5, no integer"),
+            ("init", "beamA", 0, 2.5, r"'beamA' is 2.5, no integer"),
+        ):
+            def put(columns, rows):
+                rows[row, columns.index(column)] = value
+
+            change(name, put)
+            with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
+                mebridge.read_events(changed)
+        for name, how, message in (
+            ("events", lambda columns, rows: (columns, rows[:, 1:]), "its attribute names 12 columns"),
+            ("events", lambda columns, rows: (["pid", *columns[1:-1], "pid"], rows), "has the column 'pid' twice"),
+            ("particles", lambda columns, rows: (["code", *columns[1:]], rows), "'particles' of LHEH5 has no column 'id'"),
+            ("particles", lambda columns, rows: (columns, rows.astype("S9")), "'particles' of LHEH5 is"),
+        ):
+            change(name, how)
+            with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
+                mebridge.read_events(changed)
+
+    def test_columns_of_parquet(self):
+        need("formats of events", "pyarrow")
+        import pyarrow
+        import pyarrow.parquet
+        from mebridge import _parquet
+
+        right = mebridge.read_events(self.other())
+        head = dataclasses.replace(right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0])
+        plain, changed = self.folder / "plain.parquet", self.folder / "changed.parquet"
+        _parquet.write(plain, head, [right])
+        self.same(mebridge.read_events(plain), right)
+        table = pyarrow.parquet.read_table(plain)
+
+        def read(**columns):
+            other = table
+            for name, values in columns.items():
+                other = other.set_column(other.schema.get_field_index(name), name, values)
+            pyarrow.parquet.write_table(other.replace_schema_metadata(table.schema.metadata), changed)
+            return mebridge.read_events(changed)
+
+        pyarrow.parquet.write_table(table.select(table.column_names[::-1]), changed)
+        self.same(mebridge.read_events(changed), right)
+        codes, px = table["pdg_id"].to_pylist(), table["px"].to_pylist()
+        for columns, message in (
+            ({"pdg_id": pyarrow.array([[2, -2.5, 13, -13], codes[1]])}, "the column 'pdg_id' holds double, no integers"),
+            ({"pdg_id": pyarrow.array([["1_1"] * 4, ["11"] * 5])}, "the column 'pdg_id' holds string, no integers"),
+            ({"pdg_id": pyarrow.array([[2**40] * 4, codes[1]])}, r"event 1 \(from 1\): 'pdg_id' is 1099511627776, no integer"),
+            ({"pdg_id": pyarrow.array([codes[0], [21, None, 23, 11, -11]])}, r"event 2 \(from 1\): 'pdg_id' is missing"),
+            ({"px": pyarrow.array([px[0], None])}, r"event 2 \(from 1\): 'px' is missing"),
+            ({"px": pyarrow.array([px[0] + px[1][:1], px[1][1:]])}, r"event 1 \(from 1\): 'px' is of another number of particles"),
+            ({"px": pyarrow.array([px[0], [np.nan] * 5])}, r"event 2 \(from 1\): 'px' is nan, no finite number"),
+            ({"px": pyarrow.array([1.0, 2.0])}, "the column 'px' holds double, no lists"),
+            ({"process_id": pyarrow.array([7, 8])}, r"event 2 \(from 1\): 'process_id' is 8, which is none of the processes"),
+            ({"process_id": pyarrow.array([7, 2.5])}, "the column 'process_id' holds double, no integers"),
+            ({"process_id": pyarrow.array(["7", "1"])}, "the column 'process_id' holds string, no integers"),
+            ({"weight": pyarrow.array([1.0, None])}, r"event 2 \(from 1\): 'weight' is missing"),
+            ({"weight": pyarrow.array([1.0, np.inf])}, r"event 2 \(from 1\): 'weight' is inf, no finite number"),
+            ({"weight": pyarrow.array(["1", "1_1"])}, "the column 'weight' holds string, no numbers"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
+                read(**columns)
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
+//! | [`lhe`] | event files for the Python package |
 //! | [`linked`] | what executables call that `mebridge link` made |
 //! | `check` | both answers of such executables, in check mode |
 //! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
@@ -22,6 +23,7 @@ pub mod c;
 mod check_mode;
 pub mod fbridge;
 pub mod generation;
+pub mod lhe;
 pub mod linked;
 pub mod memory;
 mod pointers;

@@ -697,6 +697,8 @@ fn a_byte_order_mark_is_passed_over() {
     write(d.path(), "marked.txt", format!("\u{feff}{}", text(&events)));
     let plain = eval_at_2(d.path(), "plain.txt");
     assert_eq!(eval_at_2(d.path(), "marked.txt").ok(), plain.ok());
+    write(d.path(), "cr.txt", text(&events).replace('\n', "\r"));
+    assert_eq!(eval_at_2(d.path(), "cr.txt").ok(), plain.ok());
     let p = gg_ttx();
     let top = [(21, IN, A), (21, IN, B), (6, OUT, T), (-6, OUT, U)];
     let file = lhe(&[event("0.118", &top)]);
@@ -704,6 +706,50 @@ fn a_byte_order_mark_is_passed_over() {
     write(d.path(), "marked.lhe", format!("\u{feff}{file}"));
     let ran = |file: &str| mebridge(d.path(), &["eval", p.to_str().unwrap(), file]);
     assert_eq!(ran("marked.lhe").ok(), ran("plain.lhe").ok());
+}
+
+/// What other programs write, and what is left of it where it was damaged; crates/lhe has all the ways.
+#[test]
+fn event_files_of_others() {
+    let d = directory();
+    let p = gg_ttx();
+    let top = [(21, IN, A), (21, IN, B), (6, OUT, T), (-6, OUT, U)];
+    let file = lhe(&[event("0.118", &top), event("0.2", &top)]);
+    let ran = |name: &str, contents: &[u8]| {
+        write(d.path(), name, contents);
+        mebridge(d.path(), &["eval", p.to_str().unwrap(), name])
+    };
+    let plain = ran("plain.lhe", file.as_bytes());
+    let cr = file.replace('\n', "\r");
+    assert_eq!(ran("cr.lhe", cr.as_bytes()).ok(), plain.ok());
+    let padded = [gzip(file.as_bytes()), vec![0; 1 << 16]].concat();
+    assert_eq!(ran("padded.lhe.gz", &padded).ok(), plain.ok());
+    let two = ran("two.lhe", (file.clone() + &file).as_bytes());
+    assert_eq!(two.stdout, plain.ok().repeat(2));
+    let lines = file.lines().count();
+    let says = format!(
+        "two.lhe: line {}: a second file begins, whose events are taken as well",
+        lines + 1
+    );
+    assert!(two.stderr.contains(&says), "{}", two.stderr);
+    for (from, to, says) in [
+        ("<event npLO", "<evemt npLO", "line 12 has `<evemt npLO"),
+        ("</event>", "</evemt>", "line 21 has </evemt>"),
+        (" 4 1 +4.4e+02", " 3 1 +4.4e+02", "line 17 has `-6 1 1 2"),
+        (
+            "</mgrwt>\n</event>",
+            "</mgrwt>\n</event>\nrubbish",
+            "line 22 has `rubbish` after event 1",
+        ),
+    ] {
+        assert!(file.contains(from));
+        let ran = ran("damaged.lhe", file.replacen(from, to, 1).as_bytes());
+        assert!(ran.failed(1).contains(says), "{}", ran.stderr);
+    }
+    let xz = ran("events.lhe.xz", b"\xfd7zXZ\0rest");
+    let says =
+        "mebridge: events.lhe.xz: this is an xz file, which is not read; unpack it (xz -d)\n";
+    assert_eq!(xz.failed(1), says);
 }
 
 #[test]
@@ -868,12 +914,15 @@ fn empty_lines_without_end_are_no_events() {
 #[test]
 fn what_is_no_event_ends_somewhere() {
     let many = |piece: &str| gzip(piece.repeat(1 << 20).as_bytes()).repeat(300);
-    for nothing in [
-        many("1"),
-        many("# \n"),
-        [gzip(b"<header>\n"), many("a\n")].concat(),
-    ] {
+    for nothing in [many("1"), many("# \n")] {
         says(nothing, "more than 268435456 bytes without an event");
+    }
+    for begin in ["<header>\n", "<LesHouchesEvents>\n<init>\n</init>\n"] {
+        let nothing = [gzip(begin.as_bytes()), many("\n \n")].concat();
+        says(
+            nothing,
+            "more than 67108864 bytes without an end of an event",
+        );
     }
 }
 

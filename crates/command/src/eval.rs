@@ -17,13 +17,11 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use answers::{Head, Writer};
-pub use input::GZIP;
 use input::{Chunk, Input, Known};
 pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes, sorted};
-pub use lhe::{begins, ends_without, first_line, flavours, particle};
-pub use lines::MOST_EMPTY;
-pub use lines::broken;
+pub use lhe::{alpha_s, flavours, warn_if_cut};
 use matrix_elements::MatrixElements;
+use mebridge::lhe::EventLocation;
 use mebridge::locate::Located;
 pub use mebridge::process::Leg;
 use mebridge::process::Process;
@@ -214,9 +212,9 @@ fn card_alpha_s(located: &Located) -> Result<f64> {
 struct Notes {
     skipped: u64,
     unbalanced: u64,
-    first: Option<input::EventLocation>,
+    first: Option<EventLocation>,
     not_finite: u64,
-    first_not_finite: Option<input::EventLocation>,
+    first_not_finite: Option<EventLocation>,
 }
 
 impl Notes {

@@ -31,6 +31,7 @@ mod reweight;
 mod source;
 pub mod statistics;
 mod umami;
+mod unpacked;
 
 use clap::{Parser, Subcommand};
 use mebridge::files::inputs;

@@ -90,7 +90,7 @@ impl Options {
         }
         let start = Instant::now();
         let mut pieces = Pieces::open(&self.events)?;
-        let banner = Banner::new(pieces.header()?, &self.events);
+        let banner = Banner::new(pieces.head(), &self.events);
         let original = cards::original(&banner, self.original.as_deref(), &self.events)?;
         let mut by_helicity = self.helicity == Helicity::Event;
         let mut weights = Vec::new();
@@ -147,14 +147,14 @@ impl Options {
             while pieces.fill(&mut chunk, CHUNK)? > 0 {
                 let events = chunk
                     .iter()
-                    .map(|piece| Event::read(piece, &self.events))
+                    .map(|read| Event::of(read, &self.events))
                     .collect::<Result<Vec<Event>>>()?;
                 let ratios = elements.ratios(&events, &self.events)?;
-                for ((piece, event), ratios) in chunk.iter().zip(&events).zip(&ratios) {
+                for ((read, event), ratios) in chunk.iter().zip(&events).zip(&ratios) {
                     sums.add(event.weight, ratios);
                     let weights: Vec<f64> = ratios.iter().map(|r| r * event.weight).collect();
-                    target.write(&piece.before)?;
-                    let with = event::with_weights(&piece.event, &names, &weights);
+                    target.write(&read.before)?;
+                    let with = event::with_weights(read, &names, &weights);
                     let with = with.ok_or_else(|| {
                         let what = "has one of these weights already; give others with --name";
                         event.error(&self.events, what)

@@ -1,6 +1,7 @@
-//! Events of the Les Houches Accord as text (E. Boos et al., hep-ph/0109068; J. Alwall et al., hep-ph/0609017).
+//! Events of the Les Houches Accord as text (E. Boos et al., hep-ph/0109068; J. Alwall et al., hep-ph/0609017): files are
+//! read by a [`Reader`], and events written by [`push_events`].
 //!
-//! They come as records: arrays of bytes with the fields that `combine_to_lhe_npy` of MadSpace 0.2.1 writes, little end
+//! Those come as records: arrays of bytes with the fields that `combine_to_lhe_npy` of MadSpace 0.2.1 writes, little end
 //! first and without gaps. The names of the accord:
 //!
 //! | bytes | field |
@@ -11,7 +12,17 @@
 //!
 //! An event with fewer particles than a record has room for ends with zeros.
 
+mod event;
 mod number;
+mod reader;
+mod text;
+mod weights;
+mod word;
+
+pub use event::{Event, EventLocation, Particle};
+pub use reader::{Head, Init, Reader};
+pub use text::broken;
+pub use word::{real, shown};
 
 use mebridge_support::{Error, Result};
 use number::{push_integer, push_scientific};

@@ -76,3 +76,18 @@ fn the_longest_text_has_room() {
         "{longest}"
     );
 }
+
+#[test]
+fn what_is_written_is_read() {
+    let written_record = record(HEAD_OF_EVENT, &[GLUON, ANTIQUARK, Z], 3);
+    let text = written(&written_record, 3, 1.0).expect("events");
+    let text = format!("<LesHouchesEvents>\n{text}</LesHouchesEvents>\n");
+    let path = std::path::Path::new("f");
+    let mut reader =
+        Reader::new(Box::new(std::io::Cursor::new(text)), path, false).expect("a file");
+    let (mut event, mut heads, mut particles) = (Event::default(), Vec::new(), Vec::new());
+    assert!(reader.next(&mut event).expect("an event"));
+    event.push_record(&mut heads, &mut particles);
+    heads.append(&mut particles);
+    assert_eq!(heads, written_record);
+}

@@ -1,27 +1,18 @@
 //! A file with events, whatever its format, in chunks.
 
 use super::lhe::Lhe;
-use super::lines::{LineReader, broken};
+use super::lines::LineReader;
 use super::npy::{self, Npy};
 use super::text::Text;
-use flate2::bufread::MultiGzDecoder;
-use mebridge::files::inputs;
+use crate::unpacked::{self, Unpacked};
+use mebridge::lhe::{EventLocation, Reader, broken};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
-use std::fmt::{self, Display, Formatter};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::Read;
 use std::path::Path;
 
-/// How much is looked at to tell the format.
-const BEGINNING: u64 = 512;
-/// What gzipped data begin with.
-pub const GZIP: &[u8] = b"\x1f\x8b";
 /// What some editors put before text in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// What zip archives begin with, `.npz` among them.
-const ZIP: &[u8] = b"PK\x03\x04";
-
 /// Some events.
 #[derive(Default)]
 pub struct Chunk {
@@ -59,25 +50,6 @@ impl Chunk {
     }
 }
 
-/// Where an event is in its file.
-#[derive(Clone, Copy, Default)]
-pub struct EventLocation {
-    /// Its number, from 1.
-    pub event: u64,
-    /// The line where it begins, from 1; 0 where there are no lines.
-    pub line: u64,
-}
-
-impl Display for EventLocation {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        write!(f, "event {} (from 1", self.event)?;
-        if self.line > 0 {
-            write!(f, "; line {}", self.line)?;
-        }
-        write!(f, ")")
-    }
-}
-
 /// A matrix element, and where it comes from.
 pub struct Known<'a> {
     pub process: &'a Process,
@@ -106,27 +78,14 @@ impl Input {
         };
         let legs = known.first().map_or(0, |one| one.process.legs.len());
         let failed = |error| broken(path, error, "at its beginning");
-        let (input, mut file): (Box<dyn BufRead>, Option<File>) = if stdin {
-            (Box::new(std::io::stdin().lock()), None)
-        } else {
-            let file = File::open(path).map_err(Error::io(path))?;
-            let kind = file.metadata().map_err(Error::io(path))?;
-            inputs::note(&kind);
-            if kind.is_dir() {
-                return Err(wrong("this is a directory, not a file with events"));
-            }
-            let again = match kind.is_file() {
-                true => Some(file.try_clone().map_err(Error::io(path))?),
-                false => None,
-            };
-            (Box::new(BufReader::new(file)), again)
+        let Unpacked {
+            mut input,
+            mut first,
+            file,
+        } = match stdin {
+            true => unpacked::of(Box::new(std::io::stdin().lock()), None, path)?,
+            false => unpacked::open(path)?,
         };
-        let (mut first, mut input) = peek(input).map_err(failed)?;
-        if first.starts_with(GZIP) {
-            file = None;
-            let plain = BufReader::new(MultiGzDecoder::new(input));
-            (first, input) = peek(Box::new(plain)).map_err(failed)?;
-        }
         if first.starts_with(BOM) {
             first.drain(..BOM.len());
             input.read_exact(&mut [0; BOM.len()]).map_err(failed)?;
@@ -142,22 +101,19 @@ impl Input {
             numbers()?;
             return Npy::open(input, file, path, legs).map(Input::Npy);
         }
-        if first.starts_with(ZIP) {
-            return Err(wrong(
-                "this is a zip archive; unpack it (of a .npz, save the array with numpy.save)",
-            ));
-        }
         if first.contains(&0) {
             return Err(wrong(
                 "this is neither text nor a .npy array nor an LHE file",
             ));
         }
-        let lines = LineReader::new(input, path);
         match first.iter().find(|c| !c.is_ascii_whitespace()) {
-            Some(b'<') => Lhe::new(lines, known, skip_others).map(Input::Lhe),
+            Some(b'<') => {
+                let reader = Reader::new(Box::new(input), path, false)?;
+                Lhe::new(reader, known, skip_others).map(Input::Lhe)
+            }
             _ => {
                 numbers()?;
-                Ok(Input::Text(Text::new(lines, legs)))
+                Ok(Input::Text(Text::new(LineReader::new(input, path), legs)))
             }
         }
     }
@@ -221,12 +177,4 @@ pub fn name(path: &Path) -> &Path {
         true => Path::new("stdin"),
         false => path,
     }
-}
-
-/// The first bytes, and the whole input again.
-fn peek(mut input: Box<dyn BufRead>) -> std::io::Result<(Vec<u8>, Box<dyn BufRead>)> {
-    let mut first = Vec::new();
-    input.by_ref().take(BEGINNING).read_to_end(&mut first)?;
-    let whole = Cursor::new(first.clone()).chain(input);
-    Ok((first, Box::new(whole)))
 }

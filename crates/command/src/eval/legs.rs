@@ -1,5 +1,6 @@
 //! Which particle of an event is which leg of the process.
 
+use mebridge::lhe;
 use mebridge::process::Leg;
 
 /// A particle of an event.
@@ -19,6 +20,23 @@ pub struct Particle {
 
 /// SPINUP of a helicity that is not known.
 pub const UNKNOWN_HELICITY: f64 = 9.0;
+
+impl Particle {
+    /// Of a file, if it comes in or goes out.
+    pub fn of(read: &lhe::Particle) -> Option<Particle> {
+        let [px, py, pz, energy, _] = read.momentum;
+        matches!(read.status, -1 | 1).then_some(Particle {
+            pdg: read.pdg,
+            incoming: read.status == -1,
+            momentum: [energy, px, py, pz],
+            helicity: match read.spin.is_finite() {
+                true => read.spin,
+                false => UNKNOWN_HELICITY,
+            },
+            mothers: read.mothers.into(),
+        })
+    }
+}
 
 /// The places of the particles in the order of the legs; nothing where they are others. Incoming
 /// ones are in the order of the beams or, if they do not fit so, in the other one: |M|^2 does not

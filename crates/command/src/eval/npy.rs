@@ -1,7 +1,7 @@
 //! Events as a NumPy array, `.npy`.
 
-use super::input::{Chunk, EventLocation};
-use super::lines::broken;
+use super::input::Chunk;
+use mebridge::lhe::{EventLocation, broken};
 use mebridge::{Error, Result};
 use npyz::{DType, NpyFile, NpyHeader, NpyReader, Order};
 use std::cell::RefCell;

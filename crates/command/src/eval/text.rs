@@ -1,8 +1,9 @@
 //! Events as text: a line for each, or a line for each leg and an empty line between events.
 
-use super::input::{Chunk, EventLocation};
-use super::lines::{LONGEST, LineReader, number, shown};
+use super::input::Chunk;
+use super::lines::{LONGEST, LineReader, number};
 use mebridge::Result;
+use mebridge::lhe::{EventLocation, shown};
 
 /// Events as text.
 pub struct Text {

@@ -2,7 +2,8 @@
 //!
 //! `<initrwgt>` lists weights in groups; that of MG5aMC's reweighting is called `mg_reweighting`.
 
-use super::file::{contains, find};
+use super::file::{end_of_line, find};
+use mebridge::lhe::Head;
 use mebridge::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,16 @@ use std::path::{Path, PathBuf};
 const GROUP: &str = "mg_reweighting";
 
 /// The text before the first event.
-pub struct Banner {
-    bytes: Vec<u8>,
+pub struct Banner<'a> {
+    head: &'a Head,
     path: PathBuf,
 }
 
-impl Banner {
+impl Banner<'_> {
     /// Of a file, whose name is for messages.
-    pub fn new(bytes: Vec<u8>, path: &Path) -> Banner {
+    pub fn new<'a>(head: &'a Head, path: &Path) -> Banner<'a> {
         Banner {
-            bytes,
+            head,
             path: path.into(),
         }
     }
@@ -32,12 +33,13 @@ impl Banner {
         }
     }
 
-    /// The text of a block.
+    /// The text of a block, whose lines end with LF.
     fn block(&self, name: &str) -> Option<String> {
-        let begin = find(&self.bytes, format!("<{name}>").as_bytes())? + name.len() + 2;
-        let length = find(&self.bytes[begin..], format!("</{name}>").as_bytes())?;
-        let text = &self.bytes[begin..begin + length];
-        Some(String::from_utf8_lossy(text).into_owned())
+        let begin = find(&self.head.bytes, format!("<{name}>").as_bytes())? + name.len() + 2;
+        let length = find(&self.head.bytes[begin..], format!("</{name}>").as_bytes())?;
+        let text = &self.head.bytes[begin..begin + length];
+        let text = String::from_utf8_lossy(text);
+        Some(text.replace("\r\n", "\n").replace('\r', "\n"))
     }
 
     /// The parameter card that the events were made with.
@@ -47,23 +49,14 @@ impl Banner {
 
     /// Names of the weights: those asked for, the others `rwgt_n` behind those that are there.
     pub fn names(&self, asked: &[Option<&str>]) -> Result<Vec<String>> {
-        let known = self.block("initrwgt").unwrap_or_default();
-        let known: Vec<&str> = known
-            .split("<weight ")
-            .skip(1)
-            .filter_map(|rest| {
-                let (_, id) = rest.split_once("id=")?;
-                let quote = id.chars().next()?;
-                id[1..].split(quote).next()
-            })
-            .collect();
+        let known = || self.head.listed.iter().map(String::as_str);
         let given = || asked.iter().copied().flatten();
-        if let Some(name) = given().find(|name| known.contains(name)) {
+        if let Some(name) = given().find(|&name| known().any(|listed| listed == name)) {
             return Err(self.error(format!(
                 "there is a weight '{name}' already; give another name with --name"
             )));
         }
-        let numbers = known.into_iter().chain(given());
+        let numbers = known().chain(given());
         let numbers = numbers.filter_map(|id| id.strip_prefix("rwgt_")?.parse::<u32>().ok());
         let mut last = numbers.max().map_or(0, u64::from);
         let mut names: Vec<String> = Vec::new();
@@ -85,16 +78,9 @@ impl Banner {
 
     /// Cross section and its error in pb, of all processes together.
     pub fn cross_section(&self) -> Option<(f64, f64)> {
-        let block = self.block("init")?;
-        // XSECUP, XERRUP, XMAXUP, LPRUP; the line before has ten numbers.
-        let lines = block.lines().filter_map(|line| {
-            let words = line.split_whitespace().map(|word| word.parse::<f64>().ok());
-            match words.collect::<Option<Vec<f64>>>()?.as_slice() {
-                [cross, error, _, _] => Some((*cross, *error)),
-                _ => None,
-            }
-        });
-        lines.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
+        let processes = self.head.init()?.processes.into_iter();
+        let of = processes.map(|(_, [cross, error, _])| (cross, error));
+        of.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
     }
 
     /// That |M|^2 may be evaluated in the frame of the incoming particles, MG5aMC's default: helicities of events, and the
@@ -163,10 +149,7 @@ impl Banner {
 
     /// The text with these weights in its list.
     pub fn with_weights(&self, names: &[String], descriptions: &[String]) -> Vec<u8> {
-        let end = match contains(&self.bytes, b"\r\n") {
-            true => "\r\n",
-            false => "\n",
-        };
+        let end = end_of_line(&self.head.bytes);
         let weights: String = names
             .iter()
             .zip(descriptions)
@@ -179,51 +162,52 @@ impl Banner {
             "<weightgroup name='{GROUP}' weight_name_strategy='includeIdInWeightName'>{end}{weights}</weightgroup>{end}"
         );
         let (at, text) = self.place(&weights, &group, end);
-        let mut bytes = self.bytes[..at].to_vec();
+        let mut bytes = self.head.bytes[..at].to_vec();
         bytes.extend(text.as_bytes());
-        bytes.extend(&self.bytes[at..]);
+        bytes.extend(&self.head.bytes[at..]);
         bytes
     }
 
     /// Where the list goes, and how much of its frame is missing there.
     fn place(&self, weights: &str, group: &str, end: &str) -> (usize, String) {
-        let bytes = &self.bytes;
+        let bytes = &self.head.bytes;
         let list = format!("<initrwgt>{end}{group}</initrwgt>{end}");
-        if let Some(begin) = find(bytes, b"<initrwgt") {
+        if let Some(there) = self.head.weights.clone() {
             let mine = [format!("name='{GROUP}'"), format!("name=\"{GROUP}\"")];
-            let known = mine
-                .iter()
-                .find_map(|m| find(&bytes[begin..], m.as_bytes()));
-            if let Some(known) = known
-                && let Some(close) = find(&bytes[begin + known..], b"</weightgroup>")
-            {
-                return (begin + known + close, weights.into());
-            }
-            if let Some(close) = find(&bytes[begin..], b"</initrwgt>") {
-                return (begin + close, group.into());
-            }
+            let of = &bytes[there.clone()];
+            let known = mine.iter().find_map(|mine| find(of, mine.as_bytes()));
+            let close = known.and_then(|at| Some(at + find(&of[at..], b"</weightgroup>")?));
+            return match close {
+                Some(at) => (there.start + at, weights.into()),
+                None => (there.end, group.into()),
+            };
         }
-        if let Some(at) = find(bytes, b"</header>") {
+        if let Some(at) = self.head.header_end {
             return (at, list);
         }
         let header = format!("<header>{end}{list}</header>{end}");
-        let at = find(bytes, b"<init>").unwrap_or(bytes.len());
-        (at, header)
+        (self.head.init.unwrap_or(bytes.len()), header)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mebridge::lhe::Reader;
+    use std::io::Cursor;
 
-    fn banner(text: &str) -> Banner {
-        Banner::new(text.into(), Path::new("f"))
+    /// What is done with the banner of a file that begins so.
+    fn banner<T>(text: &str, f: impl FnOnce(Banner) -> T) -> T {
+        let text = format!("{text}<event>\n");
+        let reader = Reader::new(Box::new(Cursor::new(text)), Path::new("f"), true).unwrap();
+        f(Banner::new(reader.head(), Path::new("f")))
     }
 
     fn with(text: &str) -> String {
         let names = ["a".to_owned(), "b".to_owned()];
         let descriptions = ["set 1\nset 2\n".to_owned(), String::new()];
-        String::from_utf8(banner(text).with_weights(&names, &descriptions)).unwrap()
+        let bytes = banner(text, |banner| banner.with_weights(&names, &descriptions));
+        String::from_utf8(bytes).unwrap()
     }
 
     #[test]
@@ -233,18 +217,25 @@ mod tests {
             "<weightgroup name='mg_reweighting' weight_name_strategy='includeIdInWeightName'>\n{weights}</weightgroup>\n"
         );
         let list = format!("<initrwgt>\n{group}</initrwgt>\n");
+        let comment = "<!-- <init> </header> <initrwgt> -->\n";
         assert_eq!(
-            with("<init>\n</init>\n"),
-            format!("<header>\n{list}</header>\n<init>\n</init>\n")
+            with(&format!("{comment}<init>\n</init>")),
+            format!("{comment}<header>\n{list}</header>\n<init>\n</init>")
         );
+        let cards = "<header>\n<![CDATA[\n</header>\n<initrwgt>]]>\n";
         assert_eq!(
-            with("<header>\n</header>\n<init>\n"),
-            format!("<header>\n{list}</header>\n<init>\n")
+            with(&format!("{cards}</header>\n")),
+            format!("{cards}{list}</header>\n")
         );
         let other = "<initrwgt>\n<weightgroup name='x'>\n</weightgroup>\n";
         assert_eq!(
             with(&format!("{other}</initrwgt>\n")),
             format!("{other}{group}</initrwgt>\n")
+        );
+        let within = format!("<header>\n</header>\n<init>\n{other}");
+        assert_eq!(
+            with(&format!("{within}</initrwgt>\n</init>")),
+            format!("{within}{group}</initrwgt>\n</init>")
         );
         let mine =
             "<initrwgt>\n<weightgroup name='mg_reweighting'>\n<weight id='rwgt_1'>\n</weight>\n";
@@ -252,39 +243,50 @@ mod tests {
             with(&format!("{mine}</weightgroup></initrwgt>")),
             format!("{mine}{weights}</weightgroup></initrwgt>")
         );
+        for end in ["\r\n", "\r"] {
+            let header = "<header>\n</header>\n".replace('\n', end);
+            let list = list.replace('\n', end);
+            let expected = header.replace("</header>", &format!("{list}</header>"));
+            assert_eq!(with(&header), expected);
+        }
     }
 
     #[test]
     fn names_do_not_occur_twice() {
-        let known = banner(
-            "<initrwgt><weight id='rwgt_3'>x</weight><weight MUF='1' id=\"1002\"></weight></initrwgt>",
-        );
-        assert_eq!(known.names(&[None, None]).unwrap(), ["rwgt_4", "rwgt_5"]);
-        assert!(known.names(&[Some("1002")]).is_err());
-        assert!(known.names(&[Some("a"), Some("a")]).is_err());
-        assert_eq!(known.names(&[Some("a")]).unwrap(), ["a"]);
-        let mixed = known.names(&[None, Some("a"), None]).unwrap();
+        let names = |asked: &[Option<&str>]| {
+            let list = "<initrwgt><weight id='rwgt_3'>x</weight><weight MUF='1' id = \"1002\"></weight></initrwgt>";
+            banner(list, |known| known.names(asked)).ok()
+        };
+        assert_eq!(names(&[None, None]).unwrap(), ["rwgt_4", "rwgt_5"]);
+        assert!(names(&[Some("1002")]).is_none());
+        assert!(names(&[Some("a"), Some("a")]).is_none());
+        assert_eq!(names(&[Some("a")]).unwrap(), ["a"]);
+        let mixed = names(&[None, Some("a"), None]).unwrap();
         assert_eq!(mixed, ["rwgt_4", "a", "rwgt_5"]);
-        assert_eq!(
-            known.names(&[None, Some("rwgt_4")]).unwrap(),
-            ["rwgt_5", "rwgt_4"]
-        );
-        assert_eq!(banner("").names(&[None]).unwrap(), ["rwgt_1"]);
+        let later = names(&[None, Some("rwgt_4")]).unwrap();
+        assert_eq!(later, ["rwgt_5", "rwgt_4"]);
+        let first = banner("", |known| known.names(&[None]));
+        assert_eq!(first.unwrap(), ["rwgt_1"]);
     }
 
     #[test]
     fn cross_sections_of_processes_add() {
-        let init = "2212 2212 6.5e+03 6.5e+03 0 0 247000 247000 -4 2\n8.0e+04 3. 8.0e+04 1\n1.0e+04 4. 1.0e+04 2\n\
+        let init = "2212 2212 6.5e+03 6.5e+03 0 0 247000 247000 -4 2\n8.0e+04 3. 8.0e+04 1\n1.0D+04 4. 1.0e+04 2\n\
                     <generator name='x' version='y'>z</generator>\n";
-        let found = banner(&format!("<init>\n{init}</init>")).cross_section();
-        assert_eq!(found, Some((9e4, 5.0)));
-        assert_eq!(banner("<init>\n</init>").cross_section(), None);
+        let found = |text: &str| banner(text, |banner| banner.cross_section());
+        assert_eq!(
+            found(&format!("<!-- <init> --><init>\n{init}</init>")),
+            Some((9e4, 5.0))
+        );
+        assert_eq!(found("<init>\n</init>"), None);
     }
 
     #[test]
     fn what_weights_at_next_to_leading_order_need() {
         let has = |line: &str| {
-            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>")).has_next_to_leading()
+            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |banner| {
+                banner.has_next_to_leading()
+            })
         };
         assert!(has(" True = store_rwgt_info ! x") && has("T=STORE_RWGT_INFO"));
         assert!(!has("False = store_rwgt_info") && !has("# True = store_rwgt_info") && !has(""));
@@ -293,10 +295,11 @@ mod tests {
     #[test]
     fn other_frames_are_refused() {
         let check = |line: &str, by_helicity, name| {
-            let banner = banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"));
-            banner
-                .check_frame(by_helicity, [name])
-                .map_err(|e| e.to_string())
+            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |banner| {
+                banner
+                    .check_frame(by_helicity, [name])
+                    .map_err(|e| e.to_string())
+            })
         };
         for line in [
             "  6 = frame_id ! of the beams",

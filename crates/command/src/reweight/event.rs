@@ -1,8 +1,9 @@
 //! One event: what of it is evaluated, and its text with more weights.
 
-use super::file::{Piece, contains, find};
-use crate::eval::{Leg, Particle, UNKNOWN_HELICITY, assign, first_line, particle};
+use super::file::end_of_line;
+use crate::eval::{Leg, Particle, UNKNOWN_HELICITY, alpha_s, assign};
 use crate::number::exact;
+use mebridge::lhe::{self, EventLocation};
 use mebridge::{Error, Result};
 use std::path::Path;
 
@@ -14,8 +15,7 @@ pub struct Event {
     pub alpha_s: f64,
     /// The particles that come in or go out.
     pub particles: Vec<Particle>,
-    number: u64,
-    line: u64,
+    place: EventLocation,
 }
 
 /// The order of the particles on the legs: an index for each leg.
@@ -29,45 +29,19 @@ const MOST_ORDERS: usize = 720;
 const AT_REST: f64 = 1e-6;
 
 impl Event {
-    /// Reads it.
-    pub fn read(piece: &Piece, path: &Path) -> Result<Event> {
-        let mut event = Event {
-            weight: 0.0,
-            alpha_s: 0.0,
-            particles: Vec::new(),
-            number: piece.number,
-            line: piece.line,
+    /// Of a file.
+    pub fn of(read: &lhe::Event, path: &Path) -> Result<Event> {
+        let event = Event {
+            weight: read.weight,
+            alpha_s: alpha_s(read),
+            particles: read.particles.iter().filter_map(Particle::of).collect(),
+            place: read.place,
         };
-        let text = String::from_utf8_lossy(&piece.event);
-        let mut lines = (piece.line..).zip(text.lines()).skip(1);
-        let wrong = |event: &Event, line: Option<(u64, &str)>, what: &str| {
-            let line = line.map_or(String::new(), |(n, text)| {
-                let text: String = text
-                    .chars()
-                    .take(60)
-                    .flat_map(char::escape_default)
-                    .collect();
-                format!(": line {n} is {what}: `{text}`")
-            });
-            event.error(path, &format!("cannot be read{line}"))
-        };
-        let head = lines.next();
-        let first = head.and_then(|(_, line)| first_line(line));
-        let Some((count, weight, alpha_s)) = first else {
-            return Err(wrong(&event, head, "no first line of an event"));
-        };
-        (event.weight, event.alpha_s) = (weight, alpha_s);
-        for _ in 0..count {
-            let line = lines.next();
-            match line.and_then(|(_, line)| particle(line)) {
-                Some(Some(particle)) => event.particles.push(particle),
-                Some(None) => {}
-                None => return Err(wrong(&event, line, "not that of a particle")),
-            }
-        }
-        if alpha_s <= 0.0 {
-            let what =
-                format!("has alpha_s (AQCDUP) {alpha_s}; there is nothing to evaluate it with");
+        if event.alpha_s <= 0.0 {
+            let what = format!(
+                "has alpha_s (AQCDUP) {}; there is nothing to evaluate it with",
+                event.alpha_s
+            );
             return Err(event.error(path, &what));
         }
         Ok(event)
@@ -77,7 +51,7 @@ impl Event {
     pub fn error(&self, path: &Path, what: &str) -> Error {
         Error::EventsFile {
             path: path.into(),
-            what: format!("event {} (line {}) {what}", self.number, self.line),
+            what: format!("{} {what}", self.place),
         }
     }
 
@@ -121,12 +95,23 @@ impl Event {
     }
 
     /// Helicities in an order; `None` where one is not known.
-    pub fn helicities(&self, order: &[usize]) -> Option<Vec<i8>> {
-        let helicity = |&i: &usize| {
-            let helicity = self.particles[i].helicity;
-            (helicity != UNKNOWN_HELICITY).then_some(helicity as i8)
-        };
-        order.iter().map(helicity).collect()
+    pub fn helicities(&self, order: &[usize], path: &Path) -> Result<Option<Vec<i8>>> {
+        let of = |&i: &usize| self.particles[i].helicity;
+        if order.iter().any(|i| of(i) == UNKNOWN_HELICITY) {
+            return Ok(None);
+        }
+        // The accord has cosines there, of spins that are no helicities.
+        let whole = |i: &usize| Some(of(i) as i8).filter(|&helicity| f64::from(helicity) == of(i));
+        match order.iter().map(whole).collect() {
+            Some(helicities) => Ok(Some(helicities)),
+            None => {
+                let spins: Vec<f64> = order.iter().map(of).collect();
+                let what = format!(
+                    "has SPINUP {spins:?}, which are no helicities; reweight with --helicity sum"
+                );
+                Err(self.error(path, &what))
+            }
+        }
     }
 
     /// Momenta in an order, boosted along z to where the incoming particles are back to back.
@@ -193,27 +178,11 @@ fn arrange(
 }
 
 /// An event's text with these weights; `None` where it has one of them already.
-pub fn with_weights(event: &[u8], names: &[String], weights: &[f64]) -> Option<Vec<u8>> {
-    let there: Vec<String> = names
-        .iter()
-        .flat_map(|name| [format!("id='{name}'"), format!("id=\"{name}\"")])
-        .collect();
-    // Where the list of weights ends, and the event.
-    let (mut list, mut whole, mut at) = (None, None, 0);
-    for line in event.split_inclusive(|&c| c == b'\n') {
-        if line.contains(&b'<') {
-            if contains(line, b"<wgt") && there.iter().any(|id| contains(line, id.as_bytes())) {
-                return None;
-            }
-            list = list.or(find(line, b"</rwgt>").map(|place| at + place));
-            whole = whole.or(find(line, b"</event>").map(|place| at + place));
-        }
-        at += line.len();
+pub fn with_weights(event: &lhe::Event, names: &[String], weights: &[f64]) -> Option<Vec<u8>> {
+    if event.weight_names().any(|name| names.contains(&name)) {
+        return None;
     }
-    let end = match event.contains(&b'\r') {
-        true => "\r\n",
-        false => "\n",
-    };
+    let end = end_of_line(&event.text);
     let mut text: String = names
         .iter()
         .zip(weights)
@@ -222,42 +191,51 @@ pub fn with_weights(event: &[u8], names: &[String], weights: &[f64]) -> Option<V
             format!("<wgt id='{name}'> {plus}{} </wgt>{end}", exact(weight))
         })
         .collect();
-    let at = match list {
-        Some(at) => at,
-        None => {
-            text = format!("<rwgt>{end}{text}</rwgt>{end}");
-            // An event ends with it.
-            whole?
-        }
-    };
-    let mut bytes = Vec::with_capacity(event.len() + text.len());
-    bytes.extend(&event[..at]);
+    let at = event.list_end.unwrap_or_else(|| {
+        text = format!("<rwgt>{end}{text}</rwgt>{end}");
+        event.end
+    });
+    let mut bytes = Vec::with_capacity(event.text.len() + text.len());
+    bytes.extend(&event.text[..at]);
     bytes.extend(text.as_bytes());
-    bytes.extend(&event[at..]);
+    bytes.extend(&event.text[at..]);
     Some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Cursor;
 
     #[test]
     fn weights_go_behind_those_that_are_there() {
         let names = ["a".to_owned()];
-        let text = |event: &str| {
-            let bytes = with_weights(event.as_bytes(), &names, &[-0.5])?;
-            Some(String::from_utf8(bytes).unwrap())
+        let text = |more: &str, end: &str| {
+            let text = format!("<event>\n1 1 1 1 1 1\n1 1 0 0 0 0 0 0 0 0 0 0 9\n{more}</event>\n");
+            let text = text.replace('\n', end);
+            let mut event = lhe::Event::default();
+            let mut reader =
+                lhe::Reader::new(Box::new(Cursor::new(text)), Path::new("f"), true).unwrap();
+            assert!(reader.next(&mut event).unwrap());
+            let bytes = with_weights(&event, &names, &[-0.5])?;
+            let text = String::from_utf8(bytes).unwrap();
+            Some(text.split(" 9").last().unwrap().replace(end, "|"))
         };
-        let wgt = "<wgt id='a'> -5.0000000000000000e-01 </wgt>\n";
-        assert_eq!(
-            text("<event>\n1\n</event>\n").unwrap(),
-            format!("<event>\n1\n<rwgt>\n{wgt}</rwgt>\n</event>\n")
-        );
-        assert_eq!(
-            text("<event>\n1\n<rwgt>\n<wgt id='b'> 1 </wgt>\n</rwgt>\n</event>\n").unwrap(),
-            format!("<event>\n1\n<rwgt>\n<wgt id='b'> 1 </wgt>\n{wgt}</rwgt>\n</event>\n")
-        );
-        assert_eq!(text("<event>\n<wgt id='a'> 1 </wgt>\n</event>\n"), None);
+        let wgt = "<wgt id='a'> -5.0000000000000000e-01 </wgt>|";
+        for end in ["\n", "\r\n", "\r"] {
+            assert_eq!(
+                text("", end).unwrap(),
+                format!("|<rwgt>|{wgt}</rwgt>|</event>")
+            );
+            assert_eq!(
+                text("<rwgt>\n<wgt id='b'> 1 </wgt>\n</rwgt>\n", end).unwrap(),
+                format!("|<rwgt>|<wgt id='b'> 1 </wgt>|{wgt}</rwgt>|</event>")
+            );
+        }
+        for name in ["id='a'", "id=\"a\"", "x='1' id = ' a '", "id='&#97;'"] {
+            let there = format!("<rwgt>\n<wgt {name}> 1 </wgt>\n</rwgt>\n");
+            assert_eq!(text(&there, "\n"), None);
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl MatrixElements {
             let (which, orders) = self.find(event, path)?;
             let element = &self.each[which];
             let helicities = match orders.as_slice() {
-                [order] if self.settings.by_helicity => event.helicities(order),
+                [order] if self.settings.by_helicity => event.helicities(order, path)?,
                 // Which helicity belongs to which leg is not known either.
                 _ => None,
             };

@@ -1,0 +1,220 @@
+//! An event of a file.
+
+use crate::text::lines;
+use crate::weights::{self, Written};
+use crate::word::{integer, real};
+use std::fmt::{self, Display, Formatter};
+
+/// Where an event is in its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventLocation {
+    /// Its number, from 1.
+    pub event: u64,
+    /// The line where it begins, from 1; 0 where there are no lines.
+    pub line: u64,
+}
+
+impl Display for EventLocation {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        write!(f, "event {} (from 1", self.event)?;
+        if self.line > 0 {
+            write!(f, "; line {}", self.line)?;
+        }
+        write!(f, ")")
+    }
+}
+
+/// An event, with the names of the accord.
+#[derive(Default)]
+pub struct Event {
+    /// Where it is.
+    pub place: EventLocation,
+    /// IDPRUP.
+    pub process: i32,
+    /// XWGTUP.
+    pub weight: f64,
+    /// SCALUP in GeV.
+    pub scale: f64,
+    /// AQEDUP.
+    pub alpha_qed: f64,
+    /// AQCDUP, which is NaN where MG5aMC knows none.
+    pub alpha_qcd: f64,
+    /// Its particles, those on the way included.
+    pub particles: Vec<Particle>,
+    /// What stands between the event before and this one, if it is kept.
+    pub before: Vec<u8>,
+    /// From `<event>` to `</event>`.
+    pub text: Vec<u8>,
+    /// Where `</event>` is in it, and `</rwgt>`.
+    pub end: usize,
+    /// See [`Event::end`].
+    pub list_end: Option<usize>,
+    pub(crate) written: Vec<Written>,
+}
+
+/// A particle of an event, with the names of the accord.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Particle {
+    /// IDUP, its PDG code.
+    pub pdg: i32,
+    /// ISTUP: -1 where it comes in, 1 where it goes out.
+    pub status: i32,
+    /// MOTHUP.
+    pub mothers: [i32; 2],
+    /// ICOLUP.
+    pub colors: [i32; 2],
+    /// PUP: px, py, pz, E and the mass in GeV.
+    pub momentum: [f64; 5],
+    /// VTIMUP.
+    pub lifetime: f64,
+    /// SPINUP.
+    pub spin: f64,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    Integer,
+    Finite,
+    NotInfinite,
+    Real,
+}
+
+/// A number of a column.
+#[derive(Clone, Copy)]
+pub(crate) enum Number {
+    Integer(i32),
+    Real(f64),
+}
+
+impl Columns {
+    pub fn read(self, word: &str) -> Option<Number> {
+        if self == Columns::Integer {
+            return integer(word).map(Number::Integer);
+        }
+        let fits = |value: &f64| match self {
+            Columns::Finite => value.is_finite(),
+            Columns::NotInfinite => !value.is_infinite(),
+            _ => true,
+        };
+        real(word).filter(fits).map(Number::Real)
+    }
+
+    pub fn wanted(self) -> &'static str {
+        match self {
+            Columns::Integer => "no integer",
+            Columns::Finite => "no finite number",
+            Columns::NotInfinite | Columns::Real => "no number",
+        }
+    }
+}
+
+impl Number {
+    fn integer(self) -> i32 {
+        match self {
+            Number::Integer(value) => value,
+            Number::Real(value) => value as i32,
+        }
+    }
+
+    fn real(self) -> f64 {
+        match self {
+            Number::Integer(value) => f64::from(value),
+            Number::Real(value) => value,
+        }
+    }
+}
+
+/// The first line of an event. MG5aMC writes NaN where a model has no alpha_s.
+pub(crate) const EVENT: [(&str, Columns); 6] = [
+    ("NUP", Columns::Integer),
+    ("IDPRUP", Columns::Integer),
+    ("XWGTUP", Columns::Finite),
+    ("SCALUP", Columns::Real),
+    ("AQEDUP", Columns::Real),
+    ("AQCDUP", Columns::NotInfinite),
+];
+
+/// The line of a particle.
+pub(crate) const PARTICLE: [(&str, Columns); 13] = [
+    ("IDUP", Columns::Integer),
+    ("ISTUP", Columns::Integer),
+    ("MOTHUP(1)", Columns::Integer),
+    ("MOTHUP(2)", Columns::Integer),
+    ("ICOLUP(1)", Columns::Integer),
+    ("ICOLUP(2)", Columns::Integer),
+    ("px", Columns::Finite),
+    ("py", Columns::Finite),
+    ("pz", Columns::Finite),
+    ("E", Columns::Finite),
+    ("the mass", Columns::Finite),
+    ("VTIMUP", Columns::Real),
+    ("SPINUP", Columns::Real),
+];
+
+impl Event {
+    /// Takes the numbers of the first line, and gives how many particles there are.
+    pub(crate) fn take_head(&mut self, values: &[Number; EVENT.len()]) -> i32 {
+        self.process = values[1].integer();
+        let reals = [2, 3, 4, 5].map(|i| values[i].real());
+        [self.weight, self.scale, self.alpha_qed, self.alpha_qcd] = reals;
+        values[0].integer()
+    }
+
+    /// Appends it as a record without room for particles, and its particles as they are in a record.
+    pub fn push_record(&self, heads: &mut Vec<u8>, particles: &mut Vec<u8>) {
+        heads.extend_from_slice(&self.process.to_le_bytes());
+        for value in [self.weight, self.scale, self.alpha_qed, self.alpha_qcd] {
+            heads.extend_from_slice(&value.to_le_bytes());
+        }
+        for particle in &self.particles {
+            let [first, last] = particle.mothers;
+            let [color, anti_color] = particle.colors;
+            for value in [
+                particle.pdg,
+                particle.status,
+                first,
+                last,
+                color,
+                anti_color,
+            ] {
+                particles.extend_from_slice(&value.to_le_bytes());
+            }
+            for value in particle
+                .momentum
+                .into_iter()
+                .chain([particle.lifetime, particle.spin])
+            {
+                particles.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+    }
+
+    /// The line of a place in its text.
+    pub(crate) fn line_of(&self, place: usize) -> u64 {
+        self.place.line + lines(&self.text, place)
+    }
+
+    /// The names of the weights that have one.
+    pub fn weight_names(&self) -> impl Iterator<Item = String> {
+        self.written.iter().filter_map(|written| match written {
+            Written::One { id: Some(id), .. } => Some(weights::name(&self.text[id.clone()])),
+            _ => None,
+        })
+    }
+}
+
+impl Particle {
+    pub(crate) fn of(values: &[Number; PARTICLE.len()]) -> Particle {
+        let integer = |i: usize| values[i].integer();
+        Particle {
+            pdg: integer(0),
+            status: integer(1),
+            mothers: [integer(2), integer(3)],
+            colors: [integer(4), integer(5)],
+            momentum: [6, 7, 8, 9, 10].map(|i| values[i].real()),
+            lifetime: values[11].real(),
+            spin: values[12].real(),
+        }
+    }
+}

@@ -1,0 +1,632 @@
+//! Reads event files as MG5aMC and others write them.
+//!
+//! What the accord leaves open is read: ends of lines, exponents of Fortran, comments, elements and attributes that others
+//! add. What would leave out an event or a number, or shift them, is an error that names the line: the text before the
+//! first event may hold anything; between events are comments and the tags of groups alone; in an event all numbers of its
+//! particles, and elements that end where they should.
+
+use crate::event::{Columns, EVENT, Event, EventLocation, Number, PARTICLE, Particle};
+use crate::text::{Tag, Text};
+use crate::weights::{Names, Written};
+use crate::word::{integer, real, shown};
+use mebridge_support::{Error, Result};
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+/// No event has more particles, those on the way included.
+const MOST_PARTICLES: i32 = 1000;
+
+/// What some editors put before text in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// An event file.
+pub struct Reader {
+    text: Text,
+    /// Whether what stands between events is kept.
+    keeps: bool,
+    head: Head,
+    /// Where the head ends.
+    begin: usize,
+    events: u64,
+    /// Whether `</LesHouchesEvents>` was there.
+    closed: bool,
+    /// The line of a second file that follows the first one, and of a second `<init>` that says something else.
+    second: Option<u64>,
+    other_init: Option<u64>,
+    names: Names,
+    /// Bytes after the last event, where they are kept.
+    rest: Vec<u8>,
+}
+
+/// What stands before the first event. Places in it are counted in bytes.
+#[derive(Default)]
+pub struct Head {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// Where `<init>` begins.
+    pub init: Option<usize>,
+    /// What `<init>` holds, and its line.
+    contents: Option<(Range<usize>, u64)>,
+    /// Where `</header>` is.
+    pub header_end: Option<usize>,
+    /// `<initrwgt>` up to its end tag.
+    pub weights: Option<Range<usize>>,
+    /// The weights that it lists.
+    pub listed: Vec<String>,
+}
+
+/// What `<init>` says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Init {
+    /// IDBMUP, the beams.
+    pub beams: [i32; 2],
+    /// EBMUP in GeV.
+    pub energies: [f64; 2],
+    /// PDFSUP.
+    pub densities: [i32; 2],
+    /// IDWTUP.
+    pub strategy: i32,
+    /// LPRUP, XSECUP, XERRUP and XMAXUP of each process.
+    pub processes: Vec<(i32, [f64; 3])>,
+}
+
+impl Head {
+    /// What `<init>` says, where it holds what the accord has there.
+    pub fn init(&self) -> Option<Init> {
+        let (contents, _) = self.contents.as_ref()?;
+        init(&self.bytes[contents.clone()])
+    }
+}
+
+impl Reader {
+    /// Reads up to the first event.
+    ///
+    /// # Errors
+    /// What is no event file, or damaged there.
+    pub fn new(input: Box<dyn Read>, path: &Path, keeps: bool) -> Result<Reader> {
+        let mut reader = Reader {
+            text: Text::new(input, path),
+            keeps,
+            head: Head::default(),
+            begin: 0,
+            events: 0,
+            closed: false,
+            second: None,
+            other_init: None,
+            names: Names::default(),
+            rest: Vec::new(),
+        };
+        reader.head = reader.read_head()?;
+        reader.begin = reader.text.at;
+        if !keeps {
+            reader.text.forget(reader.text.at);
+        }
+        Ok(reader)
+    }
+
+    /// What stands before the first event.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Bytes of the file up to the end of its head.
+    pub fn head_bytes(&self) -> usize {
+        self.begin
+    }
+
+    /// Bytes of the file up to the end of the last event.
+    pub fn read_bytes(&self) -> usize {
+        self.text.at
+    }
+
+    /// Whether `</LesHouchesEvents>` was read.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The line where a second file begins, once it was met.
+    pub fn second(&self) -> Option<u64> {
+        self.second
+    }
+
+    /// What stands after the last event, where it is kept.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+
+    /// The names of weights so far.
+    pub fn names(&self) -> &[String] {
+        self.names.all()
+    }
+
+    /// An error about this file.
+    pub fn error(&self, what: impl Into<String>) -> Error {
+        self.text.error(what)
+    }
+
+    /// What `<init>` says.
+    ///
+    /// # Errors
+    /// None is there, or it does not hold the numbers of the accord, or another one follows that differs.
+    pub fn init(&self) -> Result<Init> {
+        let Some((_, line)) = &self.head.contents else {
+            return Err(self.error("this is no event file: it has no <init>"));
+        };
+        if let Some(line) = self.other_init {
+            return Err(self.error(format!(
+                "line {line}: a second file begins whose <init> says something else; read them one by one"
+            )));
+        }
+        self.head.init().ok_or_else(|| {
+            self.error(format!(
+                "<init> of line {line} does not hold what the Les Houches Accord has there: two beams, their energies and \
+                 densities, IDWTUP and NPRUP, and four numbers for each process"
+            ))
+        })
+    }
+
+    /// Goes to the first event.
+    fn read_head(&mut self) -> Result<Head> {
+        let begin = self.text.at;
+        if self.text.looking_at(BOM)? {
+            self.text.at += BOM.len();
+        }
+        let mut head = Head::default();
+        self.pass_space()?;
+        match self.text.peek()? {
+            Some(b'<') => {}
+            None => return Err(self.error("the file is empty")),
+            Some(_) => {
+                let shown = self.text.shown(self.text.at);
+                return Err(self.error(format!(
+                    "this is no event file (<LesHouchesEvents>): it begins with `{shown}`"
+                )));
+            }
+        }
+        while self.text.to_tag()? {
+            let at = self.text.at;
+            if self.text.pass_markup()? {
+                continue;
+            }
+            let name = self.text.tag_name()?;
+            match name.as_str() {
+                "event" | "eventgroup" | "/leshouchesevents" => break,
+                "header" | "init" | "initrwgt" | "/initrwgt" => {}
+                // What stands there may look like a tag.
+                _ => {
+                    self.text.at += 1;
+                    continue;
+                }
+            }
+            let Some(tag) = self.text.tag()? else {
+                continue;
+            };
+            match name.as_str() {
+                _ if tag.empty => {}
+                "header" => {
+                    let end = self.pass_element(&tag, begin, &mut head)?;
+                    head.header_end = Some(end - begin);
+                }
+                "init" => {
+                    let line = self.text.line_of(at);
+                    let end = self.pass_element(&tag, begin, &mut head)?;
+                    head.init = Some(at - begin);
+                    head.contents = Some((tag.end - begin..end - begin, line));
+                    break;
+                }
+                _ => note(&tag, begin, &mut head),
+            }
+        }
+        head.bytes = self.text.slice(begin..self.text.at).to_vec();
+        head.listed = self.listed(&head, begin)?;
+        Ok(head)
+    }
+
+    /// Passes over an element, which may hold anything but events, and gives the place of its end.
+    fn pass_element(&mut self, of: &Tag, begin: usize, head: &mut Head) -> Result<usize> {
+        let mut after_init = of.name == "init";
+        while self.text.to_tag()? {
+            let at = self.text.at;
+            if self.text.pass_markup()? {
+                continue;
+            }
+            // Cards may hold what looks like a tag.
+            let name = self.text.tag_name()?;
+            if name == format!("/{}", of.name) {
+                self.text.tag()?;
+                return Ok(at);
+            }
+            match name.as_str() {
+                "initrwgt" | "/initrwgt" => {
+                    if let Some(tag) = self.text.tag()? {
+                        note(&tag, begin, head);
+                    }
+                }
+                // A header may hold tags, but not all that comes before an event.
+                "event" if after_init => break,
+                _ => {
+                    after_init |= name == "/init";
+                    self.text.at += 1;
+                }
+            }
+        }
+        let (name, line) = (&of.name, self.text.line_of(of.begin));
+        Err(self.error(format!(
+            "there is no </{name}> for the <{name}> of line {line}; the file is cut off or damaged"
+        )))
+    }
+
+    /// The weights that a head lists.
+    fn listed(&mut self, head: &Head, begin: usize) -> Result<Vec<String>> {
+        let mut listed = Vec::new();
+        let Some(weights) = head.weights.clone() else {
+            return Ok(listed);
+        };
+        let end = self.text.at;
+        self.text.at = begin + weights.start;
+        while self.text.at < begin + weights.end && self.text.to_tag()? {
+            if self.text.pass_markup()? {
+                continue;
+            }
+            if self.text.tag_name()? != "weight" {
+                self.text.at += 1;
+            } else if let Some(tag) = self.text.tag()?
+                && let Some(id) = self.text.attribute(&tag, "id")
+            {
+                listed.push(crate::weights::name(self.text.slice(id)));
+            }
+        }
+        self.text.at = end;
+        Ok(listed)
+    }
+
+    /// Reads the next event; false at the end.
+    ///
+    /// # Errors
+    /// An event, or what stands before it, is damaged; or there is more after the end.
+    pub fn next(&mut self, event: &mut Event) -> Result<bool> {
+        let before = self.text.at;
+        let Some(tag) = self.to_event()? else {
+            if self.keeps {
+                let rest = self.text.slice(before..self.text.at);
+                self.rest.extend_from_slice(rest);
+            }
+            return Ok(false);
+        };
+        self.events += 1;
+        event.place = EventLocation {
+            event: self.events,
+            line: self.text.line_of(tag.begin),
+        };
+        event.before.clear();
+        match self.keeps {
+            true => event
+                .before
+                .extend_from_slice(self.text.slice(before..tag.begin)),
+            false => self.text.forget(tag.begin),
+        }
+        self.read_numbers(event)?;
+        self.read_rest(event, tag.begin)?;
+        event.text.clear();
+        event
+            .text
+            .extend_from_slice(self.text.slice(tag.begin..self.text.at));
+        self.text.forget(self.text.at);
+        self.text.event_ends();
+        Ok(true)
+    }
+
+    /// The weights of the last event that was read, in the order of [`Reader::names`]; NaN where it has none.
+    ///
+    /// # Errors
+    /// What is no number, or of which it is not known which weight it is.
+    pub fn weights(&mut self, event: &Event, row: &mut Vec<f64>) -> Result<()> {
+        let told = self.names.read(event, &self.head.listed, row);
+        told.map_err(|(place, what)| {
+            let line = event.line_of(place);
+            self.error(format!("{}: line {line}: {what}", event.place))
+        })
+    }
+
+    /// Goes to the next event and gives its tag. Comments and groups alone are between events.
+    fn to_event(&mut self) -> Result<Option<Tag>> {
+        loop {
+            self.text.gap()?;
+            let at = self.text.at;
+            match self.text.peek()? {
+                None => return Ok(None),
+                Some(b'<') => {}
+                Some(_) if self.closed && self.text.looking_at(BOM)? => {
+                    self.begin_file()?;
+                    continue;
+                }
+                Some(_) => return Err(self.rubbish(at)),
+            }
+            let Some(tag) = self.text.tag()? else {
+                return Err(self.rubbish(at));
+            };
+            match tag.name.as_str() {
+                "event" if !tag.empty && !self.closed => return Ok(Some(tag)),
+                "eventgroup" | "/eventgroup" if !self.closed => {}
+                "/leshouchesevents" if !self.closed => self.closed = true,
+                "leshouchesevents" if self.closed => {
+                    self.text.at = at;
+                    self.begin_file()?;
+                }
+                _ => return Err(self.rubbish(at)),
+            }
+        }
+    }
+
+    /// A file begins after the end of another one.
+    fn begin_file(&mut self) -> Result<()> {
+        let line = self.text.line_of(self.text.at);
+        let head = self.read_head()?;
+        if head.init() != self.head.init() {
+            self.other_init.get_or_insert(line);
+        }
+        self.second.get_or_insert(line);
+        self.head.listed = head.listed;
+        self.closed = false;
+        Ok(())
+    }
+
+    fn rubbish(&self, at: usize) -> Error {
+        let (line, text) = (self.text.line_of(at), self.text.shown(at));
+        let whence = match (self.closed, self.events) {
+            (true, _) => "after </LesHouchesEvents>".to_owned(),
+            (false, 0) => "before the first event".to_owned(),
+            (false, last) => format!("after event {last}"),
+        };
+        self.error(format!(
+            "line {line} has `{text}` {whence}, where an event may have been lost; make the file again, or remove it"
+        ))
+    }
+
+    /// Reads the numbers of an event: its first line and those of its particles.
+    fn read_numbers(&mut self, event: &mut Event) -> Result<()> {
+        let mut values = [Number::Integer(0); EVENT.len()];
+        self.record(
+            event.place,
+            &EVENT,
+            &mut values,
+            "is no first line of an event",
+        )?;
+        let count = event.take_head(&values);
+        if !(1..=MOST_PARTICLES).contains(&count) {
+            let line = self.text.line_of(self.text.at);
+            return Err(self.error(format!(
+                "{}: line {line} is no first line of an event: NUP, the number of its particles, is {count}",
+                event.place
+            )));
+        }
+        event.particles.clear();
+        let mut values = [Number::Integer(0); PARTICLE.len()];
+        for _ in 0..count {
+            self.record(
+                event.place,
+                &PARTICLE,
+                &mut values,
+                "is not that of a particle",
+            )?;
+            event.particles.push(Particle::of(&values));
+        }
+        Ok(())
+    }
+
+    /// Reads numbers, which stand on one line.
+    fn record(
+        &mut self,
+        place: EventLocation,
+        columns: &[(&str, Columns)],
+        values: &mut [Number],
+        wrong: &str,
+    ) -> Result<()> {
+        self.text.gap()?;
+        let begin = self.text.at;
+        for (&(name, kind), value) in columns.iter().zip(values) {
+            self.text.gap_in_line()?;
+            let Some(word) = self.text.word()? else {
+                if self.text.peek()?.is_none() {
+                    return Err(self.cut_off(place));
+                }
+                let why = format!("it has no {name}; {} numbers are due", columns.len());
+                return Err(self.no_record(place, begin, wrong, &why));
+            };
+            let text = String::from_utf8_lossy(self.text.slice(word));
+            match kind.read(&text) {
+                Some(number) => *value = number,
+                None => {
+                    let why = format!("{name} is `{}`, {}", shown(&text), kind.wanted());
+                    return Err(self.no_record(place, begin, wrong, &why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn no_record(&mut self, place: EventLocation, begin: usize, wrong: &str, why: &str) -> Error {
+        let end = self.text.to_end_of_line();
+        if let Err(error) = end {
+            return error;
+        }
+        let (line, text) = (self.text.line_of(begin), self.text.line_shown(begin));
+        self.error(format!("{place}: line {line} {wrong}: `{text}` ({why})"))
+    }
+
+    fn cut_off(&self, place: EventLocation) -> Error {
+        self.error(format!(
+            "the file ends within {place}; it was cut off, copy or make it again"
+        ))
+    }
+
+    /// Reads what follows the particles, up to the end of the event.
+    fn read_rest(&mut self, event: &mut Event, begin: usize) -> Result<()> {
+        event.written.clear();
+        event.list_end = None;
+        // Elements that have not ended.
+        let mut open: Vec<Tag> = Vec::new();
+        let mut id = None;
+        loop {
+            match open.is_empty() {
+                true => self.text.gap()?,
+                false => while self.text.to_tag()? && self.text.pass_markup()? {},
+            }
+            let at = self.text.at;
+            match self.text.peek()? {
+                None => return Err(self.cut_off(event.place)),
+                Some(b'<') => {}
+                Some(_) => {
+                    let (line, text) = (self.text.line_of(at), self.text.shown(at));
+                    return Err(self.error(format!(
+                        "{}: line {line} has `{text}` after the numbers of its {} particles, where comments (#) and \
+                         elements may be",
+                        event.place,
+                        event.particles.len()
+                    )));
+                }
+            }
+            let Some(tag) = self.text.tag()? else {
+                if open.is_empty() {
+                    return Err(self.text.error(format!(
+                        "{}: line {} has a `<` that is no tag",
+                        event.place,
+                        self.text.line_of(at)
+                    )));
+                }
+                continue;
+            };
+            let relative = |range: Range<usize>| range.start - begin..range.end - begin;
+            match tag.name.as_str() {
+                "event" | "eventgroup" | "/eventgroup" | "/leshouchesevents" => {
+                    let line = self.text.line_of(at);
+                    return Err(self.error(format!(
+                        "{} has no </event> until line {line}; make the file again",
+                        event.place
+                    )));
+                }
+                "/event" if open.is_empty() => {
+                    event.end = at - begin;
+                    return Ok(());
+                }
+                name if name.starts_with('/') => {
+                    let Some(first) = open.pop_if(|first| first.name == name[1..]) else {
+                        return Err(self.unmatched(event.place, &tag, open.last()));
+                    };
+                    let contents = relative(first.end..at);
+                    match first.name.as_str() {
+                        "wgt" => event.written.push(Written::One {
+                            id: id.take(),
+                            value: contents,
+                        }),
+                        "weights" => event.written.push(Written::List(contents)),
+                        "rwgt" => event.list_end = event.list_end.or(Some(contents.end)),
+                        _ => {}
+                    }
+                }
+                "wgt" => {
+                    let of = self.text.attribute(&tag, "id").map(relative);
+                    if tag.empty {
+                        let value = relative(tag.end..tag.end);
+                        event.written.push(Written::One { id: of, value });
+                    } else {
+                        id = of;
+                        open.push(tag);
+                    }
+                }
+                _ if tag.empty => {}
+                _ => open.push(tag),
+            }
+        }
+    }
+
+    fn unmatched(&self, place: EventLocation, tag: &Tag, open: Option<&Tag>) -> Error {
+        let line = self.text.line_of(tag.begin);
+        let open = open.map_or("no element is open".to_owned(), |open| {
+            format!(
+                "<{}> of line {} is open",
+                open.name,
+                self.text.line_of(open.begin)
+            )
+        });
+        self.error(format!(
+            "{place}: line {line} has <{}>, but {open}; make the file again",
+            tag.name
+        ))
+    }
+
+    fn pass_space(&mut self) -> Result<()> {
+        while self
+            .text
+            .peek()?
+            .is_some_and(|byte| byte.is_ascii_whitespace())
+        {
+            self.text.at += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Notes the list of weights.
+fn note(tag: &Tag, begin: usize, head: &mut Head) {
+    let at = tag.begin - begin;
+    match (tag.name.as_str(), &mut head.weights) {
+        ("initrwgt", weights @ None) if !tag.empty => *weights = Some(at..at),
+        ("/initrwgt", Some(weights)) if weights.start == weights.end => weights.end = at,
+        _ => {}
+    }
+}
+
+/// What `<init>` holds.
+fn init(contents: &[u8]) -> Option<Init> {
+    let text = String::from_utf8_lossy(contents);
+    let mut pieces = text.split("<!--");
+    let mut plain = pieces.next()?.to_owned();
+    plain.extend(
+        pieces
+            .filter_map(|piece| piece.split_once("-->"))
+            .map(|(_, rest)| rest),
+    );
+    let lines = plain
+        .split(['\n', '\r'])
+        .map(|line| line.split('#').next().unwrap_or_default());
+    let lines = lines.map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let first = lines.next()?;
+    let &[
+        a,
+        b,
+        energy_a,
+        energy_b,
+        _,
+        _,
+        density_a,
+        density_b,
+        strategy,
+        count,
+    ] = first.as_slice()
+    else {
+        return None;
+    };
+    let mut processes = Vec::new();
+    for _ in 0..u32::try_from(integer(count)?).ok()? {
+        let line = lines.next()?;
+        let &[cross_section, error, largest, process] = line.as_slice() else {
+            return None;
+        };
+        let numbers = [real(cross_section)?, real(error)?, real(largest)?];
+        processes.push((integer(process)?, numbers));
+    }
+    Some(Init {
+        beams: [integer(a)?, integer(b)?],
+        energies: [real(energy_a)?, real(energy_b)?],
+        densities: [integer(density_a)?, integer(density_b)?],
+        strategy: integer(strategy)?,
+        processes,
+    })
+}
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

@@ -1,0 +1,224 @@
+//! Further weights of events: `<wgt>`, with names or without, and `<weights>`.
+
+use crate::event::Event;
+use crate::word::{real, shown};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A weight, or several, as an event's text has it. Places are those in that text.
+pub enum Written {
+    /// `<wgt>`, and its name where it has one.
+    One {
+        id: Option<Range<usize>>,
+        value: Range<usize>,
+    },
+    /// The numbers of `<weights>`.
+    List(Range<usize>),
+}
+
+/// The names of weights, in the order in which they come.
+#[derive(Default)]
+pub struct Names {
+    all: Vec<String>,
+    by_name: HashMap<String, usize>,
+    /// The same by what stands in the file, for speed.
+    by_text: HashMap<Vec<u8>, usize>,
+    /// Of each the last event that has it.
+    seen: Vec<u64>,
+    /// How many numbers `<weights>` has.
+    listed: Option<usize>,
+}
+
+/// A place in the event's text, and what is wrong there.
+type Wrong = (usize, String);
+
+impl Names {
+    pub fn all(&self) -> &[String] {
+        &self.all
+    }
+
+    /// The weights of an event, whose file lists some. Weights without a name have numbers, from 1.
+    pub fn read(
+        &mut self,
+        event: &Event,
+        listed: &[String],
+        row: &mut Vec<f64>,
+    ) -> Result<(), Wrong> {
+        row.clear();
+        row.resize(self.all.len(), f64::NAN);
+        let mut unnamed = Vec::new();
+        let mut in_list = Vec::new();
+        for written in &event.written {
+            let of = |range: &Range<usize>| &event.text[range.clone()];
+            match written {
+                Written::One {
+                    id: Some(id),
+                    value,
+                } => {
+                    let text = of(id);
+                    let index = match self.by_text.get(text) {
+                        Some(&index) => index,
+                        None => {
+                            let index = self.index(name(text));
+                            self.by_text.insert(text.to_vec(), index);
+                            index
+                        }
+                    };
+                    self.put(event, row, index, value.start, of(value).trim_ascii())?;
+                }
+                Written::One { id: None, value } => {
+                    unnamed.push((value.start, of(value).trim_ascii()))
+                }
+                Written::List(range) => {
+                    let words = of(range)
+                        .split(u8::is_ascii_whitespace)
+                        .filter(|word| !word.is_empty());
+                    in_list.extend(words.map(|word| (range.start, word)));
+                }
+            }
+        }
+        if let Some(&(place, _)) = in_list.first() {
+            let names = self.names_of_list(event, listed, in_list.len());
+            let names = names.map_err(|what| (place, what))?;
+            for (name, (place, word)) in names.into_iter().zip(in_list) {
+                let index = self.index(name);
+                self.put(event, row, index, place, word)?;
+            }
+        }
+        for (number, (place, word)) in (1..).zip(unnamed) {
+            let index = self.index(format!("{number}"));
+            self.put(event, row, index, place, word)?;
+        }
+        Ok(())
+    }
+
+    /// The names of so many numbers in `<weights>`: those that are listed and have no `<wgt>`, in their order.
+    fn names_of_list(
+        &mut self,
+        event: &Event,
+        listed: &[String],
+        count: usize,
+    ) -> Result<Vec<String>, String> {
+        let before = *self.listed.get_or_insert(count);
+        if before != count {
+            return Err(format!(
+                "<weights> has {count} numbers, and {before} in an event before: it is not known which is which"
+            ));
+        }
+        let seen = |name: &String| {
+            self.by_name
+                .get(name)
+                .is_some_and(|&i| self.seen[i] == event.place.event)
+        };
+        let names: Vec<String> = listed.iter().filter(|name| !seen(name)).cloned().collect();
+        if names.len() == count {
+            return Ok(names);
+        }
+        match names.is_empty() {
+            true => Ok((1..=count).map(|number| number.to_string()).collect()),
+            false => Err(format!(
+                "<weights> has {count} numbers, and <initrwgt> lists {} weights for them: it is not known which is which",
+                names.len()
+            )),
+        }
+    }
+
+    fn index(&mut self, name: String) -> usize {
+        *self.by_name.entry(name).or_insert_with_key(|name| {
+            self.all.push(name.clone());
+            self.seen.push(0);
+            self.all.len() - 1
+        })
+    }
+
+    fn put(
+        &mut self,
+        event: &Event,
+        row: &mut Vec<f64>,
+        index: usize,
+        place: usize,
+        word: &[u8],
+    ) -> Result<(), Wrong> {
+        let name = &self.all[index];
+        let text = String::from_utf8_lossy(word);
+        let Some(value) = real(&text) else {
+            return Err((
+                place,
+                format!("the weight '{name}' is `{}`, no number", shown(&text)),
+            ));
+        };
+        if self.seen[index] == event.place.event && row[index].to_bits() != value.to_bits() {
+            return Err((
+                place,
+                format!(
+                    "the weight '{name}' is there twice, as {} and {value}",
+                    row[index]
+                ),
+            ));
+        }
+        self.seen[index] = event.place.event;
+        row.resize(self.all.len(), f64::NAN);
+        row[index] = value;
+        Ok(())
+    }
+}
+
+/// A name as it is meant: without space around it, and with the characters that entities of XML stand for.
+pub fn name(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text.trim_ascii());
+    let mut found = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('&') {
+        found.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = rest.find(';').unwrap_or(0);
+        match character(&rest[1.min(end)..end]) {
+            Some(character) => {
+                found.push(character);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                found.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    found + rest
+}
+
+/// The character that an entity stands for.
+fn character(entity: &str) -> Option<char> {
+    match entity {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => {
+            let number = entity.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => number.parse(),
+            };
+            char::from_u32(code.ok()?)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_entities_stand_for() {
+        for (text, expected) in [
+            (" muR=2 ", "muR=2"),
+            ("&lt;a&gt;&amp;&quot;&apos;&#65;&#x42;", "<a>&\"'AB"),
+            ("a&b;c&", "a&b;c&"),
+            ("&amp;lt;", "&lt;"),
+            ("&#1114112;", "&#1114112;"),
+        ] {
+            assert_eq!(name(text.as_bytes()), expected);
+        }
+    }
+}
