@@ -6,6 +6,7 @@ use super::sessions::Sessions;
 use crate::error::{Error, Result};
 use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
+use std::thread::Builder;
 
 /// A thread of a bridge's is started for this many events.
 const WORTH_A_THREAD: usize = 512;
@@ -72,10 +73,14 @@ impl Bridge {
                 };
                 rest = Some(others);
                 let part = sample.part(begin, count);
-                running.push(scope.spawn(move || {
+                let thread = Builder::new().spawn_scoped(scope, move || {
                     let mut bad = sampler.run(&part, mine)?;
                     bad.first = bad.first.map(|event| event + begin);
                     Ok(bad)
+                });
+                running.push(thread.map_err(|error| Error::Threads {
+                    threads,
+                    what: error.to_string(),
                 }));
             }
             let lost = || Error::Internal {
@@ -83,7 +88,7 @@ impl Bridge {
             };
             let running = running.into_iter();
             running
-                .map(|thread| thread.join().unwrap_or_else(|_| Err(lost())))
+                .map(|thread| thread?.join().unwrap_or_else(|_| Err(lost())))
                 .collect()
         });
         let mut all = Bad::default();
