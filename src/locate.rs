@@ -22,7 +22,8 @@ use crate::error::{Error, Result};
 use crate::generate::{MatrixElements, choose_process, generate_with, is_process};
 use crate::import::Options;
 use crate::import_cached::import_cached;
-use crate::models::model;
+use crate::model::Model;
+use crate::models;
 use crate::open_widths::add_formulas;
 use crate::process::Process;
 use crate::process::card::Card;
@@ -273,13 +274,19 @@ pub fn process_text(path: &Path) -> Option<&str> {
 /// All processes that a text stands for.
 pub fn all_from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Vec<Process>> {
     let text = process_text(&choice.path).unwrap_or_default();
-    generate_with(text, &model(switches.model.as_deref())?)
+    generate_with(text, &model_of(text, switches)?)
+}
+
+/// The model of a text.
+fn model_of(text: &str, switches: &Switches) -> Result<Model> {
+    models::model(models::of_text(text, switches.model.as_deref()).as_deref())
 }
 
 /// The one of them that is meant. The others are not assembled.
 fn from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Process> {
-    let model = model(switches.model.as_deref())?;
-    let elements = MatrixElements::of(process_text(&choice.path).unwrap_or_default(), &model)?;
+    let text = process_text(&choice.path).unwrap_or_default();
+    let model = model_of(text, switches)?;
+    let elements = MatrixElements::of(text, &model)?;
     elements.process(place(choice, &elements.names())?)
 }
 

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
 use mebridge_support::signals;
+use std::thread::Builder;
 
 /// A thread of a bridge's is started for this many events.
 const WORTH_A_THREAD: usize = 512;
@@ -78,14 +79,18 @@ impl Bridge {
                     bad.first = bad.first.map(|event| event + begin);
                     Ok(bad)
                 };
-                running.push(signals::held_back(|| scope.spawn(work)));
+                let thread = signals::held_back(|| Builder::new().spawn_scoped(scope, work));
+                running.push(thread.map_err(|error| Error::Threads {
+                    threads,
+                    what: error.to_string(),
+                }));
             }
             let lost = || Error::Internal {
                 what: "a thread that evaluates samples".into(),
             };
             let running = running.into_iter();
             running
-                .map(|thread| thread.join().unwrap_or_else(|_| Err(lost())))
+                .map(|thread| thread?.join().unwrap_or_else(|_| Err(lost())))
                 .collect()
         });
         let mut all = Bad::default();

@@ -4,7 +4,7 @@
 //! (`combine_decay_chain_processes`, `identical_decay_chain_factor` in helas_objects.py): as many decays as particles
 //! that decay, in their order, are those of each; otherwise every decay of a particle is that of each such particle.
 
-use super::subprocess::Subprocess;
+use super::subprocess::{MOST_PROCESSES, Subprocess, too_many};
 use super::trees::{Diagram, Diagrams, MOST_DIAGRAMS, Node, Tree, TreeId};
 use crate::model::{Model, ParticleId, PropagatorPart};
 use crate::request::AUXILIARY;
@@ -136,10 +136,10 @@ impl Chain {
                     vec![all.collect(); own.len()]
                 }
             };
-            ways.push(self.distinct(&own, &shares));
+            ways.push(self.distinct(&own, &shares)?);
         }
         let mut combined = Vec::new();
-        for choice in products(&ways) {
+        for choice in products(&ways)? {
             let mut of_legs: Vec<(usize, &Chain)> = choice.into_iter().flatten().collect();
             of_legs.sort_by_key(|(leg, _)| *leg);
             combined.push(self.decayed(&of_legs, model)?);
@@ -181,10 +181,10 @@ impl Chain {
         &self,
         own: &[usize],
         decays: &[Vec<&'a Chain>],
-    ) -> Vec<Vec<(usize, &'a Chain)>> {
+    ) -> Result<Vec<Vec<(usize, &'a Chain)>>, String> {
         let mut seen: Vec<Vec<(&str, &[i8])>> = Vec::new();
         let mut found = Vec::new();
-        for chosen in products(decays) {
+        for chosen in products(decays)? {
             let polarization = |leg: usize| self.subprocess.polarizations[leg].as_slice();
             let names = own.iter().zip(&chosen);
             let names = names.map(|(&leg, c)| (c.name.as_str(), polarization(leg)));
@@ -195,7 +195,7 @@ impl Chain {
                 found.push(own.iter().copied().zip(chosen).collect());
             }
         }
-        found
+        Ok(found)
     }
 
     /// The factor for equal particles: those that do not decay, or have equal decays, with the same polarisation. MG5aMC
@@ -448,8 +448,11 @@ fn choices(
 }
 
 /// All choices of one of each list, the last varying fastest.
-fn products<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
-    lists.iter().fold(vec![Vec::new()], |all, list| {
+fn products<T: Clone>(lists: &[Vec<T>]) -> Result<Vec<Vec<T>>, String> {
+    lists.iter().try_fold(vec![Vec::new()], |all, list| {
+        if all.len().saturating_mul(list.len()) > MOST_PROCESSES {
+            return Err(too_many());
+        }
         let longer = all.iter().flat_map(|start: &Vec<T>| {
             list.iter().map(move |one| {
                 let mut longer = start.clone();
@@ -457,6 +460,21 @@ fn products<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
                 longer
             })
         });
-        longer.collect()
+        Ok(longer.collect())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_have_a_limit() {
+        assert_eq!(
+            products(&[vec![1, 2], vec![3, 4]]).unwrap(),
+            [[1, 3], [1, 4], [2, 3], [2, 4]]
+        );
+        let error = products(&vec![vec![0_u8; 11]; 10]).unwrap_err();
+        assert!(error.contains("more than 2500000 processes"), "{error}");
+    }
 }

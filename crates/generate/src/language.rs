@@ -5,13 +5,24 @@
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
 use super::request::{Labels, Request, arrow_apart, particles, sort, without_options};
-use crate::model::Model;
+use crate::model::{Model, ParticleId, Scheme};
+use std::cmp::Reverse;
 
+/// Characters of a text: many lines of processes and definitions.
+const MOST_TEXT: usize = 1 << 20;
 /// Decays within decays.
 const MOST_NESTED: usize = 16;
 
 /// All processes that a text asks for.
 pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
+    if text.len() > MOST_TEXT {
+        return Err(format!(
+            "a text of {} characters; those of a process have {MOST_TEXT} at most",
+            text.len()
+        ));
+    }
+    // A line goes on after a backslash at its end.
+    let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut labels = model.labels.clone();
     let mut requests = Vec::new();
     let mut zero_width = false;
@@ -22,6 +33,15 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
         }
         if let Some(definition) = without(line, "define") {
             define(definition, model, &mut labels)?;
+            continue;
+        }
+        if let Some(name) = imported(line) {
+            if !is_named(model, name) {
+                return Err(format!(
+                    "`{line}`: the model is {}; name one model alone, by this line or where models are named (--model)",
+                    model.name
+                ));
+            }
             continue;
         }
         if let Some(setting) = without(line, "set") {
@@ -77,6 +97,29 @@ pub fn wrong_choice(text: &str) -> Option<(&str, &str)> {
     let is_choice = !choice.contains(char::is_whitespace) && (is_number || !is_apart);
     let is_right = matches!(choice.parse::<usize>(), Ok(1..));
     (is_choice && !is_right && !before.contains('#')).then_some((before, choice))
+}
+
+/// The model that a line imports, as `import model sm-no_b_mass` does.
+fn imported(line: &str) -> Option<&str> {
+    let line = line.split('#').next().unwrap_or_default().trim();
+    let rest = without(without(line, "import")?, "model")?;
+    let mut words = rest
+        .split_whitespace()
+        .filter(|word| !word.starts_with('-'));
+    words.next()
+}
+
+/// The model that a text names itself, before its processes.
+pub fn imported_model(text: &str) -> Option<&str> {
+    text.split(['\n', ';']).find_map(imported)
+}
+
+/// Whether a model is the one of this name, or of the folder.
+fn is_named(model: &Model, name: &str) -> bool {
+    let name = name.trim_end_matches('/');
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let (own, _) = Scheme::of_name(&model.name);
+    own == Scheme::of_name(last).0
 }
 
 /// The one setting of MG5aMC that changes a process here.
@@ -355,6 +398,46 @@ mod tests {
         ] {
             assert_eq!(wrong_choice(text), None, "{text}");
         }
+    }
+
+    /// Cards of MG5aMC name their model, and go on in the next line.
+    #[test]
+    fn cards_are_read() {
+        let text = "import model sm --modelname # ours\ngenerate g g > \\\n  t t~ \\\r\n QCD=2\n";
+        let request = parse(text).unwrap().remove(0);
+        assert_eq!(
+            (request.outgoing.len(), request.orders[0].clone()),
+            (2, 0..=2)
+        );
+        assert_eq!(imported_model(text), Some("sm"));
+        assert_eq!(
+            imported_model("g g > t t~; import model /a/heft-full"),
+            Some("/a/heft-full")
+        );
+        assert_eq!(imported_model("g g > t t~ # import model heft"), None);
+        parse("import model MG5/models/sm/; g g > t t~").unwrap();
+        for other in ["heft", "sm-no_b_mass"] {
+            let error = parse(&format!("import model {other}\ngenerate g g > t t~")).unwrap_err();
+            assert!(
+                error.contains(&format!("`import model {other}`: the model is sm")),
+                "{error}"
+            );
+        }
+    }
+
+    /// What would take all memory is told before it does.
+    #[test]
+    fn sizes_have_limits() {
+        let all = "define q = u c d s t u~ c~ d~ s~ t~ g a z h w+ w- e+ e- mu+ mu-; ";
+        let error = |text: &str| crate::generate(text).unwrap_err().to_string();
+        for process in ["q q > q q q q q q", "q q > q q q q q q q q q q"] {
+            let error = error(&format!("{all}{process}"));
+            assert!(error.contains("more than 2500000 processes"), "{error}");
+        }
+        let channels = format!("{all}u u~ > q q q q q q > u u~");
+        assert!(error(&channels).contains("more than 10000 choices"));
+        let long = error(&format!("g g > t t~{}", " ".repeat(1 << 20)));
+        assert!(long.contains("a text of "), "{}", long.len());
     }
 
     #[test]

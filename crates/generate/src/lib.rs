@@ -43,6 +43,7 @@ mod trees;
 mod vanishing;
 mod weighted;
 
+pub use language::imported_model;
 pub use matrix_elements::{MatrixElements, choose_process};
 pub use request::{arrow_apart, is_process};
 

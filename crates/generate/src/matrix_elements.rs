@@ -79,7 +79,7 @@ struct Candidates<'a> {
 impl<'a> Candidates<'a> {
     fn of(request: &Request, model: &'a Model) -> Fallible<Candidates<'a>> {
         let rules = Rules::new(model, request)?;
-        let all = Subprocess::all(request, model);
+        let all = Subprocess::all(request, model)?;
         let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
         let found = all.iter().filter(|s| s.violates(model).is_none());
         let found: Vec<(Subprocess, Lowest)> = found.map(with_lowest).collect();

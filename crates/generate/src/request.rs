@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// What separates the particles that come in from those that go out.
 const ARROW: &str = ">";
+/// Choices of particles that labels of required s-channels stand for.
+const MOST_S_CHANNELS: usize = 10_000;
 /// Legs of a process without its decays.
 pub const MOST_LEGS: usize = 12;
 
@@ -455,6 +457,11 @@ fn required(
                 ));
             }
             let found = particles(word, model, labels)?;
+            if all.len() * found.len() > MOST_S_CHANNELS {
+                return Err(format!(
+                    "labels of required s-channels stand for more than {MOST_S_CHANNELS} choices; name fewer particles"
+                ));
+            }
             let longer = all.iter().flat_map(|list| {
                 found.iter().map(move |&p| match list.contains(&p) {
                     true => list.clone(),

@@ -1,7 +1,7 @@
 //! The file of a model of what was imported.
 
 use crate::imported::{Imported, Pair};
-use crate::source::{Parameter, ParameterValue};
+use crate::source::{Coupling, Parameter, ParameterValue};
 use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate, formulas};
 use mebridge_generate::model::CardEntry;
 use mebridge_generate::model::expression::{Expr, parse};
@@ -295,7 +295,24 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
             }
             // Of vertices of Goldstone bosons alone, which no process has.
             None if !needed.contains(name) => 1,
-            None => return Err(format!("coupling_orders.py: there is no order {name}")),
+            None => {
+                let has = |c: &&Coupling| c.orders.contains_key(name);
+                let place = model
+                    .couplings
+                    .iter()
+                    .find(has)
+                    .map(|c| format!("{}: {}: ", c.place, c.name));
+                let there: Vec<&str> = model
+                    .orders
+                    .iter()
+                    .map(|order| order.name.as_str())
+                    .collect();
+                return Err(format!(
+                    "{}there is no order {name}; coupling_orders.py has {}",
+                    place.unwrap_or_default(),
+                    there.join(", ")
+                ));
+            }
         };
         document.orders.insert(name.clone(), weight);
         if let Some(most) = known(name).map(|order| order.expansion)

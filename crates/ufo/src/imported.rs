@@ -209,7 +209,9 @@ impl Imported {
                 sign * pair.charges.get(&name).unwrap_or(&0.0)
             };
             let total = |i: &&Interaction| i.particles.iter().map(of).sum::<f64>().abs() > 1e-12;
-            if let Some(broken) = self.interactions.iter().find(total) {
+            // As in MG5aMC what the gauge does not have says nothing.
+            let mut physical = self.interactions.iter().filter(|i| i.physical);
+            if let Some(broken) = physical.find(total) {
                 if name == "charge" {
                     let particles: Vec<&str> =
                         broken.particles.iter().map(|&pdg| self.name(pdg)).collect();
@@ -319,8 +321,8 @@ impl Imported {
 }
 
 /// Whether the order of fermions along the lines of a Lorentz structure is an odd permutation of that of the legs, which
-/// MG5aMC puts into the coupling. An error where the structure has lines of several orders; `None` where it cannot be
-/// read, and so no process of it be generated.
+/// MG5aMC puts into the coupling. An error where the structure has lines of orders that do not agree on it; `None` where
+/// it cannot be read, and so no process of it be generated.
 fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
     let Ok(structure) = Structure::read(structure) else {
         return Ok(None);
@@ -354,13 +356,11 @@ fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
         let order: Vec<i32> = ends.iter().flat_map(|&(from, out)| [from, out]).collect();
         let pairs = (0..order.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
         let odd = pairs.filter(|&(j, i)| order[j] > order[i]).count() % 2 == 1;
-        match found {
-            None => found = Some((odd, ends)),
-            Some((_, ref first)) if *first == ends => {}
-            Some(_) => return Err("it joins fermions in several ways".into()),
+        if *found.get_or_insert(odd) != odd {
+            return Err("it joins fermions in several ways, which do not have one sign".into());
         }
     }
-    Ok(found.map(|(odd, _)| odd))
+    Ok(found)
 }
 
 /// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where

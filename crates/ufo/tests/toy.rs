@@ -230,7 +230,10 @@ fn a_card_restricts_it() {
     let error = read(&toy(), &Restriction::By("nothing".into()))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("no restrict_nothing.dat"), "{error}");
+    assert!(
+        error.contains("no restrict_nothing.dat; there are equal"),
+        "{error}"
+    );
 }
 
 /// Entries that are missing, and values of another card for what is left.
@@ -578,6 +581,53 @@ fn keys_are_those_of_python() {
     }
 }
 
+/// What MG5aMC does not look at, or takes as it stands.
+#[test]
+fn what_mg5amc_takes_is_taken() {
+    // A vertex of a Goldstone boson that does not conserve charge, which the unitary gauge does not have.
+    let goldstone = [
+        "vertices.py",
+        "particles = [ P.x, P.x, P.g0 ], color = [ '1' ]",
+        "particles = [ P.q__tilde__, P.x, P.g0 ], color = [ '1' ]",
+    ];
+    let document = with(&[goldstone], &Restriction::Default).unwrap();
+    assert_eq!(document.charges.keys().collect::<Vec<_>>(), ["charge"]);
+    let model = Model::from_document(document).unwrap();
+    assert_eq!(model.unphysical.len(), 1);
+    // An order of fermions for each term, which have one sign.
+    let orders = [
+        "lorentz.py",
+        "'ProjP(4,1)*Identity(2,3)'",
+        "'ProjP(4,1)*Identity(2,3) + ProjP(3,1)*ProjP(4,2)'",
+    ];
+    let document = with(&[orders], &Restriction::Default).unwrap();
+    assert!(terms(&document, "q~ q q~ q")[0].ends_with(" FFFF2 -GC_9"));
+    // Nothing depends on whether a particle is drawn as a line.
+    let auxiliary = [
+        "particles.py",
+        "charge = 0, propagator = Prop.V)",
+        "charge = 0, propagator = Prop.V, propagating = False)",
+    ];
+    let squared = |changes: &[[&str; 3]]| {
+        let model = Model::from_document(with(changes, &Restriction::Default).unwrap()).unwrap();
+        let process = generate_with("q q~ > q q~ NP=4 QCD=0", &model)
+            .unwrap()
+            .remove(0);
+        let p = 300.0;
+        let energy = f64::sqrt(p * p + 10_000.0);
+        let momenta = [
+            [energy, 0.0, 0.0, p],
+            [energy, 0.0, 0.0, -p],
+            [energy, 0.6 * p, 0.0, 0.8 * p],
+            [energy, -0.6 * p, 0.0, -0.8 * p],
+        ];
+        process
+            .evaluate(&momenta, 1.2, &process.model.default_card())
+            .total()
+    };
+    assert_eq!(squared(&[auxiliary]), squared(&[]));
+}
+
 /// What public models have, and MG5aMC takes.
 #[test]
 fn oddities_of_public_models_are_read() {
@@ -745,7 +795,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "couplings.py",
             "{'NP':1}",
             "{'NQ':1}",
-            "there is no order NQ",
+            "couplings.py, line 7: GC_3: there is no order NQ; coupling_orders.py has ",
         ),
         (
             "parameters.py",
