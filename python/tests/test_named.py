@@ -271,10 +271,10 @@ class Refusals(Folder):
         with open(self.folder / "sparse", "wb") as file:
             file.truncate(1_300_000_000)
         for card, said in (
-            (self.folder / "pipe", "is no regular file; copy what it gives into one"),
-            ("/dev/zero", "is no regular file"),
-            (self.folder / "sparse", "has 1300000000 bytes, more than a card can need"),
-            (self.folder, "is a folder"),
+            (self.folder / "pipe", "cannot be read: it is no regular file; copy what it gives into one"),
+            ("/dev/zero", "cannot be read: it is no regular file"),
+            (self.folder / "sparse", "cannot be read: it has 1300000000 bytes, more than a card can need"),
+            (self.folder, "cannot be read: it is a folder"),
             (self.folder / "nothing", "cannot be read: No such file"),
         ):
             with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the run card {card} {said}"):
