@@ -262,6 +262,9 @@ class Run:
             unused = _cuts.unused(self.run_card, {abs(code) for of in decays for pdg in of.options for code in pdg[1:]})
             if unused is not None:
                 _command.say(unused)
+            if progress and not callable(progress):
+                for line in dict.fromkeys(decay.conditions for decay in decays):
+                    _command.say(f"mebridge: {line}\n")
             _made_folder(folder, fresh)
             asked = events, seed, precision, overweight, self._inputs.alpha_qed(), scratch
             try:
