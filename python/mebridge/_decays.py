@@ -130,7 +130,8 @@ class Decay:
         self.scale = _scale(card, self.masses[0])
         known = _pdfdata.coupling_of(parameters)
         # Where no coupling is strong, the scale may be one at which there is no alpha_s.
-        if element.qcd_power != 0:
+        self._strong = element.qcd_power != 0
+        if self._strong:
             known.check_scale(self.scale, f"{self.name}: the scale of renormalisation (the mass; scale with fixed_ren_scale = True)")
         there = known.scales[0] <= self.scale <= known.scales[-1]
         self.alpha_s = _pdfdata.alpha_s(self.scale, _pdfdata.at_z(parameters)) if there else 0.0
@@ -363,6 +364,13 @@ class Decay:
                 into[name] = momenta[:, leg, axis]
             into["mass"], into["spin"] = self.masses[leg], helicities[:, leg]
             particles[events, place] = into
+
+    @property
+    def conditions(self) -> str:
+        """Which alpha_s and cuts hold."""
+        alpha_s = f"alpha_s = {self.alpha_s:.4g} at {self.scale:g} GeV (the parameter card)" if self._strong else "no alpha_s"
+        cuts = dict.fromkeys(entry for window in self._windows for entry in window.entries)
+        return f"{alpha_s}; cuts: {', '.join(cuts) or 'none'}"
 
     @property
     def most(self) -> int:

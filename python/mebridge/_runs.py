@@ -256,6 +256,9 @@ class Run:
             unused = _cuts.unused(self.run_card, {abs(code) for of in decays for pdg in of.options for code in pdg[1:]})
             if unused is not None:
                 _command.say(unused)
+            if progress and not callable(progress):
+                for line in dict.fromkeys(decay.conditions for decay in decays):
+                    _command.say(f"mebridge: {line}\n")
             asked = events, seed, precision, overweight, self._inputs.alpha_qed(), scratch
             try:
                 made = _decays.make(decays, *asked, report)

@@ -23,9 +23,9 @@ def read(path: Path, what: str) -> str:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file; copy what it gives into one"
-            raise Error(f"{what} {name} is {kind}")
+            raise Error(f"{what} {name} cannot be read: it is {kind}")
         if found.st_size > MOST:
-            raise Error(f"{what} {name} has {found.st_size} bytes, more than a card can need ({MOST})")
+            raise Error(f"{what} {name} cannot be read: it has {found.st_size} bytes, more than a card can need ({MOST})")
         # As many editors of Windows write it, with a mark at its begin.
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return file.read(MOST)

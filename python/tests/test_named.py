@@ -283,6 +283,11 @@ class Refusals(Folder):
         )
         self.assertEqual(said.getvalue().count(line), 1, said.getvalue())
         self.assertEqual(said.getvalue().count("pt_min_pdg (6) of the run card cuts nothing"), 2)
+        with mock.patch.object(_command, "say", said.write):
+            mebridge.Run("z > u u~ g", run_card={"mmjj": 20}, folder=self.folder).generate(50, 1, progress=True)
+            mebridge.Run("z > mu+ mu-", folder=self.folder).generate(50, 1, progress=True)
+        self.assertIn("mebridge: alpha_s = 0.118 at 91.188 GeV (the parameter card); cuts: mmjj = 20\n", said.getvalue())
+        self.assertIn("mebridge: no alpha_s; cuts: none\n", said.getvalue())
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_a_chain_needs_a_width(self):
@@ -382,10 +387,10 @@ class Refusals(Folder):
         with open(self.folder / "sparse", "wb") as file:
             file.truncate(1_300_000_000)
         for card, said in (
-            (self.folder / "pipe", "is no regular file; copy what it gives into one"),
-            ("/dev/zero", "is no regular file"),
-            (self.folder / "sparse", "has 1300000000 bytes, more than a card can need"),
-            (self.folder, "is a folder"),
+            (self.folder / "pipe", "cannot be read: it is no regular file; copy what it gives into one"),
+            ("/dev/zero", "cannot be read: it is no regular file"),
+            (self.folder / "sparse", "cannot be read: it has 1300000000 bytes, more than a card can need"),
+            (self.folder, "cannot be read: it is a folder"),
             (self.folder / "nothing", "cannot be read: No such file"),
         ):
             with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the run card {card} {said}"):

@@ -5,8 +5,7 @@
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
 use super::request::{Labels, Request, arrow_apart, particles, sort, without_options};
-use crate::model::{Model, ParticleId, Scheme};
-use std::cmp::Reverse;
+use crate::model::{Model, Scheme};
 
 /// Characters of a text: many lines of processes and definitions.
 const MOST_TEXT: usize = 1 << 20;

@@ -812,9 +812,8 @@ pub(super) fn particles(
         };
     }
     if word.eq_ignore_ascii_case("all") {
-        let physical = |(number, p): (ParticleId, &Particle)| {
-            (!p.ghost && !p.goldstone && p.propagating).then_some(number)
-        };
+        let physical =
+            |(number, p): (ParticleId, &Particle)| (!p.ghost && !p.goldstone).then_some(number);
         let mut all: Vec<ParticleId> = (0..).zip(&model.particles).filter_map(physical).collect();
         sort(&mut all, model);
         return Ok(all);
