@@ -20,7 +20,7 @@ from ._rounds import Rounds, sizes
 from ._start import RECIPE, SUMS
 from ._state import State, digest
 from ._tasks import Local
-from ._worker import Worker
+from ._worker import Worker, check_names
 
 # Of a pack's folder run, besides the recipe.
 SURVEY, ROUNDS, CARDS, FILES, DIRECTORIES = "survey", "rounds.json", "cards", "files", "directories"
@@ -101,6 +101,7 @@ def main(root: pathlib.Path, arguments: Sequence[str]) -> int:
 def _job(root: pathlib.Path, arguments: Sequence[str]) -> None:
     import argparse
 
+    check_names(str(root))
     recipe = json.loads((root / RECIPE).read_text())
     parser = argparse.ArgumentParser(
         prog="run.sh",

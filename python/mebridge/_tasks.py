@@ -280,17 +280,17 @@ class Spread:
                     submit(one)
                 done, _ = futures.wait(list(sents), timeout=_LOOK, return_when=futures.FIRST_COMPLETED)
                 # Results before the news that the executor has ended.
-                for future in sorted(done, key=_broken):
+                for future in sorted(done, key=self._broken):
                     sent = sents.pop(future, None)
                     if sent is None:
                         # Of a twin that was too late.
                         continue
                     one = sent.one
                     one.running.discard(future)
-                    if _broken(future):
+                    if self._broken(future):
                         # All that it was given ends so; the first of them says it.
                         if sent.breaks == self._breaks:
-                            self._broke(future.exception())
+                            self._broke(_why(future))
                         if not one.running:
                             submit(one)
                         continue
@@ -385,7 +385,14 @@ class Spread:
         """Waits no more for these."""
         self._left += [future for future in running if not future.cancel()]
 
-    def _broke(self, error: BaseException | None) -> None:
+    def _broken(self, future: futures.Future[Any]) -> bool:
+        """Whether its executor has ended: Dask's cancels all when its scheduler has gone."""
+        if future.cancelled():
+            client = getattr(self._executor, "_client", None)
+            return getattr(client, "status", "running") != "running"
+        return isinstance(future.exception(), futures.BrokenExecutor)
+
+    def _broke(self, error: BaseException | str | None) -> None:
         """An executor that is of no use any more."""
         if self._make is None:
             raise Error(
@@ -444,8 +451,8 @@ class Spread:
             self._shut()
 
 
-def _broken(future: futures.Future[Any]) -> bool:
-    return not future.cancelled() and isinstance(future.exception(), futures.BrokenExecutor)
+def _why(future: futures.Future[Any]) -> BaseException | str | None:
+    return "it has lost its scheduler." if future.cancelled() else future.exception()
 
 
 class _Damaged(Exception):
