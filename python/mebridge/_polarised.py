@@ -68,7 +68,7 @@ def neutrinos(entry: Mapping[str, Any], masses: Sequence[float]) -> None:
             hand = "L" if code > 0 else "R"
             raise Error(
                 f"{entry['path']}: particle {beam + 1} that comes in ({code}, PDG code) has two helicities there, over which "
-                f"|M|^2 is averaged, and neutrinos have one; write {{{hand}}} behind its name, as in `vm{{L}} e- > mu- ve`"
+                f"|M|^2 is averaged, and neutrinos have one; write {{{hand}}} after its name, as in `vm{{L}} e- > mu- ve`"
             )
 
 

@@ -34,11 +34,11 @@ impl Sizes {
 
 /// The value of an entry of the run card. Where it stands twice the last counts, as in MG5aMC.
 pub fn entry(card: &str, name: &str) -> Option<String> {
-    let mut values = lines(card).filter_map(|line| {
+    let values = lines(card).filter_map(|line| {
         let (value, found) = split(line)?;
         (found == name).then(|| value.to_owned())
     });
-    values.next_back()
+    values.last()
 }
 
 fn split(line: &str) -> Option<(&str, String)> {

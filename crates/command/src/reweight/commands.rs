@@ -74,7 +74,7 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
                         return Err(wrong(format!("{word} is not known here")));
                     } else {
                         return Err(wrong(format!(
-                            "`{word}` stands in a line of its own, not behind launch"
+                            "`{word}` stands in a line of its own, not after launch"
                         )));
                     }
                 }
@@ -244,7 +244,7 @@ mod tests {
             ("launch --more=1", "--more=1"),
             (
                 "launch set MT 170",
-                "`set` stands in a line of its own, not behind launch",
+                "`set` stands in a line of its own, not after launch",
             ),
             (
                 "launch --rwgt_name=a b\nset MT 170",
