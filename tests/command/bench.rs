@@ -330,7 +330,7 @@ fn cpu_ticks(program: u32) -> u64 {
 fn is_kept_at(signal: &str) {
     let d = directory();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"));
-    let mut child = hears_signals(&mut command)
+    let child = hears_signals(&mut command)
         .args([
             "bench",
             "scalars.mebridge",
