@@ -85,6 +85,16 @@ impl Form {
         &self.recipe.process
     }
 
+    /// Takes the colour sum away, before anything is made of it: |M|^2 is 0, and what else a call gives stays.
+    pub fn make_zero(&mut self) {
+        let mut process = self.process().clone();
+        if let Some(diagrams) = process.amplitudes.diagrams_mut() {
+            diagrams.color.upper.fill(0.0);
+        }
+        self.recipe = self.recipe.of(process);
+        (self.plans, self.color) = Default::default();
+    }
+
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }

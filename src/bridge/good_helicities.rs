@@ -7,7 +7,9 @@ use super::form::{Engines, Form, Recursion};
 use crate::cpu::Scalar;
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
+use crate::message;
 use crate::plan::ValidPlan;
+use crate::process::HelicitySum;
 use crate::target::this_core;
 use crate::trial::Trial;
 
@@ -18,6 +20,8 @@ const SEARCHED: usize = 8;
 /// some 10^4 of these where terms cancel, squared. Masses and velocities bring no factor that is so small where
 /// all else is forbidden.
 const ROUNDING: f64 = 1e-24;
+/// What is left of products of amplitudes that cancel, in parts of these.
+const ROUNDING_OF_TERMS: f64 = 1e-11;
 
 impl Form {
     /// The good helicities, once they are known.
@@ -36,6 +40,13 @@ impl Form {
             return Err(Error::NoEvents);
         }
         let all: Vec<u32> = (0..self.process().helicities.len() as u32).collect();
+        if self.vanishes() {
+            message::say_once(format!(
+                "{}: with this card |M|^2 vanishes at all points; 0 is given for what is the rounding of its terms",
+                self.process().name
+            ));
+            self.make_zero();
+        }
         let plan = match self.trial() {
             Some(trial) if !self.recipe().settings.all_helicities => {
                 self.plan_of_good(trial, all)?
@@ -50,6 +61,34 @@ impl Form {
             recursion: Recursion::NotAskedFor,
         });
         Ok(count)
+    }
+
+    /// Whether |M|^2 vanishes at all points, though its terms do not: where products of amplitudes can be negative, the
+    /// plain meaning of the process says what the terms are that a sum is the rounding of.
+    fn vanishes(&self) -> bool {
+        let (process, recipe) = (self.process(), self.recipe());
+        let signed = process.helicity_sum == HelicitySum::Signed;
+        let (Some(trial), true, true) = (
+            self.trial(),
+            signed,
+            process.amplitudes.diagrams().is_some(),
+        ) else {
+            return false;
+        };
+        let points = trial.inputs();
+        let mut some = false;
+        for point in (0..points.count().min(SEARCHED)).filter(|&point| trial.is_moved(point)) {
+            let one = points.part(point, 1);
+            let momenta: &[[f64; 4]] = one.momenta.as_chunks().0;
+            let answer = process.evaluate(momenta, one.g_s[0], &recipe.card);
+            let total: f64 = answer.contributions.iter().sum();
+            // NaN is no zero.
+            if !(total.abs() <= ROUNDING_OF_TERMS * answer.terms) {
+                return false;
+            }
+            some |= answer.terms > 0.0;
+        }
+        some
     }
 
     /// The list of diagrams for those helicities that contribute at some point, be it little.
@@ -92,5 +131,55 @@ impl Form {
             true => Ok(backend.into_plan()),
             false => self.diagrams(&good),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Bridge;
+    use super::super::numbering::tests::call;
+    use crate::events::Answers;
+    use crate::process::{Process, TermSource};
+    use crate::runtime::{BackendChoice, CachePlace, Switches};
+
+    /// An interference that vanishes at all points is 0, not the rounding of its terms.
+    #[test]
+    fn what_vanishes_is_zero() {
+        let whole = crate::generate("u u~ > u u~ QCD^2==2 QED^2==2")
+            .expect("process")
+            .remove(0);
+        // Gluons and electroweak bosons in the s-channel alone, whose colours are orthogonal.
+        let mut process = whole.clone();
+        let diagrams = process.amplitudes.diagrams_mut().expect("diagrams");
+        let annihilates = |n: u32| {
+            let inputs = &diagrams.amplitudes[n as usize].inputs;
+            inputs.contains(&0) && inputs.contains(&1)
+        };
+        let of = |source: TermSource| matches!(source, TermSource::Amplitude(n) if annihilates(n));
+        for terms in &mut diagrams.jamp.outputs {
+            terms.retain(|term| of(term.source));
+        }
+        let answers = |process: &Process| {
+            let switches = Switches {
+                backend: BackendChoice::Cpu,
+                cache: CachePlace::Off,
+                ..Switches::default()
+            };
+            let card = process.model.default_card();
+            let mut bridge = Bridge::new(process.clone(), &card, &switches, 64).expect("bridge");
+            let points = bridge.servers.own.trial().cloned().expect("points");
+            let events = call(&points.inputs());
+            let nevt = events.g_s.len();
+            let mut out = (vec![0.5; nevt], vec![0; nevt], vec![0; nevt]);
+            let mut answers = Answers {
+                matrix_elements: &mut out.0,
+                helicity: &mut out.1,
+                color: &mut out.2,
+            };
+            bridge.run(&events, &mut answers).expect("answers");
+            out.0
+        };
+        assert!(answers(&whole).iter().all(|&x| x != 0.0));
+        assert!(answers(&process).iter().all(|&x| x == 0.0));
     }
 }
