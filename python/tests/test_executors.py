@@ -327,10 +327,10 @@ class Executors(Folder):
             given.append(message)
             return answer(message, done)
 
-        # Its workers keep what they have.
+        # Its workers keep what they have. Parts of a run that has ended may go on: those come last.
         executor, given = self.threads(around), []
-        for said, answer in wrong.items():
-            for once in (True, False):
+        for once in (True, False):
+            for said, answer in wrong.items():
                 with self.subTest(said, once=once):
                     given.clear()
                     if once:
