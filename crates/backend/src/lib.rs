@@ -6,7 +6,7 @@ pub mod sample;
 pub mod trial;
 
 use crate::inputs::{Inputs, Outputs};
-use crate::sample::{Bad, DeviceSample, Sample, SampleAnswers};
+use crate::sample::{DeviceSample, Sample, SampleAnswers};
 use mebridge_plan::Plan;
 use mebridge_support::error::{Error, Result};
 use serde::Serialize;
@@ -87,8 +87,8 @@ pub trait DeviceSession: Send + Sync {
 
 /// One thread's way to evaluate samples.
 pub trait Session: Send {
-    /// Evaluates a sample whose arrays and indices have been checked, and says which events are bad.
-    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad;
+    /// Evaluates a sample whose arrays and indices have been checked. Bad events have no number.
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers);
 }
 
 /// What is measured of where the time goes.

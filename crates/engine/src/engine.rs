@@ -13,7 +13,7 @@ use super::pairs::{self, BatchStep};
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
-use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
+use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_ops::Address;
 use mebridge_ops::general::General;
 use mebridge_plan::binding::{Binding, Coupling};
@@ -372,13 +372,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// Evaluates a sample whose arrays and indices have been checked.
-    pub fn run_sample(
-        &self,
-        worker: &mut Worker<T>,
-        sample: &Sample,
-        answers: SampleAnswers,
-    ) -> Bad {
-        let mut bad = Bad::default();
+    pub fn run_sample(&self, worker: &mut Worker<T>, sample: &Sample, answers: SampleAnswers) {
         worker.all_amp2 = sample.diagrams;
         let blocks = EventBlocks {
             engine: self,
@@ -400,14 +394,12 @@ impl<T: Real> Engine<T> {
                 asked: sample,
                 diagram: answers.diagram,
                 amp2: answers.amp2,
-                bad: &mut bad,
             }),
         };
         let result = self.blocks(blocks);
         worker.all_amp2 = false;
         // A sample has a number for each event, if not a good one.
         debug_assert!(result.is_ok());
-        bad
     }
 
     /// The one place that leads to each level's code.

@@ -10,7 +10,7 @@ use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
 use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
-use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
+use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{
     self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
 };
@@ -249,8 +249,8 @@ struct OneThread<T: Real> {
 }
 
 impl<T: Real> Session for OneThread<T> {
-    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad {
-        self.engine.run_sample(&mut self.worker, sample, answers)
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) {
+        self.engine.run_sample(&mut self.worker, sample, answers);
     }
 }
 
