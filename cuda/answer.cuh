@@ -48,7 +48,7 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
             if (denominator != 0) value *= numerator / denominator;
         }
         a.matrix_elements[e] = value;
-        if (HELICITY_SUM == POSITIVE && is_lost(value)) *a.lost = 0;
+        if (is_lost(value)) *a.lost = 0;
         const int config = a.config ? a.config[e] : NONE;
         chosen = NONE;
         if (config >= 0) {

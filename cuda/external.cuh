@@ -1,22 +1,17 @@
 // External wavefunctions: IXXXXX, OXXXXX, VXXXXX and SXXXXX of HELAS; made of these, those of spin 2 and 3/2.
 //
-// Conventions are HELAS's to the letter, the special cases included: a fermion or vector at rest, a
-// vector along the z axis, a massless fermion along -z. The momentum is the physical one, with
-// positive energy; `massive` is 0 where the mass is exactly zero; `sign` is NSF or NSV. Helicities
-// are -1 and 1, for a massive vector also 0, and for any vector also 4: the momentum as the
-// polarisation, over the mass or, where there is none, over the energy.
-//
-// Two quantities cancel for momenta close to the -z axis: p0 + p3 and |p| + p3. In double precision
-// they are computed (and rounded) as in HELAS, so that the result is the same also where it is
-// inaccurate; in single precision by pt^2 / (|p| - p3), which does not cancel. Sums of squares
-// therefore are not fused.
+// Conventions are those of crates/process/src/external.rs, the special cases included: a leg nearly at rest, a
+// vector along the z axis, a fermion along -z. The momentum is the physical one, with positive energy; `massive` is 0
+// where the mass is exactly zero; `sign` is NSF or NSV. Helicities are -1 and 1, for a massive vector also 0, and for
+// any vector also 4: the momentum as the polarisation, over the mass or, where there is none, over the energy.
 
 // x with the opposite sign where `sign` is negative.
 DEVICE Real signed_by(int sign, Real x) { return sign < 0 ? -x : x; }
 
-// px^2 + py^2
+// px^2 + py^2; zero where it is too small to have all its digits, a direction that no number tells from the axis.
 DEVICE Real transverse_square(Momentum p) {
-    return product(p.p[1], p.p[1]) + product(p.p[2], p.p[2]);
+    const Real square = product(p.p[1], p.p[1]) + product(p.p[2], p.p[2]);
+    return square < (sizeof(Real) == 8 ? Real(0x1p-1000) : Real(0x1p-100)) ? Real(0) : square;
 }
 
 // |p|, never above the energy.
@@ -24,19 +19,18 @@ DEVICE Real modulus(Momentum p) {
     return smaller(root(transverse_square(p) + product(p.p[3], p.p[3])), p.p[0]);
 }
 
-// |p| + p3, never below zero, given |p|.
+// |p| + p3, given |p|. Towards -z the sum would lose its digits.
 DEVICE Real light_cone(Momentum p, Real size) {
-    Real result = size + p.p[3];
-    if (sizeof(Real) == 4 && p.p[3] < 0)
-        result = quotient(transverse_square(p), size - p.p[3]);
-    return larger(result, Real(0));
+    return p.p[3] < 0 ? quotient(transverse_square(p), size - p.p[3]) : size + p.p[3];
 }
+
+// Whether a leg with this |p| counts as at rest.
+DEVICE bool is_at_rest(Real size, Real mass) { return size <= Real(0x1p-26) * magnitude(mass); }
 
 // The two components of a massless spinor. `flow` is 1 for flowing in, -1 for out.
 DEVICE Half massless_spinor(Momentum p, int helicity, int sign, int flow) {
     Real cone = light_cone(p, p.p[0]);
-    bool backward = p.p[1] == 0 && p.p[2] == 0 && p.p[3] < 0;
-    if (backward || cone <= 0)
+    if (cone <= 0)
         return half_spinor(cx(0, 0), cx(signed_by(-helicity, root(p.p[0] + p.p[0])), 0));
     Real size = root(cone);
     Real inverse = quotient(Real(1), size);
@@ -63,6 +57,19 @@ DEVICE Four massive_spinor(Momentum p, Real mass, Real size, int helicity, int s
     return four(scale(first, a), scale(second, a), scale(first, b), scale(second, b));
 }
 
+// A spinor at rest with spin up or down along z: `first` times it in the half that comes first, the left-handed one
+// or, of conjugate spinors, the right-handed one, `second` times it in the other; with the boost from there in first
+// order, 1 -+ sigma p / 2 |m|.
+DEVICE Four spinor_at_rest(Momentum p, Real mass, bool up, bool conjugate, Real first, Real second) {
+    const Real over_mass = quotient(Real(0.5), magnitude(mass));
+    const Real x = p.p[1] * over_mass, y = p.p[2] * over_mass, z = p.p[3] * over_mass;
+    const Real along = up ? z : -z, a = conjugate ? first : -first, b = conjugate ? -second : second;
+    const Cx across = cx(x, up == conjugate ? -y : y);
+    const Cx straight = cx(fused(a, along, first), 0), other = cx(fused(b, along, second), 0);
+    return up ? four(straight, scale(across, a), other, scale(across, b))
+              : four(scale(across, a), straight, scale(across, b), other);
+}
+
 DEVICE Four external_in(Momentum p, Real mass, int massive, int helicity, int sign) {
     int nh = helicity * sign;
     Cx zero = cx(0, 0);
@@ -71,10 +78,9 @@ DEVICE Four external_in(Momentum p, Real mass, int massive, int helicity, int si
         return nh > 0 ? four(zero, zero, chi.a, chi.b) : four(chi.b, chi.a, zero, zero);
     }
     Real size = modulus(p);
-    if (size == 0) {
-        Real sqm = root(magnitude(mass));
-        Cx sqm_signed = cx(with_sign(sqm, mass), 0), other = cx(signed_by(sign, sqm), 0);
-        return nh > 0 ? four(sqm_signed, zero, other, zero) : four(zero, other, zero, sqm_signed);
+    if (is_at_rest(size, mass)) {
+        const Real sqm = root(magnitude(mass)), sqm_signed = with_sign(sqm, mass), other = signed_by(sign, sqm);
+        return spinor_at_rest(p, mass, nh > 0, false, nh > 0 ? sqm_signed : other, nh > 0 ? other : sqm_signed);
     }
     return massive_spinor(p, mass, size, helicity, sign, 1);
 }
@@ -87,11 +93,10 @@ DEVICE Four external_out(Momentum p, Real mass, int massive, int helicity, int s
         return nh > 0 ? four(chi.a, chi.b, zero, zero) : four(zero, zero, chi.b, chi.a);
     }
     Real size = modulus(p);
-    if (size == 0) {
-        Real sqm = root(magnitude(mass));
-        Cx sqm_signed = cx(with_sign(sqm, mass), 0);
-        return nh > 0 ? four(cx(signed_by(helicity, sqm), 0), zero, sqm_signed, zero)
-                      : four(zero, sqm_signed, zero, cx(signed_by(-helicity, sqm), 0));
+    if (is_at_rest(size, mass)) {
+        const Real sqm = root(magnitude(mass)), sqm_signed = with_sign(sqm, mass);
+        const Real other = signed_by(nh > 0 ? helicity : -helicity, sqm);
+        return spinor_at_rest(p, mass, nh > 0, true, nh > 0 ? other : sqm_signed, nh > 0 ? sqm_signed : other);
     }
     Four f = massive_spinor(p, mass, size, helicity, sign, -1);
     return four(f.c[2], f.c[3], f.c[0], f.c[1]);
@@ -108,11 +113,11 @@ DEVICE Four external_vector(Momentum p, Real mass, int massive, int helicity, in
     if (massive) {
         size = modulus(p);
         pt = smaller(pt, size);
-        // At rest quantised along +z.
-        if (size == 0) {
-            if (helicity == 0) return four(cx(0, 0), cx(0, 0), cx(0, 0), cx(1, 0));
-            return four(cx(0, 0), cx(signed_by(-helicity, h), 0), cx(0, signed_by(sign, h)),
-                        cx(0, 0));
+        if (is_at_rest(size, mass)) {
+            const Real over_mass = quotient(Real(1), mass);
+            if (helicity == 0) return four(cx(p.p[3] * over_mass, 0), cx(0, 0), cx(0, 0), cx(1, 0));
+            const Real re = signed_by(-helicity, h), im = signed_by(sign, h);
+            return four(cx(re * (p.p[1] * over_mass), im * (p.p[2] * over_mass)), cx(re, 0), cx(0, im), cx(0, 0));
         }
     }
     Real inverse = quotient(Real(1), size);
@@ -183,9 +188,10 @@ DEVICE Sixteen external_rarita(Momentum p, Real mass, int helicity, int sign, bo
     const Real third = Real(0.57735026918962576451), two_thirds = Real(0.81649658092772603273);
     const int of_vector = in ? -sign : sign;
     const Real pt = root(transverse_square(p));
+    const bool rest = is_at_rest(modulus(p), mass);
     // The phase of the spinor of helicity -1 relative to that of the vector.
-    Cx phase = cx(p.p[3] < 0 ? Real(-1) : Real(1), 0);
-    if (pt != 0) {
+    Cx phase = cx(!rest && p.p[3] < 0 ? Real(-1) : Real(1), 0);
+    if (!rest && pt != 0) {
         const Real inverse = quotient(Real(1), pt);
         phase = cx(p.p[1] * inverse, signed_by(-of_vector, p.p[2] * inverse));
     }

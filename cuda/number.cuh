@@ -17,9 +17,6 @@ DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 DEVICE double neg_fused(double a, double b, double c) { return fma(-a, b, c); }
 DEVICE float neg_fused(float a, float b, float c) { return fmaf(-a, b, c); }
 
-// Whether |M|^2 is no sum of squares: negative, infinite or NaN.
-DEVICE bool is_lost(Real x) { return x < 0 || x - x != 0; }
-
 // A random number, below 1 also where it is rounded to 1: the shares of all choices add up to 1. Below 0 it counts as 0,
 // and NaN as one that is too large.
 DEVICE Real random_number(double x) {
@@ -225,6 +222,9 @@ DEVICE Cx dot(Momentum p, Four v) {
 #ifndef HELICITY_SUM
 #define HELICITY_SUM POSITIVE
 #endif
+
+// Whether |M|^2 is none: infinite, NaN or, as a sum of squares, negative.
+DEVICE bool is_lost(Real x) { return (HELICITY_SUM == POSITIVE && x < 0) || x - x != 0; }
 
 // What a contribution counts where a helicity is chosen.
 DEVICE Real size_of(Real contribution) {

@@ -44,6 +44,68 @@ DEVICE void execute_Propagator(const unsigned *op, Memory m, const Real *numbers
     m.put_complex(op[3], propagator(m.momentum(op[0]), numbers[op[1]], numbers[op[2]]));
 }
 
+// Two directions are the same, a line is on its mass shell, and a leg, up to so many roundings. (Also in
+// crates/engine/src/block/propagators.rs, which says why.)
+#define ROUNDING (sizeof(Real) == 8 ? Real(0x1p-52) : Real(0x1p-23))
+#define COLLINEAR 64
+#define ON_SHELL 16
+#define LEG_ON_SHELL 256
+
+DEVICE Real along(Momentum p, Momentum q) {
+    return fused(p.p[1], q.p[1], fused(p.p[2], q.p[2], p.p[3] * q.p[3]));
+}
+
+DEVICE Real across(Momentum p, Momentum q, int i, int j) { return fused(p.p[i], q.p[j], -(p.p[j] * q.p[i])); }
+
+/// The square of a momentum: the mass squared, unless it is off the mass shell by more than its rounding.
+DEVICE Real momentum_square(Momentum p, Real mass_squared) {
+    const Real energies = product(p.p[0], p.p[0]);
+    const Real square = energies - along(p, p);
+    return magnitude(square - mass_squared) <= energies * (LEG_ON_SHELL * ROUNDING) ? mass_squared : square;
+}
+
+/// The product of two momenta, given their squares.
+DEVICE Real momentum_product(Momentum p, Momentum q, Real p2, Real q2) {
+    const Real energies = product(p.p[0], q.p[0]), pq = along(p, q);
+    if (!(0 < pq)) return energies - pq;
+    const Real scale = quotient(Real(1), energies + pq);
+    const Real x = across(p, q, 2, 3), y = across(p, q, 3, 1), z = across(p, q, 1, 2);
+    const Real largest = larger(magnitude(x), larger(magnitude(y), magnitude(z)));
+    Real sum = fused(z, z * scale, fused(y, y * scale, x * (x * scale)));
+    if (largest <= energies * (COLLINEAR * ROUNDING)) sum = 0;
+    sum = fused(p2, q.p[0] * (q.p[0] * scale), sum);
+    return fused(q2, fused(p.p[0], p.p[0], -p2) * scale, sum);
+}
+
+DEVICE void execute_Square(const unsigned *op, Memory m, const Real *numbers) {
+    m.put_real(op[2], momentum_square(m.momentum(op[0]), numbers[op[1]]));
+}
+
+DEVICE void execute_Product(const unsigned *op, Memory m, const Real *) {
+    m.put_real(op[4], momentum_product(m.momentum(op[0]), m.momentum(op[1]), m.real(op[2]), m.real(op[3])));
+}
+
+/// 1 / (p^2 - m^2) of a line without a width, given the terms of that and their sizes, added up; NaN at a pole, where
+/// no digit is left.
+DEVICE Cx line(Real sum, Real size) {
+    const Real zero = 0;
+    if (magnitude(sum) <= size * (ON_SHELL * ROUNDING)) return cx(quotient(zero, zero), 0);
+    return cx(1 / sum, 0);
+}
+
+DEVICE void execute_Line(const unsigned *op, Memory m, const Real *numbers) {
+    Real sum = -numbers[op[0]], size = numbers[op[1]];
+    const unsigned squares = op[2], count = op[3];
+    op += 4;
+    for (unsigned i = 0; i < squares; i++) sum += m.real(*op++);
+    for (unsigned i = 0; i < count; i++, op += 2) {
+        const Real product = m.real(op[0]), factor = numbers[op[1]];
+        sum = fused(factor, product, sum);
+        size = fused(magnitude(factor), magnitude(product), size);
+    }
+    m.put_complex(*op, line(sum, size));
+}
+
 DEVICE void execute_Factor(const unsigned *op, Memory m, const Real *numbers) {
     unsigned there = op[0], propagator = op[1], count = op[2];
     Cx value = {0, 0};

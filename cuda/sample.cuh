@@ -51,7 +51,7 @@ DEVICE Fixed sample_fixed(const SampleArguments &a, unsigned e) {
 /// more, in single precision: nobody evaluates the event again here.
 DEVICE void put_matrix_element(const SampleArguments &a, unsigned e, bool bad, Real value) {
     const double zero = 0;
-    bad = bad || (HELICITY_SUM == POSITIVE && is_lost(value));
+    bad = bad || is_lost(value);
     if (a.matrix_elements)
         a.matrix_elements[e] = bad ? zero / zero : (double)(value * (Real)*a.normalization);
 }

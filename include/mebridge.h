@@ -145,7 +145,7 @@ struct mebridge_sample {
   /*
    `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
    averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
-   momenta are not finite, not on their mass shells or not conserved.
+   momenta are not finite, not on their mass shells or not conserved, and where it is not finite itself (at a pole).
    */
   double *matrix_elements;
   /*

@@ -216,8 +216,8 @@ int32_t umami_free(void *handle);
 /*
  Evaluates events: reads the inputs and fills in the outputs that are asked for.
 
- An event whose momenta are no event's (not finite, not conserved, not on their mass shells) has NaN as its matrix
- element and 0 as its squared diagrams; what is wrong is said once on stderr.
+ An event whose momenta are no event's (not finite, not conserved, not on their mass shells), or whose |M|^2 is not
+ finite, has NaN as its matrix element and 0 as its squared diagrams; what is wrong is said once on stderr.
 
  Of a library for GPUs all arrays lie in the memory of the GPU. The call puts its work into the stream (output 5) and
  returns; indices that name nothing make an event bad, and nothing is said of bad events.

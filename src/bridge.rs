@@ -34,6 +34,7 @@ use crate::plan::Plan;
 use crate::process::Process;
 use crate::propagators::Propagators;
 use crate::runtime::Switches;
+use crate::sample::first_not_finite;
 use crate::simd::Level;
 use crate::target::{CallSize, Target};
 use form::Form;
@@ -258,11 +259,23 @@ impl Bridge {
         ask(servers, &of_servers(&inputs, propagators))
     }
 
-    /// Evaluates events.
+    /// Evaluates events. That the |M|^2 of one is not finite is an error.
     pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
+        match self.run_all(events, answers)? {
+            None => Ok(()),
+            Some(event) => {
+                let numbers = 4 * self.process().legs.len();
+                let momenta = &events.momenta[event * numbers..][..numbers];
+                Err(self.what_is_wrong(momenta, event))
+            }
+        }
+    }
+
+    /// Evaluates events, and gives the first whose |M|^2 is not finite.
+    pub fn run_all(&mut self, events: &Events, answers: &mut Answers) -> Result<Option<usize>> {
         answers.check(events.count(self.process().legs.len())?)?;
         if events.g_s.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let (servers, propagators) = self.weighting.servers(&mut self.servers);
         let inputs = servers.numbering.inputs(events, &mut self.room)?;
@@ -283,7 +296,7 @@ impl Bridge {
         }
         numbering::count_from_one(outputs.helicity);
         numbering::count_from_one(outputs.color);
-        Ok(())
+        Ok(first_not_finite(outputs.matrix_elements))
     }
 
     /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.

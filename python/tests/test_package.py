@@ -44,6 +44,22 @@ def two_to_two(count, energy=1000.0, mass=173.0, seed=1):
     return momenta
 
 
+def along_the_beam(count, mass, energy=1000.0):
+    """Events of two massless particles into two of one mass and a third, without mass, along a beam; not in the first."""
+    momenta = np.empty((count, 5, 4))
+    momenta[:, 0], momenta[:, 1] = (energy / 2, 0, 0, energy / 2), (energy / 2, 0, 0, -energy / 2)
+    for event in range(count):
+        third = 20.0 + 10 * event
+        z = third * (0.3 if event == 0 else (-1) ** event)
+        x = math.sqrt(third**2 - z**2)
+        rest = energy - third
+        # Across the third, in the frame in which the two are back to back, and boosted there.
+        size = math.sqrt((rest**2 - third**2) / 4 - mass**2)
+        out = np.array([[rest / 2, -x / 2, sign * size, -z / 2] for sign in (1, -1)])
+        momenta[event, 2:4], momenta[event, 4] = out, (third, x, 0, z)
+    return momenta
+
+
 def gg_to_tt(momenta, alpha_s, mass=173.0):
     """The closed formula: |M|^2 of g g -> t t~, summed and averaged (Combridge; hep-ph/9306337)."""
     g2 = 4 * math.pi * alpha_s
@@ -134,6 +150,18 @@ class Evaluation(unittest.TestCase):
             self.process.evaluate(momenta)
         found = self.process.evaluate(momenta, bad="nan")
         self.assertEqual(np.flatnonzero(np.isnan(found)).tolist(), [9, 30])
+
+    def test_poles(self):
+        """A gluon along the beam: |M|^2 is infinite, and what rounding makes of it is none."""
+        for precision in ("d", "m", "f"):
+            for name, mass in (("g g > g g g", 0.0), ("g g > t t~ g", 173.0)):
+                process = mebridge.Process(name, precision=precision)
+                momenta = along_the_beam(11, mass)
+                found = process.evaluate(momenta, amp2=True, bad="nan")
+                self.assertTrue(np.isnan(found.matrix_elements[1:]).all() and found.matrix_elements[0] > 0)
+                self.assertFalse(found.amp2[1:].any())
+                with self.assertRaisesRegex(mebridge.BadEvents, "10 of 11 events .*event 1 .*same direction"):
+                    process.evaluate(momenta)
 
     def test_wrong_arguments(self):
         momenta = two_to_two(5)

@@ -460,7 +460,7 @@ pub struct MebridgeSample {
     pub fixed_diagram: *const i32,
     /// `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
     /// averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
-    /// momenta are not finite, not on their mass shells or not conserved.
+    /// momenta are not finite, not on their mass shells or not conserved, and where it is not finite itself (at a pole).
     pub matrix_elements: *mut f64,
     /// `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
     pub helicity: *mut i32,

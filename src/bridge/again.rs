@@ -1,7 +1,7 @@
 //! Events that single precision cannot hold, in double precision again.
 //!
-//! Beside the beam, just above a threshold and where a gluon is soft, numbers in single precision overflow, or cancel
-//! until a denominator is zero or a sum of squares negative. The momenta of a call have double precision: such events
+//! Beside the beam and just above a threshold numbers in single precision overflow, or cancel until a denominator has no
+//! digit or a sum of squares is negative. The momenta of a call have double precision: such events
 //! are evaluated again by servers that compute with it, on one thread of the CPU.
 
 use super::recipe::Recipe;
@@ -9,6 +9,7 @@ use super::servers::Servers;
 use super::sessions::Sessions;
 use crate::error::Result;
 use crate::inputs::{Inputs, Outputs};
+use crate::process::HelicitySum;
 use crate::sample::{Sample, SampleAnswers};
 
 /// What evaluates samples in double precision, once an event asked for it.
@@ -20,16 +21,20 @@ pub(super) struct Again {
 /// Events whose shares are added up at a time.
 const SOME: usize = 256;
 
-/// Whether this is no sum of squares.
-fn is_lost(x: f64) -> bool {
-    !(0.0..=f64::MAX).contains(&x)
+/// Whether this is beyond single precision, where contributions of helicities are added in this way: it is not finite,
+/// or a sum of squares that is negative.
+fn is_lost(x: f64, sum: HelicitySum) -> bool {
+    match sum {
+        HelicitySum::Positive => !(0.0..=f64::MAX).contains(&x),
+        HelicitySum::Signed | HelicitySum::Absolute => !x.is_finite(),
+    }
 }
 
-/// Whether some of these are not. All are looked at, without a branch: calls of a GPU are answered by tens of thousands.
-fn some_are_lost(numbers: &[f64]) -> bool {
+/// Whether some of these are. All are looked at, without a branch: calls of a GPU are answered by tens of thousands.
+fn some_are_lost(numbers: &[f64], sum: HelicitySum) -> bool {
     let mut lost = false;
     for &x in numbers {
-        lost |= is_lost(x);
+        lost |= is_lost(x, sum);
     }
     lost
 }
@@ -42,19 +47,28 @@ pub(super) fn run_again(
     inputs: &Inputs,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    if !recipe.may_lose() || !some_are_lost(outputs.matrix_elements) {
+    let sum = recipe.process.helicity_sum;
+    if !recipe.may_lose() || !some_are_lost(outputs.matrix_elements, sum) {
         return Ok(());
     }
-    let double = match in_double {
-        Some(double) => double,
-        None => in_double.insert(Servers::new(recipe.in_double())?),
-    };
+    let double = servers_in_double(recipe, in_double)?;
     for event in 0..outputs.matrix_elements.len() {
-        if is_lost(outputs.matrix_elements[event]) {
+        if is_lost(outputs.matrix_elements[event], sum) {
             double.run(&inputs.part(event, 1), outputs.part(event, 1))?;
         }
     }
     Ok(())
+}
+
+/// What evaluates in double precision, which is made here where it is not there.
+pub(super) fn servers_in_double<'a>(
+    recipe: &Recipe,
+    in_double: &'a mut Option<Servers>,
+) -> Result<&'a mut Servers> {
+    Ok(match in_double {
+        Some(double) => double,
+        None => in_double.insert(Servers::new(recipe.in_double())?),
+    })
 }
 
 impl Again {
@@ -69,6 +83,7 @@ impl Again {
     /// Evaluates those events again of which single precision made no sum of squares, or no shares of diagrams.
     pub(super) fn run(&mut self, sample: &Sample, answers: &mut SampleAnswers) -> Result<()> {
         let mut lost: Vec<usize> = Vec::new();
+        let helicity_sum = self.recipe.process.helicity_sum;
         // A few events at a time, whose sums of shares stay in the first cache.
         let events = answers.matrix_elements.len();
         for first in (0..events).step_by(SOME) {
@@ -86,7 +101,8 @@ impl Again {
                 }
             }
             let numbers = part.matrix_elements.iter().zip(&shares);
-            let is_lost = |(&x, &sum): (&f64, &f64)| is_lost(x) || sum.is_nan() || sum <= 0.0;
+            let is_lost =
+                |(&x, &sum): (&f64, &f64)| is_lost(x, helicity_sum) || sum.is_nan() || sum <= 0.0;
             lost.extend(
                 (first..)
                     .zip(numbers)
@@ -129,9 +145,9 @@ mod tests {
         Bridge::new(process.clone(), &card, &switches, 4).expect("bridge")
     }
 
-    /// g g > t t~ g with a gluon of this energy: lost beside one of the beam's in single precision where it is soft.
-    fn event(energy: f64) -> Vec<f64> {
-        let (sin, cos) = (0.6, 0.8);
+    /// g g > t t~ g with a gluon at this sine of its angle to the beam: lost in single precision where it is small.
+    fn event(sin: f64) -> Vec<f64> {
+        let (energy, cos) = (100.0, (1.0 - sin * sin).sqrt());
         let k = [energy, energy * sin, 0.0, energy * cos];
         let (mass, p) = (173.0f64, 400.0);
         let top = |sign: f64| {
@@ -151,7 +167,7 @@ mod tests {
     #[test]
     fn what_single_precision_loses_is_had_in_double() {
         let process = crate::generate("g g > t t~ g").expect("process").remove(0);
-        let momenta = [event(100.0), event(1e-5), event(100.0), event(1e-6)].concat();
+        let momenta = [event(0.6), event(1e-6), event(0.6), event(1e-7)].concat();
         let (four, random) = ([1.2; 4], [0.3; 4]);
         for channels in [None, Some([1, 1, 1, 1])] {
             let events = Events {
@@ -192,7 +208,7 @@ mod tests {
     #[test]
     fn samples_have_shares_of_diagrams_for_all_events() {
         let process = crate::generate("g g > t t~ g").expect("process").remove(0);
-        let momenta = [event(100.0), event(1e-5), event(1e-6)].concat();
+        let momenta = [event(0.6), event(1e-6), event(1e-7)].concat();
         let (three, random) = ([1.2; 3], [0.3; 3]);
         let sample = Sample {
             momenta: Momenta::rows(&momenta, 5),

@@ -1,4 +1,4 @@
-//! What is wrong with momenta that are no event's.
+//! What is wrong with events that have no matrix element.
 
 use super::form::Form;
 use crate::backend::{NOT_CONSERVED, OFF_SHELL};
@@ -6,13 +6,13 @@ use crate::error::Error;
 use crate::inputs::Inputs;
 
 impl Form {
-    /// What is wrong with the momenta of one of these events.
+    /// What is wrong with one of these events.
     pub fn bad_momentum(&self, inputs: &Inputs, event: usize) -> Error {
         let numbers = 4 * self.process().legs.len();
         self.what_is_wrong(&inputs.momenta[event * numbers..][..numbers], event)
     }
 
-    /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
+    /// What is wrong with an event of these momenta, `[leg][component]`, that has no matrix element.
     /// `event` is its number for the message.
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         let process = self.process();
@@ -37,6 +37,12 @@ impl Form {
         let incoming = (0..legs).filter(|&l| signs[l] > 0.0);
         let energy: f64 = incoming.map(|l| momenta[4 * l]).sum();
         let off = by.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if badness(leg) < 0.5 * OFF_SHELL && off < 0.5 * NOT_CONSERVED * energy {
+            return Error::NotFinite {
+                event,
+                why: self.why_not_finite(momenta),
+            };
+        }
         // In single precision either may be at its limit; then the leg is named.
         if badness(leg) < OFF_SHELL && off > 0.5 * NOT_CONSERVED * energy {
             return Error::NotConserved {
@@ -51,6 +57,33 @@ impl Form {
             pdg: process.legs[leg].pdg,
             mass: self.mass(leg),
             momentum: momenta[4 * leg..4 * leg + 4].to_vec(),
+        }
+    }
+
+    /// Why the matrix element is not finite at good momenta.
+    fn why_not_finite(&self, momenta: &[f64]) -> String {
+        let legs = momenta.as_chunks::<4>().0;
+        let collinear = |&(a, b): &(usize, usize)| {
+            let (p, q) = (legs[a], legs[b]);
+            let along = (1..4).map(|i| p[i] * q[i]).sum::<f64>();
+            let across = [(1, 2), (2, 3), (3, 1)].map(|(i, j)| (p[i] * q[j] - p[j] * q[i]).abs());
+            let largest = across.into_iter().fold(0.0, f64::max);
+            along > 0.0 && largest <= 1e-13 * p[0] * q[0]
+        };
+        let massless = (0..legs.len()).filter(|&leg| self.mass(leg) == 0.0);
+        let massless: Vec<usize> = massless.collect();
+        let pairs = massless
+            .iter()
+            .flat_map(|&a| massless.iter().map(move |&b| (a, b)));
+        match pairs.filter(|(a, b)| a < b).find(collinear) {
+            Some((a, b)) => format!(
+                "particles {} and {}, which have no mass, have the same direction",
+                a + 1,
+                b + 1
+            ),
+            None => "a line without a width is on its mass shell, or its numbers are too large or \
+                     too small"
+                .into(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::backend::Clocks;
 use crate::cpu::Cores;
 use crate::policy::Processor;
-use crate::process::{HelicitySum, Process};
+use crate::process::Process;
 use crate::runtime::{CachePlace, Precision};
 use crate::simd::Level;
 use crate::target::Target;
@@ -55,10 +55,9 @@ impl Recipe {
         }
     }
 
-    /// Whether numbers have a lower precision than double where a sum of squares tells that they did not suffice.
+    /// Whether numbers have a lower precision than double, which may not suffice.
     pub fn may_lose(&self) -> bool {
         self.settings.precision != Precision::Double
-            && self.process.helicity_sum == HelicitySum::Positive
     }
 
     /// The same in double precision on one thread of the CPU.

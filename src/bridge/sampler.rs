@@ -111,11 +111,11 @@ impl Sampler {
             return Ok(Bad::default());
         }
         let all = answers.part(0, sample.momenta.events());
-        let bad = self.sessions.run(sample, all)?;
+        self.sessions.run(sample, all)?;
         if let Some(again) = &mut self.again {
             again.run(sample, &mut answers)?;
         }
-        Ok(bad)
+        Ok(Bad::of(&mut answers))
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::backend::{Backend, Session};
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;
 use crate::inputs::Inputs;
-use crate::sample::{Bad, Sample, SampleAnswers};
+use crate::sample::{Sample, SampleAnswers};
 
 /// The plans that serve samples, for one thread.
 pub(super) struct Sessions {
@@ -68,7 +68,7 @@ impl Sessions {
     }
 
     /// Evaluates a sample whose indices have been checked.
-    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<()> {
         let session = match (&mut self.with_diagrams, &mut self.without) {
             (_, Some(session)) if !sample.diagrams => session,
             (Some(session), _) => session,

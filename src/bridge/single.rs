@@ -4,6 +4,7 @@
 //! after the other. Where it is less work, colour flows come from the recursion and AMP2 from the amplitudes of single
 //! diagrams beside it.
 
+use super::again::servers_in_double;
 use super::recursion::{COMPARED_EVENTS, agree, tolerance};
 use super::servers::Servers;
 use super::{Bridge, OneEvent};
@@ -15,6 +16,7 @@ use crate::inputs::Inputs;
 use crate::plan::ValidPlan;
 use crate::process::Process;
 use crate::runtime::Precision;
+use crate::sample::first_not_finite;
 use crate::simd::Level;
 use crate::target::this_core;
 use crate::trial::Trial;
@@ -47,7 +49,7 @@ impl Bridge {
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
         let process = self.servers.process();
         let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
-        let single = self.servers.single(momenta, g_s, all)?;
+        let single = self.single(momenta, g_s, all)?;
         single.put(diagrams, flows);
         Ok(&single.answer)
     }
@@ -61,8 +63,23 @@ impl Bridge {
         amp2: &mut [f64],
         jamp2: &mut [f64],
     ) -> Result<f64> {
-        let single = self.servers.single(momenta, g_s, all)?;
+        let single = self.single(momenta, g_s, all)?;
         Ok(single.add(row, amp2, jamp2))
+    }
+}
+
+impl Bridge {
+    /// What has evaluated this event, in double precision where another one did not suffice.
+    fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
+        if self.servers.recipe().may_lose() {
+            let found = self.servers.single(momenta, g_s, all);
+            if matches!(found, Err(Error::NotFinite { .. })) {
+                let recipe = self.servers.recipe();
+                let double = servers_in_double(recipe, &mut self.in_double)?;
+                return double.single(momenta, g_s, all);
+            }
+        }
+        self.servers.single(momenta, g_s, all)
     }
 }
 
@@ -214,10 +231,14 @@ impl Servers {
         let Some(single) = &mut self.singles[which] else {
             return Err(Error::NoEvents);
         };
-        match single.evaluate(event) {
-            Ok(()) => Ok(()),
-            Err(failure) => Err(self.own.failure(&event, failure)),
+        if let Err(failure) = single.evaluate(event) {
+            return Err(self.own.failure(&event, failure));
         }
+        if first_not_finite(&single.each.contributions).is_some() {
+            single.momenta.clear();
+            return Err(self.own.bad_momentum(&event, 0));
+        }
+        Ok(())
     }
 }
 

@@ -263,7 +263,7 @@ fn channels_agree_where_beams_leave_helicities_out() {
 
 /// Where large terms cancel, one event says little: which of two roundings loses more there is chance. Over many, the
 /// engine loses what gfortran's double precision loses, less than a decimal digit more or less, by the same Fortran in
-/// quadruple precision.
+/// quadruple precision. (That takes the momenta as they are rounded, the engine legs as on their mass shells.)
 #[test]
 fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
     if !gfortran() {
@@ -289,7 +289,7 @@ fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
         };
         let (library, fortran) = (sorted_errors("library"), sorted_errors("fortran"));
         assert_eq!((library.len(), fortran.len()), (100, 100));
-        for (share, at_most) in [(0.5, 2.0), (0.9, 2.5)] {
+        for (share, at_most) in [(0.5, 3.0), (0.9, 3.0)] {
             let at = (share * library.len() as f64) as usize;
             let (x, y) = (library[at], fortran[at]);
             assert!(
@@ -297,6 +297,70 @@ fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
                 "{process}: {share}: {x:e}, gfortran {y:e}"
             );
         }
+    }
+}
+
+/// HELAS's spinors have E + pz, which loses its digits towards -z, where the Fortran that mebridge writes and the library
+/// have them. No difference is told.
+#[test]
+fn what_helas_loses_towards_the_negative_axis_is_no_difference() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let arguments = ["generate", "u u~ > e+ e- g", "--fortran", "output"];
+    mebridge(d.path(), &arguments).ok();
+    let angle = 1e-6f64;
+    let positron = [
+        200.0 * angle,
+        0.0,
+        -200.0 * (1.0 - angle * angle).sqrt(),
+        200.0,
+    ];
+    let rest = [-positron[0], 0.0, -positron[2], 800.0];
+    let n = [0.6, 0.48, 0.64];
+    let square = 800f64.powi(2) - 200f64.powi(2);
+    let e = 0.5 * square / (800.0 - (0..3).map(|i| rest[i] * n[i]).sum::<f64>());
+    let electron = [e * n[0], e * n[1], e * n[2], e];
+    let gluon = [0, 1, 2, 3].map(|i| rest[i] - electron[i]);
+    let particles = [
+        (2, -1, [0.0, 0.0, 500.0, 500.0]),
+        (-2, -1, [0.0, 0.0, -500.0, 500.0]),
+        (-11, 1, positron),
+        (11, 1, electron),
+        (21, 1, gluon),
+    ];
+    let mut event = String::from("<event>\n5 1 1.0 91.0 0.0075 0.11\n");
+    for (pdg, status, p) in particles {
+        let p = p.map(|x| format!("{x:.17e}")).join(" ");
+        event += &format!("{pdg} {status} 1 2 0 0 {p} 0.0 0.0 9.0\n");
+    }
+    let text = format!("<LesHouchesEvents>\n{event}</event>\n</LesHouchesEvents>\n");
+    std::fs::write(d.path().join("events.lhe"), text).unwrap();
+    let compared = |more: &[&str]| {
+        let arguments = ["compare", "output", "--events", "events.lhe", "--json", "-"];
+        json(mebridge(d.path(), &[&arguments[..], more].concat()).ok())[0].clone()
+    };
+    let row = compared(&["--quad"]);
+    let error = |of: &str| row[of].as_f64().unwrap();
+    assert!(
+        error("library_error") < 1e-12 && error("fortran_error") < 1e-12,
+        "{row}"
+    );
+    let file = d.path().join("output/Source/DHELAS/aloha_functions.f");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let without_loss = "        IF (P(3).LT.0D0) PLUS = (P(1)**2+P(2)**2)/(PP - P(3))\n";
+    assert!(text.contains(without_loss));
+    std::fs::write(&file, text.replace(without_loss, "")).unwrap();
+    for more in [&["--values"][..], &["--values", "--quad"]] {
+        let row = compared(more);
+        assert_eq!((&row["verdict"], &row["points"]), (&"ok".into(), &1.into()));
+        assert!(row["note"].as_str().unwrap().contains("digits"), "{row}");
+        let value = |of: &str| row["values"][of][0].as_f64().unwrap();
+        assert!(
+            (value("library") / value("fortran") - 1.0).abs() > 1e-7,
+            "{row}"
+        );
     }
 }
 

@@ -98,6 +98,24 @@ impl Lorentz {
         ])
     }
 
+    /// A rotation that takes one direction to another, which is not the opposite one.
+    pub fn turn(from: [f64; 3], to: [f64; 3]) -> Lorentz {
+        let unit = |a: [f64; 3]| {
+            let size = a.iter().map(|x| x * x).sum::<f64>().sqrt();
+            a.map(|x| x / size)
+        };
+        let (a, b) = (unit(from), unit(to));
+        let half = unit([0, 1, 2].map(|i| a[i] + b[i]));
+        // Half a turn about `half` takes a to b.
+        Lorentz(std::array::from_fn(|i| {
+            std::array::from_fn(|j| match (i, j) {
+                (0, 0) => 1.0,
+                (0, _) | (_, 0) => 0.0,
+                _ => 2.0 * half[i - 1] * half[j - 1] - if i == j { 1.0 } else { 0.0 },
+            })
+        }))
+    }
+
     /// Half a turn about the x axis: it exchanges the beams.
     pub fn turn_about_x() -> Lorentz {
         let diagonal = [1.0, 1.0, -1.0, -1.0];

@@ -14,6 +14,7 @@ mod closed_formulas;
 mod color_ordered;
 mod color_ordered_import;
 mod conservation;
+mod directions;
 mod first_events;
 mod generated;
 mod independence;

@@ -6,7 +6,7 @@ pub mod sample;
 pub mod trial;
 
 use crate::inputs::{Inputs, Outputs};
-use crate::sample::{Bad, DeviceSample, Sample, SampleAnswers};
+use crate::sample::{DeviceSample, Sample, SampleAnswers};
 use mebridge_plan::Plan;
 use mebridge_support::error::{Error, Result};
 use serde::Serialize;
@@ -95,9 +95,9 @@ pub trait DeviceSession: Send + Sync {
 
 /// One thread's way to evaluate samples.
 pub trait Session: Send {
-    /// Evaluates a sample whose indices have been checked, and says which events are bad. An error where the arrays are
-    /// not those of as many events of the process.
-    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad>;
+    /// Evaluates a sample whose indices have been checked. Bad events have no number. An error where the arrays are not
+    /// those of as many events of the process.
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<()>;
 }
 
 /// What is measured of where the time goes.

@@ -476,7 +476,7 @@ impl DeviceSample {
     }
 }
 
-/// Events that have no matrix element.
+/// Events that have no matrix element: momenta are wrong, or it is not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
     /// How many.
@@ -486,11 +486,37 @@ pub struct Bad {
 }
 
 impl Bad {
-    /// Notes an event; they come in order.
-    #[inline]
-    pub fn note(&mut self, event: usize) {
-        self.count += 1;
-        self.first.get_or_insert(event);
+    /// Those of a sample, from their answers. What is infinite becomes NaN, and no diagram has a share in it.
+    pub fn of(answers: &mut SampleAnswers) -> Bad {
+        let mut bad = Bad::default();
+        if first_not_finite(answers.matrix_elements).is_none() {
+            return bad;
+        }
+        for (event, value) in answers.matrix_elements.iter_mut().enumerate() {
+            if value.is_finite() {
+                continue;
+            }
+            *value = f64::NAN;
+            bad.count += 1;
+            bad.first.get_or_insert(event);
+            if let Some(rows) = &mut answers.amp2 {
+                (0..rows.count()).for_each(|diagram| rows.row(diagram)[event] = 0.0);
+            }
+        }
+        bad
+    }
+}
+
+/// The first of some numbers that is not finite.
+pub fn first_not_finite(numbers: &[f64]) -> Option<usize> {
+    // All are looked at first, without a branch: calls of a GPU are answered by tens of thousands.
+    let mut all = true;
+    for x in numbers {
+        all &= x.is_finite();
+    }
+    match all {
+        true => None,
+        false => numbers.iter().position(|x| !x.is_finite()),
     }
 }
 

@@ -13,7 +13,7 @@ use super::pairs::{self, BatchStep};
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
-use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
+use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_ops::Address;
 use mebridge_ops::general::General;
 use mebridge_plan::binding::{Binding, Coupling};
@@ -378,7 +378,7 @@ impl<T: Real> Engine<T> {
         worker: &mut Worker<T>,
         sample: &Sample,
         answers: SampleAnswers,
-    ) -> Result<Bad> {
+    ) -> Result<()> {
         // Vectors are read and written without looking.
         let diagrams = match &answers.amp2 {
             // They are left as they are.
@@ -386,7 +386,6 @@ impl<T: Real> Engine<T> {
             _ => self.config_of_diagram.len(),
         };
         sample.check_lengths(&answers, self.plan.masses.len(), diagrams)?;
-        let mut bad = Bad::default();
         worker.all_amp2 = sample.diagrams;
         let blocks = EventBlocks {
             engine: self,
@@ -408,14 +407,13 @@ impl<T: Real> Engine<T> {
                 asked: sample,
                 diagram: answers.diagram,
                 amp2: answers.amp2,
-                bad: &mut bad,
             }),
         };
         let result = self.blocks(blocks);
         worker.all_amp2 = false;
         // A sample has a number for each event, if not a good one.
         debug_assert!(result.is_ok());
-        Ok(bad)
+        Ok(())
     }
 
     /// The one place that leads to each level's code.

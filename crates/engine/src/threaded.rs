@@ -10,7 +10,7 @@ use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
 use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
-use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
+use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{
     self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
 };
@@ -249,7 +249,7 @@ struct OneThread<T: Real> {
 }
 
 impl<T: Real> Session for OneThread<T> {
-    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<()> {
         self.engine.run_sample(&mut self.worker, sample, answers)
     }
 }

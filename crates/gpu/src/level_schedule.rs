@@ -38,6 +38,13 @@ pub enum OperationKind {
     Coupling,
     /// `1 / (p^2 - m^2 + i m width)`: momentum, numbers m^2 and m width, result.
     Propagator,
+    /// The square of a leg's momentum: that, number of the squared mass, result.
+    Square,
+    /// The product of two momenta: these, their squares, result.
+    Product,
+    /// `1 / (p^2 - m^2)` of a line without a width: numbers of m^2 and of the size of squared masses, numbers of squares
+    /// and of products, squares, products (each with the number of its factor), result.
+    Line,
     /// Couplings with coefficients, times a propagator: whether there is one, the propagator, number
     /// of terms, terms (coupling, numbers for the real and imaginary part), result.
     Factor,
@@ -477,7 +484,43 @@ impl LevelScheduler {
             operands.push(self.result(sum.address, MOMENTUM, 1));
             self.operation(1, OperationKind::Momentum, &operands);
         }
+        for square in &plan.squares {
+            let momentum = self.of(leg(square.leg as usize))?;
+            let mass = *plan.masses.get(square.leg as usize)?;
+            let mass_squared = self.number(mass * mass);
+            let result = self.result(square.address, 1, 1);
+            self.operation(1, OperationKind::Square, &[momentum, mass_squared, result]);
+        }
+        for product in &plan.products {
+            let mut operands = Vec::new();
+            for at in product.legs {
+                operands.push(self.of(leg(at as usize))?);
+            }
+            for square in product.squares {
+                operands.push(self.of(square)?);
+            }
+            operands.push(self.result(product.address, 1, 2));
+            self.operation(2, OperationKind::Product, &operands);
+        }
         for p in &plan.propagators {
+            if let Some(virtuality) = &p.virtuality {
+                let mut operands = vec![
+                    self.number(p.mass * p.mass),
+                    self.number(virtuality.size),
+                    virtuality.squares.len() as u32,
+                    virtuality.terms.len() as u32,
+                ];
+                for &square in &virtuality.squares {
+                    operands.push(self.of(square)?);
+                }
+                for &(product, factor) in &virtuality.terms {
+                    operands.push(self.of(product)?);
+                    operands.push(self.number(factor));
+                }
+                operands.push(self.result(p.address, 2, 3));
+                self.operation(3, OperationKind::Line, &operands);
+                continue;
+            }
             let momentum = self.objects.get(&p.momentum)?;
             let (momentum, level) = (momentum.address, momentum.level + 1);
             let (square, width) = (self.number(p.mass * p.mass), self.number(p.mass * p.width));

@@ -7,7 +7,8 @@ use super::partial;
 use super::passes::Pass;
 use super::sums::Sums;
 use super::{
-    Body, ChannelPlan, Count, External, Factor, MomentumSum, Operations, Plan, Propagator,
+    Body, ChannelPlan, Count, External, Factor, MomentumProduct, MomentumSquare, MomentumSum,
+    Operations, Plan, Propagator, Virtuality,
 };
 use mebridge_ops::opcode::{Layout, Momenta, Opcode};
 use mebridge_ops::recognize::{self, Recognized};
@@ -18,6 +19,7 @@ use mebridge_process::{
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the plan of a process for the helicities with these indices, for any core.
@@ -93,6 +95,7 @@ pub(super) struct Compiler<'a> {
     recognized: HashMap<(u32, bool), Option<Recognized>>,
     constants: HashMap<u64, Address>,
     momenta: HashMap<Vec<i8>, Address>,
+    products: HashMap<[u32; 2], Address>,
     propagators: HashMap<(Address, u64, u64), Address>,
     factors: HashMap<FactorKey, Address>,
     general: HashMap<(u32, bool), u32>,
@@ -173,6 +176,7 @@ impl<'a> Compiler<'a> {
             recognized: HashMap::default(),
             constants: HashMap::default(),
             momenta: HashMap::default(),
+            products: HashMap::default(),
             propagators: HashMap::default(),
             factors: HashMap::default(),
             general: HashMap::default(),
@@ -604,14 +608,90 @@ impl<'a> Compiler<'a> {
         if let Some(&address) = self.propagators.get(&key) {
             return address;
         }
+        let virtuality = match mass * width == 0.0 {
+            true => self.virtuality(signs, mass),
+            false => None,
+        };
         let address = self.allocate(2);
         self.plan.propagators.push(Propagator {
             address,
             momentum,
             mass,
             width,
+            virtuality,
         });
         self.propagators.insert(key, address);
+        address
+    }
+
+    /// `p^2 - m^2` of a line with these signs of the legs' momenta, by the legs on the side that has fewer, or no
+    /// others than those that come in or go out. `None` if the signs are not those of a line.
+    fn virtuality(&mut self, signs: &[i8], mass: f64) -> Option<Virtuality> {
+        let flow = |leg: usize| {
+            if self.process.legs[leg].incoming {
+                1
+            } else {
+                -1
+            }
+        };
+        let (below, beyond): (Vec<usize>, Vec<usize>) =
+            (0..signs.len()).partition(|&leg| signs[leg] != 0);
+        let first = signs[*below.first()?] * flow(below[0]);
+        if below.len() < 2 || beyond.len() < 2 {
+            return None;
+        }
+        if below.iter().any(|&leg| signs[leg] * flow(leg) != first) || first.abs() != 1 {
+            return None;
+        }
+        let mixed = |legs: &[usize]| legs.iter().any(|&leg| flow(leg) != flow(legs[0]));
+        let legs = match below.len().cmp(&beyond.len()) {
+            Ordering::Less => below,
+            Ordering::Greater => beyond,
+            Ordering::Equal if mixed(&below) && !mixed(&beyond) => beyond,
+            Ordering::Equal => below,
+        };
+        let masses = legs.iter().map(|&leg| self.plan.masses[leg].powi(2));
+        let (masses, own) = (masses.sum::<f64>(), mass * mass);
+        let mut all = Virtuality {
+            // What cancels altogether was equal, and not rounded.
+            size: if masses == own { 0.0 } else { masses + own },
+            squares: Vec::new(),
+            terms: Vec::new(),
+        };
+        for &leg in &legs {
+            all.squares.push(self.square(leg as u32));
+        }
+        for (at, &a) in legs.iter().enumerate() {
+            for &b in &legs[at + 1..] {
+                let factor = f64::from(2 * flow(a) * flow(b));
+                all.terms.push((self.product([a as u32, b as u32]), factor));
+            }
+        }
+        Some(all)
+    }
+
+    fn square(&mut self, leg: u32) -> Address {
+        let known = self.plan.squares.iter().find(|square| square.leg == leg);
+        if let Some(square) = known {
+            return square.address;
+        }
+        let address = self.allocate(1);
+        self.plan.squares.push(MomentumSquare { address, leg });
+        address
+    }
+
+    fn product(&mut self, legs: [u32; 2]) -> Address {
+        if let Some(&address) = self.products.get(&legs) {
+            return address;
+        }
+        let squares = legs.map(|leg| self.square(leg));
+        let address = self.allocate(1);
+        self.plan.products.push(MomentumProduct {
+            address,
+            legs,
+            squares,
+        });
+        self.products.insert(legs, address);
         address
     }
 

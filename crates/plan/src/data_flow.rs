@@ -13,7 +13,7 @@
 //! Following a plan takes much longer than running it once: it is for tests, and for who doubts a plan.
 
 use super::color_ordered::{Loops, NO_HELICITY};
-use super::{Body, Operations, Plan};
+use super::{Body, Operations, Plan, Virtuality};
 use mebridge_ops::arrays::visit::{AddendTerm, Read, Written};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL};
 use mebridge_ops::opcode::{COMPLEX, FOUR};
@@ -165,8 +165,20 @@ impl Plan {
         for sum in &self.momenta {
             memory.write(sum.address, 4, NOTHING)?;
         }
+        for square in &self.squares {
+            memory.write(square.address, 1, NOTHING)?;
+        }
+        for product in &self.products {
+            for square in product.squares {
+                memory.read(square, 1)?;
+            }
+            memory.write(product.address, 1, NOTHING)?;
+        }
         for propagator in &self.propagators {
             memory.read(propagator.momentum, 4)?;
+            for part in propagator.virtuality.iter().flat_map(Virtuality::addresses) {
+                memory.read(part, 1)?;
+            }
             memory.write(propagator.address, 2, NOTHING)?;
         }
         for factor in &self.factors {

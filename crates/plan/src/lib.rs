@@ -55,6 +55,10 @@ pub struct Plan {
     pub couplings: Vec<Address>,
     /// Sums of external momenta.
     pub momenta: Vec<MomentumSum>,
+    /// Squares of momenta of legs.
+    pub squares: Vec<MomentumSquare>,
+    /// Products of momenta of two legs.
+    pub products: Vec<MomentumProduct>,
     /// Propagators `1 / (p^2 - m (m - i width))`.
     pub propagators: Vec<Propagator>,
     /// Coupling times propagator.
@@ -190,8 +194,48 @@ pub struct MomentumSum {
     pub signs: Vec<i8>,
 }
 
-/// A propagator.
+/// The square of the momentum of a leg: that of its mass, unless the event says another one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MomentumSquare {
+    /// Where it goes (real).
+    pub address: Address,
+    /// The leg.
+    pub leg: u32,
+}
+
+/// The product of the momenta of two legs. From their directions it has all digits where they are nearly collinear or
+/// one is soft, and a sum of momenta, squared, has none.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MomentumProduct {
+    /// Where it goes (real).
+    pub address: Address,
+    /// The legs.
+    pub legs: [u32; 2],
+    /// Addresses of their squares.
+    pub squares: [Address; 2],
+}
+
+/// `p^2 - m^2` of a line without a width, which may vanish: `-m^2`, squares and products of momenta.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Virtuality {
+    /// How large the squares of the masses of line and legs are, which are rounded; zero where they cancel altogether.
+    pub size: f64,
+    /// Addresses of squares.
+    pub squares: Vec<Address>,
+    /// Addresses of products, and how often they are added: 2 or -2.
+    pub terms: Vec<(Address, f64)>,
+}
+
+impl Virtuality {
+    /// Addresses of squares and products.
+    fn addresses(&self) -> impl Iterator<Item = Address> {
+        let products = self.terms.iter().map(|&(product, _)| product);
+        self.squares.iter().copied().chain(products)
+    }
+}
+
+/// A propagator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Propagator {
     /// Where it goes (complex).
     pub address: Address,
@@ -201,6 +245,8 @@ pub struct Propagator {
     pub mass: f64,
     /// Width.
     pub width: f64,
+    /// Without a width.
+    pub virtuality: Option<Virtuality>,
 }
 
 /// A linear combination of couplings, times a propagator where there is one.

@@ -268,9 +268,19 @@ impl Map {
         plan.constants.iter_mut().for_each(|c| to(&mut c.0));
         plan.couplings.iter_mut().for_each(to);
         plan.momenta.iter_mut().for_each(|m| to(&mut m.address));
+        plan.squares.iter_mut().for_each(|s| to(&mut s.address));
+        for product in &mut plan.products {
+            to(&mut product.address);
+            product.squares.iter_mut().for_each(to);
+        }
         for propagator in &mut plan.propagators {
             to(&mut propagator.address);
             to(&mut propagator.momentum);
+            if let Some(virtuality) = &mut propagator.virtuality {
+                virtuality.squares.iter_mut().for_each(to);
+                let terms = virtuality.terms.iter_mut();
+                terms.for_each(|(product, _)| to(product));
+            }
         }
         for factor in &mut plan.factors {
             to(&mut factor.address);

@@ -133,7 +133,27 @@ impl Display for Plan {
             });
             write!(f, "{} = {}", At(sum.address, MOMENTUM), joined(legs, " "))
         })?;
+        lines(f, "squares of momenta", &self.squares, |f, square| {
+            write!(f, "{} = {}^2", At(square.address, REAL), square.leg + 1)
+        })?;
+        lines(f, "products of momenta", &self.products, |f, product| {
+            let [a, b] = product.legs.map(|leg| leg + 1);
+            write!(f, "{} = {a} {b}", At(product.address, REAL))
+        })?;
         lines(f, "propagators", &self.propagators, |f, p| {
+            if let Some(virtuality) = &p.virtuality {
+                let squares = virtuality.squares.iter();
+                let squares = squares.map(|&at| format!("+ {}", At(at, REAL)));
+                let terms = virtuality.terms.iter();
+                let terms = terms.map(|&(at, x)| format!("{x:+} {}", At(at, REAL)));
+                return write!(
+                    f,
+                    "{} = 1 / (-{}^2 {})",
+                    At(p.address, COMPLEX),
+                    Rounded(p.mass),
+                    joined(squares.chain(terms), " ")
+                );
+            }
             write!(
                 f,
                 "{} = 1 / ({}^2 - m (m - i w)), m {}, w {}",

@@ -7,7 +7,7 @@
 
 use super::compile::amp2_index;
 use super::sums::Sum;
-use super::{Body, External, Plan};
+use super::{Body, External, Plan, Virtuality};
 use mebridge_ops::opcode::{Layout, Opcode};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
@@ -135,9 +135,20 @@ impl Plan {
                 .iter()
                 .all(|sum| self.holds(sum.address, 4) && sum.signs.len() == legs)
             && self
-                .propagators
+                .squares
                 .iter()
-                .all(|p| self.holds(p.address, 2) && self.holds(p.momentum, 4))
+                .all(|square| self.holds(square.address, 1) && (square.leg as usize) < legs)
+            && self.products.iter().all(|product| {
+                self.holds(product.address, 1)
+                    && product.legs.iter().all(|&leg| (leg as usize) < legs)
+                    && product.squares.iter().all(|&square| self.holds(square, 1))
+            })
+            && self.propagators.iter().all(|p| {
+                let mut parts = p.virtuality.iter().flat_map(Virtuality::addresses);
+                self.holds(p.address, 2)
+                    && self.holds(p.momentum, 4)
+                    && parts.all(|part| self.holds(part, 1))
+            })
             && self.factors.iter().all(|f| {
                 self.holds(f.address, 2)
                     && f.terms.iter().all(coupling)

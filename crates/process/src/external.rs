@@ -12,6 +12,11 @@
 //! `4 mu + nu` and (mu, spinor component) of spin 3/2 likewise, as TXXXXX, IRXXXX and ORXXXX of ALOHA do
 //! (arXiv:1010.4261).
 //!
+//! Two things are not HELAS's, in any version of it. `p0 + p3` and `|p| + p3`, which a fermion's spinors are made of,
+//! are `pt^2 / (p0 - p3)` and `pt^2 / (|p| - p3)` where p3 is negative: near -z HELAS's sums lose digits, up to all of
+//! them. And a leg with `|p| <= ` [`AT_REST`] ` m` has its spin along z, as one at rest has in HELAS: there is no
+//! direction of flight but rounding's.
+//!
 //! In place of a vector's helicity [`MOMENTUM`] asks for its momentum as the polarisation, over
 //! its mass or, where it has none, over its energy, whatever NSV is: what a Ward identity needs.
 
@@ -20,6 +25,12 @@ use num_complex::Complex64;
 
 /// A momentum `(E, px, py, pz)`.
 pub type Momentum = [f64; 4];
+
+/// Up to this |p| / m a leg has its spin along z, and not along its momentum; its wavefunctions are those of a leg at
+/// rest, boosted to that momentum in first order, so that no digit of a sum over helicities depends on the axis. Small
+/// enough that the second order is below rounding in double precision (2^-26, also in `cuda/external.cuh` and
+/// `fortran/gg_ttx/Source/DHELAS/aloha_functions.f`).
+pub const AT_REST: f64 = 1.0 / 67_108_864.0;
 
 /// HELAS's `NHEL = 4` of `VXXXXX`: the momentum in place of the polarisation.
 pub const MOMENTUM: i8 = 4;
@@ -60,6 +71,39 @@ fn modulus(p: &Momentum) -> f64 {
     p[0].min((p[1] * p[1] + p[2] * p[2] + p[3] * p[3]).sqrt())
 }
 
+/// `px^2 + py^2`; zero where it is too small to have all its digits.
+fn transverse_square(p: &Momentum) -> f64 {
+    let square = p[1] * p[1] + p[2] * p[2];
+    if square < 2f64.powi(-1000) {
+        0.0
+    } else {
+        square
+    }
+}
+
+/// `size + p3` without cancellation, where `size` is |p|.
+fn light_cone(p: &Momentum, size: f64) -> f64 {
+    if p[3] < 0.0 {
+        transverse_square(p) / (size - p[3])
+    } else {
+        size + p[3]
+    }
+}
+
+/// Whether a leg with this |p| has its spin along z.
+fn is_at_rest(size: f64, mass: f64) -> bool {
+    size <= AT_REST * mass.abs()
+}
+
+/// The boost of a two-spinor up or down along z from rest: `1 + sigma p / 2 m` and, for the left-handed half, with `-`.
+fn boosted(p: &Momentum, mass: f64, up: bool, handedness: f64) -> [Complex64; 2] {
+    let [x, y, z] = [p[1], p[2], p[3]].map(|x| handedness * x / (2.0 * mass.abs()));
+    match up {
+        true => [real(1.0 + z), Complex64::new(x, y)],
+        false => [Complex64::new(x, -y), real(1.0 - z)],
+    }
+}
+
 /// Spinor of a massive fermion that moves: the two-spinor `chi` of helicity `nh` (first the one
 /// along the direction of flight), and the square roots of `E +- |p|` with their signs.
 fn moving(p: &Momentum, mass: f64, pp: f64, nh: f64, nsf: f64) -> ([Complex64; 2], [f64; 2]) {
@@ -74,7 +118,7 @@ fn moving(p: &Momentum, mass: f64, pp: f64, nh: f64, nsf: f64) -> ([Complex64; 2
     } else {
         (large, small)
     };
-    let pp3 = (pp + p[3]).max(0.0);
+    let pp3 = light_cone(p, pp);
     let along = real((pp3 * 0.5 / pp).sqrt());
     let across = if pp3 == 0.0 {
         real(-nh)
@@ -93,12 +137,7 @@ fn moving(p: &Momentum, mass: f64, pp: f64, nh: f64, nsf: f64) -> ([Complex64; 2
 /// The two-spinor of a massless fermion: `sqrt(E + pz)` and the rest.
 fn massless(p: &Momentum, helicity: f64, nsf: f64) -> [Complex64; 2] {
     let nh = helicity * nsf;
-    let against_z = p[1] == 0.0 && p[2] == 0.0 && p[3] < 0.0;
-    let root = if against_z {
-        0.0
-    } else {
-        (p[0] + p[3]).max(0.0).sqrt() * nsf
-    };
+    let root = light_cone(p, p[0]).sqrt() * nsf;
     let other = if root == 0.0 {
         real(-helicity * (2.0 * p[0]).sqrt())
     } else {
@@ -119,13 +158,15 @@ fn fermion_in(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 4
         };
     }
     let pp = modulus(p);
-    if pp == 0.0 {
+    if is_at_rest(pp, mass) {
         let (root, signed) = (mass.abs().sqrt(), mass.abs().sqrt().copysign(mass));
-        return if nh > 0.0 {
-            [real(signed), zero, real(nsf * root), zero]
-        } else {
-            [zero, real(nsf * root), zero, real(signed)]
+        let [left, right] = match nh > 0.0 {
+            true => [signed, nsf * root],
+            false => [nsf * root, signed],
         };
+        let of = |handedness: f64| boosted(p, mass, nh > 0.0, handedness);
+        let ([a, b], [c, d]) = (of(-1.0), of(1.0));
+        return [left * a, left * b, right * c, right * d];
     }
     let (chi, f) = moving(p, mass, pp, nh, nsf);
     [f[0] * chi[0], f[0] * chi[1], f[1] * chi[0], f[1] * chi[1]]
@@ -143,20 +184,15 @@ fn fermion_out(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 
         };
     }
     let pp = modulus(p);
-    if pp == 0.0 {
+    if is_at_rest(pp, mass) {
         let (root, signed) = (mass.abs().sqrt(), mass.abs().sqrt().copysign(mass));
-        return if nh > 0.0 {
-            let along = helicity;
-            [real(along * root), zero, real(along * nsf * signed), zero]
-        } else {
-            let against = -helicity;
-            [
-                zero,
-                real(against * nsf * signed),
-                zero,
-                real(against * root),
-            ]
+        let [right, left] = match nh > 0.0 {
+            true => [helicity * root, helicity * nsf * signed],
+            false => [-helicity * nsf * signed, -helicity * root],
         };
+        let of = |handedness: f64| boosted(p, mass, nh > 0.0, handedness).map(|c| c.conj());
+        let ([a, b], [c, d]) = (of(1.0), of(-1.0));
+        return [right * a, right * b, left * c, left * d];
     }
     let (chi, f) = moving(p, mass, pp, nh, nsf);
     let chi = chi.map(|c| c.conj());
@@ -206,11 +242,13 @@ fn rarita(p: &Momentum, mass: f64, helicity: f64, nsr: f64, incoming: bool) -> V
         false => fermion_out(p, mass, helicity, nsr),
     };
     // The phase of the spinor of helicity -1 relative to that of the vector.
-    let pt = (p[1] * p[1] + p[2] * p[2]).sqrt().min(modulus(p));
-    let phase = match pt == 0.0 {
-        true if p[3] >= 0.0 => real(1.0),
-        true => real(-1.0),
-        false => Complex64::new(p[1], -nsv * p[2]) / pt,
+    let pt = transverse_square(p).sqrt().min(modulus(p));
+    let phase = if is_at_rest(modulus(p), mass) {
+        real(1.0)
+    } else if pt == 0.0 {
+        real(1f64.copysign(p[3]))
+    } else {
+        Complex64::new(p[1], -nsv * p[2]) / pt
     };
     let (third, two_thirds) = ((1.0f64 / 3.0).sqrt(), (2.0f64 / 3.0).sqrt());
     let mut sum = vec![real(0.0); 16];
@@ -238,7 +276,7 @@ fn vector(p: &Momentum, mass: f64, helicity: f64, nsv: f64) -> [Complex64; 4] {
         return p.map(|x| real(x / scale));
     }
     let half = 0.5f64.sqrt();
-    let transverse = (p[1] * p[1] + p[2] * p[2]).sqrt();
+    let transverse = transverse_square(p).sqrt();
     if mass == 0.0 {
         let z = real(helicity * transverse / p[0] * half);
         if transverse == 0.0 {
@@ -261,9 +299,12 @@ fn vector(p: &Momentum, mass: f64, helicity: f64, nsv: f64) -> [Complex64; 4] {
     let pt = pp.min(transverse);
     let signed = nsv * helicity.abs();
     let longitudinal = 1.0 - helicity.abs();
-    if pp == 0.0 {
+    if is_at_rest(pp, mass) {
         return [
-            real(0.0),
+            Complex64::new(
+                longitudinal * p[3] - helicity * half * p[1],
+                signed * half * p[2],
+            ) / mass,
             real(-helicity * half),
             Complex64::new(0.0, signed * half),
             real(longitudinal),

@@ -83,6 +83,16 @@ pub enum Error {
         /// The energy that comes in.
         energy: f64,
     },
+    /// A matrix element that is infinite or no number.
+    #[error(
+        "event {event} (from 0): its |M|^2 is not finite: {why}; leave such events out, by a cut for example"
+    )]
+    NotFinite {
+        /// Number of the event within the call, from 0.
+        event: usize,
+        /// What is known of it.
+        why: String,
+    },
     /// An event that no file can hold.
     #[error("event {event} (from 0): {what}; no event file can hold it")]
     BadRecord {
@@ -549,6 +559,16 @@ impl Error {
                 count,
             },
             other => other,
+        }
+    }
+
+    /// The event of a call that has no matrix element, from 0, where that is what is wrong.
+    pub fn bad_event(&self) -> Option<usize> {
+        match self {
+            Error::BadMomentum { event, .. }
+            | Error::NotConserved { event, .. }
+            | Error::NotFinite { event, .. } => Some(*event),
+            _ => None,
         }
     }
 

@@ -45,7 +45,9 @@ impl Engine {
         match self {
             Engine::Direct(bridge) => {
                 let (events, mut answers) = drawn.call();
-                bridge.run(&events, &mut answers)
+                // Those that are not finite are counted.
+                bridge.run_all(&events, &mut answers)?;
+                Ok(())
             }
             Engine::Door(door) => {
                 door.sequence(drawn, &FALSE);
@@ -94,11 +96,11 @@ impl Engine {
         if kernels && bridge.level().is_none() {
             // The compilation must not be measured.
             bridge.wait_for_compiler();
-            bridge.run(&events, &mut answers)?;
+            bridge.run_all(&events, &mut answers)?;
         }
         let before = bridge.timers();
         let start = Instant::now();
-        bridge.run(&events, &mut answers)?;
+        bridge.run_all(&events, &mut answers)?;
         let elapsed = start.elapsed();
         bridge.set_profile(Clocks::None);
         let channels = events.channels.is_some();

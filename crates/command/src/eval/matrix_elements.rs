@@ -133,9 +133,12 @@ impl<'a> MatrixElements<'a> {
             helicity: &mut helicity,
             color: &mut color,
         };
-        match bridge.run(&events, &mut answers) {
-            Ok(()) => Ok(values),
-            Err(error @ (Error::BadMomentum { event, .. } | Error::NotConserved { event, .. })) => {
+        match bridge.run_all(&events, &mut answers) {
+            Ok(_) => Ok(values),
+            Err(error) => {
+                let Some(event) = error.bad_event() else {
+                    return Err(error);
+                };
                 // It counts within the call; a reader wants the place in the file.
                 let text = error.to_string();
                 let what = text
@@ -147,7 +150,6 @@ impl<'a> MatrixElements<'a> {
                     what: format!("{}: {what}", place.unwrap_or_default()),
                 })
             }
-            Err(error) => Err(error),
         }
     }
 }

@@ -103,7 +103,7 @@ pub fn bridge(
     let channels = channel.map(|c| vec![c.diagram as i32; points.len()]);
     let mut matrix_elements = vec![0.0; points.len()];
     let (mut helicity, mut color) = (vec![0; points.len()], vec![0; points.len()]);
-    bridge.run(
+    bridge.run_all(
         &Events {
             momenta: &momenta,
             g_s: &column(|p| p.g),

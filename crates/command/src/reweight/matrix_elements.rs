@@ -378,9 +378,8 @@ impl MatrixElement {
                 color: &mut color,
             };
             bridge.run(&asked, &mut answers).map_err(|error| {
-                let place = match &error {
-                    Error::BadMomentum { event, .. } | Error::NotConserved { event, .. } => *event,
-                    _ => return error,
+                let Some(place) = error.bad_event() else {
+                    return error;
                 };
                 // It counts within the call; a reader wants the place in the file.
                 let text = error.to_string();

@@ -8,6 +8,7 @@ mod answer;
 mod choice;
 mod color_ordered;
 mod momentum_check;
+mod propagators;
 mod sample;
 mod start;
 
@@ -18,7 +19,7 @@ use super::pairs::BatchStep;
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs, PerEvent};
-use mebridge_backend::sample::{Bad, Rows, Sample};
+use mebridge_backend::sample::{Rows, Sample};
 use mebridge_ops::general;
 use mebridge_ops::kernels::{self, Direct, Memory, Table};
 use mebridge_ops::opcode::Opcode;
@@ -45,8 +46,6 @@ pub struct Sampled<'a, 'b> {
     pub diagram: &'b mut [i32],
     /// Shares of the squared diagrams.
     pub amp2: Option<Rows<'b>>,
-    /// Events without a matrix element.
-    pub bad: &'b mut Bad,
 }
 
 impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {

@@ -124,7 +124,6 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
         for event in (0..count).filter(|lane| bad >> lane & 1 == 1) {
             let event = first + event;
-            sample.bad.note(event);
             self.outputs.matrix_elements[event] = f64::NAN;
             if let Some(rows) = &mut sample.amp2 {
                 for diagram in 0..rows.count() {

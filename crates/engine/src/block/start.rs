@@ -2,13 +2,13 @@
 //! events, and its external wavefunctions.
 
 use super::momentum_check::MomentumCheck;
-use super::{EventBlocks, lane_of};
+use super::{EventBlocks, lane_of, propagators};
 use crate::engine::Engine;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::sample::Momenta;
 use mebridge_ops::Address;
 use mebridge_ops::kernels::{self, Memory};
-use mebridge_plan::{Factor, MomentumSum, Propagator};
+use mebridge_plan::{Factor, MomentumSum};
 use mebridge_simd::{Cx, Real, Simd};
 
 impl<T: Real> EventBlocks<'_, '_, T> {
@@ -46,8 +46,9 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             for sum in &engine.plan.momenta {
                 momentum(m, engine.plan.leg_momenta, sum);
             }
+            propagators::products(m, &engine.plan);
             for propagator in &engine.plan.propagators {
-                inverse_propagator(m, propagator);
+                propagators::inverse(m, propagator);
             }
             for f in &engine.plan.factors {
                 factor(m, &engine.plan.couplings, f);
@@ -236,26 +237,6 @@ unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
             }
         }
         m.put_momentum(sum.address, total);
-    }
-}
-
-#[inline(always)]
-unsafe fn inverse_propagator<V: Simd>(m: Memory<V>, propagator: &Propagator) {
-    // SAFETY: addresses of the plan.
-    unsafe {
-        let [e, x, y, z] = m.momentum(propagator.momentum);
-        // p^2 - m (m - i width)
-        let re = e * e - x * x - y * y - z * z - e.same(propagator.mass * propagator.mass);
-        let im = propagator.mass * propagator.width;
-        let one = e.same(1.0);
-        let inverse = if im == 0.0 {
-            Cx::new(one / re, V::zero())
-        } else {
-            let im = e.same(im);
-            let scale = one / re.mul_add(re, im * im);
-            Cx::new(re * scale, -(im * scale))
-        };
-        m.put_complex(propagator.address, inverse);
     }
 }
 

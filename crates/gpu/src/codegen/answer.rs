@@ -79,9 +79,7 @@ impl Generator<'_> {
             text.push_str("        }\n");
         }
         text.push_str("        matrix_elements[e] = value;\n");
-        if self.helicity_sum == HelicitySum::Positive {
-            text.push_str("        if (is_lost(value)) *lost = 0;\n");
-        }
+        text.push_str("        if (is_lost(value)) *lost = 0;\n");
         text.push_str("        if (contributions) {\n");
         for (i, &id) in whole.contributions.iter().enumerate() {
             let _ = writeln!(

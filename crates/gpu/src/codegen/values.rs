@@ -232,6 +232,38 @@ impl Generator<'_> {
                 let arguments = [momentum, number_of(&rest[1])?, number_of(&rest[2])?];
                 graph.push(Type::Complex, Expression::call("propagator", arguments))
             }
+            OperationKind::Square => {
+                let arguments = [Expression::Value(at(graph, rest[0])?), number_of(&rest[1])?];
+                graph.push(Type::Real, Expression::call("momentum_square", arguments))
+            }
+            OperationKind::Product => {
+                let arguments = rest.iter().map(|&part| at(graph, part));
+                let arguments: Vec<Id> = arguments.collect::<Option<_>>()?;
+                let [p, q, p2, q2] = arguments[..] else {
+                    return None;
+                };
+                let arguments = [p, q, p2, q2].map(Expression::Value);
+                graph.push(Type::Real, Expression::call("momentum_product", arguments))
+            }
+            OperationKind::Line => {
+                let mut sum = Expression::Negative(Box::new(number_of(&rest[0])?));
+                let mut size = number_of(&rest[1])?;
+                let (squares, terms) = rest.get(4..)?.split_at_checked(rest[2] as usize)?;
+                for &square in squares {
+                    sum = Expression::infix(sum, "+", Expression::Value(at(graph, square)?));
+                }
+                for term in terms.chunks_exact(2) {
+                    let product = || Some(Expression::Value(at(graph, term[0])?));
+                    let factor = *numbers.get(term[1] as usize)?;
+                    let fused = |factor: f64, product, sum| {
+                        Expression::call("fused", [Expression::number(factor), product, sum])
+                    };
+                    sum = fused(factor, product()?, sum);
+                    let magnitude = Expression::call("magnitude", [product()?]);
+                    size = fused(factor.abs(), magnitude, size);
+                }
+                graph.push(Type::Complex, Expression::call("line", [sum, size]))
+            }
             OperationKind::Factor => {
                 let mut sum = None;
                 for term in rest.get(3..)?.chunks_exact(3) {
@@ -550,7 +582,8 @@ impl Generator<'_> {
 fn has_no_width(graph: &ValueGraph, propagator: Id) -> bool {
     match &graph.values[propagator].expression {
         Expression::Call(function, of) => {
-            function == "propagator" && of.last() == Some(&Expression::number(0.0))
+            function == "line"
+                || function == "propagator" && of.last() == Some(&Expression::number(0.0))
         }
         _ => false,
     }

@@ -1,20 +1,16 @@
 //! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX` and `SXXXXX` of HELAS, all helicities of a
 //! leg at once; those of spin 2 and 3/2, made of these, in `high_spin`.
 //!
-//! Conventions are HELAS's to the letter, the special cases included: a fermion or vector at
-//! rest, a vector along the z axis, a massless fermion along -z. Where the Fortran branches, all
-//! branches are computed here and the right one is selected for each event.
-//!
-//! Two quantities cancel for momenta close to the -z axis: `p0 + p3` and `|p| + p3`. In double
-//! precision they are computed (and rounded) as in HELAS, so that the result is the same also
-//! where it is inaccurate; in single precision by `pt^2 / (|p| - p3)`, which does not cancel.
+//! Conventions are those of [`mebridge_process::external`], the special cases included: a leg nearly at rest, a vector
+//! along the z axis, a fermion along -z. Where that branches, all branches are computed here and the right one is
+//! selected for each event.
 
 mod high_spin;
 
 use super::Memory;
 use high_spin::HighSpin;
 use mebridge_process::ExternalKind;
-use mebridge_process::external::MOMENTUM;
+use mebridge_process::external::{AT_REST, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd};
 
 /// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address
@@ -93,18 +89,26 @@ pub unsafe fn external<V: Simd>(
     }
 }
 
-/// `|p| + p3` (never below 0), given `|p|`.
+/// `px^2 + py^2`; zero where it is too small to have all its digits, a direction that no number tells from the axis.
 #[inline(always)]
-fn light_cone<V: Simd>(p: [V; 4], size: V) -> V {
-    let zero = p[3].same(0.0);
-    let direct = size + p[3];
-    let result = if V::Scalar::DOUBLE {
-        direct
-    } else {
-        let pt2 = p[1] * p[1] + p[2] * p[2];
-        V::select(p[3].lt(zero), pt2 / (size - p[3]), direct)
-    };
-    result.max(zero)
+fn transverse_square<V: Simd>(p: [V; 4]) -> V {
+    let smallest = if V::Scalar::DOUBLE { -1000 } else { -100 };
+    let square = p[1] * p[1] + p[2] * p[2];
+    let zero = square.same(0.0);
+    V::select(square.lt(zero.same(f64::powi(2.0, smallest))), zero, square)
+}
+
+/// `|p| + p3`, given `|p|` and `px^2 + py^2`. Towards -z the sum would lose its digits.
+#[inline(always)]
+fn light_cone<V: Simd>(p: [V; 4], size: V, square: V) -> V {
+    let backward = p[3].lt(p[3].same(0.0));
+    V::select(backward, square / (size - p[3]), size + p[3])
+}
+
+/// Whether a leg with this |p| counts as at rest.
+#[inline(always)]
+fn at_rest<V: Simd>(size: V, mass: V) -> V::Mask {
+    size.le(mass.abs() * mass.same(AT_REST))
 }
 
 /// Negates where the sign is negative.
@@ -128,10 +132,7 @@ impl<V: Simd> MasslessFermion<V> {
     #[inline(always)]
     fn new(p: [V; 4]) -> Self {
         let zero = p[0].same(0.0);
-        let cone = light_cone(p, p[0]);
-        let transverse = p[1].abs().max(p[2].abs());
-        let backward = V::both(transverse.le(zero), p[3].lt(zero));
-        let cone = V::select(backward, zero, cone);
+        let cone = light_cone(p, p[0], transverse_square(p));
         let special = cone.le(zero);
         let root = V::select(special, p[0] + p[0], cone).sqrt();
         let inverse = root.same(1.0) / root;
@@ -186,6 +187,8 @@ struct MassiveFermion<V: Simd> {
     p2: V,
     /// At rest.
     rest: V::Mask,
+    /// p1, p2 and p3 over `2 |m|`: how far the boost from there turns the chiralities.
+    boost: [V; 3],
     /// Roots of the mass for the rest frame: of |m|, and that with the sign of m.
     sqm: [V; 2],
     zero: V,
@@ -196,22 +199,24 @@ impl<V: Simd> MassiveFermion<V> {
     fn new(p: [V; 4], mass: V) -> Self {
         let zero = p[0].same(0.0);
         let one = zero.same(1.0);
-        // Not fused: rounded as in HELAS, for |p| + p3 may cancel.
-        let size = (p[1] * p[1] + p[2] * p[2] + p[3] * p[3]).sqrt().min(p[0]);
-        let rest = size.eq(zero);
+        let square = transverse_square(p);
+        let size = (square + p[3] * p[3]).sqrt().min(p[0]);
         let omega = (p[0] + size).sqrt();
-        let cone = light_cone(p, size);
-        let special = cone.eq(zero);
+        let cone = light_cone(p, size, square);
+        let special = cone.le(zero);
         let half = zero.same(0.5);
         let chi1 = (cone * half / size).sqrt();
         let scale = one / ((size + size) * cone).sqrt();
-        let root = mass.abs().sqrt();
+        let magnitude = mass.abs();
+        let root = magnitude.sqrt();
+        let over_mass = half / magnitude;
         MassiveFermion {
             omega: [omega, mass / omega],
             chi1,
             p1: V::select(special, -one, p[1] * scale),
             p2: V::select(special, zero, p[2] * scale),
-            rest,
+            rest: at_rest(size, mass),
+            boost: [p[1] * over_mass, p[2] * over_mass, p[3] * over_mass],
             sqm: [root, root.copysign(mass)],
             zero,
         }
@@ -240,22 +245,48 @@ impl<V: Simd> MassiveFermion<V> {
         }
     }
 
-    /// Puts the four real numbers of a fermion at rest where the momentum is zero.
+    /// Where the leg is at rest, the spinor with spin up or down along z in the place of one that moves: `first` times
+    /// it in the half that comes first, the left-handed one or, of `conjugate` spinors, the right-handed one, `second`
+    /// times it in the other; with the boost from there in first order, `1 -+ sigma p / 2 |m|`.
     #[inline(always)]
-    fn at_rest(&self, moving: [Cx<V>; 4], rest: [V; 4]) -> [Cx<V>; 4] {
+    fn at_rest(
+        &self,
+        moving: [Cx<V>; 4],
+        [first, second]: [V; 2],
+        up: bool,
+        conjugate: bool,
+    ) -> [Cx<V>; 4] {
+        let [x, y, z] = self.boost;
+        let along = if up { z } else { -z };
+        let across = Cx::new(x, if up == conjugate { -y } else { y });
+        let (a, b) = match conjugate {
+            false => (-first, second),
+            true => (first, -second),
+        };
+        let mut halves = [
+            [Cx::new(a.mul_add(along, first), self.zero), across.scale(a)],
+            [
+                Cx::new(b.mul_add(along, second), self.zero),
+                across.scale(b),
+            ],
+        ];
+        if !up {
+            halves.iter_mut().for_each(|half| half.reverse());
+        }
+        let [[a, b], [c, d]] = halves;
         [
-            self.choose(moving[0], rest[0]),
-            self.choose(moving[1], rest[1]),
-            self.choose(moving[2], rest[2]),
-            self.choose(moving[3], rest[3]),
+            self.choose(moving[0], a),
+            self.choose(moving[1], b),
+            self.choose(moving[2], c),
+            self.choose(moving[3], d),
         ]
     }
 
     #[inline(always)]
-    fn choose(&self, moving: Cx<V>, rest: V) -> Cx<V> {
+    fn choose(&self, moving: Cx<V>, rest: Cx<V>) -> Cx<V> {
         Cx::new(
-            V::select(self.rest, rest, moving.re),
-            V::select(self.rest, self.zero, moving.im),
+            V::select(self.rest, rest.re, moving.re),
+            V::select(self.rest, rest.im, moving.im),
         )
     }
 
@@ -263,24 +294,24 @@ impl<V: Simd> MassiveFermion<V> {
     fn incoming(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
         let ([a, b], [c, d]) = self.halves(helicity, sign, 1);
         let [root, signed_root] = self.sqm;
-        let rest = if helicity * sign > 0 {
-            [signed_root, self.zero, signed(sign, root), self.zero]
-        } else {
-            [self.zero, signed(sign, root), self.zero, signed_root]
+        let up = helicity * sign > 0;
+        let rest = match up {
+            true => [signed_root, signed(sign, root)],
+            false => [signed(sign, root), signed_root],
         };
-        self.at_rest([a, b, c, d], rest)
+        self.at_rest([a, b, c, d], rest, up, false)
     }
 
     #[inline(always)]
     fn outgoing(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
         let ([a, b], [c, d]) = self.halves(helicity, sign, -1);
         let [root, signed_root] = self.sqm;
-        let rest = if helicity * sign > 0 {
-            [signed(helicity, root), self.zero, signed_root, self.zero]
-        } else {
-            [self.zero, signed_root, self.zero, signed(-helicity, root)]
+        let up = helicity * sign > 0;
+        let rest = match up {
+            true => [signed(helicity, root), signed_root],
+            false => [signed_root, signed(-helicity, root)],
         };
-        self.at_rest([c, d, a, b], rest)
+        self.at_rest([c, d, a, b], rest, up, true)
     }
 }
 
@@ -295,6 +326,8 @@ struct Vector<V: Simd> {
     cos: V,
     /// Helicity 0: energy and momentum components.
     longitudinal: [V; 4],
+    /// At rest p1 and p2 over the mass, else zero.
+    boost: [V; 2],
     /// The momentum, and one over the mass or, where there is none, over the energy.
     p: [V; 4],
     scale: V,
@@ -307,7 +340,7 @@ impl<V: Simd> Vector<V> {
         let zero = p[0].same(0.0);
         let one = zero.same(1.0);
         let h = zero.same(std::f64::consts::FRAC_1_SQRT_2);
-        let pt2 = p[1] * p[1] + p[2] * p[2];
+        let pt2 = transverse_square(p);
         let pt = pt2.sqrt();
         let Some(mass) = mass else {
             let (c1, c2) = Self::azimuth(p, pt, h);
@@ -318,6 +351,7 @@ impl<V: Simd> Vector<V> {
                 z: h * pt * inverse,
                 cos: p[3] * inverse,
                 longitudinal: [zero; 4],
+                boost: [zero; 2],
                 p,
                 scale: inverse,
                 zero,
@@ -325,22 +359,30 @@ impl<V: Simd> Vector<V> {
         };
         let size = (pt2 + p[3] * p[3]).sqrt().min(p[0]);
         let pt = pt.min(size);
-        let rest = size.eq(zero);
+        let rest = at_rest(size, mass);
         let (c1, c2) = Self::azimuth(p, pt, h);
         let inverse = one / size;
         let inverse_mass = one / mass;
         let emp = p[0] * inverse_mass * inverse;
-        // At rest quantised along +z.
+        let boost = [
+            p[1] * inverse_mass,
+            p[2] * inverse_mass,
+            p[3] * inverse_mass,
+        ];
         Vector {
             c1: V::select(rest, h, c1),
             c2: V::select(rest, zero, c2),
             z: V::select(rest, zero, h * pt * inverse),
             cos: V::select(rest, one, p[3] * inverse),
             longitudinal: [
-                size * inverse_mass,
+                V::select(rest, boost[2], size * inverse_mass),
                 V::select(rest, zero, p[1] * emp),
                 V::select(rest, zero, p[2] * emp),
                 V::select(rest, one, p[3] * emp),
+            ],
+            boost: [
+                V::select(rest, boost[0], zero),
+                V::select(rest, boost[1], zero),
             ],
             p,
             scale: inverse_mass,
@@ -380,8 +422,9 @@ impl<V: Simd> Vector<V> {
                 Cx::new(z, zero),
             ];
         }
+        let [x, y] = self.boost;
         [
-            Cx::new(zero, zero),
+            Cx::new(signed(-helicity, x * self.c1), signed(sign, y * self.c1)),
             Cx::new(
                 signed(-helicity, self.cos * self.c1),
                 signed(-sign, self.c2),

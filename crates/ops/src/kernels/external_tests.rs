@@ -7,6 +7,7 @@ use super::tests::{EventBlock, lanes, slashed};
 use mebridge_process::ExternalKind::{
     self, FermionIn, FermionOut, RaritaIn, RaritaOut, Scalar, Tensor, Vector,
 };
+use mebridge_process::external::AT_REST;
 use mebridge_simd::{Level, Real, Simd, Task, dispatch};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
@@ -95,8 +96,11 @@ fn run<S: Real>(
     out
 }
 
-/// HELAS's conventions with branches.
+/// HELAS's conventions with branches; of legs that count as at rest, which tests of their own are about, the process's.
 fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec<C> {
+    if m != 0.0 && (p[1].hypot(p[2]).hypot(p[3])) <= AT_REST * m.abs() {
+        return mebridge_process::external::external(kind, &p, m, helicity, sign).split_off(2);
+    }
     let [e, x, y, z] = p;
     let (s, h) = (f64::from(sign), f64::from(helicity));
     let zero = C::new(0.0, 0.0);
@@ -113,9 +117,6 @@ fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec
             let r = 0.5f64.sqrt();
             let length = if m == 0.0 { e } else { e.min(pt.hypot(z)) };
             let long = 1.0 - h.abs();
-            if length == 0.0 {
-                return vec![zero, real(-h * r), C::new(0.0, s * h.abs() * r), real(long)];
-            }
             let boost = if m == 0.0 {
                 0.0
             } else {
@@ -162,20 +163,6 @@ fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec
                 };
             } else {
                 let length = e.min((x * x + y * y + z * z).sqrt());
-                if length == 0.0 {
-                    let root = m.abs().sqrt();
-                    let signed = root * m.signum();
-                    let i = if nh > 0.0 { 0 } else { 1 };
-                    let (mut a, mut b) = ([zero; 2], [zero; 2]);
-                    if kind == FermionIn {
-                        a[i] = real(if nh > 0.0 { signed } else { s * root });
-                        b[i] = real(if nh > 0.0 { s * root } else { signed });
-                    } else {
-                        a[i] = real(if nh > 0.0 { h * root } else { signed });
-                        b[i] = real(if nh > 0.0 { signed } else { -h * root });
-                    }
-                    return vec![a[0], a[1], b[0], b[1]];
-                }
                 let big = (e + length).sqrt();
                 let omega = if nh > 0.0 {
                     [m / big, big]
@@ -222,11 +209,27 @@ fn momenta(mass: f64) -> Vec<[f64; 4]> {
     ]);
     if mass != 0.0 {
         three.push([0.0; 3]);
+        three.extend(slow(mass));
     }
     three
         .iter()
         .map(|&[x, y, z]| [(x * x + y * y + z * z + mass * mass).sqrt(), x, y, z])
         .collect()
+}
+
+/// Momenta of a leg that counts as at rest.
+fn slow(mass: f64) -> impl Iterator<Item = [f64; 3]> {
+    let directions = [
+        [1.0, 0.0, 0.0],
+        [0.0, -1.0, 0.0],
+        [0.0, 0.0, 1.0],
+        [0.0, 0.0, -1.0],
+        [0.48, -0.64, -0.6],
+    ];
+    let sizes = [1e-20, 1e-12 * mass.abs(), 0.99 * AT_REST * mass.abs()];
+    sizes
+        .into_iter()
+        .flat_map(move |size| directions.map(|d| d.map(|x| size * x)))
 }
 
 const CASES: [(ExternalKind, f64, &[i8]); 13] = [
@@ -259,12 +262,19 @@ fn worst<S: Real>(level: Level) -> f64 {
                         // A massless tensor has two helicities alone; the others are zero.
                         let scale = if scale == 0.0 { 1.0 } else { scale };
                         let deviation = (x - y).norm() / scale;
-                        let limit = if S::DOUBLE { 1e-14 } else { 1e-5 };
+                        // What HELAS loses towards -z.
+                        let size = p[1].hypot(p[2]).hypot(p[3]);
+                        let off_axis = p[1] != 0.0 || p[2] != 0.0;
+                        let lost = match off_axis && p[3] < 0.0 {
+                            true => f64::EPSILON * size / (size + p[3]),
+                            false => 0.0,
+                        };
+                        let limit = if S::DOUBLE { 1e-14 + lost } else { 1e-5 };
                         assert!(
                             deviation < limit,
                             "{kind:?} {mass} {p:?} {helicity} {sign} at {level}: {got:?} instead of {expected:?}"
                         );
-                        worst = worst.max(deviation);
+                        worst = worst.max(deviation - lost);
                     }
                 }
             }
@@ -382,7 +392,7 @@ fn high_spins_obey_their_constraints() {
     for sign in [1, -1] {
         let all = run::<f64>(level, RaritaIn, sign, 340.0, &momenta, &[-3, -1, 1, 3]);
         for (all, p) in all.iter().zip(&momenta) {
-            if p[1] == 0.0 && p[2] == 0.0 {
+            if p[1] == 0.0 && p[2] == 0.0 && p[3].abs() > AT_REST * 340.0 {
                 // Along the axis ALOHA's phases are conventions that do not fit together.
                 continue;
             }
@@ -413,13 +423,66 @@ fn high_spins_obey_their_constraints() {
     }
 }
 
-/// In single precision the spinor of a massless fermion very close to -z keeps its direction.
+/// The two components of a spinor of helicity +1 near -z: their ratio is the tangent of half the angle from +z, that of
+/// their phases the azimuth, the sum of their squares that of the spinor.
+fn near_the_negative_axis<S: Real>(level: Level, limit: f64) {
+    for (mass, pz) in [
+        (0.0, -500.0f64),
+        (173.0, -500.0),
+        (173.0, -2e-3),
+        (4.7, -1e5),
+    ] {
+        for angle in [0.3, 1e-2, 1e-4, 1e-6, 1e-8, 1e-12] {
+            let pt = angle * pz.abs();
+            let (x, y) = (0.6 * pt, -0.8 * pt);
+            let size = pt.hypot(pz);
+            let p = [size.hypot(mass), x, y, pz];
+            let chi = &run::<S>(level, FermionIn, 1, mass, &[p], &[1])[0][0][2..];
+            let ratio = chi[1] / chi[0] * (pt / (size - pz));
+            let expected = C::new(x, y) / pt;
+            assert!((ratio - expected).norm() < limit, "{mass} {p:?}: {chi:?}");
+            let square = (chi[0].norm_sqr() + chi[1].norm_sqr()) / (p[0] + size);
+            assert!((square - 1.0).abs() < limit, "{mass} {p:?}: {chi:?}");
+        }
+    }
+}
+
 #[test]
-fn single_precision_does_not_cancel_near_the_negative_axis() {
-    let (x, z) = (0.01f64, -500.0f64);
-    let p = [x.hypot(z), x, 0.0, z];
-    let f = &run::<f32>(Level::None, FermionIn, 1, 0.0, &[p], &[1])[0][0];
-    let exact = (x * x / (2.0 * p[0])).sqrt();
-    assert!((f[2].re / exact - 1.0).abs() < 1e-5, "{f:?}");
-    assert!((f[3].re / (2.0 * p[0]).sqrt() - 1.0).abs() < 1e-5, "{f:?}");
+fn spinors_near_the_negative_axis_have_all_digits() {
+    for level in Level::supported() {
+        near_the_negative_axis::<f64>(level, 3e-15);
+        near_the_negative_axis::<f32>(level, 2e-6);
+    }
+}
+
+/// Whatever its momentum, a leg that counts as at rest has its spin along z.
+fn at_rest<S: Real>(level: Level) {
+    for (kind, mass, helicities) in CASES.into_iter().filter(|&(_, mass, _)| mass != 0.0) {
+        let helicities: Vec<i8> = helicities.iter().copied().filter(|&h| h != 4).collect();
+        let momenta: Vec<[f64; 4]> = std::iter::once([0.0; 3])
+            .chain(slow(mass))
+            .map(|[x, y, z]| [mass.abs(), x, y, z])
+            .collect();
+        for sign in [-1, 1] {
+            let all = run::<S>(level, kind, sign, mass, &momenta, &helicities);
+            for (moving, p) in all.iter().zip(&momenta) {
+                let speed = p[1].hypot(p[2]).hypot(p[3]) / mass.abs();
+                for (moving, resting) in moving.iter().zip(&all[0]) {
+                    let scale = resting.iter().map(|c| c.norm()).fold(0.0, f64::max);
+                    for (a, b) in moving.iter().zip(resting) {
+                        let far = (a - b).norm() / scale;
+                        assert!(far <= 3.0 * speed, "{kind:?} {p:?}: {moving:?} {resting:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_leg_nearly_at_rest_has_its_spin_along_z() {
+    for level in Level::supported() {
+        at_rest::<f64>(level);
+        at_rest::<f32>(level);
+    }
 }

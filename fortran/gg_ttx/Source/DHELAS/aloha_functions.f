@@ -5,6 +5,10 @@ C     A wavefunction holds the momentum that flows along it in its first
 C     two numbers, (E + i pz) and (px + i py), and its components from
 C     the third on. Momenta are P(0:3) = (E,px,py,pz). Spinors are in
 C     the chiral representation, left-handed components first.
+C
+C     Two things are not HELAS's: towards -z |p| + pz is computed without
+C     a loss of digits, and up to |p| = 2**(-26) m (REST) a particle has
+C     its spin along z, with the boost from there in first order.
 
 C     IXXXXX: a fermion that flows in. NSF = +1 for a particle (u), -1
 C     for an antiparticle (v).
@@ -15,8 +19,10 @@ C
       INTEGER NHEL, NSF
       COMPLEX*16 FI(6)
       DOUBLE PRECISION PP, PLUS, LARGE, SMALL
-      COMPLEX*16 UP, DOWN
+      COMPLEX*16 UP, DOWN, SU, SD
       INTEGER NH
+      DOUBLE PRECISION REST
+      PARAMETER (REST = 1.490116119384765625D-8)
 
       FI(1) = -NSF*DCMPLX(P(0), P(3))
       FI(2) = -NSF*DCMPLX(P(1), P(2))
@@ -35,13 +41,19 @@ C     A v spinor has a minus sign in its large components.
 
 C     The two-component spinor of helicity NH/2 along the momentum is
 C     (UP, DOWN) or (DOWN, UP); UP is real. Along -z and at rest the
-C     phases are HELAS's choice.
-      IF (PP.EQ.0D0) THEN
+C     phases are HELAS's choice. (SU, SD) is sigma p / 2 m times it.
+      SU = 0D0
+      SD = 0D0
+      IF (PP.LE.REST*ABS(FMASS)) THEN
         UP = 1D0
         DOWN = 0D0
+        SU = NH*P(3)/(2D0*ABS(FMASS))
+        SD = DCMPLX(P(1), NH*P(2))/(2D0*ABS(FMASS))
+        LARGE = NSF*SQRT(ABS(FMASS))
+        SMALL = SIGN(SQRT(ABS(FMASS)), FMASS)
       ELSE
-        PLUS = MAX(PP + P(3), 0D0)
-        IF (P(1).EQ.0D0.AND.P(2).EQ.0D0.AND.P(3).LT.0D0) PLUS = 0D0
+        PLUS = PP + P(3)
+        IF (P(3).LT.0D0) PLUS = (P(1)**2+P(2)**2)/(PP - P(3))
         UP = SQRT(PLUS/(2D0*PP))
         DOWN = -NH
         IF (PLUS.NE.0D0)
@@ -49,15 +61,15 @@ C     phases are HELAS's choice.
       ENDIF
 
       IF (NH.EQ.1) THEN
-        FI(3) = SMALL*UP
-        FI(4) = SMALL*DOWN
-        FI(5) = LARGE*UP
-        FI(6) = LARGE*DOWN
+        FI(3) = SMALL*(UP - SU)
+        FI(4) = SMALL*(DOWN - SD)
+        FI(5) = LARGE*(UP + SU)
+        FI(6) = LARGE*(DOWN + SD)
       ELSE
-        FI(3) = LARGE*DOWN
-        FI(4) = LARGE*UP
-        FI(5) = SMALL*DOWN
-        FI(6) = SMALL*UP
+        FI(3) = LARGE*(DOWN - SD)
+        FI(4) = LARGE*(UP - SU)
+        FI(5) = SMALL*(DOWN + SD)
+        FI(6) = SMALL*(UP + SU)
       ENDIF
       END
 
@@ -91,6 +103,8 @@ C
       COMPLEX*16 VC(6)
       DOUBLE PRECISION PP, PT, SQH, NX, NY, COSTH, LONG
       INTEGER NSVT
+      DOUBLE PRECISION REST
+      PARAMETER (REST = 1.490116119384765625D-8)
 
       SQH = SQRT(0.5D0)
       VC(1) = NSV*DCMPLX(P(0), P(3))
@@ -107,10 +121,13 @@ C
       IF (NHEL.NE.0) THEN
 C       Transverse: rotated from the z axis; (NX, NY) is the azimuth.
         NSVT = NSV*ABS(NHEL)
-        IF (PT.EQ.0D0) THEN
+        IF (PP.LE.REST*ABS(VMASS)) THEN
+          VC(4) = -NHEL*SQH
+          VC(5) = DCMPLX(0D0, NSVT*SQH)
+          VC(3) = SQH*DCMPLX(-NHEL*P(1), NSVT*P(2))/VMASS
+        ELSE IF (PT.EQ.0D0) THEN
           VC(4) = -NHEL*SQH
           VC(5) = DCMPLX(0D0, SIGN(NSVT*SQH, NSVT*P(3)))
-          IF (PP.EQ.0D0) VC(5) = DCMPLX(0D0, NSVT*SQH)
         ELSE
           NX = P(1)/PT
           NY = P(2)/PT
@@ -119,7 +136,8 @@ C       Transverse: rotated from the z axis; (NX, NY) is the azimuth.
           VC(5) = SQH*DCMPLX(-NHEL*COSTH*NY, NSVT*NX)
           VC(6) = SQH*NHEL*PT/PP
         ENDIF
-      ELSE IF (PP.EQ.0D0) THEN
+      ELSE IF (PP.LE.REST*ABS(VMASS)) THEN
+        VC(3) = P(3)/VMASS
         VC(6) = 1D0
       ELSE
 C       Longitudinal: (|p|, E p/|p|)/m.

@@ -1,7 +1,7 @@
 //! Spin 2 (`TXXXXX`) and spin 3/2 (`IRXXXX`, `ORXXXX`): products of vectors and spinors with Clebsch-Gordan
 //! coefficients, see [`mebridge_process::external`].
 
-use super::{MassiveFermion, Vector, signed};
+use super::{MassiveFermion, Vector, signed, transverse_square};
 use crate::kernels::Memory;
 use mebridge_process::ExternalKind;
 use mebridge_simd::{Cx, Simd, Task};
@@ -138,15 +138,16 @@ impl<V: Simd> Rarita<V> {
     fn new(p: [V; 4], mass: V, sign: i8, incoming: bool) -> Self {
         let zero = p[0].same(0.0);
         let one = zero.same(1.0);
-        let pt = (p[1] * p[1] + p[2] * p[2]).sqrt();
+        let fermion = MassiveFermion::new(p, mass);
+        let pt = V::select(fermion.rest, zero, transverse_square(p).sqrt());
         let along = pt.eq(zero);
         let inverse = one / V::select(along, one, pt);
-        let axis = V::select(p[3].lt(zero), -one, one);
+        let axis = V::select(fermion.rest, one, one.copysign(p[3]));
         // NSV is -NSR for what flows in.
         let across = signed(if incoming { sign } else { -sign }, p[2] * inverse);
         Rarita {
             vector: Vector::new(p, Some(mass)),
-            fermion: MassiveFermion::new(p, mass),
+            fermion,
             phase: Cx::new(
                 V::select(along, axis, p[1] * inverse),
                 V::select(along, zero, across),
