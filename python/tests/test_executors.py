@@ -465,7 +465,7 @@ class Reweighting(Folder):
         cut.write_bytes(gzip.decompress(self.events.read_bytes())[:-30])
         for events, process, said in (
             (text, "g g > t t~", "neither an LHE file nor a NumPy array"),
-            (cut, "g g > t t~", "is cut off"),
+            (cut, "g g > t t~", "cut off"),
             (self.events, "g g > g g", "part 0 of the file: "),
             (self.folder / "nowhere", "g g > t t~", "nowhere cannot be read"),
         ):
@@ -480,9 +480,9 @@ class Reweighting(Folder):
         text = gzip.decompress(self.events.read_bytes())
         other = self.folder / "other.lhe"
         for data, message in (
-            (b"hello", "has no line </init>"),
-            (text[: text.index(b"<event>")], "is cut off"),
-            (text[:-30], "is cut off"),
+            (b"hello", "is no event file"),
+            (text[: text.index(b"<event>")], "cut off"),
+            (text[:-30], "cut off"),
             (re.sub(rb"\n( *)6 ", rb"\n\g<1>5 ", text), "part 0 of the file: "),
         ):
             other.write_bytes(data)

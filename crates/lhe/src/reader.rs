@@ -506,14 +506,19 @@ impl Reader {
                         event.place
                     )));
                 }
-                "/event" if open.is_empty() => {
+                "/event" if !open.iter().any(Tag::is_of_weights) => {
                     event.end = at - begin;
                     return Ok(());
                 }
                 name if name.starts_with('/') => {
-                    let Some(first) = open.pop_if(|first| first.name == name[1..]) else {
+                    // Elements of others may have no end.
+                    let begun = open.iter().rposition(|first| first.name == name[1..]);
+                    let begun = begun.filter(|&i| !open[i + 1..].iter().any(Tag::is_of_weights));
+                    let Some(begun) = begun else {
                         return Err(self.unmatched(event.place, &tag, open.last()));
                     };
+                    let first = open.swap_remove(begun);
+                    open.truncate(begun);
                     let contents = relative(first.end..at);
                     match first.name.as_str() {
                         "wgt" => event.written.push(Written::One {
@@ -610,13 +615,20 @@ fn init(contents: &[u8]) -> Option<Init> {
         return None;
     };
     let mut processes = Vec::new();
-    for _ in 0..u32::try_from(integer(count)?).ok()? {
-        let line = lines.next()?;
+    let count = usize::try_from(integer(count)?).ok()?;
+    for _ in 0..count {
+        let Some(line) = lines.next() else {
+            // GiBUU lists none.
+            break;
+        };
         let &[cross_section, error, largest, process] = line.as_slice() else {
             return None;
         };
         let numbers = [real(cross_section)?, real(error)?, real(largest)?];
         processes.push((integer(process)?, numbers));
+    }
+    if !processes.is_empty() && processes.len() != count {
+        return None;
     }
     Some(Init {
         beams: [integer(a)?, integer(b)?],

@@ -49,6 +49,13 @@ pub struct Tag {
     attributes: Range<usize>,
 }
 
+impl Tag {
+    /// Whether it begins an element with weights.
+    pub fn is_of_weights(&self) -> bool {
+        matches!(self.name.as_str(), "rwgt" | "wgt" | "weights")
+    }
+}
+
 /// What markup is not looked into.
 const PASSED_OVER: [(&[u8], &[u8]); 3] =
     [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
