@@ -7,7 +7,7 @@ import gzip
 import io
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from . import _arguments, _command, _lhe, _output, _scratch
@@ -134,7 +134,8 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
 
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
-    parts = list(split(file, folder, tail))
+    with Opened(file) as text:
+        parts = split(file, text, folder, tail)
     with contextlib.closing(tasks.of_file(file, parts, folder)) as done:
         made = {number: place / REWEIGHTED for number, place in done}
     with _lhe.replaced(target) as part, open(part, "xb") as raw:
@@ -159,7 +160,7 @@ def _parts(file: pathlib.Path) -> tuple[bytes, bytes]:
     return whole[:begin], whole[begin:end]
 
 
-def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[pathlib.Path]:
+def split(file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]) -> list[pathlib.Path]:
     """The events of a file in files of their own, each with its head; what stands after all of them is left."""
     parts: list[pathlib.Path] = []
     # What was read and is in no part yet, and where it begins.
@@ -187,15 +188,13 @@ def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterat
             if len(known) == _EVENTS:
                 write(end)
 
-    with Opened(file) as text:
+    def read(room: int) -> bytes:
+        some = text.read(room)
+        held.extend(some)
+        return some
 
-        def read(room: int) -> bytes:
-            some = text.read(room)
-            held.extend(some)
-            return some
-
-        ends(file, read, take)
+    ends(file, read, take)
     if known:
         write(known[-1])
     tail.append(bytes(held))
-    yield from parts
+    return parts

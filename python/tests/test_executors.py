@@ -452,6 +452,14 @@ class Reweighting(Folder):
                 self.assertEqual(whole.shape, (500,))
                 np.testing.assert_array_equal(whole, parts)
                 found.append(whole)
+        # What can be read once is enough.
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        with futures.ThreadPoolExecutor() as threads, mock.patch("mebridge._reweight._EVENTS", 130):
+            writing = threads.submit(pipe.write_bytes, self.events.read_bytes())
+            parts = mebridge.evaluate_events(pipe, directory, executor=executor)
+            writing.result()
+        np.testing.assert_array_equal(parts, found[0])
         wanted = mebridge.Process("g g > t t~", card=card).evaluate(momenta, alpha_s=0.2)
         np.testing.assert_allclose(found[3], wanted, rtol=1e-12)
         self.assertEqual(len({message["file"] for message in executor.messages}), 8)

@@ -17,6 +17,9 @@ use std::path::Path;
 /// No event has more particles, those on the way included.
 const MOST_PARTICLES: i32 = 1000;
 
+/// No event has more elements that have not ended.
+const MOST_OPEN: usize = 10_000;
+
 /// What some editors put before text in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -218,6 +221,7 @@ impl Reader {
                 _ => note(&tag, begin, &mut head),
             }
         }
+        head.weights = head.weights.filter(|list| list.end > list.start);
         head.bytes = self.text.slice(begin..self.text.at).to_vec();
         head.listed = self.listed(&head, begin)?;
         Ok(head)
@@ -497,6 +501,12 @@ impl Reader {
                 }
                 continue;
             };
+            if open.len() > MOST_OPEN {
+                return Err(self.error(format!(
+                    "{} has more than {MOST_OPEN} elements without an end; make the file again",
+                    event.place
+                )));
+            }
             let relative = |range: Range<usize>| range.start - begin..range.end - begin;
             match tag.name.as_str() {
                 "event" | "eventgroup" | "/eventgroup" | "/leshouchesevents" => {

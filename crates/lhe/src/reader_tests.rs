@@ -202,6 +202,9 @@ fn a_file_is_read() {
     assert!(at(weights.start).starts_with("<initrwgt>\n<weightgroup"));
     assert!(at(weights.end).starts_with("</initrwgt>"));
     assert_eq!(head.listed, ["a", "b"]);
+    let open = with("</initrwgt>", "", 1);
+    let reader = Reader::new(Box::new(Cursor::new(open)), Path::new("f"), true);
+    assert_eq!(reader.expect("it can be read").head().weights, None);
 }
 
 #[test]
@@ -463,6 +466,11 @@ fn what_is_damaged_names_its_line() {
     let reader = Reader::new(Box::new(Cursor::new(none)), Path::new("f"), false);
     let init = reader.expect("its events can be read").init();
     assert_eq!(init.expect("GiBUU lists no processes").processes, []);
+    let many = "<a>".repeat(20_000);
+    wrong(
+        FILE.replace("#pdf", &many),
+        &format!("{place} has more than 10000 elements without an end"),
+    );
     let init = with(" -4 1\n", " -4 2\n", 1);
     let reader = Reader::new(Box::new(Cursor::new(init)), Path::new("f"), false)
         .expect("its events can be read");
