@@ -187,7 +187,7 @@ impl Reader {
                 )));
             }
         }
-        while self.text.to_tag()? {
+        while self.text.find_tag()? {
             let at = self.text.at;
             if self.text.pass_markup()? {
                 continue;
@@ -230,7 +230,7 @@ impl Reader {
     /// Passes over an element, which may hold anything but events, and gives the place of its end.
     fn pass_element(&mut self, of: &Tag, begin: usize, head: &mut Head) -> Result<usize> {
         let mut after_init = of.name == "init";
-        while self.text.to_tag()? {
+        while self.text.find_tag()? {
             let at = self.text.at;
             if self.text.pass_markup()? {
                 continue;
@@ -269,7 +269,7 @@ impl Reader {
         };
         let end = self.text.at;
         self.text.at = begin + weights.start;
-        while self.text.at < begin + weights.end && self.text.to_tag()? {
+        while self.text.at < begin + weights.end && self.text.find_tag()? {
             if self.text.pass_markup()? {
                 continue;
             }
@@ -291,7 +291,7 @@ impl Reader {
     /// An event, or what stands before it, is damaged; or there is more after the end.
     pub fn next(&mut self, event: &mut Event) -> Result<bool> {
         let before = self.text.at;
-        let Some(tag) = self.to_event()? else {
+        let Some(tag) = self.find_event()? else {
             if self.keeps {
                 let rest = self.text.slice(before..self.text.at);
                 self.rest.extend_from_slice(rest);
@@ -334,7 +334,7 @@ impl Reader {
     }
 
     /// Goes to the next event and gives its tag. Comments and groups alone are between events.
-    fn to_event(&mut self) -> Result<Option<Tag>> {
+    fn find_event(&mut self) -> Result<Option<Tag>> {
         loop {
             self.text.gap()?;
             let at = self.text.at;
@@ -451,7 +451,7 @@ impl Reader {
     }
 
     fn no_record(&mut self, place: EventLocation, begin: usize, wrong: &str, why: &str) -> Error {
-        let end = self.text.to_end_of_line();
+        let end = self.text.find_end_of_line();
         if let Err(error) = end {
             return error;
         }
@@ -475,7 +475,7 @@ impl Reader {
         loop {
             match open.is_empty() {
                 true => self.text.gap()?,
-                false => while self.text.to_tag()? && self.text.pass_markup()? {},
+                false => while self.text.find_tag()? && self.text.pass_markup()? {},
             }
             let at = self.text.at;
             match self.text.peek()? {

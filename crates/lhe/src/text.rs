@@ -171,7 +171,7 @@ impl Text {
     }
 
     /// Goes to the next `<`; false where there is none.
-    pub fn to_tag(&mut self) -> Result<bool> {
+    pub fn find_tag(&mut self) -> Result<bool> {
         let found = self.pass(b"<")?;
         self.at -= usize::from(found);
         Ok(found)
@@ -206,7 +206,7 @@ impl Text {
         loop {
             match self.peek()? {
                 Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
-                Some(b'#') => self.to_end_of_line()?,
+                Some(b'#') => self.find_end_of_line()?,
                 Some(b'<') if self.pass_markup()? => {}
                 _ => return Ok(()),
             }
@@ -225,7 +225,7 @@ impl Text {
     }
 
     /// Goes to where a line ends.
-    pub fn to_end_of_line(&mut self) -> Result<()> {
+    pub fn find_end_of_line(&mut self) -> Result<()> {
         while self
             .peek()?
             .is_some_and(|byte| !matches!(byte, b'\n' | b'\r'))
