@@ -420,7 +420,7 @@ fn what_is_damaged_names_its_line() {
         "line 41 is not that of a particle",
     );
     wrong(
-        FILE.replace(" 23 1", " \023 1"),
+        FILE.replace(" 23 1", " \x0023 1"),
         "line 43 is not that of a particle",
     );
     wrong(with("-2.5e+00 2.0e+02", "-2.5e+00 1 2.0e+02", 1), "line 40");
