@@ -66,11 +66,12 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
     }
 }
 
-/// AMP2 that lie in the memory of blocks, as `[AMP2][padded events]`.
+/// AMP2 that lie in the memory of blocks, as `[AMP2][padded events]`: rows are copied as wholes, so that lanes without an
+/// event, in which the last one was evaluated again, are written as well.
 extern "C" __global__ void gather(ARGUMENTS(GatherArguments) a) {
     const Choices *c = a.choices;
     unsigned padded = (a.events + LANES - 1) / LANES * LANES;
-    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < a.events;
+    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < padded;
          e += gridDim.x * blockDim.x) {
         const Real *m = a.memory + (Size)(e / LANES) * a.vectors * LANES + e % LANES;
         for (unsigned i = 0; i < c->amp2_count; i++)

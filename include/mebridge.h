@@ -118,7 +118,7 @@ struct mebridge_sample {
    */
   ptrdiff_t momenta_strides[3];
   /*
-   `alpha_s[events]`; NULL: 0.118.
+   `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
    */
   const double *alpha_s;
   /*
@@ -260,6 +260,24 @@ int32_t mebridge_set_sde_strategy(struct mebridge_bridge *bridge,
 int32_t mebridge_set_channels(struct mebridge_bridge *bridge,
                               const char *topologies,
                               double s);
+
+/*
+ The weights that channels would have after `mebridge_set_channels`, which this takes the place of where no |M|^2 is
+ wanted: nothing is evaluated, and the bridge stays as it is.
+
+ In: `topologies` and `s` as there; `momenta[nevt][legs][4]`, of any number of events.
+
+ Out: `weights[nevt][topologies]`; those of an event add up to 1.
+
+ The caller sees to it:
+ `topologies` is NULL or a string that ends in NUL. The arrays have these lengths and do not overlap.
+ */
+int32_t mebridge_channel_weights(struct mebridge_bridge *bridge,
+                                 const char *topologies,
+                                 double s,
+                                 size_t nevt,
+                                 const double *momenta,
+                                 double *weights);
 
 /*
  The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are

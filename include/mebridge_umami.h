@@ -95,7 +95,7 @@
 #define UMAMI_IN_MOMENTA 0
 
 /*
- `double`: alpha_s. Otherwise g_s is 1.2177157847767195 (alpha_s = 0.118).
+ `double`: alpha_s. Otherwise the parameter `aS` of the card, 0.118 where there is none.
  */
 #define UMAMI_IN_ALPHA_S 1
 

@@ -85,6 +85,8 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
+        // Engines follow its indices without looking.
+        process.validate()?;
         let servers = Servers::new(Recipe {
             process: Arc::new(process),
             card: card.into(),

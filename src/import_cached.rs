@@ -37,10 +37,17 @@ pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec
 /// What most imports differ in: the matrix elements and the cards. What else the import looks at is
 /// stored with the processes.
 fn key(dir: &Path, options: &Options) -> Option<Key> {
+    // All of them, so that none that comes is forgotten; with another card nothing is kept.
+    let Options {
+        card: _,
+        harmless_calls,
+        element,
+        open_widths,
+    } = options;
     let mut key = Key::of("import");
     key.value(&FORMAT_VERSION)?;
-    key.value(&options.harmless_calls)?;
-    key.value(&options.element)?;
+    key.value(harmless_calls)?;
+    key.value(&(element, open_widths))?;
     // The name of a process that has none in its file.
     key.value(&folder_name(dir))?;
     for file in fortran_of(dir).ok()? {

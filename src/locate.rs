@@ -19,10 +19,11 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::generate::{MatrixElements, generate_with, is_process};
+use crate::generate::{MatrixElements, choose_process, generate_with, is_process};
 use crate::import::Options;
 use crate::import_cached::import_cached;
-use crate::models::model;
+use crate::model::Model;
+use crate::models;
 use crate::open_widths::add_formulas;
 use crate::process::Process;
 use crate::process::card::Card;
@@ -65,7 +66,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
             let process = from_text(choice, switches)?;
             (process, describe(choice), process_directory(), false)
         }
-        Some(choice) if is_directory(&choice.path)? => {
+        Some(choice) if is_directory(choice, switches, &cache)? => {
             let process = from_directory(choice, switches, &cache)?;
             (process, describe(choice), Some(choice.path.clone()), true)
         }
@@ -209,8 +210,43 @@ fn describe(choice: &ProcessChoice) -> String {
     }
 }
 
-fn is_directory(path: &Path) -> Result<bool> {
-    Ok(std::fs::metadata(path).map_err(Error::io(path))?.is_dir())
+fn is_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<bool> {
+    std::fs::metadata(&choice.path)
+        .map(|found| found.is_dir())
+        .map_err(|error| not_there(&choice.path, error, switches, cache))
+}
+
+/// What is wrong with a path that is not there.
+fn not_there(path: &Path, error: std::io::Error, switches: &Switches, cache: &Cache) -> Error {
+    use std::io::{Error as Io, ErrorKind::NotFound};
+    let text = path.to_string_lossy();
+    // `DIR#0`, `FILE#x`: the matrix elements that there are.
+    let chosen = text.rsplit_once('#');
+    if let Some((before, number)) = chosen.filter(|(before, _)| Path::new(before).exists()) {
+        let before = ProcessChoice {
+            path: before.into(),
+            element: None,
+        };
+        let options = Options {
+            harmless_calls: &switches.harmless_calls,
+            ..Options::default()
+        };
+        let processes = match before.path.is_dir() {
+            true => import_cached(&before.path, &options, cache),
+            false => from_file(&before).map(|process| vec![process]),
+        };
+        let names = processes.map(|all| all.into_iter().map(|p| p.name).collect::<Vec<_>>());
+        return names.map_or_else(
+            |error| error,
+            |names| choose_process(&before.path, Some(&number), &names),
+        );
+    }
+    let words = text.trim().is_empty() || text.contains(' ') && !text.contains('/');
+    if error.kind() == NotFound && words {
+        let what = "no file, and no process, which has a `>` in it, as `g g > t t~ g`";
+        return Error::io(format!("`{text}`"))(Io::new(NotFound, what));
+    }
+    Error::io(path)(error)
 }
 
 fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<Process> {
@@ -238,13 +274,19 @@ pub fn process_text(path: &Path) -> Option<&str> {
 /// All processes that a text stands for.
 pub fn all_from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Vec<Process>> {
     let text = process_text(&choice.path).unwrap_or_default();
-    generate_with(text, &model(switches.model.as_deref())?)
+    generate_with(text, &model_of(text, switches)?)
+}
+
+/// The model of a text.
+fn model_of(text: &str, switches: &Switches) -> Result<Model> {
+    models::model(models::of_text(text, switches.model.as_deref()).as_deref())
 }
 
 /// The one of them that is meant. The others are not assembled.
 fn from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Process> {
-    let model = model(switches.model.as_deref())?;
-    let elements = MatrixElements::of(process_text(&choice.path).unwrap_or_default(), &model)?;
+    let text = process_text(&choice.path).unwrap_or_default();
+    let model = model_of(text, switches)?;
+    let elements = MatrixElements::of(text, &model)?;
     elements.process(place(choice, &elements.names())?)
 }
 
@@ -256,38 +298,19 @@ fn choose(choice: &ProcessChoice, mut processes: Vec<Process>) -> Result<Process
 
 /// The place of the process that is meant, among those with these names.
 fn place(choice: &ProcessChoice, names: &[String]) -> Result<usize> {
-    let count = names.len();
-    let choose = |what: String| Error::ChooseProcess {
-        path: choice.path.clone(),
-        what,
-        names: list(names),
-        count,
-    };
     match choice.element {
-        None if count == 1 => Ok(0),
-        None => Err(choose(format!("{count} matrix elements"))),
-        Some(n) if n <= count => Ok(n - 1),
-        Some(n) => Err(choose(format!("{count} matrix elements and no number {n}"))),
+        None if names.len() == 1 => Ok(0),
+        None => Err(choose_process(&choice.path, None, names)),
+        Some(n) if n <= names.len() => Ok(n - 1),
+        Some(n) => Err(choose_process(&choice.path, Some(&n), names)),
     }
-}
-
-/// The names of processes, one a line, with the numbers to choose them by.
-fn list(names: &[String]) -> String {
-    let names = names.iter().enumerate();
-    let lines = names.map(|(i, name)| format!("\n  #{} {name}", i + 1));
-    lines.collect()
 }
 
 fn from_file(choice: &ProcessChoice) -> Result<Process> {
     let process = Process::read(&choice.path)?;
     match choice.element {
         None | Some(1) => Ok(process),
-        Some(n) => Err(Error::ChooseProcess {
-            path: choice.path.clone(),
-            what: format!("1 matrix element and no number {n}"),
-            names: list(&[process.name]),
-            count: 1,
-        }),
+        Some(n) => Err(choose_process(&choice.path, Some(&n), &[process.name])),
     }
 }
 
@@ -401,6 +424,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_neither_a_file_nor_a_process_is_told() {
+        let missing = |text: &str| {
+            let error = fs::metadata(text).unwrap_err();
+            let cache = Cache::new(&Switches::default().cache);
+            not_there(Path::new(text), error, &Switches::default(), &cache)
+        };
+        for text in ["", " ", "p p t t~"] {
+            let error = missing(text).to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "`{text}`: no file, and no process, which has a `>` in it, as `g g > t t~ g`"
+                )
+            );
+        }
+        let error = missing("no/such file");
+        assert!(
+            error
+                .to_string()
+                .starts_with("no/such file: No such file or directory")
+        );
+    }
+
+    #[test]
     fn a_file_is_located() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scalars.mebridge");
@@ -421,6 +468,11 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(text.contains("no number 2"), "{text}");
+        for choice in ["0", "x", "-1"] {
+            let text = locate(&switches(format!("{name}#{choice}"))).unwrap_err();
+            let text = text.to_string();
+            assert!(text.contains(&format!("no number {choice}; ")), "{text}");
+        }
         let text = locate(&switches("/no/such/P1".into()))
             .unwrap_err()
             .to_string();
@@ -440,8 +492,12 @@ mod tests {
         assert!(error.contains("#2 u u~ > t t~"), "{error}");
         let second = locate(&switches("p p > t t~#2")).unwrap().process;
         assert_eq!(second.other_flavours.len(), 3);
-        let error = locate(&switches("p p > t t~#3")).unwrap_err().to_string();
-        assert!(error.contains("no number 3"), "{error}");
+        for choice in ["0", "3", "-1", "x", "1e9"] {
+            let error = locate(&switches(&format!("p p > t t~#{choice}"))).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(&format!("no number {choice}; ")), "{error}");
+            assert!(error.contains("#2 u u~ > t t~"), "{error}");
+        }
         let all = locate_all(&switches("p p > t t~")).unwrap();
         let origins: Vec<&str> = all.iter().map(|l| l.origin.as_str()).collect();
         assert_eq!(origins, ["p p > t t~#1", "p p > t t~#2"]);

@@ -1,10 +1,13 @@
 //! Which model processes are generated from: a file, a UFO folder, or the Standard Model that the library brings.
 
 use crate::error::{Error, Result};
+use crate::generate::imported_model;
 use crate::model::{Model, Scheme};
 use crate::ufo::{Restriction, is_ufo, read_in};
 use std::path::{Path, PathBuf};
 
+/// The folder of MG5aMC's that has its models.
+const MODELS: &str = "models";
 /// The Standard Model of the library.
 const STANDARD: &str = "sm";
 
@@ -34,14 +37,68 @@ pub fn model(name: Option<&Path>) -> Result<Model> {
         return match plain.to_str() {
             Some(STANDARD) if scheme == Scheme::default() => Model::standard(),
             Some(STANDARD) => Model::standard_in(scheme),
-            _ => Err(fail(
-                name,
-                "there is neither such a model file nor such a UFO folder (with particles.py and vertices.py)",
-            )),
+            _ => Err(fail(name, &not_found(&plain))),
         };
     };
     let document = read_in(&folder, &restriction, scheme)?;
     Model::from_document(document).map_err(|what| fail(&folder, &what))
+}
+
+/// That there is no such model, with those that there are.
+fn not_found(name: &Path) -> String {
+    let within = models_in(name);
+    if !within.is_empty() {
+        return format!(
+            "this folder is no UFO model, but has some: name one of {}",
+            within.join(", ")
+        );
+    }
+    let what = "there is neither such a model file nor such a UFO folder (with particles.py and vertices.py)";
+    let parent = name
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let beside = models_in(parent.unwrap_or(Path::new(".")));
+    match beside.is_empty() {
+        true => format!(
+            "{what}; those of MG5aMC lie in its folder models/, which has to be named with them"
+        ),
+        false => format!("{what}; there are {}", beside.join(", ")),
+    }
+}
+
+/// The names of UFO folders in a folder, or in its `models/`.
+fn models_in(folder: &Path) -> Vec<String> {
+    let inner = folder.join(MODELS);
+    let folder = if inner.is_dir() { &inner } else { folder };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let models = entries.filter(|entry| is_ufo(&entry.path()));
+    let mut names: Vec<String> = models
+        .map(|entry| entry.path().display().to_string())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The name of the model for a text of processes, which may import one itself: of the folder that is named, or of
+/// MG5aMC's, or where it is.
+pub fn of_text(text: &str, name: Option<&Path>) -> Option<PathBuf> {
+    let Some(own) = imported_model(text) else {
+        return name.map(Path::to_owned);
+    };
+    let Some(name) = name else {
+        return Some(own.into());
+    };
+    let (plain, scheme) = scheme(name);
+    let folders = [plain.join(own), plain.join(MODELS).join(own)];
+    let found = folders.into_iter().find(|folder| ufo(folder).is_some());
+    Some(found.map_or_else(
+        || name.to_owned(),
+        |folder| {
+            let mut folder = folder.into_os_string();
+            folder.push(scheme.suffix());
+            folder.into()
+        },
+    ))
 }
 
 /// A name with what says a gauge and complex masses, beside what it says already.
@@ -85,4 +142,61 @@ pub fn ufo(name: &Path) -> Option<(PathBuf, Restriction)> {
         name => Restriction::By(name.to_owned()),
     };
     is_ufo(Path::new(folder)).then(|| (folder.into(), restriction))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder of MG5aMC's with these models, of which nothing is looked at but their names.
+    fn mg5amc(models: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for model in models {
+            let model = folder.path().join(MODELS).join(model);
+            fs::create_dir_all(&model).unwrap();
+            for file in ["particles.py", "vertices.py"] {
+                fs::write(model.join(file), "").unwrap();
+            }
+        }
+        folder
+    }
+
+    #[test]
+    fn models_are_told_where_there_are_others() {
+        let folder = mg5amc(&["heft", "sm"]);
+        let [root, models] = [folder.path().to_owned(), folder.path().join(MODELS)];
+        let error = |name: &Path| model(Some(name)).unwrap_err().to_string();
+        let both = format!("{0}/heft, {0}/sm", models.display());
+        for name in [&root, &models] {
+            assert!(
+                error(name).contains(&format!("name one of {both}")),
+                "{}",
+                error(name)
+            );
+        }
+        for name in ["loop_sm", "loop_sm-default", "hefts"] {
+            let error = error(&models.join(name));
+            assert!(error.contains(&format!("there are {both}")), "{error}");
+        }
+    }
+
+    /// What a card imports is what is named; in MG5aMC's folder where that is named, with its scheme.
+    #[test]
+    fn a_text_names_its_model() {
+        let folder = mg5amc(&["heft"]);
+        let [root, models] = [folder.path().to_owned(), folder.path().join(MODELS)];
+        let text = "import model heft-full\ngenerate g g > h g";
+        let of = |name: Option<&Path>| of_text(text, name).unwrap();
+        assert_eq!(of(None), Path::new("heft-full"));
+        for name in [&root, &models] {
+            assert_eq!(of(Some(name)), models.join("heft-full"));
+        }
+        let complex = format!("{}+complex_masses", models.display());
+        let found = models.join("heft-full+complex_masses");
+        assert_eq!(of(Some(Path::new(&complex))), found);
+        // Another model stays, and is refused where the text is read.
+        assert_eq!(of(Some(Path::new("my.toml"))), Path::new("my.toml"));
+        assert_eq!(of_text("g g > h g", None), None);
+    }
 }

@@ -130,23 +130,29 @@ impl Propagators {
         }
     }
 
-    /// The weight of a channel at the momenta of an event.
-    fn weight(&self, momenta: &[f64], channel: i32) -> f64 {
-        let (mut total, mut mine) = (0.0, 0.0);
-        for (configuration, lines) in &self.configurations {
-            let product: f64 = lines
-                .iter()
-                .map(|line| line.weight(momenta, self.s))
-                .product();
-            total += product;
-            // Where two configurations have the same diagram, MadEvent takes the last.
-            if *configuration == channel {
-                mine = product;
-            }
+    /// How many configurations, or stated channels, there are.
+    pub fn count(&self) -> usize {
+        self.configurations.len()
+    }
+
+    /// The weights of all configurations at the momenta of an event: they add up to 1.
+    pub fn weights(&self, momenta: &[f64], weights: &mut [f64]) {
+        for (weight, (_, lines)) in weights.iter_mut().zip(&self.configurations) {
+            let each = lines.iter().map(|line| line.weight(momenta, self.s));
+            *weight = each.product();
         }
-        match total == 0.0 {
-            true => 1.0,
-            false => mine / total,
+        let total: f64 = weights.iter().sum();
+        if total == 0.0 || total == f64::INFINITY {
+            // A line without a width is on its mass shell, or products are beyond doubles: the largest share the event.
+            let most = weights.iter().fold(0.0, |most: f64, &x| most.max(x));
+            let count = weights.iter().filter(|&&x| x == most).count();
+            for weight in weights {
+                *weight = f64::from(u8::from(*weight == most)) / count as f64;
+            }
+            return;
+        }
+        for weight in weights {
+            *weight /= total;
         }
     }
 
@@ -154,8 +160,14 @@ impl Propagators {
     pub fn apply(&self, inputs: &Inputs, channel: PerEvent, matrix_elements: &mut [f64]) {
         let numbers = 4 * inputs.legs();
         let each = inputs.momenta.chunks_exact(numbers.max(1)).enumerate();
+        let mut weights = vec![0.0; self.count()];
         for ((event, momenta), value) in each.zip(matrix_elements) {
-            *value *= self.weight(momenta, channel.of(event));
+            let mine = channel.of(event);
+            self.weights(momenta, &mut weights);
+            // Where two configurations have the same diagram, MadEvent takes the last.
+            let mut all = self.configurations.iter().zip(&weights).rev();
+            let found = all.find(|((configuration, _), _)| *configuration == mine);
+            *value *= found.map_or(0.0, |(_, weight)| *weight);
         }
     }
 }
@@ -392,14 +404,20 @@ mod tests {
         };
         let each = [s_line, t(1.0), t(-1.0)];
         let total: f64 = each.iter().sum();
-        for (channel, weight) in (1..).zip(each) {
-            let found = propagators.weight(&momenta, channel - 1);
-            assert!(
-                (found * total / weight - 1.0).abs() < 1e-12,
-                "{channel} {found}"
-            );
+        let mut found = [0.0; 3];
+        propagators.weights(&momenta, &mut found);
+        for (found, weight) in found.iter().zip(each) {
+            assert!((found * total / weight - 1.0).abs() < 1e-12, "{found}");
         }
         assert!(Propagators::new(&process, &binding, 0.0).is_err());
+        // The propagator of the s-channel is infinite, and beyond doubles.
+        for (e, shares) in [(0.0, [1.0, 0.0, 0.0]), (1e80, [1.0 / 3.0; 3])] {
+            let momenta = [
+                e, 0.0, 0.0, e, e, 0.0, 0.0, -e, e, e, 0.0, 0.0, e, -e, 0.0, 0.0,
+            ];
+            propagators.weights(&momenta, &mut found);
+            assert_eq!(found, shares, "{e}");
+        }
     }
 
     /// Through a bridge: |M|^2 without channels times the weight, and the colour flows of the configuration.
@@ -448,9 +466,10 @@ mod tests {
         let (first, _, colors) = run(Some(&channels), None, ChannelWeights::Amp2).unwrap();
         let (second, same, also) = run(Some(&channels), None, two).unwrap();
         let propagators = Propagators::new(&process, &binding, s).unwrap();
+        let mut weights = [0.0; 3];
+        propagators.weights(&event, &mut weights);
         for i in 0..3 {
-            let weight = propagators.weight(&event, channels[i] - 1);
-            assert!((second[i] / (whole[i] * weight) - 1.0).abs() < 1e-14);
+            assert!((second[i] / (whole[i] * weights[i]) - 1.0).abs() < 1e-14);
             assert!((second[i] / first[i] - 1.0).abs() > 1e-3);
         }
         assert_eq!((helicities, colors), (same, also));

@@ -103,11 +103,15 @@ impl Caller {
     }
 
     fn sequence(&mut self) {
+        self.sequence_of(void(&self.momenta));
+    }
+
+    fn sequence_of(&mut self, momenta: *const c_void) {
         // SAFETY: arrays of NEVT events.
         unsafe {
             fbridgesequence_(
                 &self.handle,
-                void(&self.momenta),
+                momenta,
                 void(&self.g_s),
                 void(&self.random),
                 void(&self.random),
@@ -334,6 +338,10 @@ fn child() {
                 )
             }
         }
+        "call within a call" => {
+            caller.create();
+            call_from_a_handler(caller);
+        }
         "little memory" => {
             limit_address_space(512 << 20);
             caller.create();
@@ -342,6 +350,32 @@ fn child() {
         other => panic!("no case {other}"),
     }
     println!("the case came to its end");
+}
+
+/// A call whose momenta may not be read any more, and a handler that calls once more when it comes to them.
+fn call_from_a_handler(mut caller: Caller) {
+    static CALLER: std::sync::atomic::AtomicPtr<Caller> =
+        std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
+    extern "C" fn handler(_: i32) {
+        // SAFETY: the caller below, which is not used until this returns.
+        unsafe { (*CALLER.load(std::sync::atomic::Ordering::SeqCst)).sequence() };
+    }
+    let bytes = size_of_val(&caller.momenta[..]);
+    // SAFETY: a region of its own with the momenta, and a handler that ends the program, or an alarm does.
+    unsafe {
+        let (access, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE);
+        let nowhere = std::ptr::null_mut();
+        let page = libc::mmap(nowhere, bytes, access, private | libc::MAP_ANONYMOUS, -1, 0);
+        assert_ne!(page, libc::MAP_FAILED);
+        page.copy_from(caller.momenta.as_ptr().cast(), bytes);
+        // Looked at, and found readable.
+        caller.sequence_of(page);
+        CALLER.store(&raw mut caller, std::sync::atomic::Ordering::SeqCst);
+        libc::signal(libc::SIGSEGV, handler as *const () as usize);
+        libc::alarm(60);
+        libc::mprotect(page, bytes, libc::PROT_NONE);
+        caller.sequence_of(page);
+    }
 }
 
 /// From here on this process gets no more address space than this beyond what it has.
@@ -484,6 +518,15 @@ fn handles_are_checked() {
     run("handle deleted", &[]).stopped_with(&["its bridge was deleted before"]);
     run("handle deleted twice", &[]).stopped_with(&["its bridge was deleted before"]);
     run("count too early", &[]).stopped_with(&["fbridgegetngoodhel", "no good helicities"]);
+}
+
+/// It would wait for ever for the call that it interrupted.
+#[test]
+fn a_call_from_a_signal_handler_within_a_call_is_told() {
+    run("call within a call", &[]).stopped_with(&[
+        "a signal handler called the library",
+        "let the handler set a flag",
+    ]);
 }
 
 #[test]

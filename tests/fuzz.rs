@@ -15,6 +15,7 @@ use mebridge::process::arith::Op;
 use mebridge::process::{Process, Term, TermSource, example};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::io::Write;
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -179,9 +180,8 @@ fn damaged_files() {
             match catch_unwind(|| evaluate(process, momenta)) {
                 Ok(answered) => evaluated += u64::from(answered),
                 Err(_) => {
-                    let name = format!("mebridge_panic_{}.mebridge", panics);
-                    let kept = std::env::temp_dir().join(name);
-                    std::fs::write(&kept, &bytes).unwrap();
+                    let (mut file, kept) = tempfile::NamedTempFile::new().unwrap().keep().unwrap();
+                    file.write_all(&bytes).unwrap();
                     println!("a panic; the file is kept as {}", kept.display());
                     panics += 1;
                 }

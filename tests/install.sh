@@ -34,6 +34,8 @@ if [ "$(uname -s)" = Linux ]; then
     cmp "$folder/built" "$folder/installed" || fail "it exports other symbols than the library that was built"
 fi
 "$prefix/bin/mebridge" --version
+tests/commands.sh "$target/release/mebridge" "$target/release/libmebridge.so"
+tests/commands.sh "$prefix/bin/mebridge" "$prefix/lib/libmebridge.so"
 
 # What pkg-config says, or would say.
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"

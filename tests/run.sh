@@ -99,6 +99,7 @@ rust() {
     need amd-emulator "device code on an AMD emulator"
     need gpu "GPU"
     need gpus "several GPUs"
+    need sanitizer "compute-sanitizer on a GPU"
     need reference "reference files"
     need outputs "MG5aMC outputs"
     need models "MG5aMC models"

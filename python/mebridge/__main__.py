@@ -1,23 +1,31 @@
-"""``python -m mebridge`` is the command ``mebridge``."""
+"""``python -m mebridge`` is the command ``mebridge``, which hands over to it what this package does."""
+
+from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
-if __name__ == "__main__":
-    # The command hands over to these.
-    if sys.argv[1:2] == ["events"]:
-        from ._events_command import main
 
-        sys.exit(main(sys.argv[2:]))
-    if sys.argv[1:2] == ["pack"]:
+def main(arguments: Sequence[str]) -> int:
+    """A call of the command."""
+    if arguments[:1] == ["events"]:
+        from ._events_command import main as events
+
+        return events(arguments[1:])
+    if arguments[:1] == ["pack"]:
         from ._pack import main as pack
 
-        sys.exit(pack(sys.argv[2:]))
-    if sys.argv[1:2] == ["plugin"]:
+        return pack(arguments[1:])
+    if arguments[:1] == ["plugin"]:
         from ._plugin import main as plugin
 
-        sys.exit(plugin(sys.argv[2:]))
+        return plugin(arguments[1:])
     from ._command import command
 
     program = str(command())
-    os.execv(program, [program, *sys.argv[1:]])
+    os.execv(program, [program, *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

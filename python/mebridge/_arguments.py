@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # As many as the library takes.
 MOST_THREADS = 1024
+# Of a run, some 10 TB: more rounds could hardly be listed.
+MOST_EVENTS = 10**10
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -67,6 +69,16 @@ def reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be real numbers: {error}") from None
+
+
+def judge(name: str, values: Any, integers: bool = False) -> None:
+    """That numbers which another library converts are real: it would take the real part of complex ones, and the whole
+    part of a row. They are told by the name of their type (``torch.float64``)."""
+    dtype = getattr(values, "dtype", None)
+    dtype = np.asarray(values).dtype if dtype is None else dtype
+    kind = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    if not kind.startswith(("int", "uint") if integers else ("float", "bfloat", "int", "uint", "object")):
+        raise TypeError(f"{name} must be {'integers' if integers else 'real numbers'}, not {kind}")
 
 
 def per_event(name: str, values: ArrayLike, events: int) -> NDArray[np.float64]:

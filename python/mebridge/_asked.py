@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _cuts, _elements, _lines, _meta, _output, _single
+from . import _command, _cuts, _elements, _lines, _meta, _output, _single, _widths
 from ._inputs import Inputs
 from ._library import Error
 from ._output import Directory
@@ -36,6 +36,7 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     found, left = [], []
     nowhere: list[str | None] = []
     changed: set[pathlib.Path] = set()
+    codes: set[int] = set()
     for element, place in zip(elements, inputs.output.places([element.entry["path"] for element in elements])):
         directory, number = inputs.directories[place.directory], place.number
         pdg = tuple(element.flavor["options"][0])
@@ -44,6 +45,14 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
             changed.add(element.library)
         masses = _masses(element)
         legs = _cuts.Legs(pdg, masses, directory.decayed, inputs.run_card)
+        processes = element.flavor["options"]
+        divided = _cuts.divided(legs, processes)
+        if divided is not None:
+            raise Error(
+                f"{inputs.run_card.source}: {divided}, which are one matrix element of {directory.path.name} with the same cuts; give "
+                "all of them the same, or make events of one process after the other"
+            )
+        codes |= {abs(process[leg]) for process in processes for leg in legs.outgoing if not legs.free(leg)}
         nothing = _cuts.empty(legs)
         if nothing is not None:
             raise Error(f"{nothing} of the run card leaves nothing of {directory.path.name}: set it to 0")
@@ -71,14 +80,23 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
         )
     if None not in nowhere:
         raise Error(f"{inputs.run_card.source}: {nowhere[0]}; no event passes: change what is named")
+    unused = _cuts.unused(inputs.run_card, codes)
+    if unused is not None:
+        _command.say(unused)
     for library in changed:
         _elements.rewrite(library, [element.entry for element in elements if element.library == library])
     massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
     scaled = _scaled(inputs, massive)
     lines = [line for directory in inputs.directories for config in directory.configs for line in config.lines]
     chained = sorted({abs(code) for line in lines if line.forced == 1 for code in line.codes})
-    shown = {"bwcutoff": inputs.run_card["bwcutoff"], "forced": chained}
-    excluded = any(line.forced == 2 for line in lines)
+    timelike = [line for line in lines if not line.spacelike]
+    excluded = {code for line in timelike if line.forced == 2 for code in line.codes}
+    elsewhere = {code for line in timelike if line.forced != 2 for code in line.codes}
+    shown = {
+        "bwcutoff": inputs.run_card["bwcutoff"],
+        "forced": chained,
+        "excluded": sorted(excluded - elsewhere - {0}),
+    }
     matching = _matching(inputs, elements, scaled)
     clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
     more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
@@ -167,12 +185,9 @@ def _resonances(
                 continue
             legs = tuple(leg for leg in range(count) if line.legs >> leg & 1)
             mass, width = masses(line)
-            if width == 0.0:
-                code = abs(line.codes[number])
-                raise Error(
-                    f"particle {code} (PDG code) of a decay chain has no width, which makes the cross section infinite; give it "
-                    f"one in the parameter card (DECAY {code}), or take a model that has a parameter for it"
-                )
+            if width < _widths.NARROWEST * mass:
+                said = _widths.without(line.codes[number], mass, width)
+                raise Error(f"decay chain: {said}, or take a model that has a parameter for it")
             width = max(width, mass * card["small_width_treatment"])
             found[line.legs] = _cuts.resonance(legs, mass, card["bwcutoff"] * width)
     return list(found.values())

@@ -54,7 +54,7 @@ def unpolarised(card: RunCard) -> None:
         if card[name] != 0.0:
             raise Error(
                 f"{card.source}: {name} = {card[name]:g}, and only matrix elements of an output of MG5aMC are polarised by a run "
-                f"card; take one, or set {name} to 0"
+                f"card; take one, or set {name} to 0 and polarise the process (`e-{{L}} e+ > mu- mu+`, `vm{{L}} e- > mu- ve`)"
             )
 
 

@@ -6,7 +6,9 @@ import hashlib
 import io
 import os
 import pathlib
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 
 from ._library import Error
@@ -48,10 +50,11 @@ def unpack(packed: bytes, folder: pathlib.Path) -> None:
                 with archive.open(entry) as source, open(path, "xb") as file:
                     while chunk := source.read(1 << 20):
                         file.write(chunk)
-    except zipfile.BadZipFile as error:
-        raise Error(f"what a worker sent is damaged: {error}") from None
     except OSError as error:
         raise Error(f"{folder} cannot be written: {error.strerror}") from None
+    # What zipfile raises of bits that are flipped: of sizes, names, ways of compression.
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error) as error:
+        raise Error(f"what a worker sent is damaged: {error}") from None
 
 
 def digest(packed: bytes) -> str:

@@ -81,6 +81,10 @@ class Candidates:
     fewer: Sequence[list[int]]
     """Which of these need not be left out, for each of :data:`mebridge._shares.GROWTHS`."""
 
+    def nothing(self) -> None:
+        """Leaves out all channels."""
+        self.kept, self.fewer = [], [[]] * len(_shares.GROWTHS)
+
     @property
     def first(self) -> Prepared:
         return next(iter(self.members.values()))

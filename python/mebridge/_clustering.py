@@ -186,36 +186,6 @@ class Clustering:
         """Channels by diagrams of the matrix element, both from 1."""
         return {config.diagrams[self._element]: config.number for config in self._configs.values()}
 
-    def drawn(self, momenta: Array, random: Array, energy: float) -> NDArray[np.int64]:
-        """Channels of events by the propagators of their diagrams, as MadEvent has them with ``sde_strategy = 2``.
-
-        Args:
-            momenta: in the rest frame of the partons.
-            random: numbers in [0, 1).
-            energy: of both beams.
-        """
-        numbers = sorted(self._configs)
-        shares = np.stack([self._denominators(self._configs[number], momenta, energy**2) for number in numbers])
-        sums = np.cumsum(np.maximum(shares, 0.0), axis=0)
-        chosen = (sums < random * sums[-1]).sum(axis=0)
-        return np.asarray(np.array(numbers)[np.minimum(chosen, len(numbers) - 1)])
-
-    def _denominators(self, config: Config, momenta: Array, total: float) -> Array:
-        """What ``get_channel_cut`` of ``genps.f`` gives. Its propagators have p^4 - m^2."""
-        found = np.ones(len(momenta))
-        signs = np.where(np.arange(len(self._legs)) < 2, -1.0, 1.0)
-        for line in config.lines[: len(self._legs) - 3]:
-            legs = [leg for leg in range(len(self._legs)) if line.legs >> leg & 1]
-            square = _square((momenta[:, legs] * signs[legs][None, :, None]).sum(axis=1))
-            mass, width = self._mass(line)
-            value = (square - mass) * (square + mass)
-            if line.spacelike:
-                found /= (value + total * 1e-10) ** 2
-            else:
-                both = value**2 + (mass * width) ** 2
-                found *= (value**2 - (mass * width) ** 2) / both**2
-        return found
-
     def scales(
         self,
         momenta: Array,

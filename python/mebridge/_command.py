@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -12,9 +13,11 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
 
 from ._library import Error, library_path
 
+TOO_MANY_FILES = "this system allows too few open files; raise the limit (ulimit -n)"
 # After so many seconds a line says what takes so long.
 _PATIENCE = 10.0
 # How the command's own line about that ends.
@@ -45,9 +48,21 @@ def command() -> pathlib.Path:
 
 
 def say(text: str) -> None:
-    """On stderr, where there is one."""
+    """On stderr, where there is one; if even that cannot be written there is nobody left to tell."""
     if sys.stderr is not None:
-        sys.stderr.write(text)
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:
+            abandon(sys.stderr)
+
+
+def abandon(stream: IO[str]) -> None:
+    """Nobody reads it: what is left in it goes nowhere, also as Python ends, which would complain of it."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
 
 
 @contextlib.contextmanager
@@ -77,13 +92,28 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bo
     """
     variables = {**os.environ, **(environment or {})}
     with patient(arguments[-1]) if arguments[0] in _MAKES else contextlib.nullcontext():
-        done = subprocess.run([str(command()), *arguments], capture_output=True, text=True, env=variables)
+        done = _called(command(), arguments, variables)
     told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.rstrip().endswith(_SO_FAR))
     if done.returncode != 0:
         raise Error(told.strip().removeprefix("mebridge: "))
     if warns:
         say(told)
     return done.stdout
+
+
+def _called(
+    program: pathlib.Path, arguments: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    try:
+        # It says all in UTF-8, whatever the locale.
+        return subprocess.run(
+            [str(program), *arguments], capture_output=True, env=variables, encoding="utf-8", errors="replace"
+        )
+    except OSError as error:
+        if error.errno == errno.EMFILE:
+            raise Error(TOO_MANY_FILES) from None
+        cure = "correct MEBRIDGE_COMMAND" if os.environ.get("MEBRIDGE_COMMAND") else "is the package installed as a whole?"
+        raise Error(f"the command {program} cannot be run: {error.strerror}; {cure}") from None
 
 
 def count(process: str, environment: Mapping[str, str]) -> int:

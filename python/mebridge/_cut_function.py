@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _cuts
+from . import _trial
 from ._library import Error
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Cut:
     def try_(self, masses: Sequence[Sequence[float]]) -> None:
         """Calls it before a run with events of particles with these masses, so that a mistake is told at once."""
         for of in {tuple(one) for one in masses}:
-            self(_some(of))
+            self(_trial.events(of, _TRIED))
 
     def __call__(self, momenta: Array) -> NDArray[np.bool_]:
         """Which events stay.
@@ -220,16 +220,3 @@ class Cut:
         if array.shape != (len(momenta),):
             raise Error(f"the cut {self.name} gave the shape {array.shape}; {wanted}")
         return np.array(array)
-
-
-def _some(masses: Sequence[float]) -> Array:
-    """Some events of particles with these masses, the two that come in without."""
-    random, count = np.random.default_rng(1), len(masses) - 2
-    out = random.normal(scale=100.0, size=(_TRIED, count, 3))
-    out -= out.mean(axis=1, keepdims=True)
-    energies = np.sqrt((out**2).sum(axis=2) + np.array(masses[2:]) ** 2)
-    found = np.zeros((_TRIED, count + 2, 4))
-    found[:, 2:, 0], found[:, 2:, 1:] = energies, out
-    found[:, :2, 0] = 0.5 * energies.sum(axis=1, keepdims=True)
-    found[:, 0, 3], found[:, 1, 3] = found[:, 0, 0], -found[:, 1, 0]
-    return _cuts.boosted(found, random.normal(size=_TRIED))

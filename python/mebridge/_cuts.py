@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,12 @@ _LEPTONS, _NEUTRINOS = (11, 13, 15), (12, 14, 16)
 _GLUON, _PHOTON = 21, 22
 # GeV: above the first MadEvent cuts on nothing but by PDG code, above the second a particle is heavy.
 _NO_CUTS, _HEAVY = 20.0, 10.0
-# Entries without a largest value beside them.
-_ALONE = ("ptheavy", "xptj", "xptb", "xpta", "xptl")
+# Entries by PDG code.
+_BY_CODE = (
+    *(f"{name}_{limit}_pdg" for name in ("pt", "e", "eta") for limit in ("min", "max")),
+    "mxx_min_pdg",
+    "mxx_only_part_antipart",
+)
 # Whether two rapidities that differ by the mass of the particle are the same to a cut.
 _MASSLESS = 0.0
 
@@ -45,6 +49,8 @@ class Window:
     order; ``+2``: the sum of the first two."""
     outside: bool = False
     """The observable lies outside the window instead."""
+    entries: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)
+    """What of a run card asks for it, such as ``ptj = 20``."""
 
 
 @dataclass(frozen=True)
@@ -176,21 +182,39 @@ def said(windows: Sequence[Window], pdg: Sequence[int]) -> str:
 
 
 def named(window: Window, legs: Legs) -> str:
-    """A window by the entries of the card that have its numbers, or else by the particles that it is of."""
-    return entries(window, legs.card) or said([window], legs.pdg)
+    """A window by the entries of the card that ask for it, or else by the particles that it is of."""
+    return " with ".join(window.entries) or said([window], legs.pdg)
 
 
-def entries(window: Window, card: Mapping[str, Any]) -> str:
-    """The entries of a card that have a window's numbers; nothing where there are none."""
-    least = [name for name in card if not isinstance(card[name], (bool, dict)) and card[name] == window.least]
-    for low in least:
-        stem = low.removesuffix("min")
-        if window.largest == math.inf and (low in _ALONE or f"{stem}max" in card or low != stem):
-            return f"{low} = {card[low]:g}"
-        for high in (f"{stem}max", stem):
-            if high != low and card.get(high) == window.largest:
-                return f"{low} = {card[low]:g} with {high} = {card[high]:g}"
-    return ""
+def _window(
+    card: Mapping[str, Any],
+    observable: str,
+    legs: tuple[tuple[int, ...], ...],
+    least: str,
+    largest: str = "",
+    take: str = "all",
+    code: int | None = None,
+    turned: bool = False,
+) -> Window:
+    """The window of these entries.
+
+    Args:
+        code: the PDG code where they are dicts.
+        turned: whether a least number above the largest one leaves out what is between them, and not everything.
+    """
+
+    def value(name: str, default: float) -> float:
+        found = card[name] if name else default
+        return float(found.get(code, default) if isinstance(found, Mapping) else found)
+
+    def named(name: str) -> str:
+        return f"{name} = {value(name, 0.0):g}" if code is None else f"{name} = {{{code}: {value(name, 0.0):g}}}"
+
+    low, high = _least(value(least, 0.0)), _largest(value(largest, -1.0))
+    entries = [named(name) for name, there in ((least, low > -math.inf), (largest, high < math.inf)) if name and there]
+    if turned and low > high:
+        return Window(observable, legs, high, low, take, outside=True, entries=tuple(entries))
+    return Window(observable, legs, low, high, take, entries=tuple(entries))
 
 
 def _least(value: float) -> float:
@@ -206,29 +230,41 @@ def _single(legs: Legs) -> list[Window]:
     by_code = _by_code(card)
     for leg in legs.outgoing:
         kind, code = legs.kind(leg), abs(legs.pdg[leg])
-        limits = {}
-        if legs.cut(leg) and kind in ("j", "b", "l", "a"):
-            limits = {
-                "pt": (max(card[f"pt{kind}"], card["ptgmin"] if kind == "a" else 0.0), card[f"pt{kind}max"]),
-                "energy": (card[f"e{kind}"], card[f"e{kind}max"]),
-                "rapidity": (card[f"eta{kind}min"], card[f"eta{kind}"]),
-            }
         if code in by_code and not legs.free(leg):
-            limits = {
-                "pt": (card["pt_min_pdg"].get(code, 0.0), card["pt_max_pdg"].get(code, -1.0)),
-                "energy": (card["e_min_pdg"].get(code, 0.0), card["e_max_pdg"].get(code, -1.0)),
-                "rapidity": (card["eta_min_pdg"].get(code, 0.0), card["eta_max_pdg"].get(code, -1.0)),
-            }
-        for observable, (low, high) in limits.items():
-            found.append(Window(observable, ((leg,),), _least(low), _largest(high)))
+            for observable, name in (("pt", "pt"), ("energy", "e"), ("rapidity", "eta")):
+                found.append(_window(card, observable, ((leg,),), f"{name}_min_pdg", f"{name}_max_pdg", code=code))
+        elif legs.cut(leg) and kind in ("j", "b", "l", "a"):
+            isolated = kind == "a" and card["ptgmin"] > card["pta"]
+            found.append(_window(card, "pt", ((leg,),), "ptgmin" if isolated else f"pt{kind}", f"pt{kind}max"))
+            found.append(_window(card, "energy", ((leg,),), f"e{kind}", f"e{kind}max"))
+            found.append(_window(card, "rapidity", ((leg,),), f"eta{kind}min", f"eta{kind}"))
     return found
 
 
 def _by_code(card: Mapping[str, Any]) -> set[int]:
     """PDG codes that have cuts of their own."""
-    names = ("pt_min", "pt_max", "e_min", "e_max", "eta_min", "eta_max", "mxx_min")
-    found = {code for name in names for code in card[f"{name}_pdg"]}
-    return {code for code in found | set(card["mxx_only_part_antipart"]) if code != "default"}
+    return {code for name in _BY_CODE for code in card[name] if code != "default"}
+
+
+def divided(legs: Legs, processes: Sequence[Sequence[int]]) -> str | None:
+    """Which entries by PDG code are not the same for all processes of a matrix element, which have one set of cuts."""
+    for leg in (leg for leg in legs.outgoing if not legs.free(leg)):
+        codes = sorted({abs(pdg[leg]) for pdg in processes})
+        for name in _BY_CODE:
+            if len({legs.card[name].get(code) for code in codes}) > 1:
+                return f"{name} is not the same for {', '.join(map(str, codes))} (PDG codes)"
+    return None
+
+
+def unused(card: Mapping[str, Any], there: Collection[int]) -> str | None:
+    """What is to be said of entries by PDG code where none of these particles is there."""
+    found = [f"{name} ({code})" for name in _BY_CODE for code in card[name] if code != "default" and code not in there]
+    if not found:
+        return None
+    return (
+        f"mebridge: {', '.join(found)} of the run card cuts nothing: no such particle goes out, but from a decay chain where "
+        "cut_decays is False\n"
+    )
 
 
 def _pairs(legs: Legs) -> list[Window]:
@@ -237,64 +273,55 @@ def _pairs(legs: Legs) -> list[Window]:
         one, other = legs.pdg[first], legs.pdg[second]
         kinds = "".join(sorted((legs.kind(first), legs.kind(second))))
         opposite = kinds == "ll" and one == -other
+        both = ((first, second),)
         if legs.cut(first) and legs.cut(second):
             name = {"bj": "bj", "aj": "aj", "jl": "jl", "ab": "ab", "bl": "bl", "al": "al"}.get(kinds)
             if kinds in ("jj", "bb", "ll", "aa"):
                 name = kinds
             if name is not None and len(kinds) == 2:
-                least, largest = card[f"dr{name}"], card[f"dr{name}max"]
-                found.append(Window("distance", ((first,), (second,)), _least(least), _largest(largest)))
+                found.append(_window(card, "distance", ((first,), (second,)), f"dr{name}", f"dr{name}max"))
             if opposite or kinds in ("jj", "bb", "aa"):
-                found.append(_mass((first, second), card[f"mm{kinds}"], card[f"mm{kinds}max"]))
+                found.append(_window(card, "mass", both, f"mm{kinds}", f"mm{kinds}max", turned=True))
         leptonic = opposite or kinds in ("ln", "nn")
         if leptonic:
-            both = ((first, second),)
-            found.append(Window("pt", both, _least(card["ptllmin"]), _largest(card["ptllmax"])))
+            found.append(_window(card, "pt", both, "ptllmin", "ptllmax"))
         if abs(one) == abs(other) and abs(one) in card["mxx_min_pdg"]:
             only = card["mxx_only_part_antipart"]
             alone = only.get(abs(one), only.get("default", False))
             if not (legs.free(first) or legs.free(second)) and (not alone or one == -other):
-                found.append(_mass((first, second), card["mxx_min_pdg"][abs(one)], -1.0))
+                found.append(_window(card, "mass", both, "mxx_min_pdg", code=abs(one)))
     return found
-
-
-def _mass(pair: tuple[int, int], least: float, largest: float) -> Window:
-    """A window; where the least mass is above the largest one, what is between them is left out."""
-    if largest >= 0.0 and least > largest:
-        return Window("mass", (pair,), largest, least, outside=True)
-    return Window("mass", (pair,), _least(least), _largest(largest))
 
 
 def _global(legs: Legs) -> list[Window]:
     card = legs.card
     everything = tuple(legs.outgoing)
     jets, bottoms, leptons, neutrinos = (legs.of(kind) for kind in "jbln")
-    found = [Window("mass", (everything,), _least(card["dsqrt_shat"]), _largest(card["dsqrt_shatmax"]))]
+    found = [_window(card, "mass", (everything,), "dsqrt_shat", "dsqrt_shatmax")]
     if neutrinos:
-        found.append(Window("pt", (tuple(neutrinos),), _least(card["misset"]), _largest(card["missetmax"])))
+        found.append(_window(card, "pt", (tuple(neutrinos),), "misset", "missetmax"))
     if leptons or neutrinos:
         together = (tuple(sorted(leptons + neutrinos)),)
-        found.append(Window("mass", together, _least(card["mmnl"]), _largest(card["mmnlmax"])))
+        found.append(_window(card, "mass", together, "mmnl", "mmnlmax"))
     heavy = [leg for leg in legs.outgoing if legs.masses[leg] > _HEAVY]
     for some, name in ((heavy, "ptheavy"), *((legs.of(kind), f"xpt{kind}") for kind in "jbal")):
         if some:
-            found.append(Window("pt", tuple((leg,) for leg in some), _least(card[name]), take="any"))
+            found.append(_window(card, "pt", tuple((leg,) for leg in some), name, take="any"))
     for some, kind in ((jets, "j"), (leptons, "l")):
         if kind == "j" and card["cutuse"] != 0:
             continue
         each = tuple((leg,) for leg in some)
         for number in range(1, min(len(some), 4) + 1):
-            low, high = card[f"pt{kind}{number}min"], card[f"pt{kind}{number}max"]
-            found.append(Window("pt", each, _least(low), _largest(high), take=str(number - 1)))
+            names = f"pt{kind}{number}min", f"pt{kind}{number}max"
+            found.append(_window(card, "pt", each, *names, take=str(number - 1)))
     each = tuple((leg,) for leg in jets)
     if jets:
-        found.append(Window("pt", each, _least(card["htjmin"]), _largest(card["htjmax"]), take="sum"))
+        found.append(_window(card, "pt", each, "htjmin", "htjmax", take="sum"))
     for number in range(2, min(len(jets), 4) + 1):
-        low, high = card[f"ht{number}min"], card[f"ht{number}max"]
-        found.append(Window("pt", each, _least(low), _largest(high), take=f"+{number}"))
+        found.append(_window(card, "pt", each, f"ht{number}min", f"ht{number}max", take=f"+{number}"))
     each = tuple((leg,) for leg in (*jets, *bottoms))
     if each:
-        found.append(Window("pt", each, _least(card["ihtmin"]), _largest(card["ihtmax"]), take="sum"))
+        found.append(_window(card, "pt", each, "ihtmin", "ihtmax", take="sum"))
     return found
 
 

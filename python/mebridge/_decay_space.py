@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _widths
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -76,8 +78,8 @@ def tree(channel: Mapping[str, Any], masses: Sequence[float], least: Mapping[fro
         if name == "i0":
             return made(Line((), None, masses[0]), others)
         number = int(name[1:])
-        mass, width = channel["masses"][number]
-        return made(Line((), number, abs(mass), abs(width)), others)
+        mass, width = map(abs, channel["masses"][number])
+        return made(Line((), number, mass, width if width >= _widths.NARROWEST * mass else 0.0), others)
 
     def made(line: Line, daughters: Sequence[Line]) -> Line:
         legs = tuple(sorted(leg for of in daughters for leg in of.legs))

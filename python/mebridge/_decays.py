@@ -7,6 +7,7 @@ functions as all others. Widths are in GeV.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _refine, _topologies, _widths
+from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _refine, _topologies, _trial, _widths
 from ._decay_space import Line, Space, tree
 from ._library import Error
 from ._output import Directory
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # Points of each channel in a step of the adaption, and steps; points that measure a width at least, and at a time.
 _TRIED, _STEPS, _MEASURED, _AT_A_TIME = 2000, 5, 100_000, 50_000
+# Points by which it is seen whether |M|^2 vanishes.
+_TURNED = 32
 # The least share of a channel.
 _LEAST_SHARE = 0.02
 # Of the share that weights may have above the others: points cost little, and weights are nearly all the same.
@@ -43,6 +46,8 @@ _NO_CUTS = {
     **dict.fromkeys(("ptj", "pta", "ptl", "drjj", "drll", "draa", "draj", "drjl", "dral"), 0.0),
     **dict.fromkeys(("etaj", "etaa", "etal"), -1.0),
 }
+# What a directory asks of a propagator, as a library has it.
+_ASKED = {1: "on_shell_propagators", 2: "off_shell_propagators"}
 # A run gives up where fewer of its points become events.
 _HOPELESS = 1e-7
 
@@ -119,9 +124,21 @@ class Decay:
         for root, channel in zip(roots, self._channels):
             self._check(root, channel)
         self._narrow = self._factor(element, roots)
+        self._excluded = _forbidden(self._channels, card["bwcutoff"], small)
+        self._denominators = card["sde_strategy"] == 2
         self._shown = self._resonances(card["bwcutoff"], small, roots)
-        self.scale, self.alpha_s = _scale(card, parameters, self.masses[0])
+        self.scale = _scale(card, self.masses[0])
+        known = _pdfdata.coupling_of(parameters)
+        # Where no coupling is strong, the scale may be one at which there is no alpha_s.
+        self._strong = element.qcd_power != 0
+        if self._strong:
+            known.check_scale(self.scale, f"{self.name}: the scale of renormalisation (the mass; scale with fixed_ren_scale = True)")
+        there = known.scales[0] <= self.scale <= known.scales[-1]
+        self.alpha_s = _pdfdata.alpha_s(self.scale, _pdfdata.at_z(parameters)) if there else 0.0
         self.scalup = card["dsqrt_q2fact1"]
+        some = self._spaces[0].draw(np.random.default_rng(1), _TURNED)
+        if _trial.vanishes(lambda momenta: np.asarray(process.evaluate(momenta, self.alpha_s, bad="nan")), some):
+            raise Error(f"|M|^2 of {self.name} vanishes identically: the width is 0; are the coupling orders those that are meant?")
         self._shares = np.full(len(self._spaces), 1.0 / len(self._spaces))
         self.ceiling = self.kept = 0.0
         self.width = self.error = 0.0
@@ -142,6 +159,9 @@ class Decay:
                     windows.append(window)
                 decayed |= behind
         legs = _cuts.Legs((self.pdg[0], 0, *self.pdg[1:]), (self.masses[0], 0.0, *self.masses[1:]), decayed, own)
+        divided = _cuts.divided(legs, [(pdg[0], 0, *pdg[1:]) for pdg in self.options])
+        if divided is not None:
+            raise Error(f"{divided} in the run card, which are one matrix element, {self.name}; give all of them the same")
         nothing = _cuts.empty(legs)
         if nothing is not None:
             raise Error(f"{nothing} of the run card leaves nothing of {self.name}: set it to 0")
@@ -158,13 +178,10 @@ class Decay:
         for line in root.all()[1:]:
             if line.number is None or line.width > 0.0:
                 continue
-            code = channel["propagators"][line.number]
+            code, width = channel["propagators"][line.number], abs(channel["masses"][line.number][1])
             largest = self.masses[0] - sum(self.masses[1:]) + sum(self.masses[1 + leg] for leg in line.legs)
             if line.least * (1.0 + _EQUAL) < line.mass < largest * (1.0 - _EQUAL):
-                raise Error(
-                    f"{self.name}: particle {code} can be on its mass shell and has no width; give it one in the parameter "
-                    f"card (DECAY {abs(code)})"
-                )
+                raise Error(f"{self.name}: {_widths.without(code, line.mass, width)}")
             behind, beside = line.legs, tuple(leg for leg in range(len(self.masses) - 1) if leg not in line.legs)
             for legs, mass in ((behind, line.least), (beside, largest)):
                 free = [self.pdg[1 + leg] for leg in legs if self.masses[1 + leg] == 0.0 and not self._bounded(leg, legs)]
@@ -212,7 +229,7 @@ class Decay:
             codes: list[int] = diagram["propagator_pdgs"]
             some: list[_Listed] = []
             for line in root.all()[1:]:
-                if line.number is None:
+                if line.number is None or line.number in channel["off_shell_propagators"]:
                     continue
                 width = max(line.width, small * line.mass) if line.width > 0.0 else 0.0
                 forced = line.number in channel["on_shell_propagators"]
@@ -220,6 +237,19 @@ class Decay:
                     some.append(_Listed(codes[line.number], line.legs, line.mass, cutoff * width))
             found[diagram["diagram"]] = some
         return found
+
+    def _left(self, momenta: Array, padded: Array) -> Array:
+        """What of |M|^2 a $ leaves: the shares of the channels in which nothing is on its mass shell that must not be."""
+        if not any(self._excluded):
+            return np.ones(len(momenta))
+        if self._denominators:
+            shares = self._process.channel_weights(momenta, self.masses[0], self._channels)
+        else:
+            squares = self._process.evaluate(momenta, self.alpha_s, amp2=True).amp2
+            shares = squares[:, [channel["diagrams"][0]["diagram"] for channel in self._channels]]
+            shares /= shares.sum(axis=1, keepdims=True)
+        kept = np.stack([_cuts.passed(windows, padded) for windows in self._excluded], axis=1)
+        return np.asarray((shares * kept).sum(axis=1))
 
     def _weighted(self, random: np.random.Generator, counts: Sequence[int]) -> tuple[Array, Array, Array]:
         """Momenta, their weights, whose mean is the width, and the densities of all channels there."""
@@ -234,7 +264,7 @@ class Decay:
         some = momenta[good]
         if len(some):
             densities[:, good] = np.stack([space.density(some) for space in self._spaces])
-            values = np.asarray(self._process.evaluate(some, self.alpha_s))
+            values = np.asarray(self._process.evaluate(some, self.alpha_s)) * self._left(some, padded[good])
             if (values < 0.0).any():
                 raise Error(f"{self.name}: |M|^2 is negative at some points, and a decay has no events of both signs")
             together = np.asarray(self._shares) @ densities[:, good]
@@ -336,9 +366,32 @@ class Decay:
             particles[events, place] = into
 
     @property
+    def conditions(self) -> str:
+        """Which alpha_s and cuts hold."""
+        alpha_s = f"alpha_s = {self.alpha_s:.4g} at {self.scale:g} GeV (the parameter card)" if self._strong else "no alpha_s"
+        cuts = dict.fromkeys(entry for window in self._windows for entry in window.entries)
+        return f"{alpha_s}; cuts: {', '.join(cuts) or 'none'}"
+
+    @property
     def most(self) -> int:
         """Particles of an event at most."""
         return len(self.pdg) + max(map(len, self._shown.values()), default=0)
+
+
+def _forbidden(channels: Sequence[Mapping[str, Any]], cutoff: float, small: float) -> list[list[_cuts.Window]]:
+    """Of each channel the masses that a $ leaves it, where it has some."""
+    found = []
+    for channel in channels:
+        windows = []
+        for line in channel["off_shell_propagators"]:
+            mass, width = (abs(value) for value in channel["masses"][line])
+            width = max(width, small * mass) if width > 0.0 else 0.0
+            if 0.0 < width < _records.BROAD * mass:
+                legs = sorted(_topologies.legs_of(channel["vertices"], f"p{line}"))
+                inside = _cuts.resonance(legs, mass, cutoff * width)
+                windows.append(dataclasses.replace(inside, outside=True))
+        found.append(windows)
+    return found
 
 
 def _own(element: _elements.Element, process: Process) -> list[dict[str, Any]]:
@@ -347,14 +400,14 @@ def _own(element: _elements.Element, process: Process) -> list[dict[str, Any]]:
     for channel, of in zip(element.channels, process.description["channels"], strict=True):
         diagram = {**channel["diagrams"][0], "diagram": of["diagrams"][0]["diagram"]}
         diagram["propagator_pdgs"] = list(diagram["propagator_pdgs"])
-        lists = {name: list(channel[name]) for name in ("propagators", "on_shell_propagators")}
+        lists = {name: list(channel[name]) for name in ("propagators", *_ASKED.values())}
         channels.append({**channel, **lists, "diagrams": [diagram]})
     return channels
 
 
 def _name(channels: Sequence[dict[str, Any]], directory: Directory, number: int) -> None:
     """Gives propagators whose PDG code a library does not know the one that the directory lists for their legs, and tells
-    which ones are of a decay chain.
+    which ones are of a decay chain or behind a $.
 
     Args:
         number: of the matrix element in the directory, from 0.
@@ -370,8 +423,9 @@ def _name(channels: Sequence[dict[str, Any]], directory: Directory, number: int)
                 continue
             if code == 0:
                 channel["propagators"][place] = diagram["propagator_pdgs"][place] = listed[legs].codes[number]
-            if listed[legs].forced == 1 and place not in channel["on_shell_propagators"]:
-                channel["on_shell_propagators"].append(place)
+            asked = _ASKED.get(listed[legs].forced)
+            if asked is not None and place not in channel[asked]:
+                channel[asked].append(place)
 
 
 def _net(colors: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -384,8 +438,8 @@ def _net(colors: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return found[0], found[1]
 
 
-def _scale(card: RunCard, parameters: Card, mass: float) -> tuple[float, float]:
-    """The scale of renormalisation and alpha_s there, which follows from the parameter card's as there are no densities."""
+def _scale(card: RunCard, mass: float) -> float:
+    """The scale of renormalisation."""
     choice = card["dynamical_scale_choice"]
     if card["fixed_ren_scale"]:
         scale = card["scale"]
@@ -397,7 +451,7 @@ def _scale(card: RunCard, parameters: Card, mass: float) -> tuple[float, float]:
             f"{card.source}: dynamical_scale_choice = {choice} cannot be honoured for a decay; set it to -1 (the mass of the "
             "particle), or fixed_ren_scale to True"
         )
-    return float(scale), _pdfdata.alpha_s(scale, parameters.value("SMINPUTS", 3, 0.118))
+    return float(scale)
 
 
 def make(

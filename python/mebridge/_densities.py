@@ -42,9 +42,13 @@ class Coupling:
     scales: tuple[float, ...]
     values: tuple[float, ...]
 
-    def check_scale(self, scale: float) -> None:
-        """That alpha_s is known at this scale in GeV."""
-        _inside(scale, self.scales[0], self.scales[-1], "the scales of alpha_s")
+    def check_scale(self, scale: float, name: str = "the scale") -> None:
+        """That alpha_s is known at this scale in GeV, which messages call so."""
+        _inside(scale, self.scales[0], self.scales[-1], "the scales of alpha_s", name)
+
+    def at(self, scale: float) -> float:
+        """alpha_s at a scale in GeV, as good as it is shown: 1 / alpha_s is nearly a straight line."""
+        return float(1.0 / np.interp(math.log(scale), np.log(self.scales), 1.0 / np.array(self.values)))
 
     @classmethod
     def constant(cls, alpha_s: float) -> Coupling:
@@ -133,19 +137,18 @@ class Grid:
         if missing:
             raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
         if least_x < self.grid.x[0]:
-            raise Error(
-                f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}"
-            )
+            name = self.file.stem.removesuffix("_0000")
+            raise Error(f"the densities {name} begin at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}")
 
-    def check_scale(self, scale: float) -> None:
-        """That the grid has this scale in GeV."""
+    def check_scale(self, scale: float, name: str) -> None:
+        """That the grid has this scale in GeV, which messages call so."""
         low, high = self.grid.q[len(_BELOW)], self.grid.q[-len(_ABOVE) - 1]
-        _inside(scale, low, high, f"the densities of {self.file}")
+        _inside(scale, low, high, f"the densities of {self.file}", name)
 
 
-def _inside(scale: float, low: float, high: float, what: str) -> None:
+def _inside(scale: float, low: float, high: float, what: str, name: str) -> None:
     if not low <= scale <= high:
-        raise Error(f"the scale is {scale:g} GeV, and {what} lie between {low:g} and {high:g} GeV")
+        raise Error(f"{name} is {scale:g} GeV, and {what} lie between {low:g} and {high:g} GeV; take one of these")
 
 
 def _widened(text: str) -> str:
@@ -213,8 +216,16 @@ def _locate(pdf: Path) -> pathlib.Path:
         member = folder / f"{folder.resolve().name}_0000.dat"
         if member.is_file():
             return member.resolve()
+    from ._pdfdata import SETS
+
+    if str(given) in SETS:
+        raise Error(
+            f"the densities {given} are of MG5aMC, and here pdf is a set of LHAPDF (number {SETS[str(given)].number} there); for MG5aMC's "
+            f'take mebridge.Run(PROCESS, run_card={{"pdlabel": "{given}"}}, pdf_data=FOLDER), or `mebridge events PROCESS '
+            "--pdf-data FOLDER`, where FOLDER is an output, or that of MG5aMC"
+        )
     raise Error(
-        f"there are no parton densities {given}; name a member of a set (NAME/NAME_0000.dat), its folder, or a set "
+        f"there are no parton densities {str(pdf)!r}; name a member of a set (NAME/NAME_0000.dat), its folder, or a set "
         "below LHAPDF_DATA_PATH"
     )
 

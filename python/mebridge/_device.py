@@ -12,6 +12,7 @@ import math
 import sys
 from typing import Any
 
+from . import _arguments
 from ._library import BadEvents, Sample, check, lib
 
 
@@ -187,23 +188,25 @@ def evaluate(
     bad: str,
 ) -> tuple[Any, dict[str, Any], Any]:
     """What :meth:`Process.evaluate` does, in the memory of a GPU: matrix elements, choices and squared diagrams."""
+    _arguments.judge("momenta", momenta)
     p = gpu.array(momenta, "double")
     events = int(p.shape[0])
 
-    def per_event(values: Any, kind: str) -> Any:
+    def per_event(name: str, values: Any, kind: str) -> Any:
+        _arguments.judge(name, values, kind == "int")
         array = gpu.array(values, kind)
         return array if array.ndim == 1 and array.shape[0] == events and is_dense(array) else gpu.expand(array, events)
 
     def is_dense(array: Any) -> bool:
         return bool(gpu.strides(array) == (1,))
 
-    couplings = per_event(alpha_s, "double")
-    fixed = None if helicity is None else per_event(helicity, "int")
+    couplings = per_event("alpha_s", alpha_s, "double")
+    fixed = None if helicity is None else per_event("helicity", helicity, "int")
     random, chosen = {}, {}
     for name, asked in choices.items():
         if asked is False:
             continue
-        random[name] = gpu.random(events) if asked is True else per_event(asked, "double")
+        random[name] = gpu.random(events) if asked is True else per_event(name, asked, "double")
         chosen[name] = gpu.empty((events,), "int")
     if "colors" in chosen and "diagrams" not in chosen:
         random["diagrams"] = gpu.random(events)

@@ -81,11 +81,16 @@ def evaluate_events(
         tasks = Spread(executor, dict(environment))
         stack.callback(tasks.close)
         tasks.commands(["eval", *options, "--output={out}", "--", of, "{in}"], files, VALUES)
-        parts = list(_parts(pathlib.Path(file), folder))
+        counts = dict(_parts(pathlib.Path(file), folder))
+        parts, wanted = list(counts), list(counts.values())
         made: dict[int, NDArray[np.float64]] = {}
         with contextlib.closing(tasks.of_file(pathlib.Path(file), parts, folder)) as done:
             for number, place in done:
-                made[number] = np.load(place / VALUES)
+                try:
+                    made[number] = np.load(place / VALUES)
+                except (ValueError, EOFError) as error:
+                    raise Error(f"what a worker gave for part {number} of the file is no array: {error}") from None
+                _reweight.check_count(number, wanted[number], made[number].size)
                 (place / VALUES).unlink()
         return np.concatenate([made[number] for number in range(len(parts))])
 
@@ -107,8 +112,8 @@ def _card(directory: pathlib.Path) -> str | None:
     return next((str(place) for place in places if place.is_file()), None)
 
 
-def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """The events of a file in files of their own."""
+def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[tuple[pathlib.Path, int]]:
+    """The events of a file in files of their own, and how many."""
     with Opened(file) as text:
         begin, packed = text.peek(_BEGIN), text.packed
         if begin.removeprefix(_BOM).lstrip()[:1] == _LHE:
@@ -125,4 +130,4 @@ def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[pathlib.Path]:
     for number, first in enumerate(range(0, len(array), _EVENTS)):
         part = folder / f"part{number}.npy"
         np.save(part, np.ascontiguousarray(array[first : first + _EVENTS]))
-        yield part
+        yield part, len(array[first : first + _EVENTS])

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import pathlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _polarised, _running, _scales, _scheme, _scratch
-from ._arguments import MOST_THREADS
+from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
+from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
+from ._read import read_events
 from ._rounds import Rounds, sizes, workers
 from ._slha import Card
 from ._state import State, digest
@@ -58,8 +59,15 @@ class Events:
     seconds: Mapping[str, float]
     """How long the parts took by the clock: ``"start"``, ``"survey"`` (with training) and ``"events"``; of a run that
     went on since then."""
-    arrays: EventArrays | None
-    """The events, where there is no file."""
+    _arrays: EventArrays | None = field(repr=False)
+
+    @functools.cached_property
+    def arrays(self) -> EventArrays:
+        """The events; those of a file are read from it when they are first asked for."""
+        if self._arrays is not None:
+            return self._arrays
+        assert self.output is not None
+        return read_events(self.output)
 
 
 @dataclass(frozen=True)
@@ -123,8 +131,8 @@ def generate_events(
         energy: of both beams together in their rest frame, in GeV.
         pdf: parton densities of two protons: a member of a set of LHAPDF (``NAME/NAME_0000.dat``), the set's folder, or
             its name below ``LHAPDF_DATA_PATH``. Without it the particles of the process are the beams.
-        alpha_s: the strong coupling, one number for all scales. Otherwise that of the densities at the scale, and 0.118
-            without densities.
+        alpha_s: the strong coupling, one number for all scales. Otherwise that of the densities at the scale, and without
+            densities the parameter ``aS`` of the process, or of the card.
         scale: of renormalisation and factorisation: a number in GeV, ``"et"`` (the sum of transverse energies),
             ``"ht"`` (of transverse masses), ``"ht/2"`` or ``"shat"`` (the energy of the partons). Otherwise ``"ht/2"``
             with densities, and the energy without.
@@ -132,7 +140,7 @@ def generate_events(
         events: how many to make.
         output: event file: LHE, compressed where its name ends with ``.gz``; LHEH5 2.0, which Pythia and Sherpa read,
             where it ends with ``.hdf5`` or ``.h5`` (it takes ``h5py``); Parquet where it ends with ``.parquet``
-            (``pyarrow``). Where it is not given the events are in ``arrays`` of what is returned.
+            (``pyarrow``). ``arrays`` of what is returned has the events, with a file and without.
         cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
@@ -168,7 +176,8 @@ def generate_events(
         reweight: parameter cards, or a dict of them by the names of their weights, for a process by its name and an LHE
             file: events have these weights as :func:`mebridge.reweight_events` makes them, with densities summed over
             helicities, which are drawn in the frame of the beams here.
-        progress: whether to print a line on stderr after each part of the run, or what to call then.
+        progress: whether to print lines on stderr: which alpha_s, scales and cuts hold, and how far the run is after each part
+            of it; or what to call then.
 
     Raises:
         Error: where MadSpace is missing, or there is no such process, or a file is not what it should be.
@@ -285,10 +294,8 @@ def ordered(
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
-    if ">" in source and re.search(r"(?<!\$)\$(?!\$)", source):
-        raise ValueError("events of channels in which `$` forbids a resonance are those of an output of MG5aMC (Run)")
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
-    events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
+    events, threads = _arguments.whole("events", events, 1, MOST_EVENTS), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
     if precision is not None:
         precision = _arguments.between("precision", precision, FINEST, 1.0)
@@ -306,11 +313,17 @@ def ordered(
         _files.check(target)
     densities = None if pdf is None else Densities.read(_arguments.text("pdf", pdf))
     if alpha_s is not None:
-        coupling = Coupling.constant(alpha_s)
+        coupling, of_alpha_s = Coupling.constant(alpha_s), "alpha_s="
     elif densities is None:
-        coupling = Coupling.constant(0.118)
+        own = process if isinstance(process, Process) else None
+        coupling, of_alpha_s = Coupling.constant(_card_alpha_s(source, card, named, own)), "the process's parameter aS"
+    elif isinstance(process, Process) and process.parameters.alpha_s_was_set:
+        raise Error(
+            f"alpha_s of events with densities is that of the densities, and the process was given {process.parameters.alpha_s:g} "
+            f"(its parameter aS); give alpha_s={process.parameters.alpha_s:g} for this one, or a process as it was"
+        )
     elif densities.coupling is not None:
-        coupling = densities.coupling
+        coupling, of_alpha_s = densities.coupling, densities.file.stem
     else:
         raise Error(f"the set of {densities.file} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals); give alpha_s=")
     if scale is None:
@@ -357,6 +370,22 @@ def ordered(
         beams = _lhe.Beams.equal(codes, energy, 0 if densities is None else densities.number)
         return Head(beams, header=varied.header() if varied.groups else "", names=varied.names)
 
+    def conditions(elements: Sequence[_elements.Element], _: Mapping[str, Any]) -> str:
+        used = _named_cuts.used(elements, cuts)
+        if unused := [name for name in cuts if name not in used]:
+            _command.say(f"mebridge: the process has no particles that the cuts {', '.join(unused)} are about\n")
+        said = _conditions.by_name(scale, scale_factor), [f"{name} = {cuts[name]:g}" for name in used]
+        return _conditions.line(elements, coupling, of_alpha_s, *said)
+
+    def more(elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
+        if any(channel["off_shell_propagators"] for element in elements for channel in element.channels):
+            raise ValueError("events of channels in which `$` forbids a resonance are those of a run card: take mebridge.Run")
+        return {
+            **({"systematics": varied.asked()} if varied.groups else {}),
+            # That of a run card weighs events by it.
+            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
+        }
+
     order = Order(
         sources=[source],
         card=card,
@@ -380,12 +409,9 @@ def ordered(
         executor=executor,
         asked=asked,
         files=varied.files,
-        more=lambda elements: {
-            **({"systematics": varied.asked()} if varied.groups else {}),
-            # That of a run card weighs events by it.
-            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
-        },
+        more=more,
         head=head,
+        conditions=conditions,
     )
     return (order if cut is None else with_cut(order, cut)), target
 
@@ -429,6 +455,8 @@ class Order:
     """What makes this run another one than others, as JSON."""
     head: Callable[[Sequence[_elements.Element]], Head]
     """What its event files have in common, by the matrix elements."""
+    conditions: Callable[[Sequence[_elements.Element], Mapping[str, Any]], str]
+    """Which alpha_s, scales and cuts hold, by the matrix elements and what :attr:`Prepared.build` has."""
     files: Sequence[str] = ()
     """Which :func:`mebridge._integrands.build` reads besides libraries and densities."""
     more: Callable[[list[_elements.Element]], Mapping[str, Any]] = lambda _: {}
@@ -500,6 +528,8 @@ class Prepared:
     tasks: Local | Spread
     kept: State
     rounds: Rounds
+    conditions: str
+    """Which alpha_s, scales and cuts hold."""
 
 
 @contextlib.contextmanager
@@ -575,7 +605,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files += [file for file in order.files if file not in files]
         channels = tasks.build(build, files, max(planned), folder)
         rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
-        yield Prepared(asked, elements, build, files, tasks, kept, rounds)
+        yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 
 def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:
@@ -588,6 +618,7 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
             done = sum(part["events"] for part in kept.rounds.values())
             tell(progress, Progress(stage, done, events, *rounds.cross_section(), time.monotonic() - begun))
 
+        begin(progress, run)
         started = time.monotonic()
         adapt(run, order, report)
         adapted = time.monotonic()
@@ -613,6 +644,12 @@ def make(order: Order, progress: bool | Callable[[Progress], None], write: Calla
     return made
 
 
+def begin(progress: bool | Callable[[Progress], None], run: Prepared) -> None:
+    """Says what holds, where lines about progress are wanted."""
+    if progress and not callable(progress):
+        _command.say(f"mebridge: {run.conditions}\n")
+
+
 def adapt(run: Prepared, order: Order, report: Callable[[str], None]) -> None:
     """The survey, and the training of networks."""
     run.rounds.survey(order.precision)
@@ -626,6 +663,22 @@ def tell(progress: bool | Callable[[Progress], None], found: Progress) -> None:
     """How far a run is."""
     if progress:
         progress(found) if callable(progress) else _show(found)
+
+
+def _card_alpha_s(source: str, card: Path | None, model: str | None, process: Process | None) -> float:
+    """alpha_s of a process, of its card, or the one that the model begins with."""
+    path, mark, _ = source.rpartition("#")
+    if card is not None:
+        # A pipe would be waited for.
+        _text.read(card, "the parameter card")
+    if process is None:
+        there = os.path.exists(path if mark else source)
+        try:
+            # A process that depends on it knows it. Not all models have gluons.
+            process = Process((source if mark else f"{source}#1") if there else "g g > g g", card=card, model=model)
+        except Error:
+            return _pdfdata.at_z(Card.read(card) if card is not None else Card({}))
+    return process.parameters.alpha_s
 
 
 def _alpha_qed(order: Order) -> float:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
-from . import _arguments, _benchmarks
-from ._library import Error
+from . import _arguments, _benchmarks, _main
 from ._runs import Run
 
 if TYPE_CHECKING:
     import argparse
 
 
+# Characters of an option that an error shows.
+_SHOWN = 60
+
+
 def main(arguments: Sequence[str]) -> int:
     """``mebridge events``."""
+    return _main.run(_events, arguments)
+
+
+def _events(arguments: Sequence[str]) -> None:
     import argparse
 
     parser = argparse.ArgumentParser(
@@ -37,27 +44,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--reweight", action="append", default=[], metavar="CARD[=NAME]", help=said)
     add_cards(parser)
     asked = parser.parse_args(arguments)
-    try:
-        run = by_cards(parser, asked)
-        events = run.generate(
-            None if asked.nevents is None else whole("--nevents", asked.nevents),
-            None if asked.seed is None else whole("--seed", asked.seed),
-            threads=whole("--threads", asked.threads),
-            backend=asked.backend,
-            name=asked.name,
-            executor=spread(asked.workers),
-            reweight=_benchmarks.of_options(asked.reweight),
-            progress=not asked.quiet,
-        )
-    except (Error, ValueError, TypeError) as error:
-        sys.stderr.write(f"mebridge: {error}\n")
-        return 1
-    except KeyboardInterrupt as stopped:
-        sys.stderr.write("; ".join(["mebridge: interrupted", *filter(None, [str(stopped)])]) + "\n")
-        return 130
-    sys.stdout.write((events.folder / "summary.txt").read_text())
-    sys.stdout.write(f"\n{events.output}\n")
-    return 0
+    run = by_cards(parser, asked)
+    events = run.generate(
+        None if asked.nevents is None else whole("--nevents", asked.nevents),
+        None if asked.seed is None else whole("--seed", asked.seed),
+        threads=whole("--threads", asked.threads),
+        backend=asked.backend,
+        name=asked.name,
+        executor=spread(asked.workers),
+        reweight=_benchmarks.of_options(asked.reweight),
+        progress=not asked.quiet,
+    )
+    _main.tell(f"{(events.folder / 'summary.txt').read_text(encoding='utf-8')}\n{events.output}\n")
 
 
 def add_cards(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +116,8 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
 
 def whole(name: str, text: str) -> float:
     try:
-        return float(text)
+        # A seed may have more digits than a double.
+        return int(text) if re.fullmatch("[0-9]{1,20}", text) else float(text.replace("_", "?"))
     except ValueError:
-        raise ValueError(f"{name} is {text!r}; it must be a whole number") from None
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise ValueError(f"{name} is {shown!r}; it must be a whole number") from None

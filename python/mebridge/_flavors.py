@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _channels
+from . import _channels, _trial
 from ._called import first
 from ._library import Error
 
@@ -132,6 +132,10 @@ class Squared:
             least = _LEAST_CHANCE / len(options)
             found.append(tuple((np.maximum(shares / total, least) if total > 0.0 else shares + 1.0).tolist()))
         return found
+
+    def is_zero(self, number: int, masses: Sequence[float]) -> bool:
+        """Whether |M|^2 of a matrix element vanishes; not, where it is not known."""
+        return bool(self._elements) and _trial.is_zero(self.of(number), masses)
 
     def of(self, number: int) -> Callable[[Array], Array]:
         """|M|^2 of a matrix element by momenta; one where it is not known."""

@@ -110,6 +110,7 @@ class Generator:
         photons: int = 0,
         bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
+        excluded: Sequence[int] = (),
         host: Sequence[str] = (),
         polarised: bool = False,
         **asked: Any,
@@ -134,6 +135,7 @@ class Generator:
             scales: whether those of events are kept beside their records.
             bwcutoff: how many widths about their masses propagators are on their mass shells, and in event files.
             forced: PDG codes of particles of decay chains.
+            excluded: PDG codes of particles that are nowhere on their mass shells.
             polarised: whether |M|^2 depends on the frame (:mod:`mebridge._polarised`).
             asked: energy, scale, scale_factor, cuts, windows.
 
@@ -188,6 +190,8 @@ class Generator:
         mirror = anti[0] == anti[1]
         self._mirrored = {i for i, element in enumerate(elements, 1) if element.flavor["mirror"] and mirror}
         legs = [_meta.masses(element.library, len(element.flavor["options"][0])) for element in elements]
+        for element, masses in zip(elements, legs):
+            _polarised.neutrinos(element.entry, masses)
         function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
         if function is not None:
             function.try_(legs)
@@ -233,7 +237,8 @@ class Generator:
         # As MadEvent has it, these are no resonances but in decay chains.
         broad = {abs(code) for code, (mass, width) in lines if abs(width) >= _records.BROAD * abs(mass) > 0.0}
         decayed = {abs(of["propagators"][line]) for of in channels for line in of["on_shell_propagators"]}
-        self._broad = broad - self._forced - decayed
+        broad -= self._forced | decayed
+        self._left_out = {*excluded, *broad, *(-code for code in broad)}
         # Channels whose grids are no longer as they were made.
         self._adapted: set[int] = set()
         self._completer = madspace.LHECompleter(self._built.bookkeeping, bwcutoff)
@@ -505,7 +510,7 @@ class Generator:
         """What MadSpace's records go through to be those of an event file."""
         steps = [
             lambda of: _records.set_masses(of, self._masses),
-            lambda of: _records.leave_out(of, self._broad),
+            lambda of: _records.leave_out(of, self._left_out),
             lambda of: _records.single_out(of, self._poles, self._forced),
             # Not before: until then legs are in the order of their process.
             lambda of: _records.orient(of, self._mirrored),

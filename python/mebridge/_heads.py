@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _command, _elements, _lhe, _run_card
+from . import _command, _elements, _lhe, _run_card, _text
 from ._banner import Cards, Head
 from ._densities import Densities
 from ._inputs import Inputs
@@ -60,12 +60,12 @@ class Heads:
 
     def parameters(self) -> str:
         """The parameter card of event files, with widths that were left to be computed."""
-        parameters = self._param_card.read_text(encoding="utf-8", errors="replace")
+        parameters = _text.read(self._param_card, "the parameter card")
         # MG5aMC would compute all of them for the header.
         return with_widths(parameters, self._computed_widths()) if open_widths(parameters) else parameters
 
     def cards(self, changed: Mapping[str, Any]) -> Cards:
-        run_card = self._inputs.run_card_file.read_text(encoding="utf-8", errors="replace")
+        run_card = _text.read(self._inputs.run_card_file, "the run card")
         parameters = self.parameters()
         if codes := open_widths(parameters):
             _command.say(

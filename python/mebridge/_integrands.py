@@ -232,29 +232,51 @@ def build(
         items += [_cuts.item(madspace, len(pdg), window) for window in of]
         of = [*by_name, *of]
         least = _cuts.least(of, of_legs)
+        _finite.resonances(element, legs[number], of, energy, grid is not None)
         if grid is not None and len(element.flavor["options"][0]) != _single.LEGS:
             # Phase space begins there.
             every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _BELOW)
             items.append(_cuts.item(madspace, len(pdg), every))
+            if least < (floor := energy * math.sqrt(grid.grid.x[0]) / _BELOW**2) and _finite.vanishes_below(element, floor):
+                warnings.warn(f"{_said([element])}: masses below {floor:.3g} GeV are left out, for which the densities have no x", stacklevel=3)
+                least = floor
+                every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=floor)
+                of = [*of, every]
+                items.append(_cuts.item(madspace, len(pdg), every))
         selection = madspace.Cuts(items) if items else None
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
         scales, fixed = _scales.of_madspace(madspace, len(pdg), scale, scale_factor)
-        if fixed[0] is not None:
-            coupling.check_scale(fixed[0])
+        if fixed[0] is not None and element.qcd_power != 0:
+            coupling.check_scale(fixed[0], "the scale of renormalisation (scale)")
         if grid is not None:
             partons = {code for pair in element.options for code in beams.codes(pair)}
             # x1 * x2 is the square of the mass, each of them at most 1.
-            grid.check(partons, (least / energy) ** 2, _finite.larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
-            for one in fixed[1:]:
+            cure = _finite.larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), None if windows is not None else cuts)
+            grid.check(partons, (least / energy) ** 2, cure)
+            for beam, one in enumerate(fixed[1:], 1):
                 if one is not None:
-                    grid.check_scale(one)
+                    entry = "scale" if windows is None else f"dsqrt_q2fact{beam}"
+                    grid.check_scale(one, f"the scale of factorisation ({entry})")
         prepared.append(Prepared(element, of_legs, selection, scales, of))
-    together = _flavors.groups([_alike(one) for one in prepared], [element.flavor["options"] for element in elements])
+    # MadSpace 0.2.1 chooses flavours by their densities; without those a matrix element has its own channels.
+    zero = {number for number in range(len(elements)) if squared.is_zero(number, legs[number])}
+    if len(zero) == len(elements):
+        raise Error(
+            f"|M|^2 of {_said(elements)} vanishes identically: the cross section is 0, and there are no events; are the coupling "
+            "orders those that are meant?"
+        )
+    for number in zero:
+        warnings.warn(f"|M|^2 of {_said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
+    alike = [None if grid is None or number in zero else _alike(one) for number, one in enumerate(prepared)]
+    together = _flavors.groups(alike, [element.flavor["options"] for element in elements])
     tried = [
         _candidates.try_(madspace, threads, {one: prepared[one] for one in members}, squared, energy, grid is not None, beams)
         for members in together
     ]
+    for of_group in tried:
+        if zero.issuperset(of_group.members):
+            of_group.nothing()
     _candidates.leave_out(tried)
     for of_group in tried:
         api = apis[str(of_group.first.element.library)]
@@ -266,7 +288,7 @@ def build(
     if not found.channels:
         raise Error(f"none of {_trial.MOST} points in each channel passes the cuts ({said}); do they leave anything?")
     for number in set(range(len(found.groups))) - {channel.group for channel in found.channels}:
-        for member in found.groups[number].members:
+        for member in set(found.groups[number].members) - zero:
             codes = " ".join(map(str, elements[member].flavor["options"][0]))
             warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
@@ -295,6 +317,11 @@ def _grid(
             f"beam {other_beam + 1} radiates photons (lpp{other_beam + 1} = {photons}), and the process has none there"
         )
     return densities.grid(madspace, folder, anti[1 - other_beam], Other(codes.pop(), flux))
+
+
+def _said(elements: Sequence[Element]) -> str:
+    """Matrix elements by their first processes."""
+    return ", ".join(" ".join(map(str, element.flavor["options"][0])) for element in elements) + " (PDG codes)"
 
 
 def _legs(element: Element, energy: float) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ import functools
 import sys
 from typing import Any
 
+from . import _arguments
 from ._library import Error, lib
 
 _TARGET = "mebridge_evaluate"
@@ -74,13 +75,13 @@ def evaluate(
     if choices["colors"] is not False and choices["diagrams"] is False:
         raise TypeError("give diagrams=, random numbers, with colors=: flows are chosen by the diagram")
     events = momenta.shape[0]
-    arguments = [jnp.asarray(momenta, dtype=jnp.float64), _each(jnp, alpha_s, events)]
+    arguments = [_doubles(jnp, "momenta", momenta), _each(jnp, "alpha_s", alpha_s, events)]
     results = [jax.ShapeDtypeStruct((events,), jnp.float64)]
     asked = 0
-    for flag, random in zip((_HELICITIES, _COLORS, _DIAGRAMS), choices.values()):
+    for flag, (name, random) in zip((_HELICITIES, _COLORS, _DIAGRAMS), choices.items()):
         if random is not False:
             asked |= flag
-            arguments.append(_each(jnp, random, events))
+            arguments.append(_each(jnp, name, random, events))
             results.append(jax.ShapeDtypeStruct((events,), jnp.int32))
     if amp2:
         asked |= _AMP2
@@ -101,5 +102,11 @@ def evaluate(
     return found[0], dict(zip(names, found[1:])), rows
 
 
-def _each(jnp: Any, values: Any, events: int) -> Any:
-    return jnp.broadcast_to(jnp.asarray(values, dtype=jnp.float64), (events,))
+def _doubles(jnp: Any, name: str, values: Any) -> Any:
+    taken = jnp.asarray(values)
+    _arguments.judge(name, taken)
+    return taken.astype(jnp.float64)
+
+
+def _each(jnp: Any, name: str, values: Any, events: int) -> Any:
+    return jnp.broadcast_to(_doubles(jnp, name, values), (events,))

@@ -248,6 +248,13 @@ def replaced(output: pathlib.Path) -> Iterator[pathlib.Path]:
         raise _unwritten(output, error) from None
 
 
+def write_text(output: pathlib.Path, text: str) -> None:
+    """Writes what lies beside an event file, as that is written: in the place of a link, not where it leads."""
+    with replaced(output) as part:
+        # Names of files may be no UTF-8.
+        part.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
 @contextlib.contextmanager
 def _part(output: pathlib.Path) -> Iterator[pathlib.Path]:
     """A name beside a file that no other run has, and that nothing bears afterwards."""
@@ -260,10 +267,12 @@ def _part(output: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _like(former: pathlib.Path, descriptor: int) -> None:
-    """Owner and permissions of the file that is replaced stay."""
+    """Owner and permissions of the file that is replaced stay; a link has none of its own."""
     try:
-        before = former.stat()
+        before = former.lstat()
     except FileNotFoundError:
+        return
+    if stat.S_ISLNK(before.st_mode):
         return
     here = os.fstat(descriptor)
     if (before.st_uid, before.st_gid) != (here.st_uid, here.st_gid):

@@ -104,17 +104,40 @@ class Sample(Sized):
 def library_path() -> pathlib.Path:
     """The shared library of this package; ``MEBRIDGE_LIBRARY`` names another one."""
     given = os.environ.get("MEBRIDGE_LIBRARY")
-    if given:
-        return pathlib.Path(given)
-    path = pathlib.Path(__file__).with_name("libmebridge.so")
-    if not path.is_file():
-        raise Error(f"{path} is missing; install the package again, or name the library in MEBRIDGE_LIBRARY")
-    return path
+    return pathlib.Path(given) if given else pathlib.Path(__file__).with_name("libmebridge.so")
+
+
+def _unusable(what: str) -> Error:
+    if os.environ.get("MEBRIDGE_LIBRARY"):
+        return Error(f"{what}; correct MEBRIDGE_LIBRARY, or unset it for the library of this package")
+    return Error(f"{what}; install the package again, or name the library in MEBRIDGE_LIBRARY")
+
+
+def _why(path: pathlib.Path, said: str) -> str:
+    """Why a file cannot be loaded; the loader calls a short one too short, whatever it is, and any other an invalid ELF
+    header."""
+    try:
+        with open(path, "rb") as file, open("/proc/self/exe", "rb") as running:
+            head, mine = file.read(20), running.read(20)
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    if not head.startswith(b"\x7fELF"):
+        return f"{path} is no library" if head else f"{path} is empty"
+    # Width of addresses and order of bytes, and the machine.
+    if (head[4:6], head[18:]) != (mine[4:6], mine[18:]):
+        return f"{path} is a library for another kind of machine"
+    return f"{path} cannot be loaded: {said.removeprefix(f'{os.path.abspath(path)}: ')}"
 
 
 def _load() -> ctypes.CDLL:
-    # Functions of a CDLL run without the lock of the interpreter.
-    library = ctypes.CDLL(str(library_path()))
+    path = library_path()
+    try:
+        if not path.is_file():
+            raise _unusable(f"{path} is {'no file' if path.exists() else 'missing'}")
+        # By its path: the loader would look for a bare name elsewhere. Functions run without the lock of the interpreter.
+        library = ctypes.CDLL(os.path.abspath(path))
+    except OSError as error:
+        raise _unusable(_why(path, str(error))) from None
     functions = {
         "mebridge_last_error": (c_char_p, []),
         "mebridge_version": (c_char_p, []),
@@ -131,6 +154,7 @@ def _load() -> ctypes.CDLL:
         ),
         "mebridge_read_lhe": (c_int32, [c_char_p, c_void_p, c_void_p, c_bool]),
         "mebridge_description": (c_char_p, [c_void_p]),
+        "mebridge_channel_weights": (c_int32, [c_void_p, c_char_p, c_double, c_size_t, c_void_p, c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),
         "mebridge_legs": (c_int64, [c_void_p]),
         "mebridge_diagrams": (c_int64, [c_void_p]),
@@ -142,7 +166,10 @@ def _load() -> ctypes.CDLL:
         "mebridge_set_parameter": (c_int32, [c_void_p, c_char_p, c_double]),
     }
     for name, (result, arguments) in functions.items():
-        function = getattr(library, name)
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise _unusable(f"{path} is no library of this version of mebridge, it has no {name}") from None
         function.restype, function.argtypes = result, arguments
     return library
 

@@ -1,8 +1,9 @@
-"""Masses and widths of the propagators that a directory lists."""
+"""Masses, widths and topologies of the propagators that a directory lists."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from . import _checks
 from ._elements import Element
@@ -14,16 +15,50 @@ def line_masses(
     element: Element, directory: Directory, number: int
 ) -> Callable[[Line], tuple[float, float]]:
     """Masses and widths of the propagators of a matrix element, which is this one of its directory."""
+    known = _known(element, directory, number, "masses")
+
+    def found(line: Line) -> tuple[float, float]:
+        mass, width = known(line) or (0.0, 0.0)
+        return abs(mass), abs(width)
+
+    return found
+
+
+def topologies(element: Element, directory: Directory, number: int) -> dict[int, dict[str, Any]]:
+    """The diagrams that a directory lists of a matrix element as :meth:`mebridge.Process.channel_weights` takes them, by
+    their numbers there."""
+    known = _known(element, directory, number, "parameters")
+    legs = len(element.flavor["options"][0])
+    found = {}
+    for config in directory.configs:
+        if not config.diagrams[number]:
+            continue
+        open_ = {1 << leg: f"i{leg}" if leg < 2 else f"o{leg - 2}" for leg in range(legs)}
+        vertices, parameters = [], []
+        # A line more has the momentum of the second beam.
+        for place, line in enumerate(config.lines[: legs - 3]):
+            vertices.append([*(open_.pop(daughter) for daughter in line.daughters), f"p{place}"])
+            open_[line.legs] = f"p{place}"
+            parameters.append(known(line) or ("", ""))
+        vertices.append(list(open_.values()))
+        found[config.number] = {"vertices": vertices, "parameters": parameters}
+    return found
+
+
+def _known(
+    element: Element, directory: Directory, number: int, name: str
+) -> Callable[[Line], tuple[Any, Any] | None]:
+    """What channels of a matrix element, which is this one of its directory, have under a name for each propagator."""
     # By legs, code, and whether it lies between the beams, where legs may be those of another line.
-    known: dict[tuple[int, int, bool], tuple[float, float]] = {}
+    known: dict[tuple[int, int, bool], tuple[Any, Any]] = {}
     channels = sorted(element.channels, key=lambda channel: int(channel["diagrams"][0]["diagram"]))
     of_channels = []
     for channel in channels:
         own = {}
-        for line, (code, (mass, width)) in enumerate(zip(channel["propagators"], channel["masses"])):
+        for line, (code, pair) in enumerate(zip(channel["propagators"], channel[name])):
             legs = sum(1 << leg for leg in legs_of(channel["vertices"], f"p{line}"))
             between = _checks.outgoing(channel["vertices"], f"p{line}")[1] == 1
-            own[legs, between] = known[legs, abs(code), between] = abs(mass), abs(width)
+            own[legs, between] = known[legs, abs(code), between] = tuple(pair)
         of_channels.append(own)
     everything = (1 << len(element.flavor["options"][0])) - 1
 
@@ -41,13 +76,13 @@ def line_masses(
                 if (legs, one.spacelike) in own:
                     known.setdefault((legs, abs(one.codes[number]), one.spacelike), own[legs, one.spacelike])
 
-    def found(line: Line) -> tuple[float, float]:
+    def found(line: Line) -> tuple[Any, Any] | None:
         # A code may be missing there.
         for legs in sides(line):
             for code in (abs(line.codes[number]), 0):
                 if (legs, code, line.spacelike) in known:
                     return known[legs, code, line.spacelike]
-        return 0.0, 0.0
+        return None
 
     return found
 

@@ -151,7 +151,7 @@ def scales(squares: list[Array], traced: Trace, given: Given, matching: Matching
         if (of_beams[0] > 0.0).all() and not given.fixed:
             squares[-2:] = [of_beams[0]] * len(squares[-2:])
         elif not given.fixed:
-            of_beams = [factor * of(len(squares)), factor**2 * of(len(squares))]
+            of_beams = [factor * of(len(squares))] * 2
     elif not central[0] or not central[1]:
         beam = 0 if not central[0] else 1
         if not given.fixed:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _arguments, _cuts, _topologies
+from . import _arguments, _cuts, _topologies, _widths
+from ._library import Error
 
 if TYPE_CHECKING:
     from ._elements import Element
@@ -55,17 +56,28 @@ def _selected(letter: str, pdg: list[int]) -> list[int]:
     return [code for code in sorted(set(pdg[2:])) if abs(code) in _CLASSES[letter]]
 
 
+def _is_about(name: str, pdg: list[int]) -> bool:
+    """Whether a process has particles for a cut."""
+    classes = names()[name][2]
+    counts = [sum(code in _selected(letter, pdg) for code in pdg[2:]) for letter in classes]
+    return min(counts) > 0 and (len(set(classes)) == len(classes) or counts[0] >= len(classes))
+
+
+def used(elements: Sequence[Element], cuts: Mapping[str, float]) -> list[str]:
+    """The cuts that some matrix element has particles for."""
+    return [name for name in cuts if any(_is_about(name, element.flavor["options"][0]) for element in elements)]
+
+
 def of_process(madspace: Any, pdg: list[int], cuts: Mapping[str, float]) -> tuple[list[Any], list[_cuts.Window]]:
     """The cuts that this process has particles for, as MadSpace has them and as windows of legs."""
     known = names()
     items: list[Any] = []
     windows: list[_cuts.Window] = []
     for name, value in cuts.items():
+        if not _is_about(name, pdg):
+            continue
         function, limit, classes = known[name]
         select = [_selected(letter, pdg) for letter in classes]
-        counts = [sum(code in codes for code in pdg[2:]) for codes in select]
-        if min(counts) == 0 or (len(set(classes)) < len(classes) and counts[0] < len(classes)):
-            continue
         observable = madspace.Observable(pdg, getattr(madspace.Observable, function), select)
         items.append(madspace.CutItem(observable, **{limit: float(value)}))
         legs = [[leg for leg, code in enumerate(pdg) if leg > 1 and code in codes] for codes in select]
@@ -85,6 +97,8 @@ def on_shell(element: Element) -> list[_cuts.Window]:
     for channel in element.channels:
         for propagator in channel["on_shell_propagators"]:
             legs = _topologies.legs_of(channel["vertices"], f"p{propagator}")
-            mass, width = channel["masses"][propagator]
+            mass, width = map(abs, channel["masses"][propagator])
+            if width < _widths.NARROWEST * mass:
+                raise Error(f"decay chain: {_widths.without(channel['propagators'][propagator], mass, width)}")
             found[legs] = _cuts.resonance(sorted(legs), mass, BW_CUTOFF * width)
     return list(found.values())

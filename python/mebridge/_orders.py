@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from . import _asked, _command, _densities, _elements, _events, _pdfdata, _photons, _running
+from . import _asked, _command, _conditions, _densities, _elements, _events, _pdfdata, _photons, _running, _text
 from ._densities import Coupling, Densities
 from ._events import Order
 from ._heads import Heads, powers
@@ -66,6 +66,13 @@ def order(
             "photons": 0 if inputs.other_beam is None else inputs.run_card[f"lpp{inputs.other_beam + 1}"],
         },
         head=lambda elements: heads.head(densities, varied, elements),
+        conditions=lambda elements, build: _conditions.line(
+            elements,
+            coupling,
+            _source(inputs),
+            _conditions.by_run_card(card, not inputs.resting),
+            _conditions.cuts_of_run_card(list(_conditions.windows_of(build)), card),
+        ),
         **asked,
     )
     return found, heads
@@ -78,7 +85,7 @@ def _with_running(inputs: Inputs, folder: str, coupling: Coupling) -> pathlib.Pa
     card = inputs.run_card
     fixed = card["mue_ref_fixed"] if card["fixed_extra_scale"] else None
     found = _running.entries(inputs.scales_of_blocks, coupling, folder, fixed, card["maxjetflavor"])
-    text = inputs.param_card.read_text(encoding="utf-8", errors="replace")
+    text = _text.read(inputs.param_card, "the parameter card")
     file = pathlib.Path(folder) / "param_card.dat"
     file.write_text(_running.with_entries(text, found), encoding="utf-8")
     return file
@@ -88,16 +95,24 @@ def _chosen_densities(inputs: Inputs, folder: str) -> tuple[Densities | None, Co
     """Densities and alpha_s, as ``setrun.f`` chooses them."""
     card = inputs.run_card
     if inputs.resting:
-        return None, _pdfdata.coupling(Card.read(inputs.param_card).value("SMINPUTS", 3, 0.118))
+        return None, _pdfdata.coupling_of(Card.read(inputs.param_card))
     label = card["pdlabel2" if inputs.other_beam == 0 else "pdlabel1"]
     if label == _photons.LABEL:
-        coupling = _pdfdata.coupling(Card.read(inputs.param_card).value("SMINPUTS", 3, 0.118))
+        coupling = _pdfdata.coupling_of(Card.read(inputs.param_card))
         return _photons.densities(card["lpp1"], coupling, folder), coupling
     if label in _pdfdata.SETS:
         found = _pdfdata.densities(inputs.output.data, label, folder)
         return found, _with_coupling(found)
     found = Densities.read(_densities.by_number(card["lhaid"]))
     return found, _with_coupling(found)
+
+
+def _source(inputs: Inputs) -> str:
+    """What alpha_s is of."""
+    label = inputs.run_card["pdlabel2" if inputs.other_beam == 0 else "pdlabel1"]
+    if inputs.resting or label == _photons.LABEL:
+        return "the parameter card"
+    return str(label if label in _pdfdata.SETS else f"lhaid {inputs.run_card['lhaid']}")
 
 
 def _with_coupling(densities: Densities) -> Coupling:

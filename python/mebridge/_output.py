@@ -170,8 +170,15 @@ class Output:
         names = listed.read_text().split() if listed.is_file() else []
         self.directories = [path / "SubProcesses" / name for name in names]
         missing = [str(directory) for directory in self.directories if not directory.is_dir()]
-        if not names or missing:
-            raise Error(f"{listed} lists no directories of matrix elements, or {', '.join(missing) or 'is missing'}")
+        if not listed.is_file():
+            raise Error(
+                f"{path} is no output of MG5aMC's 'output madevent': it has no {listed.relative_to(path)}, and those of 'output "
+                "standalone' and others make no events; take one of that, or the process itself by its name"
+            )
+        if not names:
+            raise Error(f"{listed} lists no directories of matrix elements")
+        if missing:
+            raise Error(f"{listed} lists {', '.join(missing)}, and there is no such directory")
 
     model: str | None = None
     """Of a process by its name."""

@@ -11,14 +11,13 @@ import pathlib
 import platform
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _bundle, _command, _events, _interpreter, _lhe, _output, _scratch, _state
+from . import _arguments, _bundle, _command, _events, _interpreter, _lhe, _main, _output, _scratch, _state
 from ._banner import Head
 from ._events import Order, Prepared, Progress
 from ._library import Error
@@ -123,7 +122,7 @@ def write(
     target, mode = _target(output)
     if "cut" in order.asked:
         raise Error(f"a pack has no cut that is a function ({order.asked['cut']['name']}); leave it out, and cut its events")
-    events = _arguments.whole("measured", measured, 0)
+    events = _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS)
     if order.backend != "cpu":
         raise Error("jobs of a pack run on CPUs; pack with the backend cpu")
     _arguments.one_of("simd", simd, dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), ""))
@@ -138,6 +137,7 @@ def write(
 
         rounds: list[dict[str, Any]] = []
         if state is None:
+            _events.begin(progress, run)
             _events.adapt(run, order, report)
             survey = run.rounds.surveyed
             if events:
@@ -360,6 +360,10 @@ def _archive(staged: pathlib.Path, part: pathlib.Path, mode: Any) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """``mebridge pack``."""
+    return _main.run(_pack, arguments, "no pack was written")
+
+
+def _pack(arguments: Sequence[str]) -> None:
     import argparse
 
     from ._events_command import add_cards, by_cards, spread, whole
@@ -388,33 +392,25 @@ def main(arguments: Sequence[str]) -> int:
     of_survey = ("nevents", "measured", "seed", "threads", "workers", "sampler", "run_card", "param_card")
     given = {name: value for name in of_survey if (value := getattr(asked, name)) is not None}
     progress = _show if not asked.quiet else False
-    try:
-        if (pathlib.Path(asked.output) / "SubProcesses").is_dir() or ">" in asked.output:
-            run = by_cards(parser, asked)
-            named = ("nevents", "measured", "seed", "threads")
-            numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
-            made = run.pack(
-                asked.file,
-                **numbers,
-                sampler=asked.sampler or "auto",
-                executor=spread(asked.workers or "1"),
-                simd=asked.simd,
-                progress=progress,
-            )
-        else:
-            if given or asked.set:
-                name = next(iter(given), "set").replace("_", "-")
-                raise ValueError(f"--{name} is for an output; {asked.output} is taken for a run, which has its own")
-            of = {"changed_files": asked.changed_files, "pdf_data": asked.pdf_data}
-            made = Run.pack_run(asked.output, asked.file, **of, simd=asked.simd, progress=progress)
-    except (Error, ValueError, TypeError) as error:
-        sys.stderr.write(f"mebridge: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("mebridge: interrupted; no pack was written\n")
-        return 130
-    sys.stdout.write(f"{made}: {made.stat().st_size / 1e6:.1f} MB\n")
-    return 0
+    if (pathlib.Path(asked.output) / "SubProcesses").is_dir() or ">" in asked.output:
+        run = by_cards(parser, asked)
+        named = ("nevents", "measured", "seed", "threads")
+        numbers: dict[str, Any] = {name: whole(f"--{name}", given[name]) for name in named if name in given}
+        made = run.pack(
+            asked.file,
+            **numbers,
+            sampler=asked.sampler or "auto",
+            executor=spread(asked.workers or "1"),
+            simd=asked.simd,
+            progress=progress,
+        )
+    else:
+        if given or asked.set:
+            name = next(iter(given), "set").replace("_", "-")
+            raise ValueError(f"--{name} is for an output; {asked.output} is taken for a run, which has its own")
+        of = {"changed_files": asked.changed_files, "pdf_data": asked.pdf_data}
+        made = Run.pack_run(asked.output, asked.file, **of, simd=asked.simd, progress=progress)
+    _main.tell(f"{made}: {made.stat().st_size / 1e6:.1f} MB\n")
 
 
 def _show(progress: Progress) -> None:

@@ -7,13 +7,12 @@ import json
 import os
 import pathlib
 import signal
-import sys
 import time
 import types
 from collections.abc import Sequence
 from typing import Any
 
-from . import _arguments, _command, _lhe, _scratch
+from . import _arguments, _command, _lhe, _main, _scratch
 from ._banner import Cards, Head
 from ._library import Error
 from ._remote import put
@@ -21,7 +20,7 @@ from ._rounds import Rounds, sizes
 from ._start import RECIPE, SUMS
 from ._state import State, digest
 from ._tasks import Local
-from ._worker import Worker
+from ._worker import Worker, check_names
 
 # Of a pack's folder run, besides the recipe.
 SURVEY, ROUNDS, CARDS, FILES, DIRECTORIES = "survey", "rounds.json", "cards", "files", "directories"
@@ -96,8 +95,13 @@ def _head(home: pathlib.Path, recipe: dict[str, Any]) -> Head:
 
 def main(root: pathlib.Path, arguments: Sequence[str]) -> int:
     """``run.sh`` of a pack."""
+    return _main.run(lambda given: _job(root, given), arguments, "no file was written")
+
+
+def _job(root: pathlib.Path, arguments: Sequence[str]) -> None:
     import argparse
 
+    check_names(str(root))
     recipe = json.loads((root / RECIPE).read_text())
     parser = argparse.ArgumentParser(
         prog="run.sh",
@@ -113,22 +117,14 @@ def main(root: pathlib.Path, arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     # The end of a batch system is an end like SIGINT: what is temporary goes.
     signal.signal(signal.SIGTERM, _ended)
-    try:
-        events = _arguments.whole("NEVENTS", _number(asked.nevents), 1)
-        seed = _arguments.whole("SEED", _number(asked.seed), 1, 2**64 - 1)
-        threads = _arguments.whole("--threads", _number(asked.threads), 1, _arguments.MOST_THREADS)
-        if os.path.lexists(asked.output):
-            raise Error(f"{asked.output} is there already; take it away, or name another file with --output")
-        output = _lhe.target(asked.output, [])
-        said = run(root, events, seed, output, threads, asked.quiet)
-    except (Error, ValueError, TypeError, OSError) as error:
-        sys.stderr.write(f"mebridge: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("mebridge: interrupted; no file was written\n")
-        return 130
-    sys.stdout.write(f"{output}: {said}\n")
-    return 0
+    events = _arguments.whole("NEVENTS", _number(asked.nevents), 1, _arguments.MOST_EVENTS)
+    seed = _arguments.whole("SEED", _number(asked.seed), 1, 2**64 - 1)
+    threads = _arguments.whole("--threads", _number(asked.threads), 1, _arguments.MOST_THREADS)
+    if os.path.lexists(asked.output):
+        raise Error(f"{asked.output} is there already; take it away, or name another file with --output")
+    output = _lhe.target(asked.output, [])
+    said = run(root, events, seed, output, threads, asked.quiet)
+    _main.tell(f"{output}: {said}\n")
 
 
 def _number(text: str) -> int | str:

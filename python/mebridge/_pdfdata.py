@@ -18,6 +18,7 @@ import numpy as np
 from . import _cteq
 from ._densities import Coupling, Densities
 from ._library import Error
+from ._slha import Card
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,6 +52,8 @@ _LINEAR = 0.1
 # Knots of the grid that MadSpace gets: for each interval of x, and of the scale.
 _FINER_X, _FINER_Q = 4, 3
 _Z, _B, _C = 91.188, 4.7, 1.42
+# alpha_s there, where a card does not say it.
+_AT_Z = 0.118
 # Scales of alpha_s, in GeV.
 _SCALES = (1.0, 1e5)
 
@@ -134,11 +137,31 @@ def _evolved(t: float, start: float, flavors: int, loops: int) -> float:
     return float(found)
 
 
-def coupling(at_z: float, loops: int = 2) -> Coupling:
-    """alpha_s between 1 GeV and 100 TeV. Scales lie dense, as it is interpolated between them."""
+def coupling(start: float, loops: int = 2) -> Coupling:
+    """alpha_s between 1 GeV, or where it has its pole, and 100 TeV. Scales lie dense, as it is interpolated between them."""
     ends = [_SCALES[0], _C, _B, _SCALES[1]]
     scales = sorted({float(q) for low, high in zip(ends, ends[1:]) for q in np.geomspace(low, high, 60)})
-    return Coupling(tuple(scales), tuple(alpha_s(scale, at_z, loops) for scale in scales))
+    values: list[float] = []
+    with np.errstate(all="ignore"):
+        for scale in reversed(scales):
+            value = alpha_s(scale, start, loops)
+            if not (values or [0.0])[-1] < value < np.inf:
+                break
+            values.append(value)
+    return Coupling(tuple(scales[-len(values) :]), tuple(reversed(values)))
+
+
+def at_z(card: Card) -> float:
+    """alpha_s at the mass of the Z boson, by a parameter card."""
+    found = card.value("SMINPUTS", 3, _AT_Z)
+    if not 0.0 < found < 1.0:
+        raise Error(f"the parameter card has alpha_s = {found:g} (block SMINPUTS, 3); it must be a number above 0 and below 1")
+    return found
+
+
+def coupling_of(card: Card) -> Coupling:
+    """That of a parameter card, as runs without densities have it."""
+    return coupling(at_z(card))
 
 
 def locate(output: pathlib.Path, label: str) -> pathlib.Path:

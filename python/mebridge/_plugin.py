@@ -7,11 +7,10 @@ import os
 import pathlib
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 
-from . import _arguments, _command
+from . import _arguments, _command, _main
 from ._library import Error, library_path
 from ._process import Path
 
@@ -85,6 +84,10 @@ def _check_ours(target: pathlib.Path) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """``mebridge plugin``."""
+    return _main.run(_plugin, arguments)
+
+
+def _plugin(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="mebridge plugin",
         description="Puts a plugin into the folder PLUGIN of MG5aMC: 'output mebridge DIR' there writes what 'output "
@@ -94,16 +97,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", metavar="MG5_FOLDER", help=said)
     parser.add_argument("--remove", action="store_true", help="take it away")
     asked = parser.parse_args(arguments)
-    try:
-        if asked.remove:
-            sys.stdout.write(f"{remove(asked.folder)} is removed\n")
-            return 0
-        target, version = install(asked.folder)
-    except (Error, ValueError, TypeError) as error:
-        sys.stderr.write(f"mebridge: {error}\n")
-        return 1
-    sys.stdout.write(f"{target}: 'output mebridge DIR' and 'launch'\n")
+    if asked.remove:
+        _main.tell(f"{remove(asked.folder)} is removed\n")
+        return
+    target, version = install(asked.folder)
+    _main.tell(f"{target}: 'output mebridge DIR' and 'launch'\n")
     if version and version not in TRIED:
         tried = " and ".join(TRIED)
-        sys.stderr.write(f"mebridge: this is MG5aMC {version}; the plugin was tried with {tried}\n")
-    return 0
+        _command.say(f"mebridge: this is MG5aMC {version}; the plugin was tried with {tried}\n")

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Path = Union[str, "os.PathLike[str]"]
+# alpha_s where a process has no parameter for it.
+_ALPHA_S = 0.118
 _PRECISIONS = {"d": "double", "m": "mixed", "f": "single"}
 _LEVELS = dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), "")
 
@@ -100,6 +102,16 @@ class Parameters(MutableMapping[str, float]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+    @property
+    def alpha_s(self) -> float:
+        """The strong coupling of the card, or what matrix elements take where it has none."""
+        return self.get("aS", _ALPHA_S)
+
+    @property
+    def alpha_s_was_set(self) -> bool:
+        """Whether it is another one than that of the card."""
+        return self.alpha_s != self._process._alpha_s
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
@@ -188,6 +200,7 @@ class Process:
         self._devices: dict[int, int | None] = {}
         self._lock = threading.Lock()
         self._description: dict[str, Any] | None = None
+        self._alpha_s = self.parameters.alpha_s
 
     def _values(self) -> dict[str, float]:
         """All parameters: those of a card as it was when the process was made, and those that were set."""
@@ -330,7 +343,7 @@ class Process:
     def evaluate(
         self,
         momenta: ArrayLike,
-        alpha_s: ArrayLike = 0.118,
+        alpha_s: ArrayLike | None = None,
         *,
         helicities: bool | ArrayLike | None = False,
         colors: bool | ArrayLike | None = False,
@@ -348,7 +361,8 @@ class Process:
         Args:
             momenta: (E, px, py, pz) in GeV, shape (events, legs, 4) or (legs, 4) for one event; incoming legs first,
                 with positive energy. Arrays of doubles are read where they are, whatever their strides.
-            alpha_s: the strong coupling, one number or shape (events,).
+            alpha_s: the strong coupling, one number or shape (events,); otherwise the parameter ``aS`` of the card, and 0.118
+                where the process has none.
             helicities: whether to choose a helicity for each event, or random numbers in [0, 1) for that; where it is
                 ``True`` they come from NumPy's ``default_rng()``.
             colors: the same for colour flows.
@@ -384,6 +398,7 @@ class Process:
             ...
         ValueError: momenta have the shape (3, 4); this process needs (events, 4, 4)
         """
+        alpha_s = self.parameters.alpha_s if alpha_s is None else alpha_s
         traced = _jax.traced(momenta, alpha_s, helicities, colors, diagrams, helicity)
         gpu, momenta = (None, momenta) if traced else _device.library_of(momenta)
         p: Any = momenta if gpu is not None or traced else _arguments.reals("momenta", momenta)
@@ -411,6 +426,37 @@ class Process:
             return float(found[0]) if isinstance(found, np.ndarray) else found[0]
         row, flow, diagram = (chosen.get(name) for name in choices)
         return Evaluation(found, row, flow, diagram, None if rows is None else rows.T)
+
+    def channel_weights(
+        self, momenta: ArrayLike, energy: float, channels: Sequence[Mapping[str, Any]] | None = None
+    ) -> NDArray[np.float64]:
+        """Weights of channels by products of their propagators, as by MG5aMC's ``sde_strategy = 2``; shape (events,
+        channels). Those of an event add up to 1.
+
+        Args:
+            momenta: (E, px, py, pz) in GeV, shape (events, legs, 4).
+            energy: of both beams together, in GeV.
+            channels: ``vertices`` and ``parameters`` of each, as of :attr:`diagrams`; otherwise these.
+
+        >>> import mebridge, numpy as np
+        >>> process = mebridge.Process("e+ e- > mu+ mu-")
+        >>> event = np.array([[45.6, 0, 0, 45.6], [45.6, 0, 0, -45.6], [45.6, 45.6, 0, 0], [45.6, -45.6, 0, 0]])
+        >>> [line["propagators"] for line in process.diagrams]
+        [[22], [23]]
+        >>> process.channel_weights(event[None], 91.2).round(3)
+        array([[0.001, 0.999]])
+        """
+        p = np.ascontiguousarray(_arguments.reals("momenta", momenta), dtype=np.float64)
+        if p.ndim != 3 or p.shape[1:] != (self.legs, 4):
+            raise ValueError(f"momenta have the shape {p.shape}; this process needs (events, {self.legs}, 4)")
+        chosen = self.diagrams if channels is None else channels
+        stated = json.dumps([{name: channel[name] for name in ("vertices", "parameters")} for channel in chosen]).encode()
+        found = np.empty((len(p), len(chosen)))
+        s = _arguments.real("energy", energy) ** 2
+        with self._lock:
+            status = lib.mebridge_channel_weights(self._bridge, stated, s, len(p), p.ctypes.data, found.ctypes.data)
+            check(status)
+        return found
 
     def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
         """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters that it has

@@ -159,11 +159,11 @@ def set_masses(of: Slice, masses: Mapping[int, Sequence[float]]) -> None:
 
 
 def leave_out(of: Slice, codes: Collection[int]) -> None:
-    """Takes propagators of these PDG codes, without signs, out of events."""
+    """Takes propagators of these PDG codes out of events."""
     if not codes:
         return
     particles = of.records["particles"]
-    there = (particles["status_code"] == _RESONANCE) & np.isin(np.abs(particles["pdg_id"]), list(codes))
+    there = (particles["status_code"] == _RESONANCE) & np.isin(particles["pdg_id"], list(codes))
     for event in np.flatnonzero(there.any(axis=1)).tolist():
         # The later ones first: places behind one that is taken out are others then.
         for place in np.flatnonzero(there[event])[::-1].tolist():

@@ -251,6 +251,7 @@ class _Element:
             matching = {} if frame.matching is None else {"matching": _matching.Matching(**frame.matching)}
             self.clustering = _clustering.Clustering(directory, asked.number, masses, settings, **matching)
             self._channels = self.clustering.diagrams()
+            self._topologies = _lines.topologies(element, directory, asked.number)
             first, second = (settings.hadrons and beam != frame.parton_beam for beam in (0, 1))
             self._hadrons = first, second
 
@@ -305,7 +306,10 @@ class _Element:
         if len(self._channels) == 1:
             return np.full(len(resting), next(iter(self._channels.values())))
         if self._settings.denominators:
-            return self.clustering.drawn(resting, drawn, self._frame.energy)
+            numbers = np.array(list(self._topologies))
+            weights = self._process.channel_weights(resting, self._frame.energy, list(self._topologies.values()))
+            chosen = (np.cumsum(weights, axis=1) <= drawn[:, None]).sum(axis=1)
+            return np.asarray(numbers[np.minimum(chosen, len(numbers) - 1)])
         evaluated = self._process.evaluate(resting, alpha_s=alpha_s, diagrams=drawn).diagram
         assert evaluated is not None
         table = np.zeros(int(evaluated.max()) + 2, dtype=np.int64)

@@ -141,7 +141,7 @@ def perform(message: dict[str, Any]) -> dict[str, Any]:
     """A part of a run.
 
     Returns:
-        `done` with `files`, `said` and `seconds`; or `missing`, digests of what has to be sent; or `error`, with
+        `done` with `files`, their `digest`, `said` and `seconds`; or `missing`, digests of what has to be sent; or `error`, with
         `message`, `where`, and whether it is `final`.
     """
     mine = _mine
@@ -170,6 +170,9 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     if message["version"] != version():
         raise Error(f"this worker has mebridge {version()}, and the run is of {message['version']}")
     bundles, recipe, survey = message["bundles"], message["recipe"], message["survey"]
+    for name, packed in bundles.items():
+        if _bundle.digest(packed) != name:
+            raise Error("what it was sent is damaged")
     engine = mine.engine if mine.engine is not None and mine.engine.digest == recipe else None
     missing = [] if engine is not None or recipe in bundles else [recipe]
     if survey is not None and survey not in bundles and not (isinstance(engine, _Engine) and engine.has(survey)):
@@ -182,7 +185,7 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
         engine = mine.engine = kind(recipe, bundles[recipe])
     if isinstance(engine, _Files):
         files = engine.perform(message["file"])
-        return {"done": None, "files": files, "said": [], "seconds": time.monotonic() - begun}
+        return _done(None, files, [], begun)
     if survey is not None and not engine.has(survey):
         engine.keep(survey, bundles[survey])
     if message["name"] == "build":
@@ -191,8 +194,12 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
         # What building says is said once.
         engine.said.clear()
         done, files = engine.perform(message["name"], message["arguments"], survey)
-    said = list(engine.said)
-    return {"done": done, "files": files, "said": said, "seconds": time.monotonic() - begun}
+    return _done(done, files, list(engine.said), begun)
+
+
+def _done(done: Any, files: bytes, said: list[tuple[str, str]], begun: float) -> dict[str, Any]:
+    seconds = time.monotonic() - begun
+    return {"done": done, "files": files, "digest": _bundle.digest(files), "said": said, "seconds": seconds}
 
 
 def _close(mine: _Mine) -> None:

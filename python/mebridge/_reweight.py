@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from . import _arguments, _command, _lhe, _output, _scratch
+from ._library import Error
 from ._process import Path, absolute
 from ._read import Opened, ends
 from ._remote import REWEIGHTED
@@ -135,34 +136,46 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
     with Opened(file) as text:
-        parts = split(file, text, folder, tail)
+        counts = dict(split(file, text, folder, tail))
+    parts, wanted = list(counts), list(counts.values())
     with contextlib.closing(tasks.of_file(file, parts, folder)) as done:
         made = {number: place / REWEIGHTED for number, place in done}
     with _lhe.replaced(target) as part, open(part, "xb") as raw:
         with gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else contextlib.nullcontext(raw) as into:
             for number in range(len(parts)):
-                head, events = _parts(made[number])
+                head, events, count = _parts(made[number])
+                check_count(number, wanted[number], count)
                 into.write(events if number else head + events)
             into.write(tail[0])
 
 
-def _parts(file: pathlib.Path) -> tuple[bytes, bytes]:
-    """The head and the events of a file."""
+def check_count(part: int, wanted: int, found: int) -> None:
+    """That a part of a file comes back with as many events as it was sent with."""
+    if found != wanted:
+        raise Error(f"part {part} of the file has {wanted} events, and a worker gave those of {found}; is its mebridge whole?")
+
+
+def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
+    """The head and the events of a file, and how many."""
     with Opened(file) as text:
         whole = text.read()
-    begin, end = 0, 0
+    begin, end, count = 0, 0, 0
 
     def take(head: int, places: list[int]) -> None:
-        nonlocal begin, end
+        nonlocal begin, end, count
         begin, end = head, places[-1] if places else end
+        count += len(places)
 
     ends(file, io.BytesIO(whole).read, take)
-    return whole[:begin], whole[begin:end]
+    return whole[:begin], whole[begin:end], count
 
 
-def split(file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]) -> list[pathlib.Path]:
-    """The events of a file in files of their own, each with its head; what stands after all of them is left."""
-    parts: list[pathlib.Path] = []
+def split(
+    file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]
+) -> list[tuple[pathlib.Path, int]]:
+    """The events of a file in files of their own, each with its head, and how many; what stands after all of them is
+    left."""
+    parts: list[tuple[pathlib.Path, int]] = []
     # What was read and is in no part yet, and where it begins.
     held, first = bytearray(), 0
     begin = b""
@@ -175,8 +188,8 @@ def split(file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[byt
             into.write(begin + held[: end - first] + _LAST)
         del held[: end - first]
         first = end
+        parts.append((part, len(known)))
         known.clear()
-        parts.append(part)
 
     def take(head: int, places: list[int]) -> None:
         nonlocal first, begin

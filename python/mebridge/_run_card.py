@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
+from . import _text
 from ._library import Error
 from ._process import Path
 
@@ -193,9 +194,30 @@ _CHOICES: Mapping[str, tuple[Value, ...]] = {
     "sde_strategy": (1, 2),
     "ickkw": (0, 1),
     "ktscheme": (1, 2),
+    "cutuse": (0, 1),
+}
+# What lies between two numbers.
+_RANGES = {
+    **dict.fromkeys(("maxjetflavor", "asrwgtflavor"), (0, 6)),
+    **dict.fromkeys(("polbeam1", "polbeam2"), (-100.0, 100.0)),
+    **dict.fromkeys(("bwcutoff", "small_width_treatment"), (0.0, math.inf)),
+}
+# Scales, by the entry that fixes them.
+_FIXED = {
+    "scale": "fixed_ren_scale",
+    "dsqrt_q2fact1": "fixed_fac_scale1",
+    "dsqrt_q2fact2": "fixed_fac_scale2",
+    "mue_ref_fixed": "fixed_extra_scale",
 }
 # Entries of MadEvent's configuration about cores and clusters, which stand in no run card.
 _CONFIGURATION = ("nb_core", "run_mode", "cluster_type", "cluster_queue")
+# Numbers as cards have them, and what may stand behind one; a whole one; the name of a set of densities.
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?)([kKmM]?)")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+_LARGEST = 1e20
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]*")
+# Characters of a value that an error shows.
+_SHOWN = 60
 _TRUE, _FALSE = ("t", "true", ".true.", "1", "yes", "on"), ("f", "false", ".false.", "0", "no", "off")
 
 
@@ -236,11 +258,7 @@ class RunCard(Mapping[str, Any]):
     @classmethod
     def read(cls, path: Path, changed: Mapping[str, Any] | None = None) -> RunCard:
         """A card, ``value = name ! comment`` on each line, with some entries changed."""
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text = file.read()
-        except OSError as error:
-            raise Error(f"the run card {os.fspath(path)} cannot be read: {error.strerror}") from None
+        text = _text.read(path, "the run card")
         for number, line in enumerate(text.splitlines(), 1):
             said = _entry(line).strip()
             # A template has names of blocks that MG5aMC fills.
@@ -249,7 +267,7 @@ class RunCard(Mapping[str, Any]):
                     f"{os.fspath(path)}, line {number}: {said!r} is no entry; write VALUE = NAME, or # before a comment"
                 )
         given = parse(text)
-        other = {name: str(value) for name, value in of_both(changed or {}).items()}
+        other = of_both(changed or {})
         # What is changed stands last, and holds.
         kept = {name: value for name, value in given.items() if name not in other}
         card = cls(kept | other, os.fspath(path), other)
@@ -273,10 +291,9 @@ class RunCard(Mapping[str, Any]):
             if entry.name == "systematics_arguments":
                 return [word.rstrip(",") for word in re.findall(r"--\w+=[^'\"\s\]]*", text)]
             return _parse(entry.default, text)
-        except (ValueError, SyntaxError, TypeError):
-            kind = {bool: "True or False", int: "a whole number", float: "a number", list: "a list", dict: "a dict"}
-            wanted = kind[type(entry.default)]
-            raise Error(f"{where} is {text!r}; it must be {wanted}") from None
+        except ValueError as error:
+            said = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+            raise Error(f"{where} is {said!r}; {error}") from None
 
     def _follow(self) -> None:
         """What MG5aMC sets by other entries."""
@@ -310,6 +327,7 @@ class RunCard(Mapping[str, Any]):
                 raise Error(f"{self.source}: {name} = {self[name]} cannot be honoured; set it to {listed}")
         if not self["run_tag"] or set(self["run_tag"]) & set("/\\\0"):
             raise Error(f"{self.source}: run_tag = {self['run_tag']} is part of a file's name; make it one word without /")
+        self._check_ranges()
         self._check_matching()
         for entry in ENTRIES.values():
             if entry.kind == REFUSED and not _same(self[entry.name], entry.default):
@@ -319,13 +337,24 @@ class RunCard(Mapping[str, Any]):
                     f"{harmless}, or run MadEvent (mebridge link)"
                 )
 
+    def _check_ranges(self) -> None:
+        for name, (least, largest) in _RANGES.items():
+            if not least <= self[name] <= largest:
+                above = "at least 0" if largest == math.inf else f"from {least:g} to {largest:g}"
+                raise Error(f"{self.source}: {name} = {self[name]:g}; it must be {above}")
+        fixed = {name: self[entry] for name, entry in _FIXED.items()}
+        isolated = dict.fromkeys(("r0gamma", "epsgamma"), self["ptgmin"] > 0.0)
+        for name, matters in {"scalefact": True, **fixed, **isolated}.items():
+            if matters and not self[name] > 0.0:
+                raise Error(f"{self.source}: {name} = {self[name]:g}; it must be positive")
+
     def _check_matching(self) -> None:
         where = self.source
         for name in ("xqcut", "xmtcentral"):
-            if not 0.0 <= self[name] < math.inf:
+            if self[name] < 0.0:
                 raise Error(f"{where}: {name} = {self[name]:g}; it must be 0 or an energy in GeV")
         for name in ("alpsfact", "d"):
-            if not 0.0 < self[name] < math.inf:
+            if self[name] <= 0.0:
                 raise Error(f"{where}: {name} = {self[name]:g}; it must be a positive number")
         if self["ickkw"] == 1 and self["maxjetflavor"] > 5:
             raise Error(f"{where}: maxjetflavor = {self['maxjetflavor']} is too large for ickkw = 1; set it to 5 or less")
@@ -333,12 +362,27 @@ class RunCard(Mapping[str, Any]):
             raise Error(f"{where}: ickkw = 1 is for beams of hadrons; set ickkw to 0")
 
 
-def of_both(changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries that are changed, in small letters; what stands for both beams is changed for both."""
-    found = {name.lower(): value for name, value in changed.items()}
+def of_both(changed: Mapping[str, Any]) -> dict[str, str]:
+    """Entries that are changed, in small letters and as cards have them; what stands for both beams is changed for both."""
+    found: dict[str, str] = {}
+    for name, value in changed.items():
+        if not isinstance(name, str):
+            raise TypeError(f"an entry of a run card is {name!r}; its name must be a str")
+        text = _as_card(value)
+        if found.setdefault(name.lower(), text) != text:
+            raise ValueError(f"{name.lower()} of the run card is to be {found[name.lower()]} and {text}; give one of them")
     both = {name: found[name] for name in _BOTH if name in found}
     # What is said of one beam stands behind what is said of both, and holds.
     return both | {f"{name}{beam}": value for name, value in both.items() for beam in "12"} | found
+
+
+def _as_card(value: Any) -> str:
+    """A value of Python as a card has it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {one}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(repr(one) if isinstance(one, str) else str(one) for one in value) + "]"
+    return str(value)
 
 
 def _entry(line: str) -> str:
@@ -391,60 +435,72 @@ def missing(given: Collection[str]) -> dict[str, Value]:
 
 
 def _parse(default: Value, text: str) -> Any:
+    """What a text says; an error says what it must be."""
     text = text.strip()
     if isinstance(default, bool):
         if text.lower() not in _TRUE + _FALSE:
-            raise ValueError
+            raise ValueError("it must be True or False")
         return text.lower() in _TRUE
-    if isinstance(default, int):
-        return _number(text, whole=True)
-    if isinstance(default, float):
-        return _number(text, whole=False)
+    if isinstance(default, (int, float)):
+        return _number(text, whole=isinstance(default, int))
     if isinstance(default, list):
         return [_word(word) for word in text.strip("[]() ").replace(",", " ").split()]
     if isinstance(default, dict):
-        return _dictionary(text)
+        return _dictionary(default, text)
     return text.strip("'\"")
 
 
-def _number(given: str, whole: bool) -> Any:
+def _number(text: str, whole: bool) -> Any:
     """As Fortran and Python write it; MG5aMC takes ``10k`` as well."""
-    text, factor = given.lower(), 1.0
-    if text[-1:] in ("k", "m"):
-        factor, text = (1e3 if text[-1] == "k" else 1e6), text[:-1]
-    value = float(text.replace("d", "e")) * factor
-    if math.isnan(value):
-        raise ValueError
-    if whole and not value.is_integer():
-        raise ValueError
-    return int(value) if whole else value
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"it must be a {'whole ' if whole else ''}number")
+    value = float(found[1].lower().replace("d", "e")) * {"k": 1e3, "m": 1e6}.get(found[2].lower(), 1.0)
+    if not math.isfinite(value):
+        raise ValueError("it must be a finite number")
+    if whole and not (value.is_integer() and abs(value) < _LARGEST):
+        raise ValueError(f"it must be a whole number below {_LARGEST:g}")
+    # A seed may have more digits than a double.
+    return (int(text) if _WHOLE.fullmatch(text) else int(value)) if whole else value
 
 
 def _name(text: str) -> str:
-    if not text or not (text[0].isalpha() and all(c.isalnum() or c in "_+-." for c in text)):
-        raise ValueError
+    # What Python takes for a number is no name of a set.
+    if not _NAME.fullmatch(text) or text.lower() in ("inf", "infinity", "nan"):
+        raise ValueError("it must be the number of a set of parton densities, or its name")
     return text
 
 
 def _word(text: str) -> Any:
     text = text.strip("'\"")
-    try:
-        return int(text)
-    except ValueError:
-        return text
+    return int(text) if _WHOLE.fullmatch(text) else text
 
 
-def _dictionary(text: str) -> dict[Any, Any]:
+def _dictionary(default: Mapping[str, Value], text: str) -> dict[Any, Any]:
     """``{6: 100, 25: 50}``, also without braces."""
-    found = {}
-    for part in text.strip().strip("{}").split(","):
-        if part.strip():
-            name, colon, value = part.partition(":")
-            if not colon:
-                raise ValueError
-            key = _word(name.strip())
-            value = value.strip()
-            found[key] = value.lower() in _TRUE if value.lower() in _TRUE[:3] + _FALSE[:3] else float(value)
+    logical, by_name = "default" in default, "__type__" in default
+    example = "{6: True}" if logical else "{name: 1.0}" if by_name else "{6: 50}"
+    found: dict[Any, Any] = {}
+    for part in filter(str.strip, text.removeprefix("{").removesuffix("}").split(",")):
+        name, colon, value = part.partition(":")
+        if not colon:
+            raise ValueError(f"it must be a dict, such as {example}")
+        word = name.strip().strip("'\"")
+        # So MG5aMC keeps the type of an entry.
+        if word == "__type__" and not by_name:
+            continue
+        named = by_name or (logical and word == "default")
+        if not named and (not _WHOLE.fullmatch(word) or int(word) <= 0):
+            raise ValueError(
+                f"{word!r} is no PDG code; write that of the particle, which stands for its antiparticle as well, such as {example}"
+            )
+        key: str | int = word if named else int(word)
+        try:
+            one = _parse(False if logical else 0.0, value)
+        except ValueError as error:
+            raise ValueError(f"{value.strip()!r} is wrong, {error}") from None
+        if found.setdefault(key, one) != one:
+            raise ValueError(f"it has two values of {key}; leave one")
     return found
 
 

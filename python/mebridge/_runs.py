@@ -9,7 +9,7 @@ import pathlib
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -17,7 +17,9 @@ from typing import Any, SupportsIndex
 from . import (
     _arguments,
     _benchmarks,
+    _command,
     _cut_function,
+    _cuts,
     _decays,
     _elements,
     _events,
@@ -40,8 +42,10 @@ from ._output import Directory, Output
 from ._process import Path, Process
 from ._slha import Card
 
-_EVENTS = "unweighted_events.lhe.gz"
+_EVENTS, _SUMMARY = "unweighted_events.lhe.gz", "summary.txt"
 _STATE = "state"
+# Bytes of the name of a file, and what of such a name messages have.
+_LONGEST, _SHOWN = 255, 40
 
 
 @dataclass(frozen=True)
@@ -142,93 +146,85 @@ class Run:
             raise Error(
                 f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
             )
-        events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1)
-        number = _arguments.whole("seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
+        events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1, _arguments.MOST_EVENTS)
+        number = _arguments.whole("iseed" if seed is None else "seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
         _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
         _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
         if precision is not None:
             precision = _arguments.between("precision", precision, _events.FINEST, 1.0)
         overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
-        fresh = name is None
-        name = name or _output.next_run(events_folder)
-        if pathlib.Path(name).name != name or name == os.pardir:
+        if name is not None and (pathlib.Path(name).name != name or name == os.pardir):
             raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
-        folder = events_folder / name
-        if (folder / _EVENTS).exists():
-            raise Error(f"{folder} holds the events of a run; take another name, or none")
-        number = number or _drawn(folder)
-        if self.output.decays:
-            asked = {"backend": backend, "sampler": sampler, "executor": executor, "systematics": systematics or None}
-            asked |= {"reweight": cards or None, "cut": cut}
-            _of_decays(asked)
-            return self._decay(folder, fresh, events, number, threads, precision, overweight, progress)
-        with _scratch.folder() as scratch:
-            order, heads = _orders.order(
-                self._inputs,
-                scratch,
-                systematics,
-                backend,
-                events=events,
-                seed=number,
-                threads=threads,
-                precision=precision,
-                overweight=overweight,
-                sampler=sampler,
-                state=str(folder / _STATE),
-                executor=executor,
-            )
-            if cut is not None:
-                order = _events.with_cut(order, cut)
-            benchmarks = _benchmarks.Benchmarks(cards, names, self.output.sources, self.output.environment, threads)
-            if benchmarks and self._inputs.runs_along:
-                raise Error(
-                    "reweight: parameters of the model run, and weights of other cards would not have theirs; leave it out, or fix "
-                    "their scale (fixed_extra_scale of the run card)"
+        with _claimed(events_folder, name) as folder:
+            if len(os.fsencode(self._banner_name(folder.name))) > _LONGEST:
+                tag = f"{card['run_tag'][:_SHOWN]}..."
+                raise Error(f"{card.source}: run_tag = {tag} is part of a file's name, which has at most {_LONGEST} bytes; shorten it")
+            if os.path.lexists(folder / _EVENTS):
+                raise Error(f"{folder} holds the events of a run; take another name, or none")
+            number = number or _drawn(folder)
+            if self.output.decays:
+                asked = {"backend": backend, "sampler": sampler, "executor": executor, "systematics": systematics or None}
+                asked |= {"reweight": cards or None, "cut": cut}
+                _of_decays(asked)
+                return self._decay(folder, events, number, threads, precision, overweight, progress)
+            with _scratch.folder() as scratch:
+                order, heads = _orders.order(
+                    self._inputs,
+                    scratch,
+                    systematics,
+                    backend,
+                    events=events,
+                    seed=number,
+                    threads=threads,
+                    precision=precision,
+                    overweight=overweight,
+                    sampler=sampler,
+                    state=str(folder / _STATE),
+                    executor=executor,
                 )
-            if benchmarks:
-                benchmarks.check(f"<slha>\n{heads.parameters()}\n</slha>\n")
-            _made_folder(folder, fresh)
+                if cut is not None:
+                    order = _events.with_cut(order, cut)
+                benchmarks = _benchmarks.Benchmarks(cards, names, self.output.sources, self.output.environment, threads)
+                if benchmarks and self._inputs.runs_along:
+                    raise Error(
+                        "reweight: parameters of the model run, and weights of other cards would not have theirs; leave it out, or fix "
+                        "their scale (fixed_extra_scale of the run card)"
+                    )
+                if benchmarks:
+                    benchmarks.check(f"<slha>\n{heads.parameters()}\n</slha>\n")
 
-            def write(made: Made) -> None:
-                head = order.head(made.elements)
-                summed = self._describe(folder, name, made, head, number)
-                of = made.cross_section[0], number, made.asked, threads
-                told = benchmarks.write(
-                    folder / _EVENTS, executor, lambda file: head.write(file, made.rounds, made.listed, *of)
-                )
-                if told:
-                    (folder / "summary.txt").write_text(f"{summed}\n{told}")
+                def write(made: Made) -> None:
+                    head = order.head(made.elements)
+                    summed = self._describe(folder, made, head, number)
+                    of = made.cross_section[0], number, made.asked, threads
+                    told = benchmarks.write(
+                        folder / _EVENTS, executor, lambda file: head.write(file, made.rounds, made.listed, *of)
+                    )
+                    if told:
+                        _lhe.write_text(folder / _SUMMARY, f"{summed}\n{told}")
 
-            try:
                 made = _events.make(order, progress, write)
-            except (Error, ValueError):
-                _forget(folder)
-                raise
-            except KeyboardInterrupt:
-                _forget(folder)
-                raise KeyboardInterrupt(f"run {name} goes on with this name" if folder.exists() else "") from None
-        # What was surveyed stays, for a pack.
-        try:
-            _state.forget_rounds(folder / _STATE)
-        except Error:
-            shutil.rmtree(folder / _STATE, ignore_errors=True)
-        return RunEvents(
-            *made.cross_section,
-            made.events,
-            folder / _EVENTS,
-            made.processes,
-            made.again,
-            made.efficiency,
-            made.seconds,
-            None,
-            folder,
-        )
+            # What was surveyed stays, for a pack.
+            try:
+                _state.forget_rounds(folder / _STATE)
+            except Error:
+                shutil.rmtree(folder / _STATE, ignore_errors=True)
+            return RunEvents(
+                *made.cross_section,
+                made.events,
+                folder / _EVENTS,
+                made.processes,
+                made.again,
+                made.efficiency,
+                made.seconds,
+                None,
+                folder,
+            )
 
     def _decay(
         self,
         folder: pathlib.Path,
-        fresh: bool,
         events: int,
         seed: int,
         threads: int,
@@ -257,7 +253,12 @@ class Run:
                     listed = Directory.read(self.output.directories[place.directory]), place.number
                 process = Process(place.source, **options)
                 decays.append(_decays.Decay(element, process, self.run_card, parameters, listed))
-            _made_folder(folder, fresh)
+            unused = _cuts.unused(self.run_card, {abs(code) for of in decays for pdg in of.options for code in pdg[1:]})
+            if unused is not None:
+                _command.say(unused)
+            if progress and not callable(progress):
+                for line in dict.fromkeys(decay.conditions for decay in decays):
+                    _command.say(f"mebridge: {line}\n")
             asked = events, seed, precision, overweight, self._inputs.alpha_qed(), scratch
             try:
                 made = _decays.make(decays, *asked, report)
@@ -270,10 +271,10 @@ class Run:
                 rows = [(name, *of) for name, of in named.items()]
                 efficiency = made.events / made.points
                 text = _decays.summary(folder.name, made, named)
-                (folder / "summary.txt").write_text(text + _spectra.text(made.rounds))
+                _lhe.write_text(folder / _SUMMARY, text + _spectra.text(made.rounds))
                 head.write(folder / _EVENTS, made.rounds, rows, made.width[0], seed, said, threads)
             except BaseException:
-                for left in (*folder.glob(f"{folder.name}_*_banner.txt"), folder / "summary.txt"):
+                for left in (folder / self._banner_name(folder.name), folder / _SUMMARY):
                     left.unlink(missing_ok=True)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
@@ -317,7 +318,7 @@ class Run:
             raise Error(f"{self.output.sources[0]} is a decay, of which there are no packs; make its events by `mebridge events`")
         seed = self.run_card["iseed"] or 1 if seed is None else seed
         asked = {
-            "events": _arguments.whole("nevents", nevents, 1),
+            "events": _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
             "seed": _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
             "threads": _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS),
             "precision": None if precision is None else _arguments.between("precision", precision, _events.FINEST, 1.0),
@@ -372,19 +373,21 @@ class Run:
         asked = {**{name: before[name] for name in names}, "executor": None}
         return made._packed(output, simd, 0, progress, place / _STATE, None, asked)
 
-    def _describe(self, folder: pathlib.Path, name: str, made: Made, head: Head, seed: int) -> str:
+    def _describe(self, folder: pathlib.Path, made: Made, head: Head, seed: int) -> str:
         """Writes the banner and the summary, which is given."""
         self._banner(folder, head, made.events, seed, made.cross_section[0])
-        text = summary(name, made) + _spectra.text(made.rounds)
-        (folder / "summary.txt").write_text(text)
+        text = summary(folder.name, made) + _spectra.text(made.rounds)
+        _lhe.write_text(folder / _SUMMARY, text)
         return text
 
     def _banner(self, folder: pathlib.Path, head: Head, events: int, seed: int, cross_section: float) -> None:
         """Writes the banner alone."""
         banner = head.banner(events, seed, cross_section)
-        (folder / f"{folder.name}_{self.run_card['run_tag']}_banner.txt").write_text(
-            f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
-        )
+        text = f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
+        _lhe.write_text(folder / self._banner_name(folder.name), text)
+
+    def _banner_name(self, run: str) -> str:
+        return f"{run}_{self.run_card['run_tag']}_banner.txt"
 
 
 def _of_decays(asked: Mapping[str, Any]) -> None:
@@ -408,14 +411,34 @@ def _drawn(folder: pathlib.Path) -> int:
     return secrets.randbelow(2**31 - 1) + 1
 
 
-def _made_folder(folder: pathlib.Path, fresh: bool) -> None:
-    """Makes the folder of a run, which no other run has taken meanwhile if it is a new one."""
+@contextlib.contextmanager
+def _claimed(events: pathlib.Path, name: str | None) -> Iterator[pathlib.Path]:
+    """The folder of a run: of a new one, without a name, with the next number that no other run has taken. It goes where
+    nothing was begun in it that could go on, and an interruption says where something was."""
+    new = not events.exists()
+    while True:
+        folder = events / (name or _output.next_run(events))
+        try:
+            folder.mkdir(parents=True, exist_ok=name is not None)
+            break
+        except FileExistsError:
+            # One of the same number has come meanwhile, or else there is something in the way.
+            place = folder if events.is_dir() else events
+            if name is not None or place is events:
+                what = "a file" if place.exists() else "a link that leads nowhere"
+                raise Error(f"{place} is {what}, where a folder is needed; take it away, or name another") from None
+        except OSError as error:
+            raise Error(f"{folder} cannot be made: {error.strerror}") from None
     try:
-        folder.mkdir(parents=True, exist_ok=not fresh)
-    except FileExistsError:
-        raise Error(f"another run has begun in {folder}; begin again") from None
-    except OSError as error:
-        raise Error(f"{folder} cannot be made: {error.strerror}") from None
+        yield folder
+    except BaseException as error:
+        _forget(folder)
+        if new:
+            with contextlib.suppress(OSError):
+                events.rmdir()
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(f"run {folder.name} goes on with this name" if folder.exists() else "") from None
+        raise
 
 
 def _forget(folder: pathlib.Path) -> None:

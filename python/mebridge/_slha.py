@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ._library import Error
+from . import _text
 from ._process import Path
 
 
@@ -37,13 +36,8 @@ class Card:
 
     @classmethod
     def read(cls, path: Path) -> Card:
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
-        except OSError as error:
-            raise Error(f"the parameter card {os.fspath(path)} cannot be read: {error.strerror}") from None
         numbers, block = {}, ""
-        for line in lines:
+        for line in _text.read(path, "the parameter card").splitlines():
             words = line.split("#")[0].split()
             if words and words[0].lower() in ("block", "decay"):
                 block = words[1].lower() if len(words) > 1 and words[0].lower() == "block" else ""

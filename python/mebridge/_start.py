@@ -5,6 +5,14 @@ It is run as a file, by the interpreter of the pack, and needs nothing of this p
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__":
+    # Until somebody can say it, SIGINT ends this without a word.
+    _heard = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if _heard is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _heard)
+
 import hashlib
 import json
 import os
@@ -74,6 +82,7 @@ def _main() -> int:
     sys.path.append(str(root / "packages"))
     from mebridge._packed import main
 
+    signal.signal(signal.SIGINT, _heard)
     return main(root, sys.argv[1:])
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import _records
 from ._library import Error
+from ._worker import check_names
 
 _RUN = "run.json"
 # What the files of a folder hold; another number is another version's.
@@ -45,6 +46,7 @@ class State:
 
     def __init__(self, folder: pathlib.Path, asked: dict[str, Any], lasting: bool = True) -> None:
         self.folder, self._lasting = folder, lasting
+        check_names(str(folder))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _open_lock(folder / "lock")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -29,8 +30,13 @@ TRIES = 4
 # A part that takes so many times as long as half of the others did, and at least so many seconds, is begun again
 # elsewhere; so many times.
 SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
+# Nothing of what is asked for has ended yet: so many times the latter, as nobody knows how long it takes.
+FIRST = 15.0
+# Seconds for which a run waits for an answer of any worker, unless MEBRIDGE_WORKER_SECONDS says otherwise.
+PATIENCE = 6 * 3600.0
 # Bytes that are sent with a task whether the worker has them or not.
 _SMALL = 1 << 20
+_SWITCH = "MEBRIDGE_WORKER_SECONDS"
 # Seconds after which the caller looks whether parts are late.
 _LOOK = 0.5
 # Where an executor does not say how many workers it has; and at least where it may start others for more tasks (Dask).
@@ -184,6 +190,9 @@ class Spread:
         self._bundles: dict[str, bytes] = {}
         self._surveys: dict[pathlib.Path, str] = {}
         self._recipe, self._breaks, self._sent = "", 0, 0
+        self._patience = _patience()
+        # Tasks that nobody waits for any more.
+        self._left: list[futures.Future[Any]] = []
         self.again = 0
         """How often a part was begun again, because a worker failed or was late."""
 
@@ -247,7 +256,7 @@ class Spread:
         opened: dict[int, _Open] = {}
         sents: dict[futures.Future[dict[str, Any]], _Sent] = {}
         seconds: list[float] = []
-        last = 0.0
+        last = time.monotonic()
 
         def submit(one: _Open, needed: Iterable[str] = ()) -> None:
             """Sends a task with what a worker needs for it besides; a second one of it is another task for Dask."""
@@ -271,21 +280,22 @@ class Spread:
                     submit(one)
                 done, _ = futures.wait(list(sents), timeout=_LOOK, return_when=futures.FIRST_COMPLETED)
                 # Results before the news that the executor has ended.
-                for future in sorted(done, key=_broken):
+                for future in sorted(done, key=self._broken):
                     sent = sents.pop(future, None)
                     if sent is None:
                         # Of a twin that was too late.
                         continue
                     one = sent.one
                     one.running.discard(future)
-                    if _broken(future):
+                    if self._broken(future):
                         # All that it was given ends so; the first of them says it.
                         if sent.breaks == self._breaks:
-                            self._broke(future.exception())
+                            self._broke(_why(future))
                         if not one.running:
                             submit(one)
                         continue
-                    found = _result(future)
+                    found = self._answer(future, sent)
+                    last = time.monotonic()
                     if "missing" in found:
                         submit(one, sent.bundles | set(found["missing"]))
                     elif "error" in found:
@@ -294,20 +304,25 @@ class Spread:
                             submit(one)
                     else:
                         for twin in one.running:
-                            twin.cancel()
                             del sents[twin]
+                        self._leave(one.running)
                         del opened[one.number]
                         seconds.append(found["seconds"])
-                        last = time.monotonic()
                         for kind, text in found["said"]:
                             show_message(kind, text)
                         folder = one.task.folder()
                         _bundle.unpack(found["files"], folder)
                         yield one.number, found["done"], folder
-                if done or not seconds:
+                if done:
                     continue
                 # Nothing has ended for a while, and executors begin what came first.
-                limit = max(SLOW * statistics.median(seconds), LEAST_SLOW)
+                limit = max(SLOW * statistics.median(seconds), LEAST_SLOW) if seconds else FIRST * LEAST_SLOW
+                if opened and time.monotonic() - last > self._patience:
+                    one = next(iter(opened.values()))
+                    raise Error(
+                        f"{one.task.said}: no worker has answered for {self._patience:g} s, for which {_SWITCH} names another "
+                        "limit; what is done is kept where the run has a folder"
+                    )
                 for one in opened.values():
                     if one.twins < TWINS and time.monotonic() - max(one.began, last) > limit:
                         one.twins += 1
@@ -315,8 +330,7 @@ class Spread:
                         _command.say(f"mebridge: {one.task.said} is late; it is begun again on another worker\n")
                         submit(one)
         finally:
-            for future in sents:
-                future.cancel()
+            self._leave(sents)
 
     def _message(self, task: Task) -> dict[str, Any]:
         return {
@@ -337,10 +351,48 @@ class Spread:
                 return future
             except futures.BrokenExecutor as error:
                 self._broke(error)
-            except RuntimeError as error:
-                raise Error(f"the executor takes no tasks: {error}") from None
+            except Exception as error:
+                # Of Dask, whose scheduler has gone, several kinds.
+                raise Error(f"the executor takes no tasks: {str(error) or type(error).__name__}") from None
 
-    def _broke(self, error: BaseException | None) -> None:
+    def _answer(self, future: futures.Future[dict[str, Any]], sent: _Sent) -> dict[str, Any]:
+        """What a worker gave, which has come as it was sent and has what it must have; else why not, as an error."""
+        try:
+            found = future.result()
+            if "missing" in found:
+                if not set(found["missing"]) - sent.bundles:
+                    raise _Damaged("it says that it lacks what it was sent")
+                if not set(found["missing"]) <= set(self._bundles):
+                    raise _Damaged("it says that it lacks what there is not")
+            elif "error" in found:
+                return {name: str(found[name]) for name in ("error", "message", "where")} | {"final": found.get("final")}
+            elif _bundle.digest(found["files"]) != found["digest"]:
+                raise _Damaged("its files are not what it sent")
+            else:
+                float(found["seconds"]), found["done"], [(kind, text) for kind, text in found["said"]]
+            return found
+        except futures.CancelledError:
+            said = "the executor has cancelled it"
+        except _Damaged as error:
+            said = str(error)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            said = f"its answer cannot be read: {type(error).__name__}: {error}"
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+        return {"error": "Error", "message": said, "where": "a worker"}
+
+    def _leave(self, running: Iterable[futures.Future[Any]]) -> None:
+        """Waits no more for these."""
+        self._left += [future for future in running if not future.cancel()]
+
+    def _broken(self, future: futures.Future[Any]) -> bool:
+        """Whether its executor has ended: Dask's cancels all when its scheduler has gone."""
+        if future.cancelled():
+            client = getattr(self._executor, "_client", None)
+            return getattr(client, "status", "running") != "running"
+        return isinstance(future.exception(), futures.BrokenExecutor)
+
+    def _broke(self, error: BaseException | str | None) -> None:
         """An executor that is of no use any more."""
         if self._make is None:
             raise Error(
@@ -383,6 +435,10 @@ class Spread:
     def _shut(self) -> None:
         executor, self._executor = self._executor, None
         if executor is not None:
+            if not all(future.done() for future in self._left):
+                # Of ProcessPoolExecutor: the interpreter would not end before them.
+                for process in list((getattr(executor, "_processes", None) or {}).values()):
+                    process.kill()
             # Dask's knows no cancel_futures, and cancels where it does not wait.
             with contextlib.suppress(TypeError):
                 executor.shutdown(wait=False, cancel_futures=True)
@@ -395,15 +451,20 @@ class Spread:
             self._shut()
 
 
-def _broken(future: futures.Future[Any]) -> bool:
-    return not future.cancelled() and isinstance(future.exception(), futures.BrokenExecutor)
+def _why(future: futures.Future[Any]) -> BaseException | str | None:
+    return "it has lost its scheduler." if future.cancelled() else future.exception()
 
 
-def _result(future: futures.Future[dict[str, Any]]) -> dict[str, Any]:
-    """What a worker gave, or what became of it."""
+class _Damaged(Exception):
+    """An answer that is none."""
+
+
+def _patience() -> float:
+    given = os.environ.get(_SWITCH)
     try:
-        return future.result()
-    except futures.CancelledError:
-        return {"error": "Error", "message": "the executor has cancelled it", "where": "a worker"}
-    except Exception as error:
-        return {"error": "Error", "message": f"{type(error).__name__}: {error}", "where": "a worker"}
+        found = PATIENCE if not given else float(given)
+    except ValueError:
+        found = math.nan
+    if not found > 0.0:
+        raise Error(f"{_SWITCH} is {given!r}; it must be a number of seconds above 0")
+    return found

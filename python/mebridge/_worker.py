@@ -24,20 +24,25 @@ from typing import IO, Any
 from . import _command
 from ._library import Error
 
-# What the child runs: modules lie where they lie here. A GPU's driver begins while they are read; what is wrong with it
-# is said when it is used.
+# What the child runs: modules lie where they lie here, and this package is the one of its parent. Until the path is set,
+# which begins with the working directory, nothing is imported that is no part of the interpreter. A GPU's driver begins
+# while modules are read; what is wrong with it is said when it is used.
 _PROGRAM = """
-import ctypes, json, sys, threading
-def begin(library, function):
+import sys
+parent, package, library, function, *sys.path[:] = sys.argv[1:]
+import ctypes, importlib.util, threading
+def begin():
     try:
         getattr(ctypes.CDLL(library), function)(0)
     except (OSError, AttributeError):
         pass
-if len(sys.argv) > 3:
-    threading.Thread(target=begin, args=sys.argv[3:], daemon=True).start()
-sys.path[:] = json.loads(sys.argv[1])
+if library:
+    threading.Thread(target=begin, daemon=True).start()
+spec = importlib.util.spec_from_file_location("mebridge", package + "/__init__.py")
+sys.modules["mebridge"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["mebridge"])
 from mebridge._worker import serve
-serve(int(sys.argv[2]))
+serve(int(parent))
 """
 # What begins a GPU's driver, and which library has it.
 _DRIVERS = {"cuda": ("libcuda.so.1", "cuInit"), "hip": ("libamdhip64.so.6", "hipInit")}
@@ -88,8 +93,8 @@ class Worker:
         self._on_message = on_message
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
-        arguments = [sys.executable, "-c", _PROGRAM, json.dumps([str(path) for path in sys.path]), str(os.getpid())]
-        arguments += _DRIVERS.get(backend, ())
+        arguments = [sys.executable, "-c", _PROGRAM, str(os.getpid()), _PACKAGE, *_DRIVERS.get(backend, ("", ""))]
+        arguments += _path()
         # SIGINT of a terminal is for the caller, who ends the child.
         self._child = subprocess.Popen(
             arguments,
@@ -116,6 +121,7 @@ class Worker:
     def begin(self, name: str, **arguments: Any) -> None:
         """Asks for what :meth:`call` gives, and does not wait. An error of it is the next call's."""
         assert self._child.stdin is not None
+        check_names(arguments)
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(json.dumps([name, arguments]) + "\n")
             self._child.stdin.flush()
@@ -162,6 +168,25 @@ class Worker:
             if -status == signal.SIGKILL:
                 how += ", perhaps for want of memory"
         raise Ended(f"MadSpace ended the run with {how}; what it said is on stderr")
+
+
+def check_names(given: Any) -> None:
+    """Names of files come to MadSpace as texts."""
+    if isinstance(given, str):
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            raise Error(f"{given!r} is no UTF-8, and MadSpace takes no other names of files; take another folder") from None
+    elif isinstance(given, (list, tuple, dict)):
+        for one in given.values() if isinstance(given, dict) else given:
+            check_names(one)
+
+
+def _path() -> list[str]:
+    """Where the child finds modules: as here, but for the working directory, of which nothing may hide what is installed.
+    What a user's function needs is found there all the same."""
+    here = os.path.realpath(os.curdir)
+    return sorted((str(place) for place in sys.path), key=lambda place: os.path.realpath(place) == here)
 
 
 def serve(parent: int) -> None:

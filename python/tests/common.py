@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import importlib.util
@@ -20,12 +19,16 @@ from mebridge import _worker
 
 
 class Folder(unittest.TestCase):
-    """Each test has a folder of its own."""
+    """Each test has a folder of its own, and another one for temporary files, also of processes that it starts."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder, self.temporary = (pathlib.Path(folder.name) / name for name in ("here", "tmp"))
+        self.folder.mkdir()
+        self.temporary.mkdir()
+        self.enterContext(mock.patch.object(tempfile, "tempdir", str(self.temporary)))
+        self.enterContext(mock.patch.dict(os.environ, TMPDIR=str(self.temporary)))
 
 
 class Here(_worker.Worker):
@@ -108,15 +111,3 @@ def need(what, *names):
         if importlib.util.find_spec(name) is None:
             print(f"SKIPPED: {what}: {name} is not installed", file=sys.stderr)
             raise unittest.SkipTest(f"{name} is not installed")
-
-
-def taken(folder):
-    """Whether a process that runs has a folder: other tests may be at work."""
-    try:
-        with open(folder / "lock", "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False

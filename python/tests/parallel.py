@@ -7,6 +7,7 @@ then the largest files.
 """
 
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,6 +29,9 @@ def work(claims: pathlib.Path) -> None:
             claim.mkdir()
         except FileExistsError:
             continue
+        # What it shares with no other process of tests, nor with what else runs here.
+        os.chdir(claim)
+        os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(dir=claim)
         said = io.StringIO()
         result = unittest.TextTestRunner(said).run(unittest.defaultTestLoader.loadTestsFromName(path.stem))
         sys.stderr.write(f"{path.stem}: {said.getvalue()}\n")

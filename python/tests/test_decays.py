@@ -106,6 +106,20 @@ class Widths(Folder):
         shares = np.diff(2 * edges**3 - edges**4)
         self.assertLess(((found - 4000 * shares) ** 2 / (4000 * shares)).sum(), 7 + 5 * math.sqrt(14))
 
+    def test_what_must_not_be_on_its_mass_shell(self):
+        """MadEvent of MG5aMC 3.5.7 has 0.001434 +- 0.000009 and 9.25e-9 +- 0.10e-9 GeV, without the $ 0.163 and 2.4e-7."""
+        for process, strategy, wanted, codes in (
+            ("t > b e+ ve $ w+", 1, 0.001434, set()),
+            ("t > b e+ ve $ w+", 2, 0.001434, set()),
+            ("h > e+ e- mu+ mu- $ z", 1, 9.25e-9, set()),
+            ("t > b w+, w+ > e+ ve $ w-", 1, 0.163, {24}),
+        ):
+            with self.subTest(process, strategy=strategy):
+                made = self.generate(process, 200, sde_strategy=strategy)
+                self.assertLess(abs(made.cross_section / wanted - 1), 0.03 + 5 * made.error / wanted)
+                particles = mebridge.read_events(made.output).particles
+                self.assertEqual(set(particles["pdg_id"][particles["status_code"] == 2].tolist()), codes)
+
     def test_resonances_cuts_and_flavours(self):
         made = self.generate("t > b e+ ve; add process t > b j j", 2000)
         self.assertEqual(list(made.processes), ["6 5 -11 12", "6 5 2 -1"])

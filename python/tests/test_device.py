@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 import mebridge
+from mebridge import _arguments, _device
 from test_package import gg_to_tt, two_to_two
 
 
@@ -105,6 +106,45 @@ class Device:
         self.assertEqual(process.evaluate(self.put(other[:0])).shape[0], 0)
         chosen = process.evaluate(self.put(other), helicities=True, colors=True)
         self.assertEqual(sorted(set(self.get(chosen.color).tolist())), [0, 1])
+
+
+class Kinds(unittest.TestCase):
+    def test_what_is_no_real_number(self):
+        """Before a library of arrays converts it, which takes the real part of one and the whole part of a row."""
+
+        class Type:
+            # As PyTorch names them.
+            def __init__(self, name):
+                self.name_ = name
+
+            def __str__(self):
+                return f"torch.{self.name_}"
+
+        class Array:
+            def __init__(self, name):
+                self.dtype = Type(name)
+
+        def evaluate(momenta, alpha_s=0.1, helicity=None):
+            return _device.evaluate(None, Refused(), momenta, alpha_s, {}, False, helicity, "nan")
+
+        class Refused:
+            def array(self, values, kind):
+                raise AssertionError
+
+        for kind in ("complex64", "complex128", "bool"):
+            with self.assertRaisesRegex(TypeError, f"momenta must be real numbers, not {kind}"):
+                evaluate(Array(kind))
+        for kind in ("float64", "float16", "bfloat16", "int32", "uint8"):
+            with self.assertRaises(AssertionError):
+                evaluate(Array(kind))
+        for values in (1j, True, "0.1", [0.1j]):
+            with self.assertRaisesRegex(TypeError, "alpha_s must be real numbers"):
+                _arguments.judge("alpha_s", values)
+        for values in (1.5, [1, 2.5], Array("float32"), True):
+            with self.assertRaisesRegex(TypeError, "helicity must be integers"):
+                _arguments.judge("helicity", values, True)
+        for values, integers in ((np.zeros(2, ">f8"), False), (0.1, False), (3, True), (np.arange(3), True)):
+            _arguments.judge("numbers", values, integers)
 
 
 class Torch(Device, unittest.TestCase):

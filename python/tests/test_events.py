@@ -21,7 +21,7 @@ import numpy as np
 
 from common import Folder, FolderHere, here
 import mebridge
-from mebridge import _survey
+from mebridge import _command, _survey
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -259,19 +259,28 @@ class Densities(FolderHere):
             file.write_text(text)
             with self.subTest(name), self.assertRaisesRegex(mebridge.Error, message):
                 generate("p p > t t~", energy=8000, pdf=file, alpha_s=0.118, events=10)
-        with self.assertRaisesRegex(mebridge.Error, "no parton densities .*nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "no parton densities 'nothing'"):
             generate("p p > t t~", energy=8000, pdf="nothing", events=10)
+        with self.assertRaisesRegex(mebridge.Error, r"the densities nn23lo1 are of MG5aMC, .* \(number 247000 there\); .*--pdf-data FOLDER"):
+            generate("p p > t t~", energy=8000, pdf="nn23lo1", events=10)
         few = densities.write(self.folder, "few", partons=(21, 1, 2))
         with self.assertRaisesRegex(mebridge.Error, r"no densities of -4, -3, -2, -1, 3, 4 "):
             generate("p p > t t~", energy=8000, pdf=few, events=10)
         short = densities.write(self.folder, "short", least_x=0.01)
-        with self.assertRaisesRegex(mebridge.Error, "begins at x = 0.01"):
+        with self.assertRaisesRegex(mebridge.Error, "begin at x = 0.01"):
             generate("p p > t t~", energy=8000, pdf=short, events=10)
         with self.assertRaisesRegex(mebridge.Error, r'x from 0 on; cut small masses, such as by cuts={"massll": 8}'):
             generate("p p > e+ e-", energy=8000, pdf=self.pdf, events=10)
         self.assertGreater(
             generate("p p > e+ e-", energy=8000, pdf=self.pdf, events=10, cuts={"massll": 8}).cross_section, 0
         )
+        # Far below the mass of what makes them nothing is lost; closer to it something would be.
+        deep = densities.write(self.folder, "deep", least_x=1e-8)
+        with self.assertWarnsRegex(UserWarning, "masses below 0.8 GeV are left out, for which the densities have no x"):
+            found = generate("u u~ > vl vl~", energy=8000, pdf=deep, events=10)
+        self.assertGreater(found.cross_section, 0.0)
+        with self.assertRaisesRegex(mebridge.Error, "begin at x = 1e-06, and events have x from 0 on"):
+            generate("u u~ > vl vl~", energy=8000, pdf=self.pdf, events=10)
         silent = densities.write(self.folder, "silent", alpha_s=False)
         with self.assertRaisesRegex(mebridge.Error, "no table of alpha_s"):
             generate("p p > t t~", energy=8000, pdf=silent, events=10)
@@ -352,6 +361,33 @@ class Parameters(FolderHere):
             run = generate(process, energy=1000, alpha_s=0.118, scale=91.0, events=100, **options)
             for found in set(run.arrays.events["alpha_qed"]):
                 self.assertAlmostEqual(found * inverse, 1.0, places=9)
+
+    def test_alpha_s_without_densities_is_that_of_the_process(self):
+        card = self.folder / "card.dat"
+        card.write_text("BLOCK SMINPUTS\n 3 0.2\nBLOCK MASS\n 6 173.0\nDECAY 6 1.4915\n")
+        process = mebridge.Process("g g > t t~")
+        process.parameters["aS"] = 0.2
+        wanted = generate(mebridge.Process("g g > t t~"), energy=1000, events=100, alpha_s=0.2)
+        for of, options in ((process, {}), ("g g > t t~", {"card": card}), (mebridge.Process("g g > t t~", card=card), {})):
+            found = generate(of, energy=1000, events=100, **options)
+            self.assertEqual(found.cross_section, wanted.cross_section)
+            self.assertEqual(set(found.arrays.events["alpha_qcd"]), {0.2})
+        self.assertNotEqual(generate("g g > t t~", energy=1000, events=100).cross_section, wanted.cross_section)
+        # That of densities is theirs, whatever a process was given.
+        pdf = densities.write(self.folder)
+        with self.assertRaisesRegex(mebridge.Error, "the process was given 0.2 .*give alpha_s=0.2 for this one"):
+            generate(process, energy=13_000, events=100, pdf=pdf, scale=91.0)
+        self.assertEqual(generate(process, energy=13_000, events=100, pdf=pdf, scale=91.0, alpha_s=0.2).events, 100)
+
+    def test_what_holds_is_said_at_the_start(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), mock.patch.object(_command, "say", said.write):
+            generate("e+ e- > u u~ g", energy=500, events=10, cuts={"pt": 20, "dr": 0.4, "pta": 10}, progress=True)
+        self.assertIn("the process has no particles that the cuts pta are about", said.getvalue())
+        self.assertIn(
+            "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: pt = 20, dr = 0.4\n",
+            said.getvalue(),
+        )
 
     def test_a_card_that_changes_later(self):
         card = self.folder / "card.dat"

@@ -23,9 +23,9 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, need, taken
+from common import Folder, need
 import mebridge
-from mebridge import _remote, _rounds, _state, _tasks, _worker
+from mebridge import _bundle, _command, _remote, _rounds, _scratch, _state, _tasks, _worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -34,6 +34,11 @@ import densities
 # A fork of a process that has threads may find their locks taken.
 SPAWN = multiprocessing.get_context("spawn")
 MADSPACE = importlib.util.find_spec("madspace") is not None
+
+
+def keep_in(memory):
+    """Where a worker has what others have in memory."""
+    _scratch._MEMORY = memory
 
 
 class Wrapped(futures.Executor):
@@ -244,6 +249,133 @@ class Executors(Folder):
         self.assertGreaterEqual(run.again, 1)
         self.assertRegex(said, r"round \d is late; it is begun again on another worker")
 
+    def test_a_worker_that_hangs_before_anything_has_ended(self):
+        """In the build, and in a survey of one part."""
+        for name in ("build", "survey"):
+            with self.subTest(name):
+                end, hung = threading.Event(), []
+
+                def around(message, perform):
+                    if message["name"] == name and not hung:
+                        hung.append(message)
+                        end.wait()
+                    return perform(message)
+
+                executor = self.threads(around, workers=2)
+                self.addCleanup(end.set)
+                with mock.patch.object(_tasks, "LEAST_SLOW", 0.1), mock.patch.object(_tasks, "FIRST", 2.0):
+                    run, said = self.same(executor)
+                self.assertGreaterEqual(run.again, 1)
+                self.assertIn("is late; it is begun again on another worker", said)
+                end.set()
+
+    def test_workers_that_all_hang(self):
+        end = threading.Event()
+        executor = self.threads(lambda message, perform: end.wait(), workers=2)
+        self.addCleanup(end.set)
+        with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS="0.5"):
+            said = "the build of the integrands: no worker has answered for 0.5 s, for which MEBRIDGE_WORKER_SECONDS names"
+            with self.assertRaisesRegex(mebridge.Error, said):
+                self.generate(self.folder / "x.lhe", executor=executor)
+        for given in ("0", "-1", "nan", "soon"):
+            with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS=given):
+                with self.assertRaisesRegex(mebridge.Error, f"MEBRIDGE_WORKER_SECONDS is '{given}'; it must be a number"):
+                    self.generate(self.folder / "x.lhe", executor=executor)
+
+    def test_processes_that_hang_do_not_keep_the_program(self):
+        program = (
+            "import functools, mebridge, multiprocessing, time\n"
+            "from concurrent.futures import ProcessPoolExecutor\n"
+            "def hang(): mebridge._remote.perform = time.sleep\n"
+            "if __name__ == '__main__':\n"
+            "    spawn = multiprocessing.get_context('spawn')\n"
+            "    try: mebridge.generate_events('g g > t t~', energy=1000, events=5,\n"
+            "        executor=functools.partial(ProcessPoolExecutor, 1, spawn, hang))\n"
+            "    except mebridge.Error as error: print(error)\n"
+        )
+        # The function is pickled by its name, under which workers have another one.
+        script = self.folder / "script.py"
+        script.write_text(program.replace("time.sleep", "lambda message: time.sleep(10_000)"))
+        variables = {**os.environ, "MEBRIDGE_WORKER_SECONDS": "5"}
+        done = subprocess.run([sys.executable, str(script)], env=variables, capture_output=True, text=True, timeout=300)
+        self.assertRegex(done.stdout, "no worker has answered for 5 s", done.stderr)
+
+    def test_answers_that_are_none(self):
+        """Each is a failure of its worker: once the run goes on, always it ends."""
+
+        def flipped(data):
+            return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+
+        def without(name):
+            return lambda message, done: {key: value for key, value in done.items() if key != name}
+
+        wrong = {
+            "it says that it lacks what it was sent": lambda message, done: {"missing": list(message["bundles"])},
+            "it says that it lacks what there is not": lambda message, done: {"missing": ["nothing"]},
+            "cannot be read: KeyError: 'seconds'": without("seconds"),
+            "cannot be read: KeyError: 'files'": without("files"),
+            "cannot be read: KeyError: 'said'": without("said"),
+            "cannot be read: KeyError: 'done'": without("done"),
+            "cannot be read: KeyError: 'message'": lambda message, done: {"error": "Error"},
+            "cannot be read: TypeError: ": lambda message, done: None,
+            "its files are not what it sent": lambda message, done: {**done, "files": flipped(done["files"])},
+        }
+        def around(message, perform):
+            done = perform(message)
+            if message["name"] != "round" or "done" not in done or once and given:
+                return done
+            given.append(message)
+            return answer(message, done)
+
+        # Its workers keep what they have.
+        executor, given = self.threads(around), []
+        for said, answer in wrong.items():
+            for once in (True, False):
+                with self.subTest(said, once=once):
+                    given.clear()
+                    if once:
+                        self.assertEqual(self.same(executor)[0].again, 1)
+                        continue
+                    with contextlib.redirect_stderr(io.StringIO()):
+                        with self.assertRaisesRegex(mebridge.Error, f"round . failed on a worker: .*{said}.* 4 tries"):
+                            self.generate(self.folder / "x.lhe", executor=executor)
+
+    def test_bundles_that_arrive_damaged(self):
+        damaged = []
+
+        def around(message, perform):
+            if message["bundles"] and len(damaged) < 2:
+                damaged.append(message)
+                bundles = {name: packed[:-30] + bytes([packed[-30] ^ 1]) + packed[-29:] for name, packed in message["bundles"].items()}
+                message = {**message, "bundles": bundles}
+            return perform(message)
+
+        run, said = self.same(self.threads(around))
+        self.assertEqual(run.again, 2)
+        self.assertIn("what it was sent is damaged", said)
+
+    def test_bits_of_a_bundle(self):
+        """Whatever is wrong with it, an error says so, or all is there as it was."""
+        for name, data in (("a", b"abc"), ("b/c", 100 * b"x")):
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_bytes(data)
+        packed = _bundle.pack_folder(self.folder)
+        for bit in range(8 * len(packed)):
+            damaged = bytearray(packed)
+            damaged[bit // 8] ^= 1 << bit % 8
+            with tempfile.TemporaryDirectory() as folder, contextlib.suppress(mebridge.Error):
+                _bundle.unpack(bytes(damaged), pathlib.Path(folder))
+
+    def test_an_executor_that_is_gone(self):
+        """As Dask's without its scheduler."""
+
+        class Gone(futures.Executor):
+            def submit(self, *_):
+                raise OSError("Timed out trying to connect to tcp://127.0.0.1:1 after 30 s")
+
+        with self.assertRaisesRegex(mebridge.Error, "the executor takes no tasks: Timed out trying to connect"):
+            self.generate(self.folder / "x.lhe", executor=Gone())
+
     def test_an_executor_that_breaks(self):
         """A process of ProcessPoolExecutor that is killed is the end of all of them."""
 
@@ -361,12 +493,13 @@ class Executors(Folder):
         self.assertGreaterEqual(len(ended), 1)
 
     def test_nothing_is_left(self):
-        places = [pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm")]
-        there = lambda: {path for place in places if place.is_dir() for path in place.glob("mebridge-*")}
-        before = there()
-        with futures.ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
-            self.same(executor)
-        self.assertEqual({path for path in there() - before if path.exists() and not taken(path)}, set())
+        memory = str(self.temporary)
+        seen = []
+        with mock.patch.object(_scratch, "_MEMORY", memory):
+            with futures.ProcessPoolExecutor(2, SPAWN, keep_in, (memory,)) as executor:
+                self.same(executor, progress=lambda _: seen.extend(self.temporary.glob("mebridge-*")))
+        self.assertGreater(len(set(seen)), 2)
+        self.assertEqual(list(self.temporary.glob("mebridge-*")), [])
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
@@ -463,6 +596,42 @@ class Reweighting(Folder):
         wanted = mebridge.Process("g g > t t~", card=card).evaluate(momenta, alpha_s=0.2)
         np.testing.assert_allclose(found[3], wanted, rtol=1e-12)
         self.assertEqual(len({message["file"] for message in executor.messages}), 8)
+
+    def test_parts_of_another_length(self):
+        """Of a worker that leaves events out."""
+        few, run = 100, _command.run
+        shorter = {
+            "values": lambda path: np.save(path, np.load(path)[:few]),
+            "events": lambda path: path.write_bytes(gzip.compress(shortened(gzip.decompress(path.read_bytes()), few))),
+        }
+
+        def shortened(text, count):
+            return b"</event>\n".join(text.split(b"</event>\n")[:count]) + b"</event>\n</LesHouchesEvents>\n"
+
+        def fewer(kind):
+            def called(*arguments, **options):
+                said = run(*arguments, **options)
+                shorter[kind](next(pathlib.Path(word[9:]) for word in arguments if word.startswith("--output=")))
+                return said
+
+            return mock.patch.object(_command, "run", called)
+
+        executor = Wrapped()
+        self.addCleanup(executor.shutdown)
+        said = "part 0 of the file has 500 events, and a worker gave those of 100"
+        with fewer("values"), self.assertRaisesRegex(mebridge.Error, said):
+            mebridge.evaluate_events(self.events, "g g > t t~", executor=executor)
+        directory = self.process / "SubProcesses" / "P1_gg_ttx"
+        with fewer("events"), self.assertRaisesRegex(mebridge.Error, said), contextlib.redirect_stderr(io.StringIO()):
+            # What is imported is no file of events.
+            with mock.patch("mebridge._reweight._files", lambda *_: [str(self.file(directory))]):
+                self.reweight("x.lhe", executor=executor)
+        self.assertFalse((self.folder / "x.lhe").exists())
+
+    def file(self, directory):
+        place = self.folder / "process.mebridge"
+        subprocess.run([str(mebridge.command()), "import", f"--output={place}", str(directory)], check=True)
+        return place
 
     def test_values_of_files_that_are_none(self):
         executor = Wrapped()

@@ -135,6 +135,14 @@ class Programs:
         with self.assertRaisesRegex(ValueError, r"needs \(events, 4, 4\)"):
             jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta[:, :3])
         self.assertTrue(np.isnan(compiled(-0.1, bad="nan")).all())
+        for kind in (complex, bool):
+            with self.assertRaisesRegex(TypeError, "momenta must be real numbers, not (complex128|bool)"):
+                jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta.astype(kind))
+        with self.assertRaisesRegex(TypeError, "alpha_s must be real numbers, not complex"):
+            compiled(0.1 + 0.1j, bad="nan")
+        with self.assertRaisesRegex(TypeError, "helicities must be real numbers, not complex"):
+            compiled(helicities=0.5j, bad="nan")
+        self.equal(jax.jit(lambda p: self.process.evaluate(p, 1, bad="nan"))(self.momenta), self.process.evaluate(self.momenta, 1))
         jax.config.update("jax_enable_x64", False)
         try:
             with self.assertRaisesRegex(TypeError, "jax_enable_x64"):

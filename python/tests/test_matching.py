@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 from common import Folder
+import mebridge
 from mebridge import _asked, _clustering, _lhe, _matching, _output, _records, _runs, _systematics
 from mebridge._library import Error
 from test_runs import CARD, QUARKS, card, output
@@ -53,6 +54,24 @@ SEA = {
     "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n",
     "config_nqcd.inc": "      DATA NQCD(1)/1/\n",
 }
+# u g > z u by both of its diagrams.
+BOTH = {
+    **ONE,
+    "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/2,21,23,2/\n",
+    "configs.inc": """      DATA MAPCONFIG(1)/1/
+      DATA (IFOREST(I,-1,1),I=1,2)/4,3/
+      DATA (SPROP(I,-1,1),I=1,1)/2/
+      DATA TPRID(-1,1)/0/
+      DATA MAPCONFIG(2)/2/
+      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
+      DATA (SPROP(I,-1,2),I=1,1)/0/
+      DATA TPRID(-1,2)/2/
+      DATA (IFOREST(I,-2,2),I=1,2)/-1,4/
+      DATA TPRID(-2,2)/21/
+      DATA MAPCONFIG(0)/2/
+""",
+    "decayBW.inc": "      DATA GFORCEBW(-1,1)/0/\n",
+}
 # u u~ > z d d~: a gluon from the first beam becomes a pair.
 TWO = {
     **SEA,
@@ -99,6 +118,35 @@ def particle(pt, phi, rapidity, mass=0.0):
     )
 
 
+def _compton(p, mass):
+    """Squares of both diagrams of g u > w+ d, summed over all helicities, and for how many of these they cancel; by
+    spinors of two components."""
+    sigma = np.array([np.eye(2), [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+    bar = lambda v: np.einsum("i,iab->ab", v, sigma)
+    lower = lambda v: np.einsum("i,iab->ab", v * np.array([1, -1, -1, -1]), sigma)
+    gluon, quark, boson, out = p
+    coming = np.array([-np.sqrt(2 * quark[0]), 0.0])
+    going = np.array([-(out[1] - 1j * out[2]), out[0] + out[3]]) / np.sqrt(out[0] + out[3])
+    size = np.linalg.norm(boson[1:])
+    x, z = boson[1] / size, boson[3] / size
+    s_line, t_line = gluon + quark, out - gluon
+    s = s_line[0] ** 2
+    t = t_line[0] ** 2 - (t_line[1:] ** 2).sum()
+    squares, zero = np.zeros(2), 0
+    for of_gluon in (1, -1):
+        left = bar(np.array([0, -of_gluon, -1j, 0]) / np.sqrt(2))
+        for of_boson in (1, 0, -1):
+            vector = np.array([0, -of_boson * z, -1j, of_boson * x]) / np.sqrt(2)
+            if of_boson == 0:
+                vector = np.array([size, boson[0] * x, 0, boson[0] * z]) / mass
+            right = bar(vector.conj())
+            first = going.conj() @ right @ lower(s_line) @ left @ coming / s
+            second = going.conj() @ left @ lower(t_line) @ right @ coming / t
+            squares += abs(first) ** 2, abs(second) ** 2
+            zero += abs(first + second) < 1e-10 * abs(first)
+    return squares, zero
+
+
 class Steps(Folder):
     def clustering(self, files, **values):
         shutil.rmtree(self.folder / "output", ignore_errors=True)
@@ -127,7 +175,7 @@ class Steps(Folder):
             directory = _output.Directory.read(place)
             self.assertEqual(directory.configs[0].lines[-1].codes, tuple(legs[1] for legs in directory.legs))
 
-    def found(self, files, momenta, codes, factor=1.0, **values):
+    def found(self, files, momenta, codes, factor=1.0, channel=1, **values):
         """Scales, records and fractions of the beams."""
         count = len(momenta)
         x = np.random.default_rng(3).uniform(0.05, 0.6, (count, 2))
@@ -135,7 +183,7 @@ class Steps(Folder):
         by = _matching.Weighing(alpha_s, density, codes[:, :2], x, BEAMS)
         given = _matching.Given(np.zeros(count), (np.zeros(count), np.zeros(count)), False, factor)
         clustering = self.clustering(files, **values)
-        found = clustering.scales(momenta, np.ones(count, dtype=int), given, by, codes)
+        found = clustering.scales(momenta, np.full(count, channel), given, by, codes)
         return found, found.matched, x
 
     def one(self, count=60):
@@ -200,6 +248,38 @@ class Steps(Folder):
         # A top quark would be no parton.
         none = self.found(SEA, momenta, [2, 21, 23, 2], asrwgtflavor=1)[1]
         np.testing.assert_allclose(none["weight"], wanted, rtol=1e-5)
+
+    def test_what_an_s_channel_becomes_is_no_jet(self):
+        """So a matched cross section depends on how channels share |M|^2 (docs/run_card.md)."""
+        momenta, pt, total, _ = self.one()
+        scales, matched, _ = self.found(BOTH, momenta, [2, 21, 23, 2], channel=1, xqcut=1000.0)
+        for scale in (scales.renormalisation, *scales.factorisation):
+            np.testing.assert_allclose(scale, total, rtol=1e-6)
+        np.testing.assert_allclose(matched["weight"], 1.0, rtol=1e-12)
+        scales, matched, _ = self.found(BOTH, momenta, [2, 21, 23, 2], channel=2, xqcut=40.0)
+        np.testing.assert_array_equal(scales.renormalisation > 0.0, pt > 40.0)
+        wanted = self.found(SEA, momenta, [2, 21, 23, 2], xqcut=40.0)[1]
+        np.testing.assert_array_equal(matched["weight"], wanted["weight"])
+
+    def test_squared_diagrams_are_of_all_helicities(self):
+        """Of g u > w+ d that of a left-handed gluon and a longitudinal W, whose two diagrams cancel, as well."""
+        process = mebridge.Process("g u > w+ d")
+        alpha, fermi, z = 1 / process.parameters["aewm1"], process.parameters["gf"], process.parameters["mz"]
+        mass = np.sqrt(z**2 / 2 + np.sqrt(z**4 / 4 - alpha * np.pi * z**2 / (fermi * np.sqrt(2))))
+        energy, cosine = np.array([90.0, 150.0, 400.0]), np.array([0.3, -0.8, 0.6])
+        momentum = (4 * energy**2 - mass**2) / (4 * energy)
+        of_w, sine = np.hypot(momentum, mass), np.sqrt(1 - cosine**2)
+        p = np.zeros((3, 4, 4))
+        p[:, :2, 0] = energy[:, None]
+        p[:, 0, 3], p[:, 1, 3] = energy, -energy
+        p[:, 2] = np.stack([of_w, -momentum * sine, 0 * sine, -momentum * cosine], axis=1)
+        p[:, 3] = np.stack([momentum, momentum * sine, 0 * sine, momentum * cosine], axis=1)
+        (first,) = [of["diagrams"][0]["diagram"] for of in process.diagrams if ["i0", "i1"] == sorted(of["vertices"][-1])[:2]]
+        found = process.evaluate(p, amp2=True).amp2[:, [first, 1 - first]]
+        for event in range(3):
+            squares, zero = _compton(p[event], mass)
+            self.assertEqual(zero, 1)
+            np.testing.assert_allclose(found[event], squares / squares.sum(), rtol=1e-10)
 
     def pair(self, count=60):
         """A Z boson with two particles near to each other."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _events_command, _named, _output, _refine, _widths
+from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _trial, _widths
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -35,6 +35,20 @@ PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250}
 
 def legs(*numbers):
     return sum(1 << (number - 1) for number in numbers)
+
+
+def _phase_space(random, energy, count, near):
+    """Massless momenta, the first two of which have the mass of the Z where that is wanted."""
+    while True:
+        p = random.normal(size=(count, 3))
+        p -= p.mean(axis=0)
+        p *= energy / np.linalg.norm(p, axis=1).sum()
+        p = np.concatenate([np.linalg.norm(p, axis=1)[:, None], p], axis=1)
+        pair = p[0] + p[1]
+        if not near or abs(np.sqrt(pair[0] ** 2 - (pair[1:] ** 2).sum()) - 91.188) < 20:
+            break
+    beams = np.array([[1, 0, 0, 1], [1, 0, 0, -1]]) * energy / 2
+    return np.concatenate([beams, p])
 
 
 class Diagrams(Folder):
@@ -87,6 +101,87 @@ class Diagrams(Folder):
         self.assertRegex(card, r"DECAY 23 2\.4")
 
 
+class Forbidden(Folder):
+    """Events whose channel has a `$` particle on its mass shell, point by point."""
+
+    def element(self, process, strategy):
+        # Its card goes with it.
+        self.named = named = _named.Named(process, None, self.folder, None)
+        (element,) = _elements.write([process], None, {}, "cpu", {}, str(self.folder))
+        settings = dict(hadrons=True, maxjetflavor=4, bwcutoff=15.0, small_width=1e-6, distance=1.0)
+        frame = _refine._Frame(
+            {**settings, "denominators": strategy == 2}, None, "", str(named.card("param_card.dat")), 1e4, 0.0, None, None
+        )
+        (place,) = named.places([process])
+        return _refine._Element(element, _refine.Asked(place.described, 0, (), (), False, place.source), frame)
+
+    def kept(self, element, momenta, points=2000):
+        """Which share of an event stays."""
+        many, drawn = np.repeat(momenta, points, axis=0), np.tile((np.arange(points) + 0.5) / points, len(momenta))
+        codes, scale = np.zeros(many.shape[:2], dtype=int), _refine.Scale.asked(91.188, 1.0)
+        before, turned = scale.of(many), np.zeros(len(many), dtype=bool)
+        good = element.scales(many, codes, np.full(len(many), 0.118), drawn, before, scale, turned)[1]
+        return good.reshape(len(momenta), points).mean(axis=1)
+
+    def pair(self, energies):
+        p = np.zeros((len(energies), 4, 4))
+        p[:, :, 0] = energies[:, None] / 2
+        p[:, 0, 3], p[:, 1, 3] = energies / 2, -energies / 2
+        p[:, 2, 1], p[:, 2, 3] = 0.3 * energies, 0.4 * energies
+        p[:, 3, 1:] = -p[:, 2, 1:]
+        return p
+
+    def test_a_pair_keeps_the_photon(self):
+        energies = np.array([40.0, 60.0, 80.0, 91.0, 91.188, 120.0, 160.0])
+        p, process = self.pair(energies), mebridge.Process("u u~ > e+ e-")
+        mass, width = process.parameters["mz"], process.parameters["wz"]
+        photon, z = energies**-4.0, 1 / ((energies**2 - mass**2) ** 2 + (mass * width) ** 2)
+        squares = process.evaluate(p, amp2=True).amp2
+        self.assertEqual([of["propagators"] for of in process.diagrams], [[22], [23]])
+        inside = abs(energies - mass) < 15 * width
+        for strategy, shares in ((1, squares[:, 0]), (2, photon / (photon + z))):
+            with self.subTest(strategy):
+                found = self.kept(self.element("u u~ > e+ e- $ z", strategy), p)
+                self.assertLess(abs(found - np.where(inside, shares, 1.0)).max(), 1e-3)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_events_without_a_run_card_are_refused(self):
+        """A process in a file as well; what is in no diagram forbids nothing."""
+        file = self.folder / "forbidden.mebridge"
+        _command.run("generate", "u u~ > e+ e- $ z", "-o", str(file))
+        for process in ("u u~ > e+ e- $ z", file):
+            with self.assertRaisesRegex(ValueError, r"`\$` forbids .* run card"):
+                mebridge.generate_events(process, energy=200, events=10)
+        self.assertEqual(mebridge.generate_events("u u~ > e+ e- $ h", energy=200, events=10).events, 10)
+
+    def test_what_stays_and_what_goes_is_all(self):
+        """Several diagrams, lines of the t channel, two of the particles, and a decay chain."""
+        random = np.random.default_rng(3)
+        for process in (
+            "u u~ > e+ e- g $ z",
+            "g u > e+ e- u $ a z",
+            "u u~ > e+ e- mu+ mu- $ z",
+            "u d~ > w+ mu+ mu- $ z, w+ > e+ ve",
+        ):
+            plain = re.sub(r" \$[ az]*", "", process)
+            with self.subTest(process):
+                whole = mebridge.Process(plain)
+                p = np.array([_phase_space(random, 300.0, whole.legs - 2, near) for near in (True, False) for _ in range(20)])
+                for strategy in (1, 2):
+                    element = self.element(process, strategy)
+                    own = [element.clustering._configs[number] for number in element._topologies]
+                    weights = whole.channel_weights(p, 1e4, list(element._topologies.values()))
+                    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+                    np.testing.assert_allclose(weights, whole.channel_weights(p, 1e4), rtol=1e-9)
+                    if strategy == 1:
+                        weights = whole.evaluate(p, amp2=True, bad="nan").amp2[:, [c.diagrams[0] - 1 for c in own]]
+                        np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-9)
+                    on = np.stack([element.clustering._on_shell(config, p)[1] for config in own], axis=1)
+                    self.assertTrue(on.any())
+                    gone = 1.0 - self.kept(element, p)
+                    self.assertLess(abs(gone - (weights * on).sum(axis=1)).max(), 2e-3)
+
+
 class Refusals(Folder):
     def test_what_cannot_be(self):
         cases = [
@@ -100,6 +195,22 @@ class Refusals(Folder):
                 with contextlib.redirect_stderr(io.StringIO()):
                     run = mebridge.Run(*given, **options)
                     run.generate(10)
+
+    def test_what_is_no_output_of_madevent(self):
+        """Such as `output standalone` writes."""
+        other = self.folder / "standalone"
+        for name in ("SubProcesses/P1_gg_ttx", "Cards"):
+            (other / name).mkdir(parents=True)
+        listed = other / "SubProcesses" / "subproc.mg"
+        for text, said in (
+            (None, "standalone is no output of MG5aMC's 'output madevent': it has no SubProcesses/subproc.mg, .* by its name"),
+            ("", "subproc.mg lists no directories of matrix elements$"),
+            ("P1_gg_ttx\nP2_qq_ttx\n", "lists .*/P2_qq_ttx, and there is no such directory$"),
+        ):
+            if text is not None:
+                listed.write_text(text)
+            with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
+                mebridge.Run(other)
 
     def test_run_cards_are_refused_as_those_of_an_output(self):
         """Before anything is generated or written."""
@@ -138,6 +249,47 @@ class Refusals(Folder):
                 _named.Named("u u~ > t t~", None, self.folder, None)
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_scales_without_alpha_s(self):
+        """It is run to no scale where nothing depends on it; otherwise the entry is named."""
+        low = {"fixed_ren_scale": True, "scale": 0.5, "use_syst": False, "nevents": 50}
+        for strong, process, entries in (
+            (False, "z > e+ e-", {}),
+            (True, "z > u u~ g", {"mmjj": 10}),
+            (False, "e+ e- > mu+ mu-", PARTONS),
+            (True, "e+ e- > u u~ g", PARTONS),
+        ):
+            run = mebridge.Run(process, run_card={**low, **entries}, folder=self.folder)
+            with self.subTest(process):
+                if not strong:
+                    self.assertGreater(run.generate(seed=1).cross_section, 0.0)
+                    continue
+                with self.assertRaisesRegex(mebridge.Error, r"the scale of renormalisation \(.*scale.*\) is 0.5 GeV, .*alpha_s lie between 1 and"):
+                    run.generate(seed=1)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_holds_is_said_at_the_start(self):
+        said = io.StringIO()
+        card = self.folder / "param_card.dat"
+        run = mebridge.Run("e+ e- > u u~ g", run_card=PARTONS, folder=self.folder)
+        card.write_text(re.sub(r"(?m)^  3 0\.118", "  3 0.2", run.param_card.read_text()))
+        entries = {**PARTONS, "use_syst": False, "scalefact": 0.5, "ptj": 30, "drjj": 0.3, "pta": 10, "pt_min_pdg": {6: 20}}
+        with mock.patch.object(_command, "say", said.write):
+            for quiet in (False, True):
+                run = mebridge.Run("e+ e- > u u~ g", run_card=entries, folder=self.folder, param_card=card)
+                run.generate(50, 1, progress=not quiet)
+        line = (
+            "mebridge: alpha_s = 0.2 at 91.188 GeV (the parameter card); dynamical_scale_choice = -1, scalefact = 0.5; cuts: "
+            "ptj = 30, etaj = 5, drjj = 0.3\n"
+        )
+        self.assertEqual(said.getvalue().count(line), 1, said.getvalue())
+        self.assertEqual(said.getvalue().count("pt_min_pdg (6) of the run card cuts nothing"), 2)
+        with mock.patch.object(_command, "say", said.write):
+            mebridge.Run("z > u u~ g", run_card={"mmjj": 20}, folder=self.folder).generate(50, 1, progress=True)
+            mebridge.Run("z > mu+ mu-", folder=self.folder).generate(50, 1, progress=True)
+        self.assertIn("mebridge: alpha_s = 0.118 at 91.188 GeV (the parameter card); cuts: mmjj = 20\n", said.getvalue())
+        self.assertIn("mebridge: no alpha_s; cuts: none\n", said.getvalue())
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_a_chain_needs_a_width(self):
         process = "e+ e- > ta+ ta-, ta+ > vt~ e+ ve, ta- > vt mu- vm~"
         named = _named.Named(process, None, self.folder, None)
@@ -146,6 +298,144 @@ class Refusals(Folder):
         run = mebridge.Run(process, run_card=PARTONS, param_card=card, folder=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
             run.generate(10)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_resonances_need_a_width(self):
+        """Where they can be on their mass shells, before a survey that would never end."""
+        run = mebridge.Run("e+ e- > mu+ mu- a", run_card=PARTONS, folder=self.folder)
+        cards = {}
+        for width in ("0.0", "1e-300", "1e-13", "2e-12"):
+            cards[width] = self.folder / f"{width}.dat"
+            cards[width].write_text(re.sub("DECAY 23 .*", f"DECAY 23 {width}", run.param_card.read_text()))
+        low, own = {**PARTONS, "use_syst": False, "ptl": 0, "etal": -1}, {"ebeam1": 45.594, "ebeam2": 45.594}
+        for process, width, entries, refused in (
+            ("e+ e- > mu+ mu- a", "0.0", low, "has no width"),
+            ("e+ e- > mu+ mu- a", "1e-300", low, "has a width of 1e-300 GeV, which is lost in rounding"),
+            ("e+ e- > mu+ mu- a", "1e-13", low, "has a width of 1e-13 GeV, which is lost"),
+            ("e+ e- > mu+ mu-", "0.0", {**low, **own}, "has no width"),
+            ("e+ e- > z h, z > mu+ mu-", "1e-13", low, "decay chain: .* width of 1e-13 GeV, which is lost"),
+            ("h > z mu+ mu-", "0.0", {}, None),
+            ("h > z mu+ mu-", "1e-13", {}, None),
+            # It is not there, or is never on its mass shell, or wide enough.
+            ("e+ e- > mu+ mu-", "0.0", low, None),
+            ("e+ e- > mu+ mu- a", "0.0", {**low, "mmll": 95}, None),
+            ("e+ e- > mu+ mu- a", "2e-12", {**low, "mmll": 50}, None),
+            ("e+ e- > z a", "0.0", low, None),
+        ):
+            with self.subTest(process, width=width):
+                run = mebridge.Run(process, run_card=entries, param_card=cards[width], folder=self.folder)
+                if refused is None:
+                    self.assertGreater(run.generate(20, 1).cross_section, 0.0)
+                    continue
+                said = rf"particle 23 \(PDG code\) can be on its mass shell, at 91.188 GeV, and .*{refused.partition('.* ')[2] or refused}.*DECAY 23"
+                with self.assertRaisesRegex(mebridge.Error, said):
+                    run.generate(20, 1)
+        with self.assertRaisesRegex(mebridge.Error, "2 -2 > .* particle 23 .* has no width"):
+            pdf = densities.write(self.folder)
+            mebridge.generate_events("u u~ > mu+ mu-", energy=8000, pdf=pdf, card=cards["0.0"], events=20, cuts={"ptl": 10, "massll": 5})
+        with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
+            mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_vanishes_identically_is_zero(self):
+        """Gluon and photon in one channel do not interfere; what is left is rounding."""
+        nothing = "u u~ > t t~ QCD^2==2 QED^2==2"
+        low = {**PARTONS, "use_syst": False}
+        for process, entries in ((nothing, low), ("z > u u~ c c~ QCD^2==2 QED^2==4", {"mmjj": 5})):
+            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of .* vanishes identically: the .* is 0"):
+                mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
+        self.assertEqual(list((self.folder / "Events").iterdir()), [])
+        run = mebridge.Run(f"{nothing}; add process u u~ > t t~", run_card=low, folder=self.folder)
+        with self.assertWarnsRegex(UserWarning, r"2 -2 6 -6 \(PDG codes\) vanishes identically: it counts as 0"):
+            made = run.generate(50, 1)
+        self.assertEqual(list(made.processes.values())[0], (0.0, 0.0))
+        self.assertGreater(made.cross_section, 0.0)
+        # An interference that does not vanish, and a small number.
+        made = mebridge.Run("u u~ > u u~ QCD^2==2 QED^2==2", run_card=low, folder=self.folder).generate(50, 1)
+        self.assertLess(made.cross_section + 5.0 * made.error, 0.0)
+
+    def test_rounding_is_told_from_small_numbers(self):
+        momenta = _trial.events((0.0,) * 4, 100)
+        random = np.random.default_rng(1)
+        small = lambda p: 1e-25 * p[:, 2, 0] * (1.0 + 1e-4 * random.normal(size=len(p)))
+        self.assertFalse(_trial.vanishes(small, momenta))
+        self.assertTrue(_trial.vanishes(lambda p: 1e-5 * random.normal(size=len(p)), momenta))
+        self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
+        self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_masses_down_to_zero(self):
+        """The entry that is missing is named; where masses below the grid do not count, a line says so."""
+        pdf = densities.write(self.folder, "deep", least_x=1e-8)
+        said, given = io.StringIO(), ["--set", "pdlabel=lhapdf", "--set", "lhaid=90000", "--set", "ebeam1=4000", "--set", "ebeam2=4000"]
+        given += ["--set", "ptl=0", "--set", "drll=0", "--folder", str(self.folder), "--seed", "1", "--nevents", "20", "--set", "use_syst=False"]
+        with mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(pdf.parent)}), contextlib.redirect_stderr(said):
+            with contextlib.redirect_stdout(io.StringIO()):
+                for process, entry, status in (
+                    ("u u~ > vl vl~", [], 0),
+                    ("u u~ > mu+ mu-", [], 1),
+                    ("u u~ > mu+ mu-", ["--set", "mmnl=0.8"], 0),
+                    ("u u~ > a a", ["--set", "pta=0", "--set", "draa=0"], 1),
+                ):
+                    self.assertEqual(_events_command.main([process, *given, *entry]), status, said.getvalue())
+        self.assertRegex(said.getvalue(), r"(?m)^mebridge: 2 -2 12 -12 \(PDG codes\): masses below 0.8 GeV are left out, for which")
+        for entry in ("mmnl \\(or dsqrt_shat\\)", "dsqrt_shat"):
+            self.assertRegex(said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more")
+
+    def test_cards_are_files_of_a_size(self):
+        os.mkfifo(self.folder / "pipe")
+        with open(self.folder / "sparse", "wb") as file:
+            file.truncate(1_300_000_000)
+        for card, said in (
+            (self.folder / "pipe", "cannot be read: it is no regular file; copy what it gives into one"),
+            ("/dev/zero", "cannot be read: it is no regular file"),
+            (self.folder / "sparse", "cannot be read: it has 1300000000 bytes, more than a card can need"),
+            (self.folder, "cannot be read: it is a folder"),
+            (self.folder / "nothing", "cannot be read: No such file"),
+        ):
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the run card {card} {said}"):
+                mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder)
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the parameter card {card} {said}"):
+                mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, param_card=card, folder=self.folder).generate(10, 1)
+            with self.subTest(card), self.assertRaisesRegex(mebridge.Error, f"the parameter card {card} {said}"):
+                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, card=card, events=10)
+        # As Windows writes it.
+        card = self.folder / "card.dat"
+        card.write_bytes(b"\xef\xbb\xbf# a card\r\n 300 = nevents ! so many\r\n")
+        self.assertEqual(mebridge.Run("e+ e- > mu+ mu-", run_card=card, folder=self.folder).run_card["nevents"], 300)
+
+    def test_what_stands_where_a_run_would(self):
+        events = self.folder / "Events"
+        events.mkdir()
+        (events / "link").symlink_to("/nowhere/run")
+        (events / "file").touch()
+        (self.folder / "other").mkdir()
+        (self.folder / "other" / "Events").symlink_to("nowhere")
+        for folder, name, said in (
+            (self.folder, "link", f"{events}/link is a link that leads nowhere, where a folder is needed"),
+            (self.folder, "file", f"{events}/file is a file, where a folder is needed"),
+            (self.folder / "other", None, f"{self.folder}/other/Events is a link that leads nowhere, where"),
+        ):
+            for process, entries in (("e+ e- > mu+ mu-", PARTONS), ("z > mu+ mu-", {})):
+                with self.subTest(said), self.assertRaisesRegex(mebridge.Error, re.escape(said)):
+                    mebridge.Run(process, run_card=entries, folder=folder).generate(10, 1, name=name)
+
+    def test_numbers_of_events_have_a_limit(self):
+        """A list of rounds is made of them."""
+        for given in (1e23, 10**40, 10**10 + 1, 0, math.inf):
+            with self.subTest(given), self.assertRaisesRegex(ValueError, "must be a whole number from 1 to 10000000000"):
+                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, events=given)
+            run = mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, folder=self.folder)
+            for make in (run.generate, lambda nevents: run.pack(self.folder / "pack.tar", nevents)):
+                with self.subTest(given), self.assertRaisesRegex(ValueError, "nevents is .*; it must be a whole number from 1 to 10000000000"):
+                    make(given)
+        run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "nevents": "1e15"}, folder=self.folder)
+        with self.assertRaisesRegex(ValueError, "nevents is 1000000000000000; it must"):
+            run.generate()
+        self.assertEqual(_events_command.whole("--seed", str(2**64 - 1)), 2**64 - 1)
+        for text in ("1_0", "ten", "9" * 10**5 + "x", ""):
+            with self.assertRaisesRegex(ValueError, "^--seed is '.{0,63}'; it must be a whole number$"):
+                _events_command.whole("--seed", text)
 
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
@@ -249,6 +539,23 @@ class Runs(FolderHere):
         super().setUp()
         densities.write(self.folder)
         self.enterContext(mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(self.folder)}))
+
+    def test_what_is_forbidden_is_in_no_event_file(self):
+        """All partons are within the window of the Z."""
+        near = {**PARTONS, "ebeam1": 48, "ebeam2": 48, "use_syst": False, "nevents": 400}
+        rate, listed = [], []
+        for process in ("e+ e- > mu+ mu-", "e+ e- > mu+ mu- $ z"):
+            for strategy in (1, 2):
+                card = {**near, "sde_strategy": strategy}
+                made = mebridge.Run(process, run_card=card, folder=self.folder).generate(400, 1)
+                particles = mebridge.read_events(made.output).particles
+                rate.append(made.cross_section)
+                listed.append(int((particles["pdg_id"][particles["status_code"] == 2] == 23).sum()))
+        self.assertTrue(min(listed[:2]) > 100)
+        self.assertEqual(listed[2:], [0, 0])
+        z = mebridge.Process("e+ e- > mu+ mu-").parameters
+        photon, other = 96.0**-4, 1 / ((96.0**2 - z["mz"] ** 2) ** 2 + (z["mz"] * z["wz"]) ** 2)
+        self.assertLess(abs(rate[3] / rate[1] / (photon / (photon + other)) - 1), 0.3)
 
     def test_a_cross_section(self):
         run = mebridge.Run("e+ e- > mu+ mu- / z", run_card={**PARTONS, "use_syst": False}, folder=self.folder)

@@ -8,11 +8,13 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -188,6 +190,21 @@ class Jobs(unittest.TestCase):
         self.assertEqual((self.place / "events.lhe.gz").read_text(), "mine")
         self.assertEqual(len(list(self.place.iterdir())), 1)
         self.assertIn("NEVENTS SEED", self.job("--help").stdout)
+
+    def test_an_interruption(self):
+        """While modules are imported, and later: no traceback, and nothing is left."""
+        hears = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+        start = [str(self.pack / "mebridge" / name) for name in (_interpreter.PROGRAM, _interpreter.START)]
+        for number in range(5):
+            call = subprocess.Popen([*start, "100000000", "1", "--quiet"], cwd=self.place, env={"TMPDIR": str(self.place)},
+                                    stderr=subprocess.PIPE, text=True, preexec_fn=hears)  # fmt: skip
+            while "_multiarray_umath" not in pathlib.Path(f"/proc/{call.pid}/maps").read_text():
+                time.sleep(0.001)
+            time.sleep(0.1 * number)
+            call.send_signal(signal.SIGINT)
+            said = call.communicate()[1]
+            self.assertIn((call.returncode, said), [(-signal.SIGINT, ""), (130, "mebridge: interrupted; no file was written\n")])
+        self.assertEqual(list(self.place.iterdir()), [])
 
     def test_no_colons_in_its_path(self):
         place = self.place / "a:b"

@@ -24,7 +24,7 @@ from unittest import mock
 import numpy as np
 
 import mebridge
-from mebridge import _process
+from mebridge import _host, _library, _process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -179,7 +179,7 @@ class Evaluation(unittest.TestCase):
                 self.process.evaluate(momenta, **{name: given})
         with self.assertRaisesRegex(ValueError, "helicity has the shape"):
             self.process.evaluate(momenta, helicity=np.zeros((3, 1), int))
-        for wrong in (math.inf, math.nan, True, "0.1", None):
+        for wrong in (math.inf, math.nan, True, "0.1", [None]):
             with self.subTest(wrong), self.assertRaisesRegex((TypeError, ValueError), "alpha_s must be"):
                 self.process.evaluate(momenta, wrong)
         for wrong in (True, "170", None):
@@ -219,6 +219,30 @@ class Evaluation(unittest.TestCase):
         with self.assertRaises(mebridge.Error):
             parameters["mt"] = math.nan
         self.assertEqual(parameters["mt"], 150.0)
+
+    def test_alpha_s_is_a_parameter(self):
+        """Where an evaluation is given none."""
+        momenta, process = two_to_two(20), self.process
+        at = {value: process.evaluate(momenta, value) for value in (0.118, 0.2)}
+        np.testing.assert_array_equal(process.evaluate(momenta), at[0.118])
+        self.assertFalse(process.parameters.alpha_s_was_set)
+        process.parameters["MDL_AS"] = 0.2
+        np.testing.assert_array_equal(process.evaluate(momenta), at[0.2])
+        np.testing.assert_array_equal(process.evaluate(momenta, 0.118), at[0.118])
+        # Of callers in C.
+        found, strides = np.empty(20), [16, 4, 1]
+        sample = _library.Sample.of(_host._address, 20, momenta, strides, None, {}, {}, None, found, None)
+        _library.check(_library.lib.mebridge_evaluate(process._bridge, ctypes.byref(sample)))
+        np.testing.assert_array_equal(found, at[0.2])
+        for other in (copy.copy(process), pickle.loads(pickle.dumps(process))):
+            np.testing.assert_array_equal(other.evaluate(momenta), at[0.2])
+            self.assertTrue(other.parameters.alpha_s_was_set)
+        with tempfile.TemporaryDirectory() as folder:
+            card = pathlib.Path(folder) / "card.dat"
+            card.write_text("BLOCK SMINPUTS\n 3 0.2\nBLOCK MASS\n 6 173.0\nDECAY 6 1.4915\n")
+            process = mebridge.Process("g g > t t~", card=card)
+        np.testing.assert_array_equal(process.evaluate(momenta), at[0.2])
+        self.assertEqual(mebridge.Process("e+ e- > mu+ mu- / z h").parameters.alpha_s, 0.118)
 
     def test_parameters_while_a_device_is_opened(self):
         process, parameters = self.process, self.process.parameters

@@ -76,6 +76,23 @@ class Names(Folder):
         with self.assertRaisesRegex(mebridge.Error, "P1_qq_w: .* helicity 1 without -1"):
             _polarised.check({**entry, "helicities": [[1, -1, 1]]})
 
+    def test_what_a_run_card_polarises(self):
+        """Directories have their own, particles with a mass have two helicities, and so have others than neutrinos."""
+        both, one = [[h, g, -1] for h in (1, -1) for g in (1, -1)], [[-1, 1, -1], [-1, -1, -1]]
+        entry = {"path": "ve e- > w-", "incoming": [12, 11], "helicities": one}
+        for of, masses in (
+            (entry, (0.0, 0.0)),
+            ({**entry, "helicities": both}, (1.0, 0.0)),
+            ({**entry, "helicities": both, "incoming": [11, 2]}, (0.0, 0.0)),
+            ({**entry, "helicities": both, "path": f"{self.folder}#1"}, (0.0, 0.0)),
+        ):
+            _polarised.neutrinos(of, masses)
+        for code, hand in ((12, "L"), (-16, "R")):
+            with self.assertRaisesRegex(mebridge.Error, rf"ve e- > w-: particle 1 .*\({code}, .*write {{{hand}}}"):
+                _polarised.neutrinos({**entry, "helicities": both, "incoming": [code, 11]}, (0.0, 0.0))
+        with self.assertRaisesRegex(mebridge.Error, "particle 2 "):
+            _polarised.neutrinos({**entry, "helicities": [row[1::-1] for row in both], "incoming": [11, 14]}, (0.0, 0.0))
+
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Events(FolderHere):
@@ -92,6 +109,18 @@ class Events(FolderHere):
         )
         self.assertLess(abs(run.cross_section - wanted), 4 * run.error)
         self.assertLess(run.error, 0.01 * wanted)
+
+    def test_neutrinos_that_come_in(self):
+        """By the closed formula of the exchange of a W boson."""
+        energy, fermi = 300.0, 1.16639e-5
+        with self.assertRaisesRegex(mebridge.Error, "particle 2 that comes in .14, .* has two helicities .*write {L}"):
+            mebridge.generate_events("e- vm > mu- ve", energy=energy, events=100)
+        run = mebridge.generate_events("vm{L} e- > mu- ve", energy=energy, events=2000, seed=1)
+        alpha, z = 1 / 132.507, 91.188
+        w = z**2 / 2 * (1 + math.sqrt(1 - 4 * math.pi * alpha / (math.sqrt(2) * fermi * z**2)))
+        wanted = fermi**2 / math.pi * w * energy**2 / (energy**2 + w) * TO_PB
+        self.assertLess(abs(run.cross_section - wanted), 4 * run.error)
+        self.assertLess(run.error, 0.02 * wanted)
 
     def test_radiation_beside_a_chain(self):
         """Against events of the frame of the beams, weighted by |M|^2 of both."""

@@ -29,6 +29,7 @@ from mebridge import (
     _events_command,
     _heads,
     _lines,
+    _matching,
     _output,
     _pdfdata,
     _refine,
@@ -38,6 +39,7 @@ from mebridge import (
     _written,
 )
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
+from mebridge._slha import Card
 
 try:
     import madspace
@@ -254,6 +256,63 @@ class Cards(Folder):
             card(ptj="nan")
         with self.assertRaisesRegex(mebridge.Error, "run_tag = a/b is part of a file's name"):
             card(run_tag="a/b").check()
+
+    def test_numbers_are_finite_and_as_cards_have_them(self):
+        numbers = [name for name, entry in ENTRIES.items() if type(entry.default) in (int, float)]
+        self.assertGreater(len(numbers), 150)
+        for name in numbers:
+            for text in ("inf", "-inf", "nan", "1e400", "-1d400", "1e400k", "", "20 GeV", "1_0", "\uff11", "9" * 400, "1,5"):
+                with self.subTest(name, text=text), self.assertRaisesRegex(mebridge.Error, f"_card.dat: {name} is .*; it must be "):
+                    card(**{name: text})
+        with self.assertRaises(mebridge.Error) as raised:
+            card(ptj="9" * 100_000)
+        self.assertLess(len(str(raised.exception)), 200)
+        self.assertEqual((card(ptj="1.5d1")["ptj"], card(iseed=2**64 - 1)["iseed"]), (15.0, 2**64 - 1))
+
+    def test_numbers_out_of_their_ranges(self):
+        fixed = {"fixed_ren_scale": True, "fixed_fac_scale": True, "fixed_extra_scale": True}
+        for name in ("scalefact", "scale", "dsqrt_q2fact1", "dsqrt_q2fact2", "mue_ref_fixed", "r0gamma", "epsgamma"):
+            for value in (0, -1):
+                with self.subTest(name, value=value), self.assertRaisesRegex(mebridge.Error, f"{name} = {value}; it must be positive"):
+                    card(**fixed, ptgmin=10, **{name: value}).check()
+        for name, value in (("maxjetflavor", 7), ("asrwgtflavor", -1), ("bwcutoff", -1), ("small_width_treatment", -1), ("polbeam1", 101)):
+            with self.subTest(name), self.assertRaisesRegex(mebridge.Error, f"{name} = {value}; it must be "):
+                card(**{name: value}).check()
+        # Nothing has these scales.
+        card(scale=0, dsqrt_q2fact1=0, dsqrt_q2fact2=0, mue_ref_fixed=0, r0gamma=0, epsgamma=0).check()
+
+    def test_cuts_by_code_have_codes(self):
+        names = [name for name in ENTRIES if name.endswith("_pdg") or name == "mxx_only_part_antipart"]
+        self.assertEqual(len(names), 8)
+        for name in names:
+            good, bad = ("True", "50") if name == "mxx_only_part_antipart" else ("50", "True")
+            for key in ("t", "-6", "6.5", "6.0", "0", "", "1_1", "\uff16", "t~", "nan", "1e1", "None"):
+                with self.subTest(name, key=key), self.assertRaisesRegex(mebridge.Error, rf"{name} is .*'{key}' is no PDG code; .* such as {{6: "):
+                    card(**{name: f"{{25: {good}, {key}: {good}}}"})
+            for value in (bad, "inf", "1e400", "nan", "", "many"):
+                with self.subTest(name, value=value), self.assertRaisesRegex(mebridge.Error, f"{name} is .*'{value}' is wrong, it must be"):
+                    card(**{name: f"{{6: {value}}}"})
+            with self.assertRaisesRegex(mebridge.Error, f"{name} is .*; it has two values of 6; leave one"):
+                card(**{name: "{6: 0, 06: 1}"})
+            with self.assertRaisesRegex(mebridge.Error, f"{name} is '6'; it must be a dict, such as"):
+                card(**{name: "6"})
+            self.assertEqual(list(card(**{name: f"{{'6': {good}, '__type__': {good}}}"})[name]), [6])
+        with self.assertRaisesRegex(mebridge.Error, "'default' is no PDG code"):
+            card(pt_min_pdg="{default: 50}")
+        self.assertEqual(card(mxx_only_part_antipart="6: 1")["mxx_only_part_antipart"], {6: True})
+
+    def test_entries_of_python(self):
+        file = self.folder / "run_card.dat"
+        file.write_text(CARD)
+        for value in ({6: 50}, {"6": np.float64(50.0)}, {np.int64(6): 50.0}):
+            self.assertEqual(RunCard.read(file, {"pt_min_pdg": value})["pt_min_pdg"], {6: 50.0})
+        for value in ({6.0: 50}, {"t": 50}, {-6: 50}, {True: 50}, {6: 50, "6": 60}, {6: math.inf}):
+            with self.subTest(value), self.assertRaisesRegex(mebridge.Error, "^pt_min_pdg, which is to be set, is"):
+                RunCard.read(file, {"pt_min_pdg": value})
+        with self.assertRaisesRegex(ValueError, "ptj of the run card is to be 10 and 20; give one of them"):
+            RunCard.read(file, {"ptj": 10, "PTJ": 20})
+        with self.assertRaisesRegex(TypeError, "an entry of a run card is 6; its name must be a str"):
+            RunCard.read(file, {6: 10})
 
     def test_what_stands_for_both_beams_and_for_one(self):
         """As in MG5aMC the last holds."""
@@ -477,6 +536,21 @@ class Cuts(unittest.TestCase):
         same = legs([2, 2, 6, 6], masses, mxx_min_pdg="{6: 500}", mxx_only_part_antipart="{'default': True}")
         self.assertNotIn("mass", {w.observable for w in _cuts.windows(same)})
 
+    def test_cuts_by_code_that_divide_a_matrix_element(self):
+        processes = [[2, -2, 11, -11], [2, -2, 13, -13]]
+        for entry in ("pt_min_pdg", "mxx_min_pdg"):
+            of = legs(processes[0], **{entry: "{13: 50}"})
+            self.assertEqual(_cuts.divided(of, processes), f"{entry} is not the same for 11, 13 (PDG codes)")
+            self.assertIsNone(_cuts.divided(legs(processes[0], **{entry: "{11: 50, 13: 50, 15: 60}"}), processes))
+        decayed = _cuts.Legs(of.pdg, of.masses, frozenset((2, 3)), of.card)
+        self.assertIsNone(_cuts.divided(decayed, processes))
+
+    def test_cuts_by_code_of_no_particle_are_told(self):
+        asked = card(eta_max_pdg="{6: 2, 25: 3}", mxx_only_part_antipart="{'default': False, 23: True}")
+        said = _cuts.unused(asked, {6, 24})
+        self.assertIn("eta_max_pdg (25), mxx_only_part_antipart (23) of the run card cuts nothing", said)
+        self.assertIsNone(_cuts.unused(asked, {6, 23, 25}))
+
     def test_jets_in_order_and_sums(self):
         of = legs([21, 21, 21, 2, -2], ptj=0, etaj=-1, drjj=0, ptj1min=100, ptj2max=80, ht2min=150, htjmax=300, xptj=90)
         p = events(4000, [0.0] * 3)
@@ -497,12 +571,13 @@ class Cuts(unittest.TestCase):
             ({"htjmin": 1001}, "htjmin = 1001"),
             ({"xptj": 501}, "xptj = 501"),
             ({"dsqrt_shat": 1001}, "dsqrt_shat = 1001"),
-            ({"pt_min_pdg": "{21: 60}", "pt_max_pdg": "{21: 50}"}, ""),
+            ({"ptj": 600, "ptl": 600, "xptj": 600}, "ptj = 600"),
+            ({"pt_min_pdg": "{21: 60}", "pt_max_pdg": "{21: 50}"}, "pt_min_pdg = {21: 60} with pt_max_pdg = {21: 50}"),
         ):
             of = legs([21, 21, 21, 2, -2], **asked)
             window = _cuts.nowhere(_cuts.windows(of), 1000.0)
             self.assertIsNotNone(window, asked)
-            self.assertEqual(_cuts.entries(window, of.card), named)
+            self.assertEqual(_cuts.named(window, of), named)
         self.assertEqual(_cuts.said([window], of.pdg), "pt of 21 from 60 to 50")
         # Those are left out, and these just pass.
         for asked in ({"mmjj": 60, "mmjjmax": 50}, {"htjmin": 999, "xptj": 499, "ptj": 499, "dsqrt_shat": 999}):
@@ -704,6 +779,19 @@ class Grids(Folder):
         found = density(np.full(400, 21), x, q)
         np.testing.assert_allclose(found, 6 * x * self.straight(x, q), rtol=1e-3)
 
+    def test_alpha_s_of_a_card(self):
+        """It begins where it has its pole, and is no number but a small one."""
+        self.assertEqual(_pdfdata.coupling(0.118).scales[0], 1.0)
+        for at_z in (0.2, 0.3, 0.5):
+            found = _pdfdata.coupling(at_z)
+            self.assertGreater(found.scales[0], 1.0)
+            self.assertTrue(np.isfinite(found.values).all() and (np.diff(found.values) < 0.0).all())
+            self.assertAlmostEqual(found.at(91.188), at_z, delta=1e-3 * at_z)
+        for wrong in (0, -0.1, 1, 1e400):
+            (self.folder / "card.dat").write_text(f"BLOCK SMINPUTS\n 3 {wrong}\n")
+            with self.subTest(wrong), self.assertRaisesRegex(mebridge.Error, "has alpha_s = .* .block SMINPUTS, 3.; it must be"):
+                _pdfdata.coupling_of(Card.read(self.folder / "card.dat"))
+
     def test_alpha_s_of_one_loop(self):
         at_b = 0.13 / (1 + 0.13 * 23 / (6 * math.pi) * math.log(4.7 / 91.188))
         self.assertAlmostEqual(_pdfdata.alpha_s(4.7, 0.13, 1), at_b, places=12)
@@ -775,6 +863,19 @@ class Scales(Folder):
         found = self.clustering(lambda line: (91.2, 2.5), **files).scales(p, np.ones(len(p), dtype=int))
         for scale in (found.renormalisation, *found.factorisation):
             self.assertLess(abs(scale / energy - 1).max(), 1e-12)
+
+    def test_scalefact_is_about_both_beams_of_photons(self):
+        files = {
+            "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/22,22,-11,11/\n",
+            "configs.inc": QUARKS["configs.inc"].replace("/21/", "/23/"),
+            "config_nqcd.inc": "      DATA NQCD(1)/0/\n",
+        }
+        p, _, energy = self.pair(0.0)
+        none = np.zeros(len(p))
+        given = _matching.Given(none, (none, none), False, 3.0)
+        found = self.clustering(**files).scales(p, np.ones(len(p), dtype=int), given)
+        for scale in (found.renormalisation, *found.factorisation):
+            np.testing.assert_allclose(scale, 3.0 * energy, rtol=1e-12)
 
     def test_directories_that_are_cut_off(self):
         place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
@@ -884,13 +985,15 @@ class Scales(Folder):
 """,
             "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n      DATA (CONFSUB(I,2),I=1,1)/2/\n",
         }
+        directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
+        (element,) = _elements.write(["u u~ > t t~"], None, {}, "cpu", {}, str(self.folder))
+        topologies = _lines.topologies(element, directory, 0)
+        self.assertEqual(list(topologies), [1, 2])
         p, _, energy = self.pair(0.0, 2000)
-        found = self.clustering(**files).drawn(p, np.random.default_rng(3).random(2000), 1e3)
+        found = mebridge.Process("u u~ > t t~").channel_weights(p, 1e3, list(topologies.values()))
         s, t = energy**2, -2 * p[:, 0, 0] * (p[:, 2, 0] - p[:, 2, 3])
-        first, second = s**-4.0, (t**2 + 1e-4) ** -2.0
-        share = second / (first + second)
-        self.assertLess(abs((found == 2).sum() - share.sum()), 5 * math.sqrt((share * (1 - share)).sum()))
-        self.assertEqual(set(found), {1, 2})
+        first, second = s**-2.0, (t + 1e-4) ** -2.0
+        np.testing.assert_allclose(found, np.stack([first, second], axis=1) / (first + second)[:, None], rtol=1e-9)
 
     def test_scales_too_low_are_dropped(self):
         low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])

@@ -226,7 +226,7 @@ class Systematics(FolderHere):
             self.generate("g g > t t~", pdf=None, systematics=["pdf"])
         with self.assertRaisesRegex(mebridge.Error, "asks twice for MUR=0.5__MUF=0.5"):
             self.generate(systematics=["scale", "scale"])
-        with self.assertRaisesRegex(mebridge.Error, "no parton densities nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "no parton densities 'nothing'"):
             self.generate(systematics=["nothing"])
         with self.assertRaisesRegex(TypeError, "must be True or a list"):
             self.generate(systematics="scale")

@@ -11,26 +11,26 @@ use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
 use super::no_panic;
 use super::pointers::{
-    Access, CallerArray, MOST_NUMBERS, check, input, input_or_none, null, numbers, output,
-    output_or_none, put, string, wrong,
+    Access, CallerArray, MOST_NUMBERS, Spread, check, check_apart, input, input_or_none, numbers,
+    output, output_or_none, overlap, put, string, wrong,
 };
 use super::registry::{self, Entry, Indices};
 use super::sized::{self, Grows};
 use crate::bridge::Bridge;
 use crate::describe::{describe, topologies};
-use crate::error::{Error, Result};
+use crate::error::{CALL_WITHIN_CALL, Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
 use crate::propagators::Topology;
 use crate::runtime::{CachePlace, Switches};
 use crate::sample::{
-    DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers,
-    Strides, g_s,
+    DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
 };
 use serde::Serialize;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::offset_of;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything went well.
 pub const MEBRIDGE_OK: i32 = 0;
@@ -78,12 +78,17 @@ const PIECE: usize = 1 << 18;
 
 thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::default();
+    /// Whether the last error of this thread is that of a call within a call.
+    static LAST_WITHIN: AtomicBool = const { AtomicBool::new(false) };
 }
 
 /// The message of the last call of this thread that failed; empty if there was none. Valid until
 /// the next call that fails in this thread, or its end. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_last_error() -> *const c_char {
+    if LAST_WITHIN.with(|within| within.load(Ordering::SeqCst)) {
+        return CALL_WITHIN_CALL.as_ptr();
+    }
     // A thread that ends calls destructors of its data, this message among them.
     let message = LAST_ERROR.try_with(|message| message.borrow().as_ptr());
     message.unwrap_or(c"the thread ends, and its messages are gone".as_ptr())
@@ -111,8 +116,7 @@ pub unsafe extern "C" fn mebridge_create(
     const NAME: &str = "mebridge_create";
     status(|| {
         // SAFETY: the caller's promise; NULL is refused.
-        let out = unsafe { bridge.as_mut() }.ok_or_else(|| null(NAME, "bridge"))?;
-        *out = std::ptr::null_mut();
+        unsafe { put(NAME, "bridge", bridge, std::ptr::null_mut()) }?;
         let switches = match options.is_null() {
             true => Switches::from_env()?,
             // SAFETY: the caller's promise.
@@ -127,10 +131,17 @@ pub unsafe extern "C" fn mebridge_create(
         let located = locate(&switches)?;
         numbers(NAME, nevt, 4 * located.process.legs.len())?;
         let caller = Caller::new(switches.igraph, located.process.contract);
-        let bridge = Bridge::new(located.process, &located.card, &switches, nevt)?;
-        let handle = registry::add(Entry::new(bridge, caller));
-        *out = handle as usize as *mut MebridgeBridge;
-        Ok(())
+        let made = Bridge::new(located.process, &located.card, &switches, nevt)?;
+        let handle = registry::add(Entry::new(made, caller));
+        // SAFETY: as above.
+        unsafe {
+            put(
+                NAME,
+                "bridge",
+                bridge,
+                handle as usize as *mut MebridgeBridge,
+            )
+        }
     })
 }
 
@@ -182,14 +193,38 @@ pub unsafe extern "C" fn mebridge_run(
         with(bridge, |entry| {
             check_count(NAME, nevt, entry)?;
             let legs = entry.bridge.process().legs.len();
-            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let count = numbers(NAME, nevt, 4 * legs)?;
+            check_apart(
+                NAME,
+                [
+                    ("momenta", CallerArray::of(momenta, count, Access::Read)),
+                    ("g_s", CallerArray::of(g_s, nevt, Access::Read)),
+                    (
+                        "random_helicity",
+                        CallerArray::of(random_helicity, nevt, Access::Read),
+                    ),
+                    (
+                        "random_color",
+                        CallerArray::of(random_color, nevt, Access::Read),
+                    ),
+                    ("channels", CallerArray::of(channels, nevt, Access::Read)),
+                    ("igraph", CallerArray::of(igraph, nevt, Access::Read)),
+                    (
+                        "matrix_elements",
+                        CallerArray::of(matrix_elements, nevt, Access::Write),
+                    ),
+                    ("helicity", CallerArray::of(helicity, nevt, Access::Write)),
+                    ("color", CallerArray::of(color, nevt, Access::Write)),
+                ],
+            )?;
+            // SAFETY: the caller's promise; NULL and misalignment are refused, and no output overlaps another array.
             let (events, mut answers) = unsafe {
                 let [channels, igraph] = entry.indices.of(
                     input_or_none(NAME, "channels", channels, nevt)?,
                     input_or_none(NAME, "igraph", igraph, nevt)?,
                 )?;
                 let events = Events {
-                    momenta: input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
+                    momenta: input(NAME, "momenta", momenta, count)?,
                     g_s: input(NAME, "g_s", g_s, nevt)?,
                     random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
                     random_color: input(NAME, "random_color", random_color, nevt)?,
@@ -240,15 +275,61 @@ pub unsafe extern "C" fn mebridge_set_channels(
 ) -> i32 {
     const NAME: &str = "mebridge_set_channels";
     status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
-        let text = unsafe { string(NAME, "topologies", topologies) }?;
-        let list: Vec<Topology> =
-            serde_json::from_slice(text.to_bytes()).map_err(|error| wrong(NAME, format!(
-                    "topologies: {error}; it is a list of {{\"vertices\": .., \"parameters\": ..}} as in \
-                     mebridge_topologies"
-                )))?;
+        // SAFETY: the caller's promise.
+        let list = unsafe { stated(NAME, topologies) }?;
         with(bridge, |entry| entry.bridge.set_channels(&list, s))
     })
+}
+
+/// The weights that channels would have after `mebridge_set_channels`, which this takes the place of where no |M|^2 is
+/// wanted: nothing is evaluated, and the bridge stays as it is.
+///
+/// In: `topologies` and `s` as there; `momenta[nevt][legs][4]`, of any number of events.
+///
+/// Out: `weights[nevt][topologies]`; those of an event add up to 1.
+///
+/// # Safety
+/// `topologies` is NULL or a string that ends in NUL. The arrays have these lengths and do not overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_channel_weights(
+    bridge: *mut MebridgeBridge,
+    topologies: *const c_char,
+    s: f64,
+    nevt: usize,
+    momenta: *const f64,
+    weights: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_channel_weights";
+    status(|| {
+        // SAFETY: the caller's promise.
+        let list = unsafe { stated(NAME, topologies) }?;
+        with(bridge, |entry| {
+            let legs = entry.bridge.process().legs.len();
+            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let (momenta, weights) = unsafe {
+                (
+                    input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
+                    output(NAME, "weights", weights, numbers(NAME, nevt, list.len())?)?,
+                )
+            };
+            entry.bridge.channel_weights(&list, s, momenta, weights)
+        })
+    })
+}
+
+/// The channels that a caller states.
+///
+/// # Safety
+/// `topologies` is NULL, which is refused, or a string that ends in NUL.
+unsafe fn stated(name: &'static str, topologies: *const c_char) -> Result<Vec<Topology>> {
+    // SAFETY: the caller's promise; NULL is refused.
+    let text = unsafe { string(name, "topologies", topologies) }?;
+    let refused = |error| {
+        let form =
+            "it is a list of {\"vertices\": .., \"parameters\": ..} as in mebridge_topologies";
+        wrong(name, format!("topologies: {error}; {form}"))
+    };
+    serde_json::from_slice(text.to_bytes()).map_err(refused)
 }
 
 /// The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are
@@ -314,9 +395,26 @@ pub unsafe extern "C" fn mebridge_one_event(
     status(|| {
         with(bridge, |entry| {
             let legs = entry.bridge.process().legs.len();
-            // SAFETY: the caller's promise; NULL and misalignment are refused.
-            let momenta = unsafe { input(NAME, "momenta", momenta, 4 * legs) }?;
-            let event = entry.bridge.one_event(momenta, g_s, all)?;
+            // SAFETY: the caller's promise; NULL and misalignment are refused, and nothing is written before the event is
+            // evaluated.
+            let event = entry.bridge.one_event(
+                unsafe { input(NAME, "momenta", momenta, 4 * legs) }?,
+                g_s,
+                all,
+            )?;
+            let written = |to, from: &[f64]| CallerArray::of(to, from.len(), Access::Write);
+            check_apart(
+                NAME,
+                [
+                    ("momenta", CallerArray::of(momenta, 4 * legs, Access::Read)),
+                    (
+                        "contributions",
+                        written(contributions, &event.contributions),
+                    ),
+                    ("amp2", written(amp2, &event.amp2)),
+                    ("jamp2", written(jamp2, &event.jamp2)),
+                ],
+            )?;
             let outputs = [
                 ("contributions", contributions, &event.contributions),
                 ("amp2", amp2, &event.amp2),
@@ -347,7 +445,7 @@ pub struct MebridgeSample {
     pub momenta: *const f64,
     /// How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
     pub momenta_strides: [isize; 3],
-    /// `alpha_s[events]`; NULL: 0.118.
+    /// `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
     pub alpha_s: *const f64,
     /// `random_helicity[events]`, in [0, 1) as all random numbers (others count as in `mebridge_run`); NULL: 0.5.
     pub random_helicity: *const f64,
@@ -388,14 +486,26 @@ pub unsafe extern "C" fn mebridge_evaluate(
     sample: *mut MebridgeSample,
 ) -> i32 {
     const NAME: &str = "mebridge_evaluate";
-    status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
-        unsafe {
-            with_sample(NAME, sample, |asked| {
-                with(bridge, |entry| evaluate(NAME, entry, asked))
-            })
-        }
-    })
+    // SAFETY: the caller's promise.
+    status(|| unsafe { evaluate_sample(NAME, bridge, sample) })
+}
+
+/// What [`mebridge_evaluate`] does, for other doors.
+///
+/// # Safety
+/// As for that.
+pub(super) unsafe fn evaluate_sample(
+    name: &'static str,
+    bridge: *mut MebridgeBridge,
+    sample: *mut MebridgeSample,
+) -> Result<()> {
+    // SAFETY: the caller's promise; NULL is refused.
+    unsafe {
+        with_sample(name, sample, |asked| {
+            let own = CallerArray::of(sample.cast::<u8>(), asked.size, Access::Write);
+            with(bridge, |entry| evaluate(name, entry, asked, own))
+        })
+    }
 }
 
 /// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda" or "hip"): all pointers of the
@@ -416,16 +526,28 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
     stream: *mut c_void,
 ) -> i32 {
     const NAME: &str = "mebridge_evaluate_on_device";
-    status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
-        unsafe {
-            with_sample(NAME, sample, |asked| {
-                with(bridge, |entry| {
-                    evaluate_on_device(NAME, entry, asked, stream)
-                })
+    // SAFETY: the caller's promise.
+    status(|| unsafe { evaluate_sample_on_device(NAME, bridge, sample, stream) })
+}
+
+/// What [`mebridge_evaluate_on_device`] does, for other doors.
+///
+/// # Safety
+/// As for that.
+pub(super) unsafe fn evaluate_sample_on_device(
+    name: &'static str,
+    bridge: *mut MebridgeBridge,
+    sample: *mut MebridgeSample,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller's promise; NULL is refused.
+    unsafe {
+        with_sample(name, sample, |asked| {
+            with(bridge, |entry| {
+                evaluate_on_device(name, entry, asked, stream)
             })
-        }
-    })
+        })
+    }
 }
 
 /// Waits until the work of all calls of `mebridge_evaluate_on_device` for this bridge is done.
@@ -434,9 +556,13 @@ pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
     status(|| with(bridge, |entry| entry.bridge.wait_for_device()))
 }
 
+const _: () =
+    assert!(offset_of!(MebridgeOptions, size) == 0 && offset_of!(MebridgeSample, size) == 0);
+
 // SAFETY: such structs, of numbers, pointers and a bool.
 unsafe impl Grows for MebridgeOptions {
     const NAME: &'static str = "mebridge_options";
+    const BOOLS: &'static [usize] = &[offset_of!(MebridgeOptions, all_helicities)];
 }
 
 // SAFETY: such structs, of numbers and pointers.
@@ -475,7 +601,9 @@ unsafe fn evaluate_on_device(
         return Ok(());
     }
     let process = entry.bridge.process();
-    check_extents(name, asked, process.legs.len(), process.diagrams as usize)?;
+    let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
+    check_extents(name, asked, legs, diagrams)?;
+    check_sample_apart(name, asked, legs, diagrams, None)?;
     fn address<T>(pointer: *const T) -> u64 {
         pointer as usize as u64
     }
@@ -489,7 +617,7 @@ unsafe fn evaluate_on_device(
             component,
         },
         alpha_s: address(asked.alpha_s),
-        default_g_s: g_s(DEFAULT_ALPHA_S),
+        default_g_s: super::default_g_s(&process.model, entry.bridge.card()),
         random_helicity: address(asked.random_helicity),
         random_color: address(asked.random_color),
         random_diagram: address(asked.random_diagram),
@@ -515,6 +643,7 @@ unsafe fn evaluate(
     name: &'static str,
     entry: &mut Entry,
     asked: &mut MebridgeSample,
+    own: CallerArray,
 ) -> Result<()> {
     let (n, process) = (asked.events, entry.bridge.process());
     let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
@@ -544,13 +673,15 @@ unsafe fn evaluate(
             CallerArray::of(asked.amp2, reach, Access::Write),
         )?;
     }
+    check_sample_apart(name, asked, legs, diagrams, Some(own))?;
     let piece = n.min(PIECE);
     let half = vec![0.5; piece];
-    let mut couplings = vec![g_s(DEFAULT_ALPHA_S); piece];
+    let mut couplings = vec![super::default_g_s(&process.model, entry.bridge.card()); piece];
     let mut indices = Indices::default();
     let mut own: [Vec<i32>; 3] = Default::default();
     let mut first_bad = None;
-    // SAFETY: the caller's promise; NULL, misalignment and what is no array are refused.
+    // SAFETY: the caller's promise; NULL and misalignment are refused, and so are arrays that no memory holds or that
+    // overlap one that is written.
     unsafe {
         let momenta = Momenta::new(asked.momenta, n, legs, strides);
         let doubles = |name_of, from| input_or_none(name, name_of, from, n);
@@ -687,6 +818,69 @@ fn check_extents(
     }
     numbers(name, asked.amp2_stride, diagrams)?;
     Ok(reach + 1)
+}
+
+/// Refuses a sample of which an array that is written overlaps another one. In the memory of the host, where the sample
+/// itself lies (`own`), the arrays are looked at before.
+fn check_sample_apart(
+    name: &'static str,
+    asked: &MebridgeSample,
+    legs: usize,
+    diagrams: usize,
+    own: Option<CallerArray>,
+) -> Result<()> {
+    let n = asked.events;
+    let doubles = |pointer: *const f64| CallerArray::of(pointer, n, Access::Read);
+    let integers = |pointer: *const i32, access| CallerArray::of(pointer, n, access);
+    let rows = [
+        ("alpha_s", doubles(asked.alpha_s)),
+        ("random_helicity", doubles(asked.random_helicity)),
+        ("random_color", doubles(asked.random_color)),
+        ("random_diagram", doubles(asked.random_diagram)),
+        (
+            "fixed_helicity",
+            integers(asked.fixed_helicity, Access::Read),
+        ),
+        ("fixed_diagram", integers(asked.fixed_diagram, Access::Read)),
+        (
+            "matrix_elements",
+            CallerArray::of(asked.matrix_elements, n, Access::Write),
+        ),
+        ("helicity", integers(asked.helicity, Access::Write)),
+        ("color", integers(asked.color, Access::Write)),
+        ("diagram", integers(asked.diagram, Access::Write)),
+    ];
+    let there = |&(_, array): &(&str, CallerArray)| array.address != 0;
+    if own.is_some() {
+        for (row, array) in rows.into_iter().filter(there) {
+            check(name, row, array)?;
+        }
+    }
+    let [event, leg, component] = asked.momenta_strides;
+    let momenta = Spread::new(
+        CallerArray::of(asked.momenta, 1, Access::Read),
+        [(n, event), (legs, leg), (4, component)],
+    );
+    let amp2 = Spread::new(
+        CallerArray::of(asked.amp2, 1, Access::Write),
+        [(n, 1), (diagrams, asked.amp2_stride as isize), (1, 0)],
+    );
+    let own = own.map(|own| ("sample", Spread::of(own)));
+    let amp2 = (!asked.amp2.is_null()).then_some(("amp2", amp2));
+    let rows = rows.into_iter().filter(there);
+    let rows = rows.map(|(row, array)| (row, Spread::of(array)));
+    let arrays = own.into_iter().chain([("momenta", momenta)]);
+    let arrays: Vec<(&str, Spread)> = arrays.chain(rows).chain(amp2).collect();
+    for (i, (written_name, written)) in arrays.iter().enumerate() {
+        // All that are read come before, and the sample, which was.
+        if written.first.access == Access::Write && i > 0 {
+            let mut others = arrays[..i].iter();
+            if let Some((other, _)) = others.find(|(_, other)| other.overlaps(written)) {
+                return Err(overlap(name, other, written_name));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
@@ -840,11 +1034,11 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
                 }
             };
             let found = entry.bridge.prepare(&events)?;
-            // SAFETY: the caller's promise.
-            if let Some(good) = unsafe { good.as_mut() } {
-                *good = found;
+            if good.is_null() {
+                return Ok(());
             }
-            Ok(())
+            // SAFETY: the caller's promise.
+            unsafe { put(NAME, "good", good, found) }
         })
     })
 }
@@ -980,6 +1174,25 @@ pub unsafe extern "C" fn mebridge_lhe_events(
                 format!("text has room for {capacity} bytes, and {events} events may take {room}");
             return Err(wrong(NAME, what));
         }
+        if events > 0 {
+            check_apart(
+                NAME,
+                [
+                    (
+                        "records",
+                        CallerArray::of(records.cast::<u8>(), read, Access::Read),
+                    ),
+                    (
+                        "text",
+                        CallerArray::of(text.cast::<u8>(), room, Access::Write),
+                    ),
+                    (
+                        "written",
+                        CallerArray::of(written.cast::<u8>(), size_of::<usize>(), Access::Write),
+                    ),
+                ],
+            )?;
+        }
         // SAFETY: the caller's promise.
         unsafe { put(NAME, "written", written, 0) }?;
         if events == 0 {
@@ -1058,7 +1271,10 @@ fn check_count(function: &'static str, nevt: usize, entry: &Entry) -> Result<()>
     ))
 }
 
-fn with<T>(bridge: *const MebridgeBridge, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
+pub(super) fn with<T>(
+    bridge: *const MebridgeBridge,
+    f: impl FnOnce(&mut Entry) -> Result<T>,
+) -> Result<T> {
     registry::with(bridge as usize as u64, f)
 }
 
@@ -1077,6 +1293,10 @@ fn query(bridge: *const MebridgeBridge, f: impl FnOnce(&Entry) -> i64) -> i64 {
 fn status(f: impl FnOnce() -> Result<()>) -> i32 {
     match no_panic(f) {
         Ok(()) => MEBRIDGE_OK,
+        Err(Error::CallWithinCall) => {
+            keep_within();
+            MEBRIDGE_ERROR
+        }
         Err(error) => {
             keep_error(&error.to_string());
             MEBRIDGE_ERROR
@@ -1087,8 +1307,14 @@ fn status(f: impl FnOnce() -> Result<()>) -> i32 {
 /// Keeps the message of a failure for `mebridge_last_error`.
 pub(super) fn keep_error(text: &str) {
     let text = c_name(text);
+    LAST_WITHIN.with(|within| within.store(false, Ordering::SeqCst));
     // In a thread that ends there is no place for it.
     let _ = LAST_ERROR.try_with(|message| message.replace(text));
+}
+
+/// The same of a call within a call, in a way that signal handlers may.
+pub(super) fn keep_within() {
+    LAST_WITHIN.with(|within| within.store(true, Ordering::SeqCst));
 }
 
 #[cfg(test)]

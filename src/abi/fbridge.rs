@@ -17,13 +17,14 @@
 //! `igraph` is there from MG5aMC 3.7 on, see [`generation`](super::generation).
 //!
 //! Fortran has no way to receive an error. It is printed on stderr, and the program ends as with
-//! `STOP 1`: by `exit`, so that open units are flushed and closed.
+//! `STOP 1`: by `exit`, so that open units are flushed and closed. A call from a signal handler that interrupted another
+//! one in the same thread would wait for ever: it ends the program at once, since a handler may do no more.
 
 use super::generation::{Call, CallSizes, Caller};
-use super::no_panic;
 use super::pointers::{self, Access, check_variable};
 use super::registry::{self, Entry};
 use super::survivor::Survivor;
+use super::{no_panic, say_within};
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
@@ -298,8 +299,8 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
             configurations: entry.bridge.process().channels.config_diagram.len(),
         };
         let reading = entry.caller.read(call, &shape)?;
-        // SAFETY: `read` has found the arrays readable, of these lengths and aligned (or, where the
-        // system does not tell, the caller promises it).
+        // SAFETY: the caller's promise. `read` has found these addresses aligned and, of arrays that are written, apart from
+        // all others, now or at a former call with the same ones; then it asked the system whether so much memory is there.
         let (events, only) = unsafe {
             let doubles = |address: usize, n: usize| from_raw_parts(address as *const f64, n);
             let integers = |address: usize| from_raw_parts(address as *const i32, nevt);
@@ -319,7 +320,7 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
         if only {
             return entry.bridge.prepare(&events).map(drop);
         }
-        // SAFETY: as above, writable, and no two of them nor any input overlap.
+        // SAFETY: as above.
         let mut answers = unsafe {
             Answers {
                 matrix_elements: from_raw_parts_mut(reading.matrix_elements as *mut f64, nevt),
@@ -356,6 +357,11 @@ pub(super) fn c_name(name: &str) -> CString {
 /// Runs `f`; an error is printed, and the program ends.
 pub(super) fn or_stop(f: impl FnOnce() -> Result<()>) {
     if let Err(error) = no_panic(f) {
+        if matches!(error, Error::CallWithinCall) {
+            say_within();
+            // SAFETY: it takes any number. A signal handler may end the program in no other way.
+            unsafe { libc::_exit(1) };
+        }
         say(format_args!("ERROR {error}"));
         // SAFETY: `exit` runs the handlers of the program, among them those that close Fortran's
         // units. No lock of ours is held here.

@@ -27,7 +27,9 @@
 use super::check_mode;
 use super::fbridge::{announce, or_stop};
 use super::generation::Caller;
-use super::pointers::{input, null, output, put, value, wrong};
+use super::pointers::{
+    Access, CallerArray, check_apart, input, null, numbers, output, put, value, wrong,
+};
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
 use crate::error::Result;
@@ -243,7 +245,35 @@ pub unsafe extern "C" fn mebridge_batch_(
         };
         registry::with(handle, |entry| {
             let legs = entry.bridge.process().legs.len();
-            // SAFETY: the caller's promise; null is refused.
+            let count = numbers(NAME, nevt, 4 * legs)?;
+            let looked_at = if with_channels { nevt } else { 0 };
+            check_apart(
+                NAME,
+                [
+                    ("momenta", CallerArray::of(momenta, count, Access::Read)),
+                    ("g_s", CallerArray::of(g_s, nevt, Access::Read)),
+                    (
+                        "random_helicity",
+                        CallerArray::of(random_helicity, nevt, Access::Read),
+                    ),
+                    (
+                        "random_color",
+                        CallerArray::of(random_color, nevt, Access::Read),
+                    ),
+                    (
+                        "channels",
+                        CallerArray::of(channels, looked_at, Access::Read),
+                    ),
+                    ("igraph", CallerArray::of(igraph, nevt, Access::Read)),
+                    (
+                        "matrix_elements",
+                        CallerArray::of(matrix_elements, nevt, Access::Write),
+                    ),
+                    ("helicity", CallerArray::of(helicity, nevt, Access::Write)),
+                    ("color", CallerArray::of(color, nevt, Access::Write)),
+                ],
+            )?;
+            // SAFETY: the caller's promise; null is refused, and no output overlaps another array.
             let (events, mut answers) = unsafe {
                 let channels = match with_channels {
                     true => Some(input(NAME, "channels", channels, nevt)?),
@@ -252,7 +282,7 @@ pub unsafe extern "C" fn mebridge_batch_(
                 let igraph = input(NAME, "igraph", igraph, nevt)?;
                 let [channels, igraph] = entry.indices.of(channels, Some(igraph))?;
                 let events = Events {
-                    momenta: input(NAME, "momenta", momenta, nevt * legs * 4)?,
+                    momenta: input(NAME, "momenta", momenta, count)?,
                     g_s: input(NAME, "g_s", g_s, nevt)?,
                     random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
                     random_color: input(NAME, "random_color", random_color, nevt)?,
@@ -388,7 +418,8 @@ impl Question {
             let process = entry.bridge.process();
             let legs = process.legs.len();
             let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
-            // SAFETY: the caller's promise; null is refused, and so are arrays that are too short.
+            // SAFETY: the caller's promise; null is refused, and so are arrays that are too short or overlap one that is
+            // written.
             let (momenta, g_s, nhel, matrix, amp2, jamp2) = unsafe {
                 let at_least = |what, n: *const i32, needs: usize| {
                     let n = value(name, what, n)?;
@@ -402,7 +433,22 @@ impl Question {
                 };
                 at_least("namp2", self.namp2, diagrams)?;
                 at_least("nflow", self.nflow, flows)?;
+                let rows = numbers(name, self.ncomb, legs)?;
                 let with_amp2 = value(name, "with_amp2", self.with_amp2)? != 0;
+                let squares = if with_amp2 { diagrams } else { 0 };
+                check_apart(
+                    name,
+                    [
+                        (
+                            "momenta",
+                            CallerArray::of(self.momenta, 4 * legs, Access::Read),
+                        ),
+                        ("nhel", CallerArray::of(self.nhel, rows, Access::Read)),
+                        ("matrix", CallerArray::of(matrix, self.ncomb, Access::Write)),
+                        ("amp2", CallerArray::of(amp2, squares, Access::Write)),
+                        ("jamp2", CallerArray::of(jamp2, flows, Access::Write)),
+                    ],
+                )?;
                 let amp2 = match with_amp2 {
                     true => output(name, "amp2", amp2, diagrams)?,
                     false => &mut [],
@@ -410,7 +456,7 @@ impl Question {
                 (
                     input(name, "momenta", self.momenta, 4 * legs)?,
                     value(name, "g_s", self.g_s)?,
-                    input(name, "nhel", self.nhel, legs * self.ncomb)?,
+                    input(name, "nhel", self.nhel, rows)?,
                     output(name, "matrix", matrix, self.ncomb)?,
                     amp2,
                     output(name, "jamp2", jamp2, flows)?,

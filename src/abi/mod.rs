@@ -33,13 +33,57 @@ mod survivor;
 pub mod umami;
 pub mod xla;
 
-use crate::error::{Error, Result};
+use crate::error::{CALL_WITHIN_CALL, Error, Result};
 use crate::float_environment::in_default_environment;
+use crate::process::model::Model;
+use crate::sample::{DEFAULT_ALPHA_S, g_s};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    /// Whether this thread is behind a door. Handlers of signals look at it.
+    static INSIDE: AtomicBool = const { AtomicBool::new(false) };
+}
+
+/// A thread behind a door.
+struct Inside;
+
+impl Inside {
+    /// An error where it is there already: a signal handler called. It would wait for what this thread holds.
+    fn enter() -> Result<Inside> {
+        match INSIDE.with(|inside| inside.swap(true, Ordering::SeqCst)) {
+            false => Ok(Inside),
+            true => Err(Error::CallWithinCall),
+        }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.with(|inside| inside.store(false, Ordering::SeqCst));
+    }
+}
+
+/// Says on stderr that this is a call within a call, in a way that signal handlers may: the interrupted call may be about
+/// to take memory, or a lock of what writes.
+pub(crate) fn say_within() {
+    for text in [b"mebridge: ERROR ", CALL_WITHIN_CALL.to_bytes(), b"\n"] {
+        // SAFETY: so many bytes of a constant.
+        let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    }
+}
+
+/// g_s of events whose caller gives no alpha_s: by the parameter `aS` of the card, where the process has one.
+pub(crate) fn default_g_s(model: &Model, card: &[f64]) -> f64 {
+    let alpha_s = model.card_parameter("aS").map(|at| card[at]);
+    g_s(alpha_s.unwrap_or(DEFAULT_ALPHA_S))
+}
 
 /// Runs `f` without the caller's floating-point traps, and makes an error of a panic. A panic is a defect
-/// of mebridge, whatever the input.
+/// of mebridge, whatever the input. A call that comes from a signal handler, while this thread is in another one, is an
+/// error as well, for which no memory was asked.
 pub(crate) fn no_panic<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let _inside = Inside::enter()?;
     // Unwind safety: after a panic a bridge may be half-way through a call. The Fortran door ends
     // the program; the C door poisons the bridge's lock, and the registry refuses it from then on.
     let quietly = AssertUnwindSafe(|| in_default_environment(f));

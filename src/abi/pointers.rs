@@ -62,9 +62,10 @@ impl CallerArray {
     }
 
     /// Whether a byte is part of both.
+    #[inline(always)]
     pub fn overlaps(&self, other: &CallerArray) -> bool {
         let end = |array: &CallerArray| array.address.saturating_add(array.bytes());
-        self.address < end(other) && other.address < end(self)
+        self.count > 0 && other.count > 0 && self.address < end(other) && other.address < end(self)
     }
 
     /// The reason why it cannot be used, if there is one: it is null, misaligned, or not there as far as `maps` tell.
@@ -96,6 +97,116 @@ impl CallerArray {
             Access::Write => !maps.writable(self.address, self.bytes()),
         })
     }
+}
+
+/// Numbers of a caller's that need not lie one behind the other: rows of them, or of events that are anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// The first number alone.
+    pub first: CallerArray,
+    /// How many there are in each direction, and how many numbers lie from one to the next.
+    directions: [(usize, isize); 3],
+    /// The address of its first byte and that behind its last one.
+    range: [i128; 2],
+}
+
+impl Spread {
+    /// Numbers in all directions from the first one.
+    pub fn new(first: CallerArray, directions: [(usize, isize); 3]) -> Spread {
+        let (begin, size) = (first.address as i128, first.size as i128);
+        let mut range = [begin, begin + size];
+        for (count, stride) in directions {
+            let reach = (count as i128 - 1) * stride as i128 * size;
+            range[usize::from(reach > 0)] += reach;
+        }
+        Spread {
+            first,
+            directions,
+            range,
+        }
+    }
+
+    /// Numbers one behind the other.
+    pub fn of(array: CallerArray) -> Spread {
+        let first = CallerArray { count: 1, ..array };
+        Spread::new(first, [(array.count, 1), (1, 0), (1, 0)])
+    }
+
+    /// Where runs of its first direction begin.
+    fn runs(&self) -> impl Iterator<Item = i128> {
+        let (first, size) = (self.first.address as i128, self.first.size as i128);
+        let [_, (rows, by_row), (planes, by_plane)] = self.directions;
+        (0..planes as i128).flat_map(move |plane| {
+            (0..rows as i128)
+                .map(move |row| first + (row * by_row as i128 + plane * by_plane as i128) * size)
+        })
+    }
+
+    /// Whether a byte is part of both; the numbers of the other one lie one behind the other in its first direction.
+    pub fn overlaps(&self, other: &Spread) -> bool {
+        let is_empty = |one: &Spread| one.directions.iter().any(|&(count, _)| count == 0);
+        if is_empty(self) || is_empty(other) {
+            return false;
+        }
+        let [a, b] = [self.range, other.range];
+        if a[0] >= b[1] || b[0] >= a[1] {
+            return false;
+        }
+        let size = self.first.size as i128;
+        let (count, stride) = (
+            self.directions[0].0 as i128,
+            self.directions[0].1 as i128 * size,
+        );
+        let length = (other.directions[0].0 * other.first.size) as i128;
+        // Whether one of the numbers of a run of this one, which begins here, ends behind `begin` and begins before `end`.
+        let meets = |run: i128, [begin, end]: [i128; 2]| match stride {
+            0 => run + size > begin && run < end,
+            _ => {
+                let (run, step) = match stride < 0 {
+                    true => (run + (count - 1) * stride, -stride),
+                    false => (run, stride),
+                };
+                let next = (begin - size - run).div_euclid(step) + 1;
+                let next = next.max(0);
+                next < count && run + next * step < end
+            }
+        };
+        other
+            .runs()
+            .any(|begin| self.runs().any(|run| meets(run, [begin, begin + length])))
+    }
+}
+
+/// Looks at arrays as [`check`] does, and refuses those of which one that is written overlaps another one. Null pointers
+/// are none.
+#[inline(always)]
+pub fn check_apart<const N: usize>(
+    function: &'static str,
+    arrays: [(&str, CallerArray); N],
+) -> Result<()> {
+    for (name, array) in arrays {
+        if array.address != 0 {
+            check(function, name, array)?;
+        }
+    }
+    for (i, (name, array)) in arrays.iter().enumerate() {
+        let others = arrays[..i].iter();
+        for (other_name, other) in others {
+            let written = [array, other].iter().any(|a| a.access == Access::Write);
+            if written && array.overlaps(other) && array.address != 0 && other.address != 0 {
+                return Err(overlap(function, other_name, name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error about two arrays that overlap.
+#[cold]
+pub fn overlap(function: &'static str, one: &str, other: &str) -> Error {
+    let what =
+        format!("{one} and {other} overlap in memory; what is written needs memory of its own");
+    wrong(function, what)
 }
 
 /// An error about an argument.

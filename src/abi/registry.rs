@@ -8,6 +8,7 @@
 //! in stays locked there, half changed, for ever. Such an entry is *lost* (`before_a_fork` and what follows), and a
 //! call for it is an error instead of a wait without end.
 
+use super::umami::Instance;
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use std::cell::UnsafeCell;
@@ -92,15 +93,10 @@ impl Entry {
 }
 
 /// The open ones of a kind.
-pub struct Registry<E: 'static> {
+pub struct Registry<E> {
     first: u64,
     open: Mutex<Open<E>>,
-    /// The lock of the thread that forks, while it does.
-    forking: UnsafeCell<Option<MutexGuard<'static, Open<E>>>>,
 }
-
-// SAFETY: entries are behind locks; `forking` is read and written by the thread alone that holds the lock of `open`.
-unsafe impl<E: Send> Sync for Registry<E> {}
 
 struct Open<E> {
     made: u64,
@@ -115,15 +111,26 @@ struct RegistryEntry<E> {
 
 static BRIDGES: Registry<Entry> = Registry::new(FIRST_BRIDGE);
 
-/// What is done about a list when the program forks.
-pub(super) trait Forks {
-    /// No other thread changes it until [`Forks::behind_a_fork`].
-    fn before_a_fork(&'static self);
-    /// As before, in the parent and in the child.
-    fn behind_a_fork(&'static self);
-    /// In the child, before that: what another thread was in is lost.
-    fn lose(&'static self);
+/// The list of what is open, which no other thread changes for as long as this is there.
+struct AtRest<'a, E>(MutexGuard<'a, Open<E>>);
+
+/// Both lists, while the program forks.
+#[cfg(unix)]
+struct AllAtRest {
+    bridges: AtRest<'static, Entry>,
+    instances: AtRest<'static, Instance>,
 }
+
+/// Where the thread that forks has them.
+#[cfg(unix)]
+struct Forking(UnsafeCell<Option<AllAtRest>>);
+
+// SAFETY: it is read and written by the thread alone that has the locks, or is about to put them here.
+#[cfg(unix)]
+unsafe impl Sync for Forking {}
+
+#[cfg(unix)]
+static FORKING: Forking = Forking(UnsafeCell::new(None));
 
 /// Called when the library is loaded: a thread that calls it first can already be left behind by a fork.
 #[cfg(unix)]
@@ -145,17 +152,21 @@ extern "C" fn watch_forks() {
     }
 }
 
-/// No thread changes the lists.
+/// No other thread changes the lists.
 #[cfg(unix)]
 extern "C" fn before_a_fork() {
-    BRIDGES.before_a_fork();
-    super::umami::instances().before_a_fork();
+    let all = AllAtRest {
+        bridges: BRIDGES.at_rest(),
+        instances: super::umami::instances().at_rest(),
+    };
+    // SAFETY: this thread has the locks.
+    unsafe { *FORKING.0.get() = Some(all) };
 }
 
+/// In the parent and in the child: others may change them again.
 #[cfg(unix)]
 extern "C" fn behind_a_fork() {
-    super::umami::instances().behind_a_fork();
-    BRIDGES.behind_a_fork();
+    drop(forked());
 }
 
 /// What another thread is in is lost.
@@ -163,9 +174,17 @@ extern "C" fn behind_a_fork() {
 extern "C" fn in_the_child() {
     super::umami::behind_a_fork();
     super::fbridge::behind_a_fork();
-    super::umami::instances().lose();
-    BRIDGES.lose();
-    behind_a_fork();
+    if let Some(all) = forked() {
+        all.instances.lose();
+        all.bridges.lose();
+    }
+}
+
+/// What the thread that has forked put there. The system calls what comes here on this thread, behind `before_a_fork`.
+#[cfg(unix)]
+fn forked() -> Option<AllAtRest> {
+    // SAFETY: this thread has the locks.
+    unsafe { (*FORKING.0.get()).take() }
 }
 
 /// Keeps a bridge and gives its handle.
@@ -190,7 +209,6 @@ impl<E> Registry<E> {
         Registry {
             first,
             open: Mutex::new(Open { made: 0, entries }),
-            forking: UnsafeCell::new(None),
         }
     }
 
@@ -242,31 +260,21 @@ impl<E> Registry<E> {
         })
     }
 
+    /// No other thread changes the list from here on.
+    fn at_rest(&self) -> AtRest<'_, E> {
+        AtRest(self.open())
+    }
+
     fn open(&self) -> MutexGuard<'_, Open<E>> {
         // Nothing within the lock can panic and leave the map in a state that matters.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<E: Send> Forks for Registry<E> {
-    fn before_a_fork(&'static self) {
-        let open = self.open();
-        // SAFETY: this thread has the lock.
-        unsafe { *self.forking.get() = Some(open) };
-    }
-
-    fn behind_a_fork(&'static self) {
-        // SAFETY: this thread has the lock, and the guard is out of its place before it is dropped.
-        let open = unsafe { (*self.forking.get()).take() };
-        drop(open);
-    }
-
-    fn lose(&'static self) {
-        // SAFETY: this thread has the lock.
-        let Some(open) = (unsafe { (*self.forking.get()).as_ref() }) else {
-            return;
-        };
-        for slot in open.entries.values() {
+impl<E> AtRest<'_, E> {
+    /// In the child of a fork: what another thread was in is lost.
+    fn lose(&self) {
+        for slot in self.0.entries.values() {
             if matches!(slot.entry.try_lock(), Err(TryLockError::WouldBlock)) {
                 slot.lost.store(true, Ordering::Relaxed);
             }
@@ -296,12 +304,12 @@ mod tests {
             })
         });
         is_in.recv().expect("a thread that comes");
-        NUMBERS.before_a_fork();
+        let at_rest = NUMBERS.at_rest();
         // SAFETY: the child takes locks that are free there, and ends without handlers.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            NUMBERS.lose();
-            NUMBERS.behind_a_fork();
+            at_rest.lose();
+            drop(at_rest);
             let lost = NUMBERS.with(busy, |_| Ok(()));
             let right = matches!(lost, Err(Error::BridgeForked))
                 && NUMBERS.with(idle, |n| Ok(*n)).is_ok_and(|n| n == 2)
@@ -312,7 +320,7 @@ mod tests {
             // SAFETY: it takes any number.
             unsafe { libc::_exit(if right { 7 } else { 1 }) };
         }
-        NUMBERS.behind_a_fork();
+        drop(at_rest);
         leave.send(()).expect("a thread that waits");
         thread.join().expect("no panic").expect("no error");
         let mut status = 0;

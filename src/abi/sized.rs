@@ -13,10 +13,12 @@ const MOST: usize = 1 << 12;
 /// A struct whose first member is its size.
 ///
 /// # Safety
-/// It is `repr(C)`, its first member is a `usize`, it has no padding that matters, and zero bytes are a value of it.
+/// It is `repr(C)`, its first member is a `usize`, and any bytes are a value of it, but for those of `BOOLS`.
 pub unsafe trait Grows: Copy {
     /// What C calls it.
     const NAME: &'static str;
+    /// Where its members of type `bool` are. C has 0 and 1 in them; what another language has there counts as true.
+    const BOOLS: &'static [usize] = &[];
 }
 
 /// The caller's struct, with zeros where it has no members.
@@ -49,7 +51,11 @@ pub unsafe fn read<T: Grows>(
     // SAFETY: the caller's promise: so many bytes are there; and as many of ours.
     let beyond = unsafe {
         let copied = size.min(size_of::<T>());
-        known.as_mut_ptr().cast::<u8>().copy_from(bytes, copied);
+        let ours = known.as_mut_ptr().cast::<u8>();
+        ours.copy_from(bytes, copied);
+        for &at in T::BOOLS {
+            ours.add(at).write(u8::from(ours.add(at).read() != 0));
+        }
         std::slice::from_raw_parts(bytes.add(copied), size - copied)
     };
     if beyond.iter().any(|&byte| byte != 0) {
@@ -63,7 +69,7 @@ pub unsafe fn read<T: Grows>(
             ),
         ));
     }
-    // SAFETY: zeros, or what the caller put there, are values of it.
+    // SAFETY: zeros, or what the caller put there, are values of it; bools were made so.
     Ok(unsafe { known.assume_init() })
 }
 

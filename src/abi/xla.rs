@@ -14,15 +14,12 @@
 
 mod interface;
 
-use super::c::{
-    MEBRIDGE_OK, MebridgeBridge, MebridgeSample, mebridge_diagrams, mebridge_evaluate,
-    mebridge_evaluate_on_device, mebridge_last_error, mebridge_legs,
-};
+use super::c::{MebridgeBridge, MebridgeSample, evaluate_sample, evaluate_sample_on_device, with};
 use super::no_panic;
 use super::pointers;
 use crate::error::{Error, Result};
 use interface::{EXECUTE, F64, Frame, S32};
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
 const NAME: &str = "mebridge_xla";
 
@@ -144,12 +141,13 @@ fn product(shape: &[i64], each: i64) -> Result<i64> {
 /// As for [`mebridge_xla`].
 unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
     let bridge = evaluator.bridge;
-    let (legs, diagrams) = (mebridge_legs(bridge), mebridge_diagrams(bridge));
-    if legs < 0 || diagrams < 0 {
-        return Err(wrong(
-            "the process is gone; keep it for as long as the compiled function is called",
-        ));
-    }
+    let sizes = with(bridge, |entry| {
+        let process = entry.bridge.process();
+        Ok((process.legs.len() as i64, i64::from(process.diagrams)))
+    });
+    let gone =
+        |_| wrong("the process is gone; keep it for as long as the compiled function is called");
+    let (legs, diagrams) = sizes.map_err(gone)?;
     // SAFETY: as for the function; shapes are looked at before what they are about is passed on.
     unsafe {
         let asked = frame.integer("asked")?;
@@ -233,14 +231,15 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
                 amp2_stride: part as usize,
                 bad_events: 0,
             };
-            let status = match evaluator.stream {
-                None => mebridge_evaluate(bridge, &raw mut sample),
-                Some(stream) => mebridge_evaluate_on_device(bridge, &raw mut sample, stream),
+            let sample = &raw mut sample;
+            let done = match evaluator.stream {
+                None => evaluate_sample("mebridge_evaluate", bridge, sample),
+                Some(stream) => {
+                    let name = "mebridge_evaluate_on_device";
+                    evaluate_sample_on_device(name, bridge, sample, stream)
+                }
             };
-            if status != MEBRIDGE_OK {
-                let message = CStr::from_ptr(mebridge_last_error());
-                return Err(wrong(message.to_string_lossy()));
-            }
+            done.map_err(|error| wrong(error.to_string()))?;
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! The plans of a bridge, from the cache or made.
 //!
 //! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the
-//! machine for which plans of loops are made. A plan that is read is validated as one that is made
+//! machine for which plans of loops are made. Whether a plan is used is no part of it: `policy` is asked of what was kept
+//! as of what was made. A plan that is read is validated as one that is made
 //! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
 
 use crate::cache::key::{Builder, Key};
@@ -92,7 +93,7 @@ impl Plans {
         plan?.validate(process).ok()
     }
 
-    /// Plans for helicities in lanes (`process` has those of one lane; `rows` and their number say which): the list
+    /// Plans for helicities in lanes (`process` has those of one lane, which are chosen for `rows` and so many lanes): the list
     /// of diagrams, and the recursion that tells helicities apart where there is one that is less work.
     pub fn of_lanes(
         &self,
@@ -107,7 +108,9 @@ impl Plans {
         };
         let core = this_core();
         let name = format!("diagrams, {lanes} lanes");
-        let key = self.key(&on(&name, process, core), rows);
+        // Other helicities may be chosen for the same rows by the next build.
+        let of_lane = (rows, &process.helicities);
+        let key = self.key(&on(&name, process, core), &of_lane);
         let diagrams = match self.load(Kind::Plan, key, accept) {
             Some(plan) => plan,
             None => {
@@ -116,18 +119,19 @@ impl Plans {
                 plan.validate(process)?
             }
         };
-        let key = self.key(&format!("recursion, {lanes} lanes"), rows);
+        let key = self.key(&format!("recursion, {lanes} lanes"), &of_lane);
         let known = |plan: Option<Plan>| match plan {
             Some(plan) => accept(plan).map(Some),
             None => Some(None),
         };
-        if let Some(recursion) = self.load(Kind::Plan, key, known) {
-            return Ok((diagrams, recursion));
-        }
-        let recursion = recursion::compile_each(process, binding, &every)
-            .filter(|plan| policy::recursion_serves_one_event(plan, &diagrams.count));
-        self.store(Kind::Plan, key, &recursion);
-        Ok((diagrams, recursion.and_then(accept)))
+        let recursion = self.load(Kind::Plan, key, known).unwrap_or_else(|| {
+            let recursion = recursion::compile_each(process, binding, &every);
+            self.store(Kind::Plan, key, &recursion);
+            recursion.and_then(accept)
+        });
+        let serves = |plan: &ValidPlan| policy::recursion_serves_one_event(plan, &diagrams.count);
+        let recursion = recursion.filter(serves);
+        Ok((diagrams, recursion))
     }
 
     /// The colour matrix in blocks, for a core or a GPU.
@@ -154,7 +158,7 @@ impl Plans {
         color_blocks
     }
 
-    fn key(&self, what: &str, helicities: &[u32]) -> Option<Key> {
+    fn key(&self, what: &str, helicities: &(impl Serialize + ?Sized)) -> Option<Key> {
         let mut key: Builder = Key::of(what);
         key.bytes(&self.of_process?.0);
         key.value(helicities)?;
@@ -218,7 +222,7 @@ mod tests {
         /// Stores another plan in place of the list of diagrams.
         fn replace(&self, plan: &Plan) {
             let plans = self.plans();
-            let key = plans.key("diagrams", &[0]).unwrap();
+            let key = plans.key("diagrams", &[0u32][..]).unwrap();
             assert!(plans.cache.load::<Plan>(Kind::Plan, &key).is_some());
             plans.cache.store(Kind::Plan, &key, plan);
         }
@@ -240,7 +244,7 @@ mod tests {
         assert_eq!(bytes(&setting.diagrams()), bytes(&made));
         // And was stored anew.
         let plans = setting.plans();
-        let key = plans.key("diagrams", &[0]).unwrap();
+        let key = plans.key("diagrams", &[0u32][..]).unwrap();
         let stored: Plan = plans.cache.load(Kind::Plan, &key).unwrap();
         assert_eq!(bytes(&stored), bytes(&made));
     }
@@ -258,7 +262,8 @@ mod tests {
         };
         let made = of_lanes();
         let plans = setting.plans();
-        let key = plans.key("diagrams, 8 lanes", &[0]).unwrap();
+        let of_lane = (&[0u32][..], &setting.process.helicities);
+        let key = plans.key("diagrams, 8 lanes", &of_lane).unwrap();
         let mut marked = made.clone();
         marked.count.currents = 1234;
         plans.cache.store(Kind::Plan, &key, &marked);
@@ -266,6 +271,58 @@ mod tests {
         marked.couplings[0] = made.vectors;
         plans.cache.store(Kind::Plan, &key, &marked);
         assert_eq!(of_lanes().count, made.count);
+    }
+
+    /// Which plan serves may be decided otherwise by the next build, which the key does not tell.
+    #[test]
+    fn what_serves_is_decided_anew_for_what_is_kept() {
+        let mut process = crate::generate("g g > t t~ g").expect("process").remove(0);
+        process.helicities.truncate(4);
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).expect("a card");
+        let setting = Setting::new();
+        let cache = Cache::new(&CachePlace::Folder(setting.folder.path().to_owned()));
+        let plans = Plans::new(cache, &process, &card);
+        let serves = || {
+            let made = plans.of_lanes(&process, &binding, (&[0], 8));
+            made.expect("plans").1.is_some()
+        };
+        let first = serves();
+        let of_lane = (&[0u32][..], &process.helicities);
+        let key = plans.key("recursion, 8 lanes", &of_lane);
+        let key = key.expect("a key");
+        let kept = || plans.cache.load::<Option<Plan>>(Kind::Plan, &key).flatten();
+        let recursion = kept().expect("the recursion, whether it serves or not");
+        for (multiply_adds, expected) in [(usize::MAX / 1000, false), (1, true)] {
+            let mut other = recursion.clone();
+            other.count.multiply_adds = multiply_adds;
+            plans.cache.store(Kind::Plan, &key, &Some(other));
+            assert_eq!(serves(), expected, "{multiply_adds}");
+        }
+        plans.cache.store(Kind::Plan, &key, &Some(recursion));
+        assert_eq!(serves(), first);
+    }
+
+    /// As the next build may choose other helicities for the lanes.
+    #[test]
+    fn other_helicities_of_a_lane_have_plans_of_their_own() {
+        let whole = crate::generate("g g > t t~").expect("process").remove(0);
+        let card = whole.model.default_card();
+        let binding = Binding::new(&whole.model, &card).expect("a card");
+        let of_lane = |rows: std::ops::Range<usize>, folder: &tempfile::TempDir| {
+            let mut process = whole.clone();
+            process.helicities = whole.helicities[rows].to_vec();
+            let cache = Cache::new(&CachePlace::Folder(folder.path().to_owned()));
+            let made = Plans::new(cache, &whole, &card).of_lanes(&process, &binding, (&[0], 8));
+            let (diagrams, recursion) = made.expect("plans");
+            let plans = (diagrams.into_inner(), recursion.map(ValidPlan::into_inner));
+            postcard::to_stdvec(&plans).expect("bytes")
+        };
+        let [one, other] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let (first, second) = (of_lane(0..4, &one), of_lane(4..8, &one));
+        assert_ne!(first, second);
+        assert_eq!(second, of_lane(4..8, &other));
+        assert_eq!(first, of_lane(0..4, &one));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use super::sessions::Sessions;
 use crate::error::{Error, Result};
 use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
+use mebridge_support::signals;
+use std::thread::Builder;
 
 /// A thread of a bridge's is started for this many events.
 const WORTH_A_THREAD: usize = 512;
@@ -72,10 +74,15 @@ impl Bridge {
                 };
                 rest = Some(others);
                 let part = sample.part(begin, count);
-                running.push(scope.spawn(move || {
+                let work = move || {
                     let mut bad = sampler.run(&part, mine)?;
                     bad.first = bad.first.map(|event| event + begin);
                     Ok(bad)
+                };
+                let thread = signals::held_back(|| Builder::new().spawn_scoped(scope, work));
+                running.push(thread.map_err(|error| Error::Threads {
+                    threads,
+                    what: error.to_string(),
                 }));
             }
             let lost = || Error::Internal {
@@ -83,7 +90,7 @@ impl Bridge {
             };
             let running = running.into_iter();
             running
-                .map(|thread| thread.join().unwrap_or_else(|_| Err(lost())))
+                .map(|thread| thread?.join().unwrap_or_else(|_| Err(lost())))
                 .collect()
         });
         let mut all = Bad::default();
@@ -112,31 +119,11 @@ impl Sampler {
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {
-        let events = sample.momenta.events();
-        let length = |what: &'static str, has: usize, needs: usize| match has == needs {
-            true => Ok(()),
-            false => Err(Error::ArrayLength { what, has, needs }),
-        };
-        if events > 0 {
-            length("momenta", sample.momenta.legs(), self.legs)?;
-        }
-        length("g_s", sample.g_s.len(), events)?;
-        length("random_helicity", sample.random_helicity.len(), events)?;
-        length("random_color", sample.random_color.len(), events)?;
-        length("random_diagram", sample.random_diagram.len(), events)?;
-        length("matrix_elements", answers.matrix_elements.len(), events)?;
-        length("helicity", answers.helicity.len(), events)?;
-        length("color", answers.color.len(), events)?;
-        length("diagram", answers.diagram.len(), events)?;
-        if let Some(rows) = &answers.amp2 {
-            length("amp2", rows.events(), events)?;
-            length("amp2", rows.count(), self.diagrams)?;
-        }
+        sample.check_lengths(answers, self.legs, self.diagrams)?;
         let index = |what: &'static str, given: Option<&[i32]>, count: usize| {
             let Some(given) = given else {
                 return Ok(());
             };
-            length(what, given.len(), events)?;
             let outside = |&i: &i32| i < 0 || i as usize >= count;
             match given.iter().position(outside) {
                 None => Ok(()),

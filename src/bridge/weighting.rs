@@ -49,6 +49,26 @@ impl Bridge {
         self.in_double = None;
         Ok(())
     }
+
+    /// The weights that these channels would have, event by event at momenta (events, legs, 4): those of an event add
+    /// up to 1. Nothing is evaluated, and what weights channels stays.
+    pub fn channel_weights(
+        &self,
+        topologies: &[Topology],
+        s: f64,
+        momenta: &[f64],
+        weights: &mut [f64],
+    ) -> Result<()> {
+        in_default_environment(|| {
+            let (process, binding) = (self.servers.process(), self.servers.own.binding());
+            let (propagators, _) = Propagators::stated(process, binding, topologies, s)?;
+            let events = momenta.chunks_exact(4 * process.legs.len());
+            for (momenta, weights) in events.zip(weights.chunks_exact_mut(propagators.count())) {
+                propagators.weights(momenta, weights);
+            }
+            Ok(())
+        })
+    }
 }
 
 impl Weighting {

@@ -6,9 +6,11 @@
 #include "mebridge_umami.h"
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,8 @@ void mebridge_set_sde_strategy_(const void *, const void *, const void *);
 
 static double momenta[NEVT][LEGS][4], g_s[NEVT], random_number[NEVT], matrix_elements[NEVT];
 static int32_t channels[NEVT], helicity[NEVT], color[NEVT];
+
+static struct mebridge_bridge *busy, *idle;
 
 static int says(const char *text) { return strstr(mebridge_last_error(), text) != NULL; }
 
@@ -168,6 +172,142 @@ static void sizes(void) {
   CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
 }
 
+/* Arrays of which one is written and shares bytes with another: each pair is named, and nothing is written. What lies
+ * between the numbers of an array is free. */
+static void overlaps(void) {
+  enum { N = 8 };
+  struct mebridge_bridge *bridge = create(N);
+  static double d[5][N * LEGS * 4];
+  static int32_t n[4][N];
+  const double *p = momenta[0][0];
+  void *const first = d[0], *const second = d[1];
+#define RUN(momenta, g, mes, hel, col)                                                                              \
+  mebridge_run(bridge, N, momenta, g, random_number, random_number, channels, NULL, (double *)(mes),                \
+               (int32_t *)(hel), (int32_t *)(col))
+  memcpy(d[0], p, N * LEGS * 4 * sizeof *p);
+  memcpy(d[1], g_s, N * sizeof *g_s);
+  CHECK(RUN(d[0], d[1], d[2], n[0], n[1]) == MEBRIDGE_OK);
+  CHECK(RUN(d[0], d[1], d[0], n[0], n[1]) == MEBRIDGE_ERROR && says("momenta and matrix_elements overlap"));
+  CHECK(RUN(d[0], d[1], &d[0][N * LEGS * 4 - 1], n[0], n[1]) == MEBRIDGE_ERROR && says("overlap"));
+  CHECK(RUN(d[0], d[1], d[2], second, n[1]) == MEBRIDGE_ERROR && says("g_s and helicity overlap"));
+  CHECK(RUN(d[0], d[1], d[2], n[0], n[0]) == MEBRIDGE_ERROR && says("helicity and color overlap"));
+  CHECK(RUN(d[0], d[1], d[2], n[0], channels) == MEBRIDGE_ERROR && says("channels and color overlap"));
+  CHECK(memcmp(d[0], p, N * LEGS * 4 * sizeof *p) == 0 && channels[0] == 1);
+
+  CHECK(mebridge_one_event(bridge, d[0], 1.2, false, d[1], d[1], NULL) == MEBRIDGE_ERROR);
+  CHECK(says("contributions and amp2 overlap"));
+  CHECK(mebridge_one_event(bridge, d[0], 1.2, false, NULL, NULL, first) == MEBRIDGE_ERROR);
+  CHECK(says("momenta and jamp2 overlap"));
+  CHECK(memcmp(d[0], p, N * LEGS * 4 * sizeof *p) == 0);
+
+  struct mebridge_sample sample = {.size = sizeof sample};
+  sample.events = N;
+  sample.momenta = d[0];
+  sample.momenta_strides[0] = LEGS * 4;
+  sample.momenta_strides[1] = 4;
+  sample.momenta_strides[2] = 1;
+  sample.matrix_elements = d[1];
+  sample.helicity = n[0];
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_OK && sample.bad_events == 0);
+  sample.matrix_elements = &d[0][7];
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("momenta and matrix_elements overlap"));
+  sample.matrix_elements = (double *)&sample.events;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("sample and matrix_elements overlap"));
+  sample.matrix_elements = d[1];
+  sample.amp2 = &d[1][N - 1];
+  sample.amp2_stride = N;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("matrix_elements and amp2 overlap"));
+  sample.amp2 = NULL;
+  sample.fixed_helicity = sample.helicity;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("fixed_helicity and helicity overlap"));
+  sample.fixed_helicity = NULL;
+  sample.alpha_s = sample.matrix_elements;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("alpha_s and matrix_elements overlap"));
+  sample.alpha_s = NULL;
+  /* Component by component, 3 N numbers from one to the next, whose second N are the answers of all. */
+  static double by_component[LEGS * 4][3][N];
+  for (int i = 0; i < LEGS * 4; i++)
+    for (int e = 0; e < N; e++) by_component[i][0][e] = momenta[e][i / 4][i % 4];
+  sample.momenta = by_component[0][0];
+  sample.momenta_strides[0] = 1;
+  sample.momenta_strides[1] = 12 * N;
+  sample.momenta_strides[2] = 3 * N;
+  sample.matrix_elements = by_component[2][1];
+  sample.amp2 = by_component[3][2];
+  sample.amp2_stride = 3 * N;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_OK && sample.bad_events == 0);
+  CHECK(fabs(by_component[2][1][N - 1] / d[1][N - 1] - 1) < 1e-12);
+  sample.matrix_elements++;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_OK);
+  sample.matrix_elements = &by_component[2][0][N - 1];
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("momenta and matrix_elements overlap"));
+  /* The events the other way round: the last one of each component comes first. */
+  sample.momenta = &by_component[0][0][N - 1];
+  sample.momenta_strides[0] = -1;
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_ERROR && says("momenta and matrix_elements overlap"));
+  sample.matrix_elements = by_component[2][1];
+  CHECK(mebridge_evaluate(bridge, &sample) == MEBRIDGE_OK && sample.bad_events == 0);
+  CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
+
+  static char text[MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES];
+  size_t written = 0;
+  CHECK(mebridge_lhe_events(text, 1, 1, 1, text, sizeof text, &written) == MEBRIDGE_ERROR);
+  CHECK(says("records and text overlap"));
+  CHECK(mebridge_lhe_events(d, 1, 1, 1, text, sizeof text, (size_t *)&text[8]) == MEBRIDGE_ERROR);
+  CHECK(says("text and written overlap"));
+}
+
+/* What is no bool of C's counts as true, and places for answers may lie anywhere. */
+static void odd_places(void) {
+  struct mebridge_options options = {.size = sizeof options};
+  const unsigned char true_elsewhere = 255;
+  char place[2 * sizeof(void *)] = {0};
+  struct mebridge_bridge *bridge;
+  size_t good;
+  options.process = getenv("CUDACPP_RUNTIME_PROCESS");
+  options.backend = "cpu";
+  options.cache = "off";
+  memcpy(&options.all_helicities, &true_elsewhere, 1);
+  CHECK(mebridge_create(&options, 1, (void *)(place + 1)) == MEBRIDGE_OK);
+  memcpy(&bridge, place + 1, sizeof bridge);
+  CHECK(mebridge_find_good_helicities(bridge, 1, momenta[0][0], g_s, (void *)(place + 1)) == MEBRIDGE_OK);
+  memcpy(&good, place + 1, sizeof good);
+  CHECK((int64_t)good == mebridge_helicities(bridge));
+  CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
+}
+
+static void *page;
+static volatile int handled;
+
+/* The call that is under way reads momenta that may not be read: it is interrupted in any case. */
+static void call_again(int signal) {
+  (void)signal;
+  handled = mebridge_legs(busy) == -1 && says("a signal handler called the library") &&
+            run(busy, NULL) == MEBRIDGE_ERROR && run(idle, NULL) == MEBRIDGE_ERROR &&
+            umami_get_meta(UMAMI_META_DEVICE, page) == UMAMI_ERROR && says("a signal handler called the library");
+  mprotect(page, sizeof momenta, PROT_READ | PROT_WRITE);
+}
+
+/* A call from a signal handler that interrupted a call of the same thread is an error of that call alone. */
+static void signals(void) {
+  busy = create(NEVT);
+  idle = create(NEVT);
+  page = mmap(NULL, sizeof momenta, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(page != MAP_FAILED && signal(SIGSEGV, call_again) != SIG_ERR);
+  memcpy(page, momenta, sizeof momenta);
+  for (int i = 0; i < 2; i++) {
+    handled = 0;
+    CHECK(mprotect(page, sizeof momenta, PROT_NONE) == 0);
+    CHECK(mebridge_run(busy, NEVT, page, g_s, random_number, random_number, NULL, NULL, matrix_elements, helicity,
+                       color) == MEBRIDGE_OK);
+    CHECK(handled && matrix_elements[NEVT - 1] > 0);
+  }
+  CHECK(signal(SIGSEGV, SIG_DFL) != SIG_ERR);
+  /* Errors of later calls are told as ever. */
+  CHECK(mebridge_delete((struct mebridge_bridge *)12345) == MEBRIDGE_ERROR && says("no open bridge"));
+  CHECK(mebridge_delete(busy) == MEBRIDGE_OK && mebridge_delete(idle) == MEBRIDGE_OK);
+}
+
 static void parameters(void) {
   struct mebridge_bridge *bridge = create(1);
   static const double bad[] = {NAN, INFINITY, -INFINITY};
@@ -233,8 +373,6 @@ static void ending_threads(void) {
   CHECK(pthread_create(&thread, NULL, fails_and_ends, NULL) == 0);
   CHECK(pthread_join(thread, NULL) == 0);
 }
-
-static struct mebridge_bridge *busy, *idle;
 
 static void *evaluate(void *unused) {
   while (!stop)
@@ -346,6 +484,9 @@ int main(void) {
   forks_while_it_is_initialized();
   counts();
   sizes();
+  overlaps();
+  odd_places();
+  signals();
   parameters();
   scribbled_channels();
   ending_threads();

@@ -101,6 +101,16 @@ int main(int argc, char **argv) {
     CHECK(helicity[i] == 1);
     CHECK(color[i] == 1);
   }
+  double weights[NEVT][3];
+  CHECK(mebridge_channel_weights(bridge, topologies, 1, NEVT, momenta[0][0], weights[0]) ==
+        MEBRIDGE_OK);
+  for (int i = 0; i < NEVT; i++) {
+    CHECK(fabs(mes[i] * weights[i][channels[i] - 1] / stated[i] - 1) < 1e-12);
+    CHECK(fabs(weights[i][0] + weights[i][1] + weights[i][2] - 1) < 1e-15);
+  }
+  CHECK(mebridge_channel_weights(bridge, topologies, 1, NEVT, NULL, weights[0]) == MEBRIDGE_ERROR);
+  CHECK(mebridge_channel_weights(bridge, "[]", 1, NEVT, momenta[0][0], weights[0]) ==
+        MEBRIDGE_ERROR);
   CHECK(mebridge_set_channels(bridge, NULL, 1) == MEBRIDGE_ERROR);
   CHECK(mebridge_set_channels(bridge, "[{}]", 1) == MEBRIDGE_ERROR);
   CHECK(strstr(mebridge_last_error(), "vertices") != NULL);

@@ -108,6 +108,37 @@ For more information, try '--help'.
 }
 
 #[test]
+fn numbers_below_zero_are_judged_as_numbers() {
+    let d = directory();
+    for (arguments, said) in [
+        (
+            &["check", "scalars.mebridge", "1", "--energy", "-500"][..],
+            "the energy is -500 GeV",
+        ),
+        (
+            &["check", "scalars.mebridge", "1", "--seed", "-1"],
+            "invalid value '-1' for '--seed <N>'",
+        ),
+        (
+            &["check", "scalars.mebridge", "-1"],
+            "give ITERATIONS, or BLOCKS THREADS ITERATIONS",
+        ),
+        (
+            &["eval", "scalars.mebridge", "x", "--alpha-s", "-0.1"],
+            "--alpha-s must be a positive number",
+        ),
+        (
+            &["compare", "x", "--tolerance", "-1"],
+            "--tolerance must be a number from 0 on",
+        ),
+    ] {
+        let message = mebridge(d.path(), arguments).stderr;
+        assert!(message.contains(said), "{arguments:?}: {message}");
+        assert!(!message.contains("unexpected argument"), "{message}");
+    }
+}
+
+#[test]
 fn an_unknown_switch_in_the_environment_is_an_error() {
     let d = directory();
     let ran = mebridge_with(
@@ -120,6 +151,25 @@ fn an_unknown_switch_in_the_environment_is_an_error() {
         "mebridge: there is no switch CUDACPP_RUNTIME_FPTIPE (did you mean \
          CUDACPP_RUNTIME_FPTYPE?); correct the name or unset it\n"
     );
+}
+
+#[test]
+fn what_is_no_folder_of_a_model_is_told() {
+    let d = directory();
+    std::fs::write(d.path().join("sm5.toml"), "").unwrap();
+    for (arguments, said) in [
+        (
+            ["model", "sm"],
+            "mebridge: sm: there is no such folder; those of MG5aMC's models are",
+        ),
+        (
+            ["model", "sm5.toml"],
+            "mebridge: sm5.toml: this is a file; name the folder of a UFO model",
+        ),
+    ] {
+        let message = mebridge(d.path(), &arguments).failed(1).to_owned();
+        assert!(message.starts_with(said), "{message}");
+    }
 }
 
 #[test]

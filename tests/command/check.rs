@@ -465,7 +465,7 @@ fn wrong_use_is_explained() {
         message("65536 65536 1"),
         "error: BLOCKS times THREADS must be below 2147483648"
     );
-    assert_eq!(message("1 --g -1"), "error: unexpected argument '-1' found");
+    assert_eq!(message("1 --g -1"), "error: --g must be a positive number");
     assert_eq!(message("1 --g=-1"), "error: --g must be a positive number");
     assert_eq!(message("1 --g nan"), "error: --g must be a positive number");
     assert_eq!(

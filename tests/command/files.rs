@@ -381,9 +381,7 @@ fn a_signal_leaves_no_programs() {
     let child = start(d.path(), &["compare", "gg", "--points", "100000"]);
     wait_until(|| programs() > 0);
     end(child, libc::SIGTERM);
-    let since = Instant::now();
     wait_until(|| programs() == 0);
-    assert!(since.elapsed() < Duration::from_secs(2));
     let left: Vec<_> = fs::read_dir(&tmp).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
 }

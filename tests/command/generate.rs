@@ -21,6 +21,18 @@ fn a_process_becomes_a_file() {
     );
 }
 
+/// Where no thread can be made to show progress the work is done without.
+#[test]
+fn no_thread_is_no_matter() {
+    let d = directory();
+    let ran = mebridge_with(
+        d.path(),
+        &["generate", "g g > t t~", "-o", "gg_ttx.mebridge"],
+        &[("RUST_MIN_STACK", "1125899906842624")],
+    );
+    assert!(ran.ok().starts_with("gg_ttx.mebridge: "), "{}", ran.stdout);
+}
+
 /// A label gives several files; the values of a card are in them.
 #[test]
 fn labels_and_cards() {

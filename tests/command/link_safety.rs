@@ -6,7 +6,7 @@ use crate::support::{Ran, same, snapshot};
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -217,6 +217,67 @@ fn files_of_the_users_stay() {
             "{name}"
         );
     }
+}
+
+/// What link and unlink remove, since it was compiled for another size of batches, make compiles again; what nobody would
+/// make again stays, and is named.
+#[test]
+fn what_make_would_not_make_again_stays() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    for folder in ["SubProcesses/mine", "Source/mine", "Source/made"] {
+        fs::create_dir(output.join(folder)).unwrap();
+        fs::write(output.join(folder).join("cuts.f"), "C     the user's\n").unwrap();
+    }
+    fs::write(output.join("Source/made/Makefile"), "cuts.o: cuts.f\n").unwrap();
+    let stay = [
+        "SubProcesses/P1_gg_ttx/tuned.o",
+        "SubProcesses/mine/cuts.o",
+        "Source/tuned.o",
+        "Source/MODEL/tuned_cudacpp.o",
+        "Source/mine/cuts.o",
+    ];
+    let beside = ["lib/libpdf.a", "SubProcesses/P1_gg_ttx/madevent"];
+    let made = [
+        "SubProcesses/P1_gg_ttx/driver.o",
+        "SubProcesses/P1_gg_ttx/driver_cudacpp.o",
+        "Source/made/cuts.o",
+        "lib/libmodel.a",
+    ];
+    let write = |names: &[&str]| {
+        for name in names {
+            // As a wrapper of madevent may.
+            fs::write(output.join(name), "LD_PRELOAD=libmebridge.so\n").unwrap();
+        }
+    };
+    write(&stay);
+    write(&beside);
+    let read_only = fs::Permissions::from_mode(0o444);
+    fs::set_permissions(output.join(stay[0]), read_only).unwrap();
+    let before = snapshot(&output);
+    let warned = |ran: Ran| {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        for name in stay {
+            assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
+            let path = output.join(name);
+            assert!(
+                fs::read(&path).ok().as_ref() == Some(&before[&path]),
+                "{name}"
+            );
+        }
+        for name in made {
+            assert!(!ran.stderr.contains(name), "{name}: {}", ran.stderr);
+            assert!(!output.join(name).exists(), "{name}");
+        }
+    };
+    write(&made);
+    warned(link(&output, &["--vector", "64"]));
+    write(&made);
+    warned(unlink(&output));
+    same(&snapshot(&output), &before);
 }
 
 /// Any folder may hold the library.

@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `MEBRIDGE_TEST_PROCESS` | only processes whose names contain this |
 //! | `MEBRIDGE_TEST_CACHE` | where compiled device code is kept between runs |
+//! | `MEBRIDGE_SANITIZER` | the program compute-sanitizer, where it is neither in `PATH` nor in /usr/local/cuda/bin |
+//! | `MEBRIDGE_TEST_TOOL` | only those of its tools whose names contain this |
 //! | `MEBRIDGE_TEST_CYCLES`, `MEBRIDGE_TEST_SECONDS` | how many bridges are created and deleted, and for how long at most |
 
 mod blas;
@@ -23,6 +25,7 @@ mod kernels;
 mod large;
 mod leaks;
 mod reference;
+mod sanitizer;
 mod side_by_side;
 #[cfg(target_os = "linux")]
 mod stand_in;

@@ -50,7 +50,7 @@ fn children(gpu: &Gpu, test: &str, processes: impl IntoIterator<Item = &'static 
     }
 }
 
-fn own_process() -> Process {
+pub fn own_process() -> Process {
     let name = std::env::var(PROCESS).expect("a process");
     mebridge::generate(&name).expect("a process").remove(0)
 }
@@ -314,6 +314,23 @@ fn numbers_are_those_of_the_cpu() {
         assert!(other.iter().all(|x| x.is_nan()), "momenta of another mass");
     }
     umami_free(kept);
+}
+
+/// Calls for the first so many events of a batch, with all outputs and with one.
+pub fn evaluate_few(gpu: &Gpu, process: &Process, batch: &Batch, counts: &[usize]) {
+    let mut device = Device::new(gpu);
+    let arrays = Arrays::new(&mut device, batch, process.diagrams as usize);
+    let handle = handle();
+    for &count in counts {
+        for outputs in [5, 1] {
+            assert_eq!(arrays.call(handle, 0, count, outputs), 0, "{}", error());
+            let mes: Vec<f64> = device.get(arrays.outputs[0].1, count);
+            // Single precision may lose some.
+            let finite = mes.iter().filter(|x| x.is_finite()).count();
+            assert!(2 * finite > count, "{finite} of {count} events");
+        }
+    }
+    umami_free(handle);
 }
 
 #[test]

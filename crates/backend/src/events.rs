@@ -4,7 +4,8 @@
 //! leg, event after event; channels, configurations, helicities and colour flows count from 1. Backends never see them:
 //! a bridge gives them [`Inputs`](crate::inputs::Inputs).
 
-use mebridge_support::error::{Error, Result};
+use crate::check_length;
+use mebridge_support::error::Result;
 
 /// The events of one call.
 #[derive(Clone, Copy, Debug)]
@@ -65,21 +66,14 @@ impl<'a> Events<'a> {
     /// Number of events, and a check that all arrays have that many, of a process with so many legs.
     pub fn count(&self, legs: usize) -> Result<usize> {
         let nevt = self.g_s.len();
-        let check = |what: &'static str, has: usize, needs: usize| {
-            if has == needs {
-                Ok(())
-            } else {
-                Err(Error::ArrayLength { what, has, needs })
-            }
-        };
-        check("momenta", self.momenta.len(), nevt * legs * 4)?;
-        check("random_helicity", self.random_helicity.len(), nevt)?;
-        check("random_color", self.random_color.len(), nevt)?;
+        check_length("momenta", self.momenta.len(), nevt * legs * 4)?;
+        check_length("random_helicity", self.random_helicity.len(), nevt)?;
+        check_length("random_color", self.random_color.len(), nevt)?;
         if let Some(channels) = self.channels {
-            check("channels", channels.len(), nevt)?;
+            check_length("channels", channels.len(), nevt)?;
         }
         if let Some(igraph) = self.igraph {
-            check("igraph", igraph.len(), nevt)?;
+            check_length("igraph", igraph.len(), nevt)?;
         }
         Ok(nevt)
     }
@@ -88,19 +82,8 @@ impl<'a> Events<'a> {
 impl Answers<'_> {
     /// Checks that all arrays have `nevt` entries.
     pub fn check(&self, nevt: usize) -> Result<()> {
-        for (what, has) in [
-            ("matrix_elements", self.matrix_elements.len()),
-            ("helicity", self.helicity.len()),
-            ("color", self.color.len()),
-        ] {
-            if has != nevt {
-                return Err(Error::ArrayLength {
-                    what,
-                    has,
-                    needs: nevt,
-                });
-            }
-        }
-        Ok(())
+        check_length("matrix_elements", self.matrix_elements.len(), nevt)?;
+        check_length("helicity", self.helicity.len(), nevt)?;
+        check_length("color", self.color.len(), nevt)
     }
 }

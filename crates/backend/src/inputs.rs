@@ -3,6 +3,9 @@
 //! A bridge makes them of the [`Events`](crate::events::Events) of a call, and of the outputs its
 //! [`Answers`](crate::events::Answers), which count from 1.
 
+use crate::check_length;
+use mebridge_support::error::Result;
+
 /// In the place of an index: there is none. (Also in `cuda/number.cuh`.)
 pub const NONE: i32 = -1;
 
@@ -99,6 +102,20 @@ impl<'a> Inputs<'a> {
             .unwrap_or(0)
     }
 
+    /// Number of events, and a check that all arrays have that many, of a process with so many legs.
+    pub fn check(&self, legs: usize) -> Result<usize> {
+        let nevt = self.count();
+        check_length("momenta", self.momenta.len(), nevt * legs * 4)?;
+        check_length("random_helicity", self.random_helicity.len(), nevt)?;
+        check_length("random_color", self.random_color.len(), nevt)?;
+        for (what, of_events) in [("channels", self.channel), ("configurations", self.config)] {
+            if let Some(PerEvent::Each(all)) = of_events {
+                check_length(what, all.len(), nevt)?;
+            }
+        }
+        Ok(nevt)
+    }
+
     /// The first `count` of the events.
     pub fn first(&self, count: usize) -> Inputs<'a> {
         self.part(0, count)
@@ -128,6 +145,13 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
+    /// Checks that all arrays have so many events.
+    pub fn check(&self, nevt: usize) -> Result<()> {
+        check_length("matrix_elements", self.matrix_elements.len(), nevt)?;
+        check_length("helicity", self.helicity.len(), nevt)?;
+        check_length("color", self.color.len(), nevt)
+    }
+
     /// Those of so many events from this one on.
     pub fn part(&mut self, first: usize, count: usize) -> Outputs<'_> {
         let events = first..first + count;

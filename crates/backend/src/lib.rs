@@ -13,6 +13,14 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// An error where an array has another length than it needs.
+fn check_length(what: &'static str, has: usize, needs: usize) -> Result<()> {
+    match has == needs {
+        true => Ok(()),
+        false => Err(Error::ArrayLength { what, has, needs }),
+    }
+}
+
 /// A plan, ready to run.
 pub trait Backend: Send {
     /// The plan.
@@ -30,7 +38,7 @@ pub trait Backend: Send {
         Ok(Kernels::default())
     }
 
-    /// Evaluates events whose arrays and indices have been checked.
+    /// Evaluates events whose indices have been checked, in arrays of one length.
     fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure>;
 
     /// Whether a |M|^2 of the last run may be no sum of squares: negative, infinite or NaN. True where nobody has looked.
@@ -87,8 +95,9 @@ pub trait DeviceSession: Send + Sync {
 
 /// One thread's way to evaluate samples.
 pub trait Session: Send {
-    /// Evaluates a sample whose arrays and indices have been checked, and says which events are bad.
-    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad;
+    /// Evaluates a sample whose indices have been checked, and says which events are bad. An error where the arrays are
+    /// not those of as many events of the process.
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad>;
 }
 
 /// What is measured of where the time goes.

@@ -4,6 +4,8 @@
 //! from them, and the colour flow by that diagram. Its arrays may lie in any order: momenta are read where they are.
 //! Everything counts from 0 here.
 
+use crate::check_length;
+use mebridge_support::error::Result;
 use std::marker::PhantomData;
 
 /// alpha_s where none is given.
@@ -41,14 +43,15 @@ unsafe impl Send for Momenta<'_> {}
 unsafe impl Sync for Momenta<'_> {}
 
 impl<'a> Momenta<'a> {
-    /// Momenta `[event][leg][component]` one behind the other.
+    /// Momenta `[event][leg][component]` one behind the other; no events where not even one has so many legs.
     pub fn rows(momenta: &'a [f64], legs: usize) -> Momenta<'a> {
+        let each = legs.saturating_mul(4);
         Momenta {
             first: momenta.as_ptr(),
-            events: momenta.len().checked_div(4 * legs).unwrap_or(0),
+            events: momenta.len().checked_div(each).unwrap_or(0),
             legs,
             strides: Strides {
-                event: 4 * legs as isize,
+                event: each as isize,
                 leg: 4,
                 component: 1,
             },
@@ -274,6 +277,37 @@ pub struct SampleAnswers<'a> {
 }
 
 impl<'a> Sample<'a> {
+    /// Checks that all arrays, those of the answers too, have as many events, of a process with so many legs and diagrams.
+    pub fn check_lengths(
+        &self,
+        answers: &SampleAnswers,
+        legs: usize,
+        diagrams: usize,
+    ) -> Result<()> {
+        let events = self.momenta.events();
+        if events > 0 {
+            check_length("momenta", self.momenta.legs(), legs)?;
+        }
+        check_length("g_s", self.g_s.len(), events)?;
+        check_length("random_helicity", self.random_helicity.len(), events)?;
+        check_length("random_color", self.random_color.len(), events)?;
+        check_length("random_diagram", self.random_diagram.len(), events)?;
+        for (what, fixed) in [("helicity", self.helicity), ("diagram", self.diagram)] {
+            if let Some(fixed) = fixed {
+                check_length(what, fixed.len(), events)?;
+            }
+        }
+        check_length("matrix_elements", answers.matrix_elements.len(), events)?;
+        check_length("helicity", answers.helicity.len(), events)?;
+        check_length("color", answers.color.len(), events)?;
+        check_length("diagram", answers.diagram.len(), events)?;
+        if let Some(rows) = &answers.amp2 {
+            check_length("amp2", rows.events(), events)?;
+            check_length("amp2", rows.count(), diagrams)?;
+        }
+        Ok(())
+    }
+
     /// So many events from this one on.
     ///
     /// # Panics
@@ -479,6 +513,8 @@ mod tests {
         assert_eq!(momenta.part(1, 2).get(0, 0, 1), 12.0);
         let rows = Momenta::rows(&numbers, 2);
         assert_eq!((rows.events(), rows.get(4, 1, 2)), (5, 38.0));
+        // As many numbers as four legs have, if they are counted modulo 2^64.
+        assert_eq!(Momenta::rows(&numbers, (1 << 62) + 1).events(), 0);
         assert!(std::panic::catch_unwind(|| rows.part(3, 3)).is_err());
     }
 

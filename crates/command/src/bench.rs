@@ -37,6 +37,7 @@ const NO_FIGURES: &str = "this program was built without figures (cargo feature 
 /// there are several numbers of events, levels or precisions, or numbers of threads. A list has commas
 /// between its items. Ctrl-C ends the measuring; what has been measured is written.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// Process files, P* directories of MG5aMC outputs (all their matrix elements; #N behind one for
     /// the N-th), whole outputs or their SubProcesses [default: as the library would find it, or else a small example]

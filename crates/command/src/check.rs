@@ -50,6 +50,7 @@ const PROFILED_AT_LEAST: usize = 64;
 /// a CPU only their product counts. One number alone is ITERATIONS, of 1 times 32 events.
 #[derive(clap::Args)]
 #[command(override_usage = "mebridge check [OPTIONS] <FILE|DIR>... [BLOCKS THREADS] ITERATIONS")]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// What to evaluate, and behind it BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
     #[arg(value_name = "FILE|DIR|NUMBER", required = true, hide = true)]
@@ -417,11 +418,11 @@ struct Named {
 
 /// The names of the matrix elements of a directory that holds several, if that is the error.
 fn several(error: &Error, place: &OsStr) -> Option<Vec<OsString>> {
-    let Error::ChooseProcess { count, .. } = error else {
+    let Error::ChooseProcess { path, count, .. } = error else {
         return None;
     };
     // One that was chosen is not there.
-    if ProcessChoice::parse(place).element.is_some() {
+    if path.as_os_str() != place {
         return None;
     }
     let name = |n: usize| {

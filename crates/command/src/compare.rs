@@ -27,6 +27,7 @@ const LONGEST: u64 = 64 << 20;
 /// DIR is a SubProcesses/P* directory of an MG5aMC output, its SubProcesses, or the output itself.
 /// Nothing is written there. The exit code is 1 if any matrix element differs.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// P* directories, SubProcesses, or whole outputs of MG5aMC
     #[arg(value_name = "DIR", required = true)]

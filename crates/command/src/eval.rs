@@ -47,6 +47,7 @@ const UNBALANCED: f64 = 1e-5;
 /// an LHE event are put into the order of the process by their PDG codes; of several matrix elements (a
 /// whole output, a P* directory, 'p p > t t~') an event's is the one with its particles.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a whole output
     /// for LHE events of all its processes

@@ -39,6 +39,7 @@ const PLANS: usize = 2;
 /// for each matrix element where it comes from, how large it is, and whether it can be evaluated or
 /// why not.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// Process file, or P* directory of an MG5aMC output (all its matrix elements; #N behind it
     /// for the N-th), or several of them, or a whole output

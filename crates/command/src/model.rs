@@ -91,14 +91,25 @@ impl Options {
         let (plain, scheme) = models::scheme(&named);
         let (folder, found) = models::ufo(&plain).unwrap_or((plain, Restriction::Default));
         let restriction = self.restrict.map_or(found, Restriction::By);
+        let fail = |what: String| Error::Model {
+            path: folder.clone(),
+            what,
+        };
+        if !folder.is_dir() {
+            let what = match folder.exists() {
+                true => {
+                    "this is a file; name the folder of a UFO model (--model takes a model file as it is)"
+                }
+                false => {
+                    "there is no such folder; those of MG5aMC's models are in its folder models"
+                }
+            };
+            return Err(fail(what.to_owned()));
+        }
         let document = read_in(&folder, &restriction, scheme)?;
         let text = document.to_string();
         let Some(file) = self.output else {
             return output::print(&text);
-        };
-        let fail = |what: String| Error::Model {
-            path: folder.clone(),
-            what,
         };
         let model = Model::from_document(document).map_err(fail)?;
         output::write(&file, text.as_bytes())?;

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Shorter work shows no progress.
@@ -29,7 +29,7 @@ impl Progress {
         let painter = std::io::stderr().is_terminal().then(|| {
             let (end, ended) = channel::<()>();
             let (what, done) = (what.to_owned(), done.clone());
-            let thread = std::thread::spawn(move || {
+            let thread = Builder::new().spawn(move || {
                 let wait = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
                 if !wait(QUIET) {
                     return;
@@ -42,9 +42,13 @@ impl Progress {
                 } {}
                 bar.finish_and_clear();
             });
-            (end, thread)
+            // Where no thread can be made the work goes on unseen.
+            Some((end, thread.ok()?))
         });
-        Progress { done, painter }
+        Progress {
+            done,
+            painter: painter.flatten(),
+        }
     }
 
     /// Of work that may take minutes: where stderr is no terminal, one line says so after ten seconds.
@@ -54,14 +58,14 @@ impl Progress {
         }
         let (end, ended) = channel::<()>();
         let what = what.to_owned();
-        let thread = std::thread::spawn(move || {
+        let thread = Builder::new().spawn(move || {
             if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 eprintln!("mebridge: {what}, for ten seconds so far");
             }
         });
         Progress {
             done: Arc::default(),
-            painter: Some((end, thread)),
+            painter: thread.ok().map(|thread| (end, thread)),
         }
     }
 

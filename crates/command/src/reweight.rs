@@ -97,6 +97,21 @@ impl Options {
         if let Some(card) = &self.reweight_card {
             let commands = commands::read(card, &original.text)?;
             by_helicity &= commands.by_helicity;
+            if commands.next_to_leading {
+                let shown = card.display();
+                if banner.has_next_to_leading() {
+                    return Err(Error::Card {
+                        path: card.clone(),
+                        what: "weights at next-to-leading order (`change mode`) are MG5aMC's alone; write `change mode LO` \
+                               for those of leading order"
+                            .into(),
+                    });
+                }
+                output::warn(&format!(
+                    "{shown}: events of leading order have no weights of next-to-leading order (`change mode`); these are \
+                     of leading order, as in MG5aMC"
+                ));
+            }
             weights = commands.weights;
         }
         for (i, card) in self.cards.iter().enumerate() {
@@ -110,9 +125,6 @@ impl Options {
             output::usage(&format!("'{name}' cannot be the name of a weight"));
         }
         let names = banner.names(&asked)?;
-        if by_helicity {
-            banner.check_frame()?;
-        }
         let settings = Settings {
             switches: engine_options::switches(&self.engine.pairs([]))?,
             by_helicity,
@@ -120,6 +132,7 @@ impl Options {
         };
         let places = source::places(&self.processes);
         let mut elements = MatrixElements::read(&places, &original, &weights, settings)?;
+        banner.check_frame(by_helicity, elements.names())?;
         let described = cards::describe(&original, &weights);
         let path = match &self.output {
             Some(path) => path.clone(),

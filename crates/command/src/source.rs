@@ -4,7 +4,7 @@ use mebridge::Result;
 use mebridge::generate::generate_with;
 use mebridge::import::Options;
 use mebridge::locate::{Located, all_from_text, locate, locate_all, locate_every, process_text};
-use mebridge::models::model;
+use mebridge::models::{model, of_text};
 use mebridge::open_widths::import;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
@@ -100,10 +100,8 @@ pub fn generated(
     if one_of_them {
         return Ok(vec![one(&switches)?]);
     }
-    numbered(
-        generate_with(text, &model(switches.model.as_deref())?)?,
-        card,
-    )
+    let named = of_text(text, switches.model.as_deref());
+    numbered(generate_with(text, &model(named.as_deref())?)?, card)
 }
 
 fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {

@@ -46,7 +46,7 @@ pub struct Options {
     /// CUDACPP_RUNTIME_BACKEND says where the library is used, else cpu]
     #[arg(long, value_name = "cpu|cuda|hip", hide_possible_values = true)]
     backend: Option<Backend>,
-    /// The library to copy [default: libmebridge.so beside this command or in ../lib]
+    /// The library to copy [default: MEBRIDGE_LIBRARY, or the one installed with this command]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
 }
@@ -113,10 +113,11 @@ impl Options {
             &self.output.to_string_lossy(),
             &text,
         )?;
-        if choices.iter().any(|choice| asks_for_decays(&choice.path)) {
+        if choices.iter().any(|choice| asks_for_masses(&choice.path)) {
             output::warn(
-                "decayBW.inc of this directory asks for particles on their mass shell; the JSON does not \
-                 (on_shell_propagators is empty), so a sampler integrates over all their virtualities",
+                "decayBW.inc of this directory asks for particles on their mass shell, or not on it ($); the JSON does \
+                 not (on_shell_propagators and off_shell_propagators are empty), so a sampler integrates over all their \
+                 virtualities",
             );
         }
         // Where the former one is loaded it stays what it is.
@@ -248,15 +249,40 @@ fn either_beam(statement: &str) -> Option<bool> {
     }
 }
 
-/// Whether a directory asks for lines on their mass shell (decay chains), which the JSON does not.
-fn asks_for_decays(directory: &Path) -> bool {
+/// Whether a directory asks for lines on their mass shell (decay chains) or not on it (`$`), which the JSON does not.
+fn asks_for_masses(directory: &Path) -> bool {
     let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
-    text.is_ok_and(|text| text.to_ascii_uppercase().contains(".TRUE."))
+    let asks = |text: String| {
+        let text = text.to_ascii_uppercase().replace(' ', "");
+        // The last is MG5aMC's until 2.
+        ["/1/", "/2/", "/.TRUE./"]
+            .iter()
+            .any(|value| text.contains(value))
+    };
+    text.is_ok_and(asks)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::either_beam;
+    use super::{asks_for_masses, either_beam};
+
+    #[test]
+    fn what_a_directory_asks_of_masses_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, asks) in [
+            ("      DATA GFORCEBW(-1,1)/0/\n", false),
+            (
+                "      DATA GFORCEBW(-1,1)/0/\n      DATA GFORCEBW(-1,2)/1/\n",
+                true,
+            ),
+            ("      DATA GFORCEBW(-1,2) / 2 /\n", true),
+            ("      data gForceBW(-1,1)/.true./\n", true),
+        ] {
+            std::fs::write(folder.path().join("decayBW.inc"), text).unwrap();
+            assert_eq!(asks_for_masses(folder.path()), asks, "{text}");
+        }
+        assert!(!asks_for_masses(&folder.path().join("none")));
+    }
 
     #[test]
     fn statements_before_the_process_do_not_hide_its_beams() {

@@ -253,6 +253,7 @@ impl Writer<'_> {
             propagators: topology.pdg,
             vertices: topology.vertices,
             on_shell_propagators: Vec::new(),
+            off_shell_propagators: Vec::new(),
             parameters: topology.parameters,
             masses: topology.masses,
             diagrams: Vec::new(),

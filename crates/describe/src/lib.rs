@@ -58,6 +58,8 @@ pub struct Channel {
     /// Propagators that are to be on their mass shell: those of particles of a decay chain. A directory of MG5aMC says
     /// it elsewhere, and has none here.
     pub on_shell_propagators: Vec<usize>,
+    /// Those that must not be (`$`). A directory says this elsewhere, too.
+    pub off_shell_propagators: Vec<usize>,
     /// Names of mass and width of each propagator; empty for none.
     pub parameters: Vec<(String, String)>,
     /// Their values in GeV, by the process's own values of the card.
@@ -195,6 +197,7 @@ pub fn describe(
                 propagators: topology.pdg.clone(),
                 vertices: topology.vertices,
                 on_shell_propagators: topology.on_shell,
+                off_shell_propagators: topology.off_shell,
                 parameters: topology.parameters,
                 masses: topology.masses,
                 diagrams: vec![Diagram {
@@ -266,6 +269,8 @@ struct Topology {
     masses: Vec<(f64, f64)>,
     /// Propagators that are to be on their mass shell.
     on_shell: Vec<usize>,
+    /// Those that must not be.
+    off_shell: Vec<usize>,
     /// Powers of g_s; `None` where a coupling is no power of it.
     power: Option<i32>,
 }
@@ -403,8 +408,10 @@ impl<'a> DiagramLines<'a> {
             })
         };
         let (behind, ahead) = (of_resonance(true), of_resonance(false));
-        if behind.or(ahead).is_some_and(|resonance| resonance.on_shell) {
-            topology.on_shell.push(topology.pdg.len());
+        match behind.or(ahead).map(|resonance| resonance.on_shell) {
+            Some(true) => topology.on_shell.push(topology.pdg.len()),
+            Some(false) => topology.off_shell.push(topology.pdg.len()),
+            None => {}
         }
         topology.pdg.push(match behind {
             Some(resonance) => resonance.pdg,
@@ -652,6 +659,26 @@ mod tests {
                 .on_shell_propagators
                 .is_empty()
         );
+    }
+
+    /// Those behind a `$`, of the diagrams that have one.
+    #[test]
+    fn what_must_not_be_on_its_mass_shell_is_told() {
+        for (text, forbidden, others) in [
+            ("u u~ > e+ e- $ z", vec![23], vec![22]),
+            ("t > b e+ ve $ w+", vec![24], vec![]),
+            ("h > e+ e- mu+ mu- $ z", vec![23, 23], vec![]),
+            ("t > b w+, w+ > e+ ve", vec![], vec![24]),
+        ] {
+            let (mut found, mut rest) = (Vec::new(), Vec::new());
+            for channel in described(text).channels {
+                for (line, code) in channel.propagators.iter().enumerate() {
+                    let off = channel.off_shell_propagators.contains(&line);
+                    if off { &mut found } else { &mut rest }.push(*code);
+                }
+            }
+            assert_eq!((found, rest), (forbidden, others), "{text}");
+        }
     }
 
     #[test]

@@ -126,7 +126,10 @@ pub struct Shape {
 }
 
 /// A GPU, or what stands in for one. What it makes is given back by the handles of this module.
-pub trait Driver: Send + Sync {
+///
+/// # Safety
+/// What [`Driver::pin`] gives is as many bytes, all of them written, which nobody else has until they are given back.
+pub unsafe trait Driver: Send + Sync {
     /// What it is.
     fn properties(&self) -> &Properties;
 

@@ -1,7 +1,7 @@
 //! A stand-in for a GPU in tests: device code compiled for the CPU by the machine's C++ compiler.
 //!
-//! It is stricter than a GPU: fresh memory and shared memory hold NaN, writing next to what was allocated is found after
-//! each kernel, and work is done only when somebody waits for it, copies included. The threads of a block take turns at
+//! It is stricter than a GPU: fresh memory and shared memory hold NaN, which is found where it is copied to the host or
+//! multiplied, writing next to what was allocated is found after each kernel, and work is done only when somebody waits for it, copies included. The threads of a block take turns at
 //! barriers, so that a missing one is found.
 
 mod library;
@@ -234,7 +234,7 @@ impl State {
                 unsafe { (*to as *mut u8).copy_from(*from as *const u8, *bytes) };
             }
             Work::Download { to, bytes, from } => {
-                self.memory.inside(*from, *bytes)?;
+                self.memory.is_written(*from, *bytes)?;
                 // SAFETY: the memory is there, and whoever asked promised that the other is.
                 unsafe { (*to as *mut u8).copy_from(*from as *const u8, *bytes) };
             }
@@ -313,29 +313,32 @@ where
     } = *product;
     let at = |(start, column, matrix): (Pointer, u32, u64), k: u32, i: u32, j: u32| {
         let number = u64::from(k) * matrix + u64::from(j) * u64::from(column) + u64::from(i);
-        let pointer = start + number * size;
-        memory
-            .inside(pointer, size as usize)
-            .map(|()| pointer as *mut T)
+        start + number * size
+    };
+    let read = |pointer: Pointer| {
+        memory.is_written(pointer, size as usize)?;
+        // SAFETY: it lies within the memory.
+        Ok::<T, Error>(unsafe { (pointer as *const T).read() })
     };
     for k in 0..product.count {
         for j in 0..columns {
             for i in 0..rows {
                 let mut sum = T::default();
                 for l in 0..inner {
-                    let (a, b) = (at(product.a, k, i, l)?, at(product.b, k, l, j)?);
-                    // SAFETY: both lie within the memory.
-                    sum += unsafe { a.read() * b.read() };
+                    sum += read(at(product.a, k, i, l))? * read(at(product.b, k, l, j))?;
                 }
+                let to = at(product.c, k, i, j);
+                memory.inside(to, size as usize)?;
                 // SAFETY: it lies within the memory.
-                unsafe { at(product.c, k, i, j)?.write(sum) };
+                unsafe { (to as *mut T).write(sum) };
             }
         }
     }
     Ok(())
 }
 
-impl Driver for Emulator {
+// SAFETY: pinned memory is a piece of its own, which is filled with zeros.
+unsafe impl Driver for Emulator {
     fn properties(&self) -> &Properties {
         &self.properties
     }

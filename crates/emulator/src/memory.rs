@@ -91,6 +91,24 @@ impl Memory {
         self.pieces.keys().try_for_each(|&at| self.check(at))
     }
 
+    /// Whether something has been written to all of these bytes, as far as the pattern of fresh memory tells.
+    pub(crate) fn is_written(&self, pointer: Pointer, bytes: usize) -> Result<()> {
+        self.inside(pointer, bytes)?;
+        let first = pointer.next_multiple_of(4);
+        let end = (pointer + bytes as Pointer) & !3;
+        let fresh = (first..end).step_by(4).find(|&at| {
+            // SAFETY: an aligned word within a piece.
+            unsafe { (at as *const u32).read() == POISON }
+        });
+        match fresh {
+            None => Ok(()),
+            Some(at) => Err(wrong(format!(
+                "byte {} of {bytes} bytes at {pointer:#x} is read, and nothing wrote it",
+                at - pointer
+            ))),
+        }
+    }
+
     /// Whether these bytes lie within one piece.
     pub(crate) fn inside(&self, pointer: Pointer, bytes: usize) -> Result<()> {
         match self.pieces.range(..=pointer).next_back() {

@@ -1,5 +1,6 @@
 //! Aligned memory for the vectors of one block of events.
 
+use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 
 /// Bytes to which every vector is aligned: those of the widest one.
@@ -18,9 +19,8 @@ pub struct Arena<T> {
 #[repr(C, align(64))]
 struct CacheLine([u8; ALIGNMENT]);
 
-impl<T: Copy> Arena<T> {
-    /// Room for this many numbers, all zero. `T` is a floating point type, for which zero bytes
-    /// are the number zero.
+impl<T: Real> Arena<T> {
+    /// Room for this many numbers, all zero.
     pub fn new(numbers: usize) -> Result<Self> {
         let bytes = numbers.saturating_mul(size_of::<T>());
         let count = bytes.div_ceil(ALIGNMENT).max(1);
@@ -40,8 +40,8 @@ impl<T: Copy> Arena<T> {
     /// All numbers.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         let first = self.as_mut_ptr();
-        // SAFETY: the lines hold at least this many numbers, initialised and aligned, and are
-        // borrowed mutably.
+        // SAFETY: the lines hold at least this many numbers, aligned, and are borrowed mutably; their bytes are zero,
+        // which is a number, or those of numbers that were written.
         unsafe { std::slice::from_raw_parts_mut(first, self.numbers) }
     }
 
@@ -68,6 +68,8 @@ fn ask_for_large_pages(first: *mut u8, bytes: usize) {
         libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
     }
 }
+
+const _: () = assert!(size_of::<CacheLine>() == ALIGNMENT && align_of::<CacheLine>() == ALIGNMENT);
 
 #[cfg(test)]
 mod tests {

@@ -200,7 +200,8 @@ impl<T: Real> Engine<T> {
             && color.fits_process(process)
             && binding.couplings.len() == plan.couplings.len()
             // The JAMPs of a helicity lie behind each other, as a plan for a GPU has them not.
-            && plan.loops().is_none_or(|loops| loops.strides[0] == 2);
+            && plan.loops().is_none_or(|loops| loops.strides[0] == 2)
+            && choices_fit(process);
         if !fits {
             return Err(Error::InvalidProcess {
                 what: "a plan that is none of this process".into(),
@@ -355,8 +356,8 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Evaluates events whose indices have been checked.
-    pub fn run(
+    /// Evaluates events whose indices have been checked. The worker is one of this engine.
+    pub(super) fn run(
         &self,
         worker: &mut Worker<T>,
         inputs: Inputs,
@@ -371,13 +372,20 @@ impl<T: Real> Engine<T> {
         })
     }
 
-    /// Evaluates a sample whose arrays and indices have been checked.
-    pub fn run_sample(
+    /// Evaluates a sample whose indices have been checked. The worker is one of this engine.
+    pub(super) fn run_sample(
         &self,
         worker: &mut Worker<T>,
         sample: &Sample,
         answers: SampleAnswers,
-    ) -> Bad {
+    ) -> Result<Bad> {
+        // Vectors are read and written without looking.
+        let diagrams = match &answers.amp2 {
+            // They are left as they are.
+            Some(rows) if !sample.diagrams => rows.count(),
+            _ => self.config_of_diagram.len(),
+        };
+        sample.check_lengths(&answers, self.plan.masses.len(), diagrams)?;
         let mut bad = Bad::default();
         worker.all_amp2 = sample.diagrams;
         let blocks = EventBlocks {
@@ -407,14 +415,14 @@ impl<T: Real> Engine<T> {
         worker.all_amp2 = false;
         // A sample has a number for each event, if not a good one.
         debug_assert!(result.is_ok());
-        bad
+        Ok(bad)
     }
 
     /// The one place that leads to each level's code.
     #[inline(never)]
     fn blocks(&self, blocks: EventBlocks<T>) -> std::result::Result<(), BadMomentum> {
-        // SAFETY: the worker's memory was sized for this engine, whose plan names no address
-        // beyond it; arrays and indices were checked by the bridge.
+        // SAFETY: the worker's memory was sized for this engine, whose plan names no address beyond it. Arrays of events
+        // are slices; momenta of a sample have these legs and as many events as the others.
         unsafe { dispatch(self.level, blocks) }
     }
 
@@ -473,11 +481,84 @@ impl<T: Real> Engine<T> {
     }
 }
 
+/// Whether all that a process says of choices of colour names its flows and JAMPs.
+fn choices_fit(process: &Process) -> bool {
+    let (flows, jamps) = (process.color_flows(), process.amplitudes.jamps());
+    let pairs = process
+        .flow_weights
+        .iter()
+        .flat_map(|weight| weight.moduli.iter().flatten());
+    let mut allowed = process.channels.color_allowed.iter();
+    { pairs }.all(|&(a, b)| (a.max(b) as usize) < jamps) && allowed.all(|row| row.len() <= flows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use mebridge_plan::compile;
     use mebridge_process::example;
+
+    /// A session reads and writes vectors of events without looking, so that it looks at the arrays once.
+    #[test]
+    fn samples_of_another_size_are_refused() {
+        use crate::ThreadedEngine;
+        use mebridge_backend::Backend;
+        use mebridge_backend::sample::Momenta;
+        let process = example::scalars();
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let split = BlockDiagonal::of_process(&process, false);
+        let (legs, events) = (process.legs.len(), 3);
+        let momenta = vec![1.0; 4 * (events + 1) * (legs + 1)];
+        let (doubles, integers) = ([0.5; 4], [0; 4]);
+        for level in Level::supported() {
+            let plan = compile(&process, &binding, &[0]).unwrap();
+            let plan = plan.validate(&process).unwrap();
+            let engine =
+                Engine::<f64>::new(&process, &split, &binding, plan, level, false).unwrap();
+            let engine = ThreadedEngine::new(engine, 1).unwrap();
+            let mut session = engine.session().unwrap();
+            // The legs, and how many events each array has.
+            let mut run = |legs: usize, counts: [usize; 6]| {
+                let [of_momenta, g_s, random, fixed, answers, choices] = counts;
+                let sample = Sample {
+                    momenta: Momenta::rows(&momenta[..4 * legs * of_momenta], legs),
+                    g_s: &doubles[..g_s],
+                    random_helicity: &doubles[..random],
+                    random_color: &doubles[..random],
+                    random_diagram: &doubles[..random],
+                    helicity: Some(&integers[..fixed]),
+                    diagram: Some(&integers[..fixed]),
+                    diagrams: true,
+                };
+                let (mut matrix_elements, mut chosen) = ([0.0; 4], [[0; 4]; 3]);
+                let [helicity, color, diagram] = &mut chosen;
+                let answers = SampleAnswers {
+                    matrix_elements: &mut matrix_elements[..answers],
+                    helicity: &mut helicity[..choices],
+                    color: &mut color[..choices],
+                    diagram: &mut diagram[..choices],
+                    amp2: None,
+                };
+                session.run(&sample, answers)
+            };
+            assert_eq!(
+                run(legs, [events; 6]).unwrap().count,
+                events,
+                "no event's momenta"
+            );
+            for wrong in [legs - 1, legs + 1] {
+                let refused = run(wrong, [events; 6]).unwrap_err().to_string();
+                assert!(refused.contains("momenta"), "{refused}");
+            }
+            for array in 0..6 {
+                let mut counts = [events; 6];
+                counts[array] -= 1;
+                assert!(run(legs, counts).is_err(), "array {array}");
+                counts[array] += 2;
+                assert!(run(legs, counts).is_err(), "array {array}");
+            }
+        }
+    }
 
     /// Everything that an engine follows without looking was checked.
     #[test]
@@ -500,8 +581,21 @@ mod tests {
         assert!(!new(&beyond, &split));
         let mut other = example::scalars();
         other.amplitudes.diagrams_mut().unwrap().color.flows += 1;
-        let valid = plan.clone().validate(&process).unwrap();
-        assert!(Engine::<f64>::new(&other, &split, &binding, valid, Level::None, false).is_err());
+        let refused = |process: &Process| {
+            let valid = plan.clone().validate(process);
+            let valid =
+                valid.unwrap_or_else(|_| plan.clone().validate(&example::scalars()).unwrap());
+            Engine::<f64>::new(process, &split, &binding, valid, Level::None, false).is_err()
+        };
+        assert!(refused(&other) && !refused(&process));
+        // What choices of colour name is followed as well.
+        let mut other = example::scalars();
+        other.channels.color_allowed[0] = vec![true; 1000];
+        assert!(refused(&other));
+        let mut other = example::scalars();
+        let moduli = vec![vec![(0, 1000)]];
+        other.flow_weights = vec![mebridge_process::color::FlowWeight { moduli }];
+        assert!(refused(&other));
         let more = mebridge_process::color::ColorMatrix {
             flows: 2,
             denominator: 1.0,

@@ -4,6 +4,7 @@
 //! for a while after its last piece. The caller does not wait for a thread that has not come when it is done.
 
 use mebridge_support::float_environment::in_default_environment;
+use mebridge_support::signals;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -76,14 +77,14 @@ impl ThreadPool {
             let mailbox = Arc::new(Mailbox::default());
             let (mine, caller) = (mailbox.clone(), thread::current());
             room()?;
-            let thread = thread::Builder::new()
-                .name(format!("mebridge-{number}"))
-                .spawn(move || {
-                    mine.state.store(IDLE, Ordering::Release);
-                    caller.unpark();
-                    // The environment is usually that of whoever starts the thread, but no standard says so.
-                    in_default_environment(|| mine.serve(number));
-                })?;
+            let builder = thread::Builder::new().name(format!("mebridge-{number}"));
+            let life = move || {
+                mine.state.store(IDLE, Ordering::Release);
+                caller.unpark();
+                // The environment is usually that of whoever starts the thread, but no standard says so.
+                in_default_environment(|| mine.serve(number));
+            };
+            let thread = signals::held_back(|| builder.spawn(life))?;
             let mut waiter = SpinThenPark::default();
             while mailbox.state.load(Ordering::Acquire) == COMING {
                 waiter.wait();

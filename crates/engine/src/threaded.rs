@@ -249,7 +249,7 @@ struct OneThread<T: Real> {
 }
 
 impl<T: Real> Session for OneThread<T> {
-    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad {
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
         self.engine.run_sample(&mut self.worker, sample, answers)
     }
 }

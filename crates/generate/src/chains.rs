@@ -4,7 +4,7 @@
 //! (`combine_decay_chain_processes`, `identical_decay_chain_factor` in helas_objects.py): as many decays as particles
 //! that decay, in their order, are those of each; otherwise every decay of a particle is that of each such particle.
 
-use super::subprocess::Subprocess;
+use super::subprocess::{MOST_PROCESSES, Subprocess, too_many};
 use super::trees::{Diagram, Diagrams, MOST_DIAGRAMS, Node, Tree, TreeId};
 use crate::model::{Model, ParticleId, PropagatorPart};
 use crate::request::AUXILIARY;
@@ -65,8 +65,11 @@ impl Chain {
         name: String,
         model: &Model,
     ) -> Chain {
-        let legs = &subprocess.particles[subprocess.incoming..];
-        let mut names: Vec<&str> = legs.iter().map(|&p| model.of(p).name.as_str()).collect();
+        let legs = subprocess.particles.iter().zip(&subprocess.polarizations);
+        let legs = legs.skip(subprocess.incoming);
+        let mut names: Vec<String> = legs
+            .map(|(&p, polarization)| format!("{}{polarization:?}", model.of(p).name))
+            .collect();
         names.sort_unstable();
         let first = &model.of(subprocess.particles[0]).name;
         let key = format!("({first} {} {})", ends.len(), names.join(" "));
@@ -112,7 +115,6 @@ impl Chain {
         }
         // For each kind of particle the ways in which all of that kind decay.
         let mut ways: Vec<Vec<Vec<(usize, &Chain)>>> = Vec::new();
-        let mut ordered = Vec::new();
         for &kind in &kinds {
             let of_kind = |leg: &usize| self.particle(*leg) == kind;
             let own: Vec<usize> = legs.iter().copied().filter(of_kind).collect();
@@ -127,23 +129,20 @@ impl Chain {
                 }
                 Share::All => Vec::new(),
             };
-            let is_ordered = shares.first().is_some_and(|first| !first.is_empty());
-            let shares = match is_ordered {
+            let shares = match shares.first().is_some_and(|first| !first.is_empty()) {
                 true => shares,
                 false => {
                     let all = decays.iter().flat_map(|decay| of_mother(decay, kind));
                     vec![all.collect(); own.len()]
                 }
             };
-            ordered.push(is_ordered);
-            ways.push(self.distinct(&own, &shares));
+            ways.push(self.distinct(&own, &shares)?);
         }
         let mut combined = Vec::new();
-        for choice in products(&ways) {
+        for choice in products(&ways)? {
             let mut of_legs: Vec<(usize, &Chain)> = choice.into_iter().flatten().collect();
             of_legs.sort_by_key(|(leg, _)| *leg);
-            let identical = self.identical(&of_legs, &kinds, &ordered);
-            combined.push(self.decayed(&of_legs, identical, model)?);
+            combined.push(self.decayed(&of_legs, model)?);
         }
         Ok(combined)
     }
@@ -182,10 +181,10 @@ impl Chain {
         &self,
         own: &[usize],
         decays: &[Vec<&'a Chain>],
-    ) -> Vec<Vec<(usize, &'a Chain)>> {
+    ) -> Result<Vec<Vec<(usize, &'a Chain)>>, String> {
         let mut seen: Vec<Vec<(&str, &[i8])>> = Vec::new();
         let mut found = Vec::new();
-        for chosen in products(decays) {
+        for chosen in products(decays)? {
             let polarization = |leg: usize| self.subprocess.polarizations[leg].as_slice();
             let names = own.iter().zip(&chosen);
             let names = names.map(|(&leg, c)| (c.name.as_str(), polarization(leg)));
@@ -196,64 +195,27 @@ impl Chain {
                 found.push(own.iter().copied().zip(chosen).collect());
             }
         }
-        found
+        Ok(found)
     }
 
-    /// The factor for equal particles, and for equal decays.
-    fn identical(&self, decays: &[(usize, &Chain)], kinds: &[ParticleId], ordered: &[bool]) -> u32 {
-        let first = self.subprocess.incoming;
-        let outgoing = &self.subprocess.particles[first..];
-        let stable: Vec<ParticleId> = outgoing
-            .iter()
-            .copied()
-            .filter(|p| !kinds.contains(p))
-            .collect();
-        let mut factor = (0..stable.len())
-            .map(|i| stable[..=i].iter().filter(|p| **p == stable[i]).count() as u32);
-        let mut factor: u32 = factor.by_ref().product();
-        let mut left: Vec<&Chain> = decays.iter().map(|(_, chain)| *chain).collect();
-        while let Some(chain) = left.first().copied() {
-            let before = left.len();
-            left.retain(|other| other.key != chain.key);
-            let copies = before - left.len();
-            let mother = chain.mother();
-            let legs = first..self.subprocess.particles.len();
-            let polarizations: Vec<&Vec<i8>> = legs
-                .filter(|&leg| self.subprocess.particles[leg] == mother)
-                .map(|leg| &self.subprocess.polarizations[leg])
-                .collect();
-            let is_ordered = kinds
-                .iter()
-                .zip(ordered)
-                .any(|(p, ordered)| *p == mother && *ordered);
-            let distinct = polarizations.iter().any(|p| *p != polarizations[0]);
-            // Of equal decays of particles whose polarisations differ only those with the same are equal.
-            factor *= match distinct && copies == polarizations.len() && !is_ordered {
-                true => (0..polarizations.len())
-                    .map(|i| {
-                        polarizations[..=i]
-                            .iter()
-                            .filter(|p| **p == polarizations[i])
-                            .count() as u32
-                    })
-                    .product(),
-                false => (1..=copies as u32).product::<u32>(),
-            };
-        }
-        decays
-            .iter()
-            .map(|(_, chain)| chain.subprocess.identical)
-            .product::<u32>()
-            * factor
+    /// The factor for equal particles: those that do not decay, or have equal decays, with the same polarisation. MG5aMC
+    /// does not look at the polarisation of those that do not decay, nor where each has a decay of its own.
+    fn identical(&self, decays: &[(usize, &Chain)]) -> u32 {
+        let legs = self.subprocess.incoming..self.subprocess.particles.len();
+        let decay_of = |leg: usize| decays.iter().find(|(decayed, _)| *decayed == leg);
+        let kind = |leg: usize| {
+            let key = decay_of(leg).map(|(_, chain)| chain.key.as_str());
+            (self.particle(leg), key, &self.subprocess.polarizations[leg])
+        };
+        let kinds: Vec<_> = legs.map(kind).collect();
+        let copies = |n: usize| kinds[..=n].iter().filter(|kind| **kind == kinds[n]).count();
+        let factor: u32 = (0..kinds.len()).map(|n| copies(n) as u32).product();
+        let own = decays.iter().map(|(_, chain)| chain.subprocess.identical);
+        factor * own.product::<u32>()
     }
 
     /// The process with decays of these legs, which are in ascending order.
-    fn decayed(
-        &self,
-        decays: &[(usize, &Chain)],
-        identical: u32,
-        model: &Model,
-    ) -> Result<Chain, String> {
+    fn decayed(&self, decays: &[(usize, &Chain)], model: &Model) -> Result<Chain, String> {
         let own = &self.subprocess;
         let decay_of = |leg: usize| decays.iter().position(|(decayed, _)| *decayed == leg);
         // Where each leg's successors begin.
@@ -263,7 +225,7 @@ impl Chain {
             particles: Vec::new(),
             outgoing: Vec::new(),
             polarizations: Vec::new(),
-            identical,
+            identical: self.identical(decays),
         };
         for leg in 0..own.particles.len() {
             starts.push(legs.particles.len() as u8);
@@ -372,7 +334,10 @@ impl Chain {
             .iter()
             .map(|(_, decay)| bracketed(&decay.name))
             .collect();
-        let mut keys: Vec<&str> = decays.iter().map(|(_, decay)| decay.key.as_str()).collect();
+        let mut keys: Vec<String> = decays
+            .iter()
+            .map(|(leg, decay)| format!("{:?}{}", own.polarizations[*leg], decay.key))
+            .collect();
         keys.sort_unstable();
         Ok(Chain {
             name: [&[self.name.clone()][..], &names].concat().join(", "),
@@ -483,8 +448,11 @@ fn choices(
 }
 
 /// All choices of one of each list, the last varying fastest.
-fn products<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
-    lists.iter().fold(vec![Vec::new()], |all, list| {
+fn products<T: Clone>(lists: &[Vec<T>]) -> Result<Vec<Vec<T>>, String> {
+    lists.iter().try_fold(vec![Vec::new()], |all, list| {
+        if all.len().saturating_mul(list.len()) > MOST_PROCESSES {
+            return Err(too_many());
+        }
         let longer = all.iter().flat_map(|start: &Vec<T>| {
             list.iter().map(move |one| {
                 let mut longer = start.clone();
@@ -492,6 +460,21 @@ fn products<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
                 longer
             })
         });
-        longer.collect()
+        Ok(longer.collect())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_have_a_limit() {
+        assert_eq!(
+            products(&[vec![1, 2], vec![3, 4]]).unwrap(),
+            [[1, 3], [1, 4], [2, 3], [2, 4]]
+        );
+        let error = products(&vec![vec![0_u8; 11]; 10]).unwrap_err();
+        assert!(error.contains("more than 2500000 processes"), "{error}");
+    }
 }

@@ -4,15 +4,24 @@
 //! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
-use super::request::{Labels, Request, arrow_apart, particles, without_options};
-use crate::model::{Model, ParticleId};
-use std::cmp::Reverse;
+use super::request::{Labels, Request, arrow_apart, particles, sort, without_options};
+use crate::model::{Model, Scheme};
 
+/// Characters of a text: many lines of processes and definitions.
+const MOST_TEXT: usize = 1 << 20;
 /// Decays within decays.
 const MOST_NESTED: usize = 16;
 
 /// All processes that a text asks for.
 pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
+    if text.len() > MOST_TEXT {
+        return Err(format!(
+            "a text of {} characters; those of a process have {MOST_TEXT} at most",
+            text.len()
+        ));
+    }
+    // A line goes on after a backslash at its end.
+    let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut labels = model.labels.clone();
     let mut requests = Vec::new();
     let mut zero_width = false;
@@ -25,10 +34,20 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
             define(definition, model, &mut labels)?;
             continue;
         }
+        if let Some(name) = imported(line) {
+            if !is_named(model, name) {
+                return Err(format!(
+                    "`{line}`: the model is {}; name one model alone, by this line or where models are named (--model)",
+                    model.name
+                ));
+            }
+            continue;
+        }
         if let Some(setting) = without(line, "set") {
             zero_width = set(setting)?;
             continue;
         }
+        one_number(line)?;
         let process = without(line, "generate").or_else(|| {
             let line = without(line, "add")?;
             without(line, "process")
@@ -49,6 +68,57 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
         true => Err("there is no process in it, as `g g > t t~` is one".into()),
         false => Ok(requests),
     }
+}
+
+/// A process with its decays has one number.
+fn one_number(line: &str) -> Result<(), String> {
+    let number = |text: &'_ str| {
+        let text = text.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_digit());
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    let numbers: Vec<String> = line.split('@').skip(1).map(number).collect();
+    match numbers.iter().find(|number| **number != numbers[0]) {
+        Some(other) => Err(format!(
+            "`@{}` and `@{other}` contradict each other; a process has one number, with its decays",
+            numbers[0]
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A text that ends in a choice of one of several matrix elements, `p p > t t~#0`, that is no number from 1 on: the
+/// text before it and the choice. A comment has a blank on one side of its sign at least.
+pub fn wrong_choice(text: &str) -> Option<(&str, &str)> {
+    let (before, choice) = text.trim_end().rsplit_once('#')?;
+    let is_apart = before.ends_with(char::is_whitespace) || before.is_empty();
+    let is_number = choice.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    let is_choice = !choice.contains(char::is_whitespace) && (is_number || !is_apart);
+    let is_right = matches!(choice.parse::<usize>(), Ok(1..));
+    (is_choice && !is_right && !before.contains('#')).then_some((before, choice))
+}
+
+/// The model that a line imports, as `import model sm-no_b_mass` does.
+fn imported(line: &str) -> Option<&str> {
+    let line = line.split('#').next().unwrap_or_default().trim();
+    let rest = without(without(line, "import")?, "model")?;
+    let mut words = rest
+        .split_whitespace()
+        .filter(|word| !word.starts_with('-'));
+    words.next()
+}
+
+/// The model that a text names itself, before its processes.
+pub fn imported_model(text: &str) -> Option<&str> {
+    text.split(['\n', ';']).find_map(imported)
+}
+
+/// Whether a model is the one of this name, or of the folder.
+fn is_named(model: &Model, name: &str) -> bool {
+    let name = name.trim_end_matches('/');
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let (own, _) = Scheme::of_name(&model.name);
+    own == Scheme::of_name(last).0
 }
 
 /// The one setting of MG5aMC that changes a process here.
@@ -109,21 +179,6 @@ fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> 
     sort(&mut found, model);
     labels.insert(name.to_lowercase(), found);
     Ok(())
-}
-
-/// The particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which the processes that
-/// come of it have too: massless ones first, of these colour octets, bosons, particles before antiparticles.
-fn sort(label: &mut [ParticleId], model: &Model) {
-    label.sort_by_key(|&p| {
-        let particle = model.of(p);
-        let color = Reverse(particle.color.unsigned_abs());
-        (
-            particle.mass.is_some(),
-            color,
-            particle.is_fermion(),
-            particle.pdg < 0,
-        )
-    });
 }
 
 /// A process with its decays.
@@ -315,6 +370,76 @@ mod tests {
     }
 
     #[test]
+    fn choices_are_told_from_comments() {
+        for choice in [
+            "0",
+            "-1",
+            "x",
+            "1e9",
+            "1.",
+            "",
+            "99999999999999999999",
+            "１",
+        ] {
+            let text = format!("p p > t t~#{choice}");
+            assert_eq!(wrong_choice(&text), Some(("p p > t t~", choice)), "{text}");
+        }
+        assert_eq!(wrong_choice("p p > t t~ #0\n"), Some(("p p > t t~ ", "0")));
+        for text in [
+            "p p > t t~",
+            "p p > t t~#2",
+            "p p > t t~ # 0",
+            "p p > t t~ #tops",
+            "p p > t t~ #tops # 0",
+            "p p > t t~# all of them",
+            "p p > t t~#x\nadd process p p > j j",
+            "#p p > t t~",
+        ] {
+            assert_eq!(wrong_choice(text), None, "{text}");
+        }
+    }
+
+    /// Cards of MG5aMC name their model, and go on in the next line.
+    #[test]
+    fn cards_are_read() {
+        let text = "import model sm --modelname # ours\ngenerate g g > \\\n  t t~ \\\r\n QCD=2\n";
+        let request = parse(text).unwrap().remove(0);
+        assert_eq!(
+            (request.outgoing.len(), request.orders[0].clone()),
+            (2, 0..=2)
+        );
+        assert_eq!(imported_model(text), Some("sm"));
+        assert_eq!(
+            imported_model("g g > t t~; import model /a/heft-full"),
+            Some("/a/heft-full")
+        );
+        assert_eq!(imported_model("g g > t t~ # import model heft"), None);
+        parse("import model MG5/models/sm/; g g > t t~").unwrap();
+        for other in ["heft", "sm-no_b_mass"] {
+            let error = parse(&format!("import model {other}\ngenerate g g > t t~")).unwrap_err();
+            assert!(
+                error.contains(&format!("`import model {other}`: the model is sm")),
+                "{error}"
+            );
+        }
+    }
+
+    /// What would take all memory is told before it does.
+    #[test]
+    fn sizes_have_limits() {
+        let all = "define q = u c d s t u~ c~ d~ s~ t~ g a z h w+ w- e+ e- mu+ mu-; ";
+        let error = |text: &str| crate::generate(text).unwrap_err().to_string();
+        for process in ["q q > q q q q q q", "q q > q q q q q q q q q q"] {
+            let error = error(&format!("{all}{process}"));
+            assert!(error.contains("more than 2500000 processes"), "{error}");
+        }
+        let channels = format!("{all}u u~ > q q q q q q > u u~");
+        assert!(error(&channels).contains("more than 10000 choices"));
+        let long = error(&format!("g g > t t~{}", " ".repeat(1 << 20)));
+        assert!(long.contains("a text of "), "{}", long.len());
+    }
+
+    #[test]
     fn several_lines() {
         let all = parse(
             "define q = u d / d; define v w+ z\ngenerate q u~ > v g # one\nadd process g q > v q",
@@ -345,6 +470,8 @@ mod tests {
                 "has 2 that come in and the first process 1",
             ),
             ("g g > t t~; t > w+ b", "apart"),
+            ("g g > t t~ @1 @2", "`@1` and `@2` contradict"),
+            ("g g > t t~ @ 1, t > w+ b @2", "`@1` and `@2` contradict"),
             ("g g > t t~ QCD^2==4, t > w+ b", "upper bounds"),
             ("g g > t t~, t > w+ b QED==1", "upper bounds"),
             ("g g > t t~, t > w+ b @1 / z", "can follow"),

@@ -12,6 +12,7 @@
 //! | `trees` | diagrams |
 //! | `chains` | diagrams of processes with decays |
 //! | `squared` | squared coupling orders |
+//! | `vanishing` | products of amplitudes that vanish at all points |
 //! | `number`, `strings`, `color` | the algebra of colour |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
 //! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
@@ -39,9 +40,11 @@ mod squared;
 mod strings;
 mod subprocess;
 mod trees;
+mod vanishing;
 mod weighted;
 
-pub use matrix_elements::MatrixElements;
+pub use language::imported_model;
+pub use matrix_elements::{MatrixElements, choose_process};
 pub use request::{arrow_apart, is_process};
 
 use crate::model::Model;

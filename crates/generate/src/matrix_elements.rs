@@ -14,12 +14,15 @@ use super::request::{Request, SquaredOrder};
 use super::squared::Selection;
 use super::subprocess::{self, Subprocess};
 use super::trees::{CouplingOrders, Diagrams, Lowest, Node, Rules, Tree};
+use super::vanishing::vanishes;
 use super::weighted;
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap as HashMap;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::rc::Rc;
 
 type Fallible<T> = std::result::Result<T, String>;
@@ -29,6 +32,8 @@ pub struct MatrixElements<'a> {
     text: String,
     builder: Assembler<'a>,
     elements: Vec<MatrixElement>,
+    /// What those are called that vanish identically.
+    vanishing: Vec<String>,
 }
 
 /// One of them.
@@ -74,7 +79,7 @@ struct Candidates<'a> {
 impl<'a> Candidates<'a> {
     fn of(request: &Request, model: &'a Model) -> Fallible<Candidates<'a>> {
         let rules = Rules::new(model, request)?;
-        let all = Subprocess::all(request, model);
+        let all = Subprocess::all(request, model)?;
         let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
         let found = all.iter().filter(|s| s.violates(model).is_none());
         let found: Vec<(Subprocess, Lowest)> = found.map(with_lowest).collect();
@@ -180,12 +185,17 @@ fn count(
 impl<'a> MatrixElements<'a> {
     /// Those of a text in MG5aMC's language.
     pub fn of(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
+        if let Some((before, choice)) = language::wrong_choice(text) {
+            let names = MatrixElements::of(before, model)?.names();
+            return Err(choose_process(Path::new(before), Some(&choice), &names));
+        }
         let fail = |what: String| failure(text, what);
         let requests = language::requests(text, model).map_err(fail)?;
         let mut elements = MatrixElements {
             text: text.to_owned(),
             builder: Assembler::new(model),
             elements: Vec::new(),
+            vanishing: Vec::new(),
         };
         let kinds = Kinds::of(model);
         for (number, request) in requests.iter().enumerate() {
@@ -196,8 +206,15 @@ impl<'a> MatrixElements<'a> {
             };
             found.map_err(fail)?;
             if elements.elements.len() == before {
-                return Err(fail("there are no diagrams of what is asked for".into()));
+                return Err(fail(match elements.vanishing.first() {
+                    Some(first) => format!(
+                        "the cross section is zero: of {first} the products of amplitudes that are asked for cancel at all \
+                         points, in the sums over colours and helicities; ask for other squared coupling orders"
+                    ),
+                    None => "there are no diagrams of what is asked for".into(),
+                }));
             }
+            elements.vanishing.clear();
         }
         match elements.elements.is_empty() {
             true => Err(fail("there are no diagrams".into())),
@@ -399,9 +416,19 @@ impl<'a> MatrixElements<'a> {
             }
             AmplitudeContent::Vertices(_) => true,
         };
-        if some {
-            self.elements.push(element);
+        if !some {
+            return Ok(());
         }
+        if let (AmplitudeContent::Diagrams(diagrams), Some(true)) = (
+            &element.content,
+            element.selection.as_ref().map(Selection::is_interference),
+        ) && let Some(process) = self.builder.process(&element, diagrams)?
+            && vanishes(&process)
+        {
+            self.vanishing.push(element.name);
+            return Ok(());
+        }
+        self.elements.push(element);
         Ok(())
     }
 
@@ -471,6 +498,20 @@ fn select(
         .retain(|_| kept.next().is_some_and(Option::is_some));
     selection.groups.retain(Option::is_some);
     Some(selection)
+}
+
+/// That one of several matrix elements has to be chosen, of these names; `number` is what was asked for.
+pub fn choose_process(path: &Path, number: Option<&dyn Display>, names: &[String]) -> Error {
+    let count = names.len();
+    let elements = if count == 1 { "element" } else { "elements" };
+    let no = number.map(|number| format!(" and no number {number}"));
+    let lines = (1..).zip(names).map(|(n, name)| format!("\n  #{n} {name}"));
+    Error::ChooseProcess {
+        path: path.to_path_buf(),
+        what: format!("{count} matrix {elements}{}", no.unwrap_or_default()),
+        names: lines.collect(),
+        count,
+    }
 }
 
 fn failure(text: &str, what: String) -> Error {

@@ -1,12 +1,15 @@
 //! What is asked for: a process in MG5aMC's language.
 
 use crate::model::{Model, Particle, ParticleId};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// What separates the particles that come in from those that go out.
 const ARROW: &str = ">";
+/// Choices of particles that labels of required s-channels stand for.
+const MOST_S_CHANNELS: usize = 10_000;
 /// Legs of a process without its decays.
 pub const MOST_LEGS: usize = 12;
 
@@ -39,6 +42,48 @@ pub struct SquaredOrder {
     pub bound: SquaredBound,
     /// With what. A negative `-n` stands for the n-th lowest that there is, in steps of two.
     pub value: i64,
+}
+
+impl SquaredOrder {
+    /// What the order may be: the least and the most.
+    fn range(&self) -> [i64; 2] {
+        match self.bound {
+            _ if self.value < 0 => [0, i64::MAX],
+            SquaredBound::Equal => [self.value, self.value],
+            SquaredBound::AtMost => [0, self.value],
+            SquaredBound::Above => [self.value + 1, i64::MAX],
+        }
+    }
+}
+
+/// A bound on a coupling order as it is written.
+struct Bound<'a> {
+    word: &'a str,
+    order: usize,
+    is_squared: bool,
+    kind: SquaredBound,
+    value: i64,
+    /// What the order of the square may be: the least and the most.
+    of_square: [i64; 2],
+}
+
+impl<'a> Bound<'a> {
+    /// Adds it to those before it, of which none may say something else.
+    fn add_to(self, bounds: &mut Vec<Bound<'a>>) -> Result<(), String> {
+        for other in bounds.iter().filter(|other| other.order == self.order) {
+            let twice = (other.is_squared, other.kind) == (self.is_squared, self.kind)
+                && other.value != self.value;
+            let ([least, most], [low, high]) = (self.of_square, other.of_square);
+            if twice || least > high || low > most {
+                return Err(format!(
+                    "`{}` and `{}` contradict each other; keep the one that is meant",
+                    other.word, self.word
+                ));
+            }
+        }
+        bounds.push(self);
+        Ok(())
+    }
 }
 
 /// What is asked of the lines of a diagram of which both particles that come in are on one side. A particle stands for
@@ -148,6 +193,7 @@ impl Request {
         let mut bare: Option<&str> = None;
         // Whether an order has an upper bound, from which those of squared ones follow.
         let mut bounded = false;
+        let mut bounds: Vec<Bound> = Vec::new();
         let arrows: Vec<usize> = (0..words.len()).filter(|&i| words[i] == ARROW).collect();
         let mut skip = 0..0;
         if let [first, second] = arrows[..] {
@@ -183,7 +229,17 @@ impl Request {
                     request.add_to_tail(word);
                 }
                 _ => match order(word, model)? {
-                    Some(Order::Amplitude { order, range }) => {
+                    Some(Order::Amplitude { order, kind, range }) => {
+                        let of_square = [*range.start(), *range.end()].map(|n| 2 * i64::from(n));
+                        let bound = Bound {
+                            word,
+                            order,
+                            is_squared: false,
+                            kind,
+                            value: of_square[usize::from(kind != SquaredBound::Above)],
+                            of_square,
+                        };
+                        bound.add_to(&mut bounds)?;
                         bounded |= *range.end() != u32::MAX;
                         let known = &mut request.orders[order];
                         *known = *range.start().max(known.start())..=*range.end().min(known.end());
@@ -191,9 +247,17 @@ impl Request {
                         request.add_to_tail(word);
                     }
                     Some(Order::Squared(squared)) => {
+                        let bound = Bound {
+                            word,
+                            order: squared.order,
+                            is_squared: true,
+                            kind: squared.bound,
+                            value: squared.value,
+                            of_square: squared.range(),
+                        };
+                        bound.add_to(&mut bounds)?;
                         request.ordered = true;
                         request.add_to_tail(word);
-                        request.squared.retain(|other| other.order != squared.order);
                         request.squared.push(squared);
                     }
                     None => {
@@ -393,6 +457,11 @@ fn required(
                 ));
             }
             let found = particles(word, model, labels)?;
+            if all.len() * found.len() > MOST_S_CHANNELS {
+                return Err(format!(
+                    "labels of required s-channels stand for more than {MOST_S_CHANNELS} choices; name fewer particles"
+                ));
+            }
             let longer = all.iter().flat_map(|list| {
                 found.iter().map(move |&p| match list.contains(&p) {
                     true => list.clone(),
@@ -434,6 +503,11 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
                 let digit = letters
                     .next_if(char::is_ascii_digit)
                     .and_then(|c| c.to_digit(10));
+                if digit == Some(0) {
+                    return Err(format!(
+                        "`{letter}0` is 0 alone in MG5aMC, and reads as two helicities; write `0`, or `0{letter}`"
+                    ));
+                }
                 found.push(sign * helicity(digit.unwrap_or(1))?);
             }
             '0'..='9' => found.push(helicity(letter.to_digit(10).unwrap_or(0))?),
@@ -445,10 +519,15 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
         }
     }
     let twice = (1..found.len()).any(|i| found[..i].contains(&found[i]));
-    match found.is_empty() || twice {
-        true => Err("a polarisation stands there twice, or none does".into()),
-        false => Ok(found),
+    if found.is_empty() || twice {
+        return Err("a polarisation stands there twice, or none does".into());
     }
+    if found == [0] && of.iter().all(|&p| model.of(p).mass.is_none()) {
+        return Err("0 (longitudinal) is no polarisation of what has no mass".into());
+    }
+    // One order of what is the same.
+    found.sort_by_key(|&h| (h.unsigned_abs(), Reverse(h)));
+    Ok(found)
 }
 
 /// The polarisation `A` of a vector that decays: the part of its propagator that vanishes on its mass shell.
@@ -602,6 +681,7 @@ enum Order {
     /// Of the amplitude. As in MG5aMC, `=` means `<=`.
     Amplitude {
         order: usize,
+        kind: SquaredBound,
         range: RangeInclusive<u32>,
     },
     /// Of its square.
@@ -695,7 +775,12 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
         ">=" => value..=u32::MAX,
         _ => return Err(format!("`{word}`: write an order as in QCD<=2")),
     };
-    Ok(Some(Order::Amplitude { order, range }))
+    let kind = match operator {
+        "==" => SquaredBound::Equal,
+        ">" | ">=" => SquaredBound::Above,
+        _ => SquaredBound::AtMost,
+    };
+    Ok(Some(Order::Amplitude { order, kind, range }))
 }
 
 /// Multi-particle labels: those of the model and those that a text defines.
@@ -726,6 +811,13 @@ pub(super) fn particles(
             )),
         };
     }
+    if word.eq_ignore_ascii_case("all") {
+        let physical =
+            |(number, p): (ParticleId, &Particle)| (!p.ghost && !p.goldstone).then_some(number);
+        let mut all: Vec<ParticleId> = (0..).zip(&model.particles).filter_map(physical).collect();
+        sort(&mut all, model);
+        return Ok(all);
+    }
     let particles = model.particles.iter().map(|p| p.name.as_str());
     let known: Vec<&str> = particles.chain(labels.keys().map(String::as_str)).collect();
     // Among names that are equally near, the one that is as long.
@@ -734,7 +826,8 @@ pub(super) fn particles(
         (distance(&word.to_lowercase(), name), longer, *name)
     });
     let hint = match near.min() {
-        Some((away, _, name)) if away <= 2 && away < word.len() => {
+        // Half of it is another name: `all` is no `vl~`.
+        Some((away, _, name)) if away <= 2 && 2 * away <= word.len() => {
             format!("do you mean `{name}`? ")
         }
         _ => String::new(),
@@ -744,6 +837,21 @@ pub(super) fn particles(
         model.name,
         known.join(" ")
     ))
+}
+
+/// The particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which the processes that
+/// come of it have too: massless ones first, of these colour octets, bosons, particles before antiparticles.
+pub(super) fn sort(label: &mut [ParticleId], model: &Model) {
+    label.sort_by_key(|&p| {
+        let particle = model.of(p);
+        let color = Reverse(particle.color.unsigned_abs());
+        (
+            particle.mass.is_some(),
+            color,
+            particle.is_fermion(),
+            particle.pdg < 0,
+        )
+    });
 }
 
 /// How many characters have to be changed, put in or taken out.
@@ -833,6 +941,9 @@ mod tests {
         let request = parse("u u~ > u u~ QCD=1 QED^2>2").unwrap();
         assert_eq!(request.orders[..2], [0..=1, 0..=u32::MAX]);
         assert_eq!(parse("u u~ > u u~ aS=1").unwrap().squared[0].value, 2);
+        // Bounds from both sides, and one that is written twice.
+        let request = parse("u u~ > u u~ QCD^2>1 QCD^2<=4 QED>0 QED<=2 QED=2").unwrap();
+        assert_eq!((request.squared.len(), &request.orders[1]), (2, &(1..=2)));
     }
 
     /// A `>` behind a coupling order compares it, whatever stands around; others are arrows.
@@ -907,6 +1018,49 @@ mod tests {
     }
 
     #[test]
+    fn polarisations_have_one_order() {
+        let of = |text: &str| parse(text).unwrap().outgoing[0].polarization.clone();
+        for (text, helicities) in [
+            ("+-", &[1, -1][..]),
+            ("-+", &[1, -1]),
+            ("0T", &[0, 1, -1]),
+            ("L0", &[0, -1]),
+        ] {
+            assert_eq!(of(&format!("u u~ > z{{{text}}} h")), helicities, "{text}");
+        }
+        parse("u u~ > z{-+} z{+-}").unwrap();
+    }
+
+    #[test]
+    fn all_is_a_label() {
+        let model = Model::standard().unwrap();
+        let names = |text: &str| model.names(&parse(text).unwrap().outgoing[0].particles);
+        let all = names("w+ > All u");
+        assert!(
+            all.starts_with("g d u s c d~") && all.ends_with(" w- ta- ta+"),
+            "{all}"
+        );
+        assert_eq!(all.split(' ').count(), model.particles.len());
+    }
+
+    #[test]
+    fn hints_are_near() {
+        for (word, hint) in [
+            ("xyz", None),
+            ("tx", Some("t~")),
+            ("x", None),
+            ("tau-", Some("ta-")),
+        ] {
+            let error = parse(&format!("g g > t {word}")).unwrap_err();
+            let hint = hint.map_or_else(
+                || "sm; it has".to_owned(),
+                |name| format!("do you mean `{name}`?"),
+            );
+            assert!(error.contains(&hint), "{error}");
+        }
+    }
+
+    #[test]
     fn bad_input_is_told() {
         for (text, says) in [
             ("g g > t tx", "do you mean `t~`?"),
@@ -927,6 +1081,9 @@ mod tests {
             ("u u~ > z{0} z", "overlap"),
             ("u u~ > t{T} t~", "of vectors"),
             ("u u~ > t{0} t~", "no polarisation of scalars"),
+            ("u u~ > z a{0}", "no polarisation of what has no mass"),
+            ("u u~ > z{+-0} h", "`-0` is 0 alone in MG5aMC"),
+            ("u u~ > z{+0} h", "write `0`, or `0+`"),
             ("u u~ > z{9} z{0}", "between -3 and 3"),
             ("u u~ > z{LL} z{0}", "twice"),
             ("u u~ > e+ e- $ z{0}", "come in or go out"),
@@ -938,6 +1095,21 @@ mod tests {
             ("u u > u u QED>-2", "a number from 0 on"),
             ("21 21>-6 99", "PDG code 9"),
             ("u u > u u @x", "number"),
+            (
+                "u u > u u QCD^2==4 QCD^2==2",
+                "`QCD^2==4` and `QCD^2==2` contradict",
+            ),
+            ("u u > u u QCD^2<=4 QCD^2<=2", "contradict"),
+            ("u u > u u QCD^2>4 QCD^2==2", "contradict"),
+            ("u u > u u QED^2==-1 QED^2==2", "contradict"),
+            (
+                "u u > u u QCD=2 QED=1 QCD<=3",
+                "`QCD=2` and `QCD<=3` contradict",
+            ),
+            ("u u > u u EW=2 QED<2", "`EW=2` and `QED<2` contradict"),
+            ("u u > u u QCD>1 QCD=1", "contradict"),
+            ("u u > u u QCD=1 QCD^2==4", "contradict"),
+            ("u u > u u QCD^2>2 aS=1", "contradict"),
             ("u u > u 99", "PDG code 9"),
         ] {
             let error = parse(text).unwrap_err();

@@ -15,6 +15,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether no amplitude is multiplied by its own conjugate.
+    pub fn is_interference(&self) -> bool {
+        self.pairs.iter().all(|(a, b)| a != b)
+    }
+
     /// What these bounds take of diagrams with these orders; `None` where that is everything. As in MG5aMC, a diagram
     /// is left out that is in no product, until all that are left are in one. What a negative bound stands for is put in
     /// its place: it then holds for the other processes of a label, in MG5aMC too.

@@ -6,6 +6,9 @@ use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
 
+/// Processes that a text with labels may stand for: `p p > j j j j j j j` with five flavours has as many.
+pub const MOST_PROCESSES: usize = 2_500_000;
+
 /// A process without labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subprocess {
@@ -24,7 +27,7 @@ pub struct Subprocess {
 impl Subprocess {
     /// All processes that a request stands for. Final states that differ in their order are the same, as are those
     /// with both beams exchanged, where both exchanged particles are asked for.
-    pub fn all(request: &Request, model: &Model) -> Vec<Subprocess> {
+    pub fn all(request: &Request, model: &Model) -> Result<Vec<Subprocess>, String> {
         type Legs = Vec<(ParticleId, Vec<i8>)>;
         // A massless particle is not longitudinal; a leg that could be nothing else is none.
         let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
@@ -40,7 +43,7 @@ impl Subprocess {
         };
         let mut seen: HashSet<Legs> = HashSet::default();
         let mut final_states: Vec<Legs> = Vec::new();
-        for outgoing in ascending(&request.outgoing) {
+        for outgoing in ascending(&request.outgoing)? {
             let Some(after) = legs(&outgoing, &request.outgoing) else {
                 continue;
             };
@@ -51,15 +54,21 @@ impl Subprocess {
             }
         }
         let mut seen: HashSet<Legs> = HashSet::default();
-        let mut all = Vec::new();
-        for incoming in product(&request.incoming) {
+        let mut initial_states: Vec<(Vec<ParticleId>, Legs)> = Vec::new();
+        for incoming in product(&request.incoming)? {
             let Some(before) = legs(&incoming, &request.incoming) else {
                 continue;
             };
             let exchanged: Legs = before.iter().rev().cloned().collect();
-            if seen.contains(&exchanged) || !seen.insert(before.clone()) {
-                continue;
+            if !seen.contains(&exchanged) && seen.insert(before.clone()) {
+                initial_states.push((incoming, before));
             }
+        }
+        if initial_states.len().saturating_mul(final_states.len()) > MOST_PROCESSES {
+            return Err(too_many());
+        }
+        let mut all = Vec::new();
+        for (incoming, before) in initial_states {
             for after in &final_states {
                 let outgoing = || after.iter().map(|&(p, _)| p);
                 let anti = incoming.iter().map(|&p| model.anti(p));
@@ -74,7 +83,7 @@ impl Subprocess {
                 });
             }
         }
-        all
+        Ok(all)
     }
 
     /// What the process violates, in words.
@@ -124,34 +133,46 @@ fn changes_generations(particles: &[ParticleId], model: &Model) -> bool {
 }
 
 /// All choices of one particle of each leg, the last varying fastest.
-fn product(legs: &[RequestedLeg]) -> Vec<Vec<ParticleId>> {
+fn product(legs: &[RequestedLeg]) -> Result<Vec<Vec<ParticleId>>, String> {
     let all = |_: &[usize], _: usize| 0;
     choices(legs, &all)
 }
 
 /// The same without those that differ from an earlier one by what is taken of equal legs.
-fn ascending(legs: &[RequestedLeg]) -> Vec<Vec<ParticleId>> {
+fn ascending(legs: &[RequestedLeg]) -> Result<Vec<Vec<ParticleId>>, String> {
     choices(legs, &|taken, place| {
         let before = (0..place).rev().find(|&at| legs[at] == legs[place]);
         before.map_or(0, |at| taken[at])
     })
 }
 
+/// That labels stand for too many processes.
+pub fn too_many() -> String {
+    format!(
+        "its labels stand for more than {MOST_PROCESSES} processes; define smaller ones, or ask for fewer particles"
+    )
+}
+
 /// Choices of one of each leg; `first` says from which place on, given those of the legs before.
 fn choices(
     legs: &[RequestedLeg],
     first: &dyn Fn(&[usize], usize) -> usize,
-) -> Vec<Vec<ParticleId>> {
-    let taken = (0..legs.len()).fold(vec![Vec::new()], |all, place| {
+) -> Result<Vec<Vec<ParticleId>>, String> {
+    let taken = (0..legs.len()).try_fold(vec![Vec::new()], |all, place| {
+        let last = |start: &Vec<usize>| first(start, place)..legs[place].particles.len();
+        let count: usize = all.iter().map(|start| last(start).len()).sum();
+        if count > MOST_PROCESSES {
+            return Err(too_many());
+        }
         let longer = all.iter().flat_map(|start: &Vec<usize>| {
-            (first(start, place)..legs[place].particles.len()).map(move |last| {
+            last(start).map(move |last| {
                 let mut longer = start.clone();
                 longer.push(last);
                 longer
             })
         });
-        longer.collect()
-    });
+        Ok(longer.collect())
+    })?;
     let particles = |taken: &Vec<usize>| {
         taken
             .iter()
@@ -159,7 +180,7 @@ fn choices(
             .map(|(&i, l)| l.particles[i])
             .collect()
     };
-    taken.iter().map(particles).collect()
+    Ok(taken.iter().map(particles).collect())
 }
 
 /// That no diagram has the coupling orders that are asked for, given the least that there are.

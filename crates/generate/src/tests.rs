@@ -361,3 +361,163 @@ fn widths_of_the_standard_model() {
         );
     }
 }
+
+/// Two Z bosons are one or the other of their polarisations: what is summed over them is what has none.
+#[test]
+fn polarisations_add_up() {
+    let (mass, energy) = (91.188_f64, 250.0);
+    let p = (energy * energy - mass * mass).sqrt();
+    // Turned into the direction of a Z boson that decays along the axes: exact for what is at most quadratic in the
+    // direction of each decay.
+    let axes: Vec<[f64; 3]> = (0..6)
+        .map(|n| {
+            let mut axis = [0.0; 3];
+            axis[n / 2] = if n % 2 == 0 { 1.0 } else { -1.0 };
+            axis
+        })
+        .collect();
+    let decay = |z: [f64; 4], axis: &[f64; 3], sign: f64| {
+        let [e, q @ ..] = z;
+        let along: f64 = q.iter().zip(axis).map(|(q, n)| sign * q * n).sum();
+        let own = mass / 2.0;
+        let boost = own / mass * (1.0 + along / (e + mass));
+        let lepton = |n: usize| sign * own * axis[n] + q[n] * boost;
+        let own_energy = (e * own + along * own) / mass;
+        [own_energy, lepton(0), lepton(1), lepton(2)]
+    };
+    // What all of a text add up to, on average over the directions of the decays.
+    let total = |text: &str, z: [f64; 4]| -> f64 {
+        let other = [z[0], -z[1], -z[2], -z[3]];
+        let beams = [[energy, 0.0, 0.0, energy], [energy, 0.0, 0.0, -energy]];
+        let all = generate(text).unwrap().into_iter().map(|process| {
+            let card = process.model.default_card();
+            let flavours = 1.0 + process.other_flavours.len() as f64;
+            let at = |outgoing: &[[f64; 4]]| {
+                let momenta = [&beams, outgoing].concat();
+                flavours * process.evaluate(&momenta, 1.2, &card).total()
+            };
+            if process.legs.len() == 4 {
+                return at(&[z, other]);
+            }
+            let both = axes.iter().flat_map(|a| axes.iter().map(move |b| (a, b)));
+            let each = both.map(|(a, b)| {
+                at(&[
+                    decay(z, a, 1.0),
+                    decay(z, a, -1.0),
+                    decay(other, b, 1.0),
+                    decay(other, b, -1.0),
+                ])
+            });
+            each.sum::<f64>() / 36.0
+        });
+        all.sum()
+    };
+    let z = [energy, 0.48 * p, 0.36 * p, 0.8 * p];
+    let there = |text: &str| total(text, z) + total(text, [z[0], -z[1], -z[2], -z[3]]);
+    for (decays, states) in [
+        ("", &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}"][..]),
+        (", z > e+ e-", &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}"]),
+        (
+            ", z > e+ e-, z > e+ e-",
+            &["z{0} z{0}", "z{T} z{T}", "z{T} z{0}"],
+        ),
+        (", z > l+ l-", &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}"]),
+        (
+            ", z > l+ l-, z > l+ l-",
+            &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}"],
+        ),
+        // Each its own: which of the two goes where is a matter of the order.
+        (
+            ", z > e+ e-, z > mu+ mu-",
+            &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}", "z{T} z{0}"],
+        ),
+    ] {
+        let process = |state: &str| there(&format!("e+ e- > {state}{decays}"));
+        let (all, sum) = (
+            process("z z"),
+            states.iter().map(|s| process(s)).sum::<f64>(),
+        );
+        assert!((sum / all - 1.0).abs() < 1e-10, "{decays}: {sum} {all}");
+    }
+}
+
+/// Equal particles are those of one polarisation with equal decays.
+#[test]
+fn identical_particles_are_equal_in_all() {
+    let iden = |text: &str| -> Vec<(u32, usize)> {
+        let all = generate(text).unwrap();
+        let of = |p: &Process| (p.iden / 4, p.other_flavours.len() + 1);
+        all.iter().map(of).collect()
+    };
+    for (text, expected) in [
+        ("e+ e- > z{0} z{T} z{T}", &[(2, 1)][..]),
+        // What does not decay.
+        ("e+ e- > w+ w- z{0} z{T}, w+ > e+ ve", &[(1, 1)]),
+        ("e+ e- > w+ w- z{T} z{T}, w+ > e+ ve", &[(2, 1)]),
+        // Decays in their order, and of each.
+        (
+            "e+ e- > z{0} z{T} z{T}, z > e+ e-, z > e+ e-, z > mu+ mu-",
+            &[(1, 1)],
+        ),
+        (
+            "e+ e- > z{0} z{T} z{T}, z > mu+ mu-, z > e+ e-, z > e+ e-",
+            &[(2, 1)],
+        ),
+        ("e+ e- > z{0} z{T} z{T}, z > l+ l-", &[(2, 4), (1, 2)]),
+        // Polarisations within decays.
+        ("e+ e- > z h h, h > w+{0} w-, h > w+{T} w-", &[(1, 1)]),
+        ("e+ e- > z h h, h > w+{0} w-, h > w+{0} w-", &[(2, 1)]),
+        ("e+ e- > z h h, h > z{0} z{T}", &[(2, 1)]),
+    ] {
+        assert_eq!(iden(text), expected, "{text}");
+    }
+    // Which of the two goes where is what two decays have in common, too.
+    let text = "e+ e- > z h h, (h > z{0} z{T}, z > e+ e-, z > mu+ mu-), (h > z{0} z{T}, z > ";
+    let with = |last: &str| iden(&format!("{text}{last})"))[0].0;
+    assert_eq!(
+        (with("e+ e-, z > mu+ mu-"), with("mu+ mu-, z > e+ e-")),
+        (2, 1)
+    );
+}
+
+/// An interference that vanishes by colour or chirality is none, like a process without diagrams.
+#[test]
+fn what_vanishes_identically_is_no_process() {
+    for text in [
+        "p p > t t~ QCD^2==2 QED^2==2",
+        "u u~ > c c~ QCD^2==2 QED^2==2",
+        "u u~ > t t~ / z QCD^2==2",
+    ] {
+        let error = generate(text).unwrap_err().to_string();
+        assert!(
+            error.contains("the cross section is zero: of "),
+            "{text}: {error}"
+        );
+    }
+    // Others of the same text stay, and what does not vanish.
+    let names = |text: &str| -> Vec<String> {
+        generate(text)
+            .unwrap()
+            .into_iter()
+            .map(|p| p.name)
+            .collect()
+    };
+    assert_eq!(names("u u~ > j j QCD^2==2 QED^2==2").len(), 2);
+    assert_eq!(names("u u > u u QCD^2==2 QED^2==2").len(), 1);
+    assert_eq!(names("u u~ > t t~ QCD^2==4").len(), 1);
+    // A coupling that its card alone makes zero is one.
+    let model = Model::standard().unwrap();
+    let mut zero = model.clone();
+    let entry = zero
+        .card
+        .iter_mut()
+        .find(|entry| entry.name == "Gf")
+        .unwrap();
+    entry.value = 0.0;
+    assert_eq!(
+        generate_with("u u > u u QCD^2==2 QED^2==2", &zero)
+            .unwrap()
+            .len(),
+        1
+    );
+}

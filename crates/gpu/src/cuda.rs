@@ -115,7 +115,8 @@ fn properties(context: &Context) -> Result<Properties> {
     })
 }
 
-impl Driver for Cuda {
+// SAFETY: the driver pins as many bytes as it is asked for, and they are filled with zeros.
+unsafe impl Driver for Cuda {
     fn properties(&self) -> &Properties {
         &self.properties
     }

@@ -124,7 +124,6 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     let Some(s) = setup() else { return };
     let memory = Buffer::new(&s.driver, 32).unwrap();
     let at = memory.pointer();
-    assert!(s.download(at, 4).unwrap().iter().all(|x| x.is_nan()));
     s.upload(at, &[1.0, 2.0, 3.0, 4.0]);
     s.launch(&s.stream, "add", 3, &two(at, 4, 10));
     // There are two rows of blocks.
@@ -196,7 +195,46 @@ fn writing_outside_is_found() {
     assert!(error.contains("shared memory"), "{error}");
     assert!(s.download(memory.pointer() + 8, 4).is_err());
     assert!(s.download(memory.pointer() - 8, 1).is_err());
+    s.upload(memory.pointer(), &[1.0; 4]);
     s.download(memory.pointer() + 8, 3).unwrap();
+}
+
+/// As `compute-sanitizer --tool initcheck` says of a GPU.
+#[test]
+fn what_nothing_has_written_is_not_read() {
+    let Some(s) = setup() else { return };
+    let memory = Buffer::new(&s.driver, 32).unwrap();
+    let at = memory.pointer();
+    let product = |a, b| Product {
+        double: true,
+        tf32: false,
+        rows: 1,
+        columns: 1,
+        inner: 1,
+        a: (a, 1, 1),
+        b: (b, 1, 1),
+        c: (at + 16, 1, 1),
+        count: 1,
+    };
+    let multiply = |a, b| {
+        // SAFETY: three numbers of the memory.
+        unsafe { s.stream.multiply(product(a, b)) }.unwrap();
+        s.stream.synchronize()
+    };
+    s.upload(at, &[2.0]);
+    assert_eq!(s.download(at, 1).unwrap(), [2.0]);
+    let errors = [
+        s.download(at, 2).map(|_| ()),
+        multiply(at, at + 8),
+        multiply(at + 8, at),
+    ];
+    for error in errors {
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("nothing wrote it"), "{message}");
+    }
+    s.upload(at + 8, &[3.0]);
+    multiply(at, at + 8).unwrap();
+    assert_eq!(s.download(at, 3).unwrap(), [2.0, 3.0, 6.0]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use mebridge_plan::{Plan, ValidPlan};
 use mebridge_process::Process;
 use mebridge_support::error::Result;
 use mebridge_support::runtime::{Precision, Switches, environment};
+use mebridge_support::signals;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -221,6 +222,7 @@ impl Backend for Engines {
 
     fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
         let nevt = inputs.count();
+        outputs.check(nevt)?;
         if let [engine] = &self.engines[..] {
             return Ok(lock(engine).run(inputs, outputs)??);
         }
@@ -245,12 +247,13 @@ impl Backend for Engines {
                     helicity,
                     color,
                 };
-                scope.spawn(move || {
+                let work = move || {
                     let bad = |bad: BadMomentum| BadMomentum {
                         event: bad.event + i * size,
                     };
                     Ok(lock(engine).run(inputs, outputs)?.map_err(bad))
-                })
+                };
+                signals::held_back(|| scope.spawn(work))
             };
             let threads: Vec<_> = subsets.map(start).collect();
             let result = |thread: std::thread::ScopedJoinHandle<_>| match thread.join() {

@@ -8,6 +8,7 @@ use super::driver::Function;
 use super::module_cache::{COMPILER_STACK, ModuleCache};
 use super::source::CompilationUnit;
 use mebridge_support::error::Result;
+use mebridge_support::signals;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -139,7 +140,7 @@ impl Generated {
         let builder = std::thread::Builder::new()
             .name("mebridge-compile".into())
             .stack_size(COMPILER_STACK);
-        if builder.spawn(work).is_err() {
+        if signals::held_back(|| builder.spawn(work)).is_err() {
             *state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
         }
         Generated {

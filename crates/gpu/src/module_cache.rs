@@ -9,6 +9,7 @@ use super::source::CompilationUnit;
 use mebridge_cache::key::{Builder, Key};
 use mebridge_cache::{Cache, Kind};
 use mebridge_support::error::Result;
+use mebridge_support::signals;
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,7 +84,7 @@ impl ModuleCache {
         std::thread::scope(|scope| {
             for _ in 0..threads.min(missing.len()) {
                 let builder = std::thread::Builder::new().stack_size(COMPILER_STACK);
-                if builder.spawn_scoped(scope, work).is_err() {
+                if signals::held_back(|| builder.spawn_scoped(scope, work)).is_err() {
                     break;
                 }
             }

@@ -8,6 +8,7 @@ use super::source::{SourceFile, read_bounded};
 use super::statement::{self, Statement};
 use mebridge_process::Contract;
 use mebridge_support::error::{Error, Result};
+use mebridge_support::files::lines;
 use std::path::{Path, PathBuf};
 
 /// The paths of one subprocess directory.
@@ -78,9 +79,12 @@ impl Directory {
             matrices: matrices(path)?,
         };
         if directory.matrices.is_empty() {
-            let also = match path.join("SubProcesses").is_dir() {
-                true => "; choose one of the directories P* under its SubProcesses",
-                false => "",
+            let also = if path.join("SubProcesses").is_dir() {
+                "; choose one of the directories P* under its SubProcesses"
+            } else if path.join("CPPProcess.cc").is_file() {
+                ", but C++, which is not read; write it by `output madevent` or `output standalone`"
+            } else {
+                ""
             };
             return Err(lacks(format!("it has no matrix<i>.f{also}")));
         }
@@ -215,7 +219,7 @@ impl Directory {
         let bytes = read_bounded(&path)?;
         let text = String::from_utf8_lossy(&bytes);
         let mut found = None;
-        for (i, line) in text.lines().enumerate() {
+        for (i, line) in lines(&text).enumerate() {
             let line = line.split(['#', '!']).next().unwrap_or("");
             let Some((value, name)) = line.split_once('=') else {
                 continue;
@@ -236,7 +240,7 @@ impl Directory {
         let text = String::from_utf8_lossy(&bytes);
         // MG5aMC starts with the Standard Model.
         let mut name = String::from("sm");
-        for line in text.lines() {
+        for line in lines(&text) {
             let words: Vec<&str> = line.split_whitespace().collect();
             // The last import counts.
             if let ["import", "model", model, ..] = words.as_slice() {

@@ -9,6 +9,7 @@ use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueI
 use mebridge_process::model::Model;
 use mebridge_process::{Leg, Quantity};
 use mebridge_support::error::{Error, Result};
+use mebridge_support::message;
 use num_complex::Complex64;
 
 /// Highest power of G that is looked for; higher ones go by their formula.
@@ -96,6 +97,9 @@ impl Binding {
             .zip(&couplings)
             .filter(|(_, c)| **c == Coupling::Formula);
         let of_formula: Vec<usize> = of_formula.map(|(i, _)| i).collect();
+        if let Some(line) = outside(model, &values, &varies) {
+            message::say_once(line);
+        }
         let formulas =
             (!of_formula.is_empty()).then(|| Formulas::of(model, card, &polynomials, &of_formula));
         Ok(Binding {
@@ -203,6 +207,44 @@ impl Formulas {
             series,
         }
     }
+}
+
+/// Imaginary parts below this may come from a card's rounding, as in `sqrt(1 - c**2)` of a cosine 1.00000001.
+const ROUNDING: f64 = 1e-3;
+
+/// What is said of couplings, masses and widths in which a real function stands outside of its domain, the root of a
+/// negative number for one: their values are no real ones then, and seldom what a card means. MG5aMC takes the real part
+/// of the parameter in which it happens, and says nothing.
+fn outside(model: &Model, values: &[Complex64], varies: &[bool]) -> Option<String> {
+    let mut found: Vec<Option<(Function, f64)>> = Vec::with_capacity(values.len());
+    for (at, op) in model.program.ops.iter().enumerate() {
+        let mut inner = None;
+        match *op {
+            Op::Call(function @ (Function::Sqrt | Function::Asin | Function::Acos), a) => {
+                let (x, y) = (values[a as usize], values[at]);
+                let outside = x.im == 0.0 && y.im.abs() > ROUNDING && !varies[at];
+                inner = found[a as usize].or(outside.then_some((function, x.re)));
+            }
+            Op::Select { lhs, rhs, .. } => {
+                let chosen = chosen(op, |v| Some(std::slice::from_ref(&values[v as usize])));
+                for value in chosen.into_iter().chain([lhs, rhs]) {
+                    inner = inner.or(found[value as usize]);
+                }
+            }
+            _ => op.for_each_operand(|a| inner = inner.or(found[a as usize])),
+        }
+        found.push(inner);
+    }
+    let named = model.parameters.iter().chain(&model.couplings);
+    let line = |named: &mebridge_process::model::Named| {
+        let (function, x) = found[named.value as usize]?;
+        let function = format!("{function:?}").to_lowercase();
+        Some(format!(
+            "{} has {function}({x}) in it with these parameters, which is no real number; check the parameter card",
+            named.name
+        ))
+    };
+    named.filter_map(line).next()
 }
 
 /// Whether a value is real, and small where it is a number: what [`mebridge_process::running`] bounds.
@@ -347,6 +389,45 @@ mod tests {
             widths_signed: false,
             auto_widths: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_root_of_a_negative_number_is_told() {
+        let told = |m: f64, function: Function, hidden: bool| {
+            let mut b = Builder::new(2);
+            let (m_, zero) = (b.input(0), b.real(0.0));
+            let _g = b.input(1);
+            let root = b.push(Op::Call(function, m_));
+            let part = b.push(Op::Call(Function::Re, root));
+            let choice = b.push(Op::Select {
+                test: Comparison::Lt,
+                lhs: m_,
+                rhs: zero,
+                yes: m_,
+                no: part,
+            });
+            let value = if hidden { choice } else { part };
+            let mut model = model();
+            (model.program, model.parameters) = (b.finish(), Vec::new());
+            model.couplings.truncate(1);
+            model.couplings[0].value = value;
+            let values = model.evaluate(&[m], 1.0);
+            outside(&model, &values, &vec![false; values.len()])
+        };
+        let sqrt = |m| told(m, Function::Sqrt, false);
+        let line = sqrt(-2.0).unwrap();
+        assert!(
+            line.starts_with("GC_1 has sqrt(-2) in it with these parameters"),
+            "{line}"
+        );
+        assert!(told(1.5, Function::Acos, false).is_some_and(|line| line.contains("acos(1.5)")));
+        assert!(told(-1.5, Function::Asin, false).is_some());
+        // What is real, what rounding makes, what a choice leaves out.
+        assert_eq!(
+            [sqrt(2.0), sqrt(-1e-9), told(1.0, Function::Acos, false)],
+            [None, None, None]
+        );
+        assert_eq!(told(-2.0, Function::Sqrt, true), None);
     }
 
     #[test]

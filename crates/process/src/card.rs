@@ -17,7 +17,7 @@
 use super::model::{CardParameter, Model};
 use super::running;
 use mebridge_support::error::{Error, Result};
-use mebridge_support::files::regular;
+use mebridge_support::files::{lines, regular};
 use mebridge_support::message;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Card {
             scales: HashMap::new(),
         };
         let mut block: Option<String> = None;
-        for (i, line) in text.lines().enumerate() {
+        for (i, line) in lines(text).enumerate() {
             let line = line.split('#').next().unwrap_or("");
             let words: Vec<&str> = line.split_whitespace().collect();
             let Some(first) = words.first() else {
@@ -191,10 +191,13 @@ impl Card {
                     entry.line, entry.text, parameter.name
                 )));
             }
-            return Err(fail(format!(
-                "there is no entry {place} ({}), which the process needs; add it",
-                parameter.name
-            )));
+            return Err(fail(match self.entries.is_empty() {
+                true => "there is not one entry in it; give a parameter card, with `BLOCK MASS` and the like".to_owned(),
+                false => format!(
+                    "there is no entry {place} ({}), which the process needs; add it",
+                    parameter.name
+                ),
+            }));
         };
         if is_auto(text) {
             return Err(self.not_computed(parameter, "the process has no formula for it"));
@@ -208,6 +211,10 @@ impl Card {
         }
         match number(text) {
             Some(x) if x.is_finite() => Ok(x),
+            None if text.is_empty() => Err(fail(format!(
+                "line {line}: {place} ({}) has no value; write one there",
+                parameter.name
+            ))),
             None if text.contains(' ') => Err(fail(format!(
                 "line {line}: {place} ({}) is `{text}`, more than one word, which MG5aMC takes for no number; write one \
                  value, and # before what is none",
@@ -331,6 +338,42 @@ DECAY 23 nan
         assert_eq!(value("mix", &[1, 2]).unwrap(), -0.5);
         assert_eq!(value("alpha", &[]).unwrap(), -0.11);
         assert_eq!(value("decay", &[6]).unwrap(), 1.49);
+    }
+
+    /// As of editors on other systems, those of old Macintoshes among them.
+    #[test]
+    fn lines_end_in_any_way() {
+        let parameter = |block: &str| CardParameter {
+            name: "MDL_X".into(),
+            block: block.into(),
+            index: vec![6],
+            default: 0.0,
+        };
+        let at = |end: &str, text: &str| {
+            Card::parse(&text.replace('\n', end), Path::new("param_card.dat"))
+        };
+        for end in ["\n", "\r\n", "\r"] {
+            let card = at(end, CARD);
+            assert_eq!(card.value(&parameter("mass")).unwrap(), 173.0);
+            assert_eq!(card.value(&parameter("decay")).unwrap(), 1.49);
+            assert_eq!(card.scale("mass"), Some(91.0));
+            let twice = at(end, "BLOCK MASS\n 6 1\n\n 6 2\nDECAY 6 # none\n");
+            let error = twice.value(&parameter("mass")).unwrap_err().to_string();
+            assert!(error.contains("`1` in line 2 and `2` in line 4"), "{error}");
+            let error = twice.value(&parameter("decay")).unwrap_err().to_string();
+            assert!(
+                error.contains("line 5: DECAY 6 (MDL_X) has no value"),
+                "{error}"
+            );
+        }
+        for nothing in ["", "# a comment alone\n", "\u{1f}\u{8b}"] {
+            let error = at("\n", nothing).value(&parameter("mass")).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains("param_card.dat: there is not one entry in it; give a"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod complex;
 mod dispatch;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod edges;
+pub mod functions;
 mod l2;
 mod level;
 #[cfg(target_arch = "aarch64")]
@@ -151,7 +152,11 @@ pub trait Simd:
 }
 
 /// `f64` or `f32`, with its register type for each level.
-pub trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
+///
+/// # Safety
+/// It is one of these, as [`Real::DOUBLE`] says: zero bytes are the number zero, all bytes of it are defined, and none is
+/// aligned to more than they have. The registers have as many lanes as they say.
+pub unsafe trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
     /// Registers of level none.
     type None: Simd<Scalar = Self>;
     /// Registers of level sse4.
@@ -176,7 +181,8 @@ pub trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
 
 macro_rules! real {
     ($scalar:ident, $double:expr, $none:ty, $sse4:ty, $avx2:ty, $avx512y:ty, $avx512z:ty) => {
-        impl Real for $scalar {
+        // SAFETY: `f64` or `f32`, with the registers of its levels.
+        unsafe impl Real for $scalar {
             type None = $none;
             type Sse4 = $sse4;
             type Avx2 = $avx2;

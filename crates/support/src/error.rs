@@ -1,7 +1,13 @@
 //! What can go wrong, each with a message that names the thing and the cure.
 
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::path::PathBuf;
+
+/// What is said of [`Error::CallWithinCall`], there before it is needed: a signal handler may not ask for memory.
+pub const CALL_WITHIN_CALL: &CStr =
+    c"a signal handler called the library while the thread that it interrupted was in a call of it, and would wait for \
+      that one for ever; let the handler set a flag, and call when the other call is over";
 
 /// Result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -235,6 +241,9 @@ pub enum Error {
          here; create another bridge in this process, or fork while no call is under way"
     )]
     BridgeForked,
+    /// A signal handler's call, while the thread that it interrupted is in one.
+    #[error("{}", CALL_WITHIN_CALL.to_string_lossy())]
+    CallWithinCall,
     /// A panic that was caught at a door.
     #[error(
         "internal error: {what}. This is a defect of mebridge; please report it with the process \

@@ -8,6 +8,7 @@
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches and all other environment variables |
 //! | [`random`] | random numbers that are the same everywhere |
 //! | [`float_environment`] | traps, rounding and flushing of the floating-point unit |
+//! | [`signals`] | threads that run no signal handler of the caller's |
 
 pub mod error;
 pub mod files;
@@ -15,6 +16,7 @@ pub mod float_environment;
 pub mod message;
 pub mod random;
 pub mod runtime;
+pub mod signals;
 
 pub use error::{Error, Result};
 

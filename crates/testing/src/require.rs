@@ -8,9 +8,10 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// What can be required.
-pub const NEEDS: [&str; 11] = [
+pub const NEEDS: [&str; 12] = [
     "gpu",
     "gpus",
+    "sanitizer",
     "nvrtc",
     "amd",
     "amd-emulator",

@@ -1,7 +1,7 @@
 //! The file of a model of what was imported.
 
 use crate::imported::{Imported, Pair};
-use crate::source::{Parameter, ParameterValue};
+use crate::source::{Coupling, Parameter, ParameterValue};
 use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate, formulas};
 use mebridge_generate::model::CardEntry;
 use mebridge_generate::model::expression::{Expr, parse};
@@ -101,8 +101,10 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         if let (Some(mass), Some(width), None) = (&row.mass, &row.width, &row.antiname)
             && row.spin % 2 == 0
         {
-            let signed = format!("{width}__signed");
             let formula = format!("abs({width}) if {mass} >= 0 else -abs({width})");
+            // One width may be that of several particles, each with its own mass.
+            let known = |name: &str| document.parameters.get(name).is_some_and(|f| *f != formula);
+            let signed = free(format!("{width}__signed"), known);
             document.parameters.insert(signed.clone(), formula);
             row.width = Some(signed);
         }
@@ -228,20 +230,29 @@ fn names(parameters: &[Parameter]) -> HashMap<String, String> {
         let lower = parameter.name.to_lowercase();
         by_lower.entry(lower).or_default().push(&parameter.name);
     }
+    let mut all: HashSet<String> = by_lower.keys().cloned().collect();
     let mut new = HashMap::new();
     for (lower, names) in by_lower.into_iter().filter(|(_, names)| names.len() > 1) {
         let kept = |name: &&str| [ALPHA_S, STRONG_COUPLING].contains(name);
         for (n, name) in names.iter().filter(|name| !kept(name)).enumerate() {
             let first = n == 0 && !names.iter().any(kept);
-            let suffix = if first {
-                String::new()
-            } else {
-                format!("__{}", n + 1)
+            let own = match first {
+                true => lower.clone(),
+                false => free(format!("{lower}__{}", n + 1), |name| all.contains(name)),
             };
-            new.insert((*name).to_owned(), format!("{lower}{suffix}"));
+            all.insert(own.clone());
+            new.insert((*name).to_owned(), own);
         }
     }
     new
+}
+
+/// A name that is not taken: this one, or one that begins with it.
+fn free(mut name: String, is_taken: impl Fn(&str) -> bool) -> String {
+    while is_taken(&name) {
+        name.push('_');
+    }
+    name
 }
 
 /// Whether a formula is real wherever it is defined.
@@ -284,7 +295,24 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
             }
             // Of vertices of Goldstone bosons alone, which no process has.
             None if !needed.contains(name) => 1,
-            None => return Err(format!("coupling_orders.py: there is no order {name}")),
+            None => {
+                let has = |c: &&Coupling| c.orders.contains_key(name);
+                let place = model
+                    .couplings
+                    .iter()
+                    .find(has)
+                    .map(|c| format!("{}: {}: ", c.place, c.name));
+                let there: Vec<&str> = model
+                    .orders
+                    .iter()
+                    .map(|order| order.name.as_str())
+                    .collect();
+                return Err(format!(
+                    "{}there is no order {name}; coupling_orders.py has {}",
+                    place.unwrap_or_default(),
+                    there.join(", ")
+                ));
+            }
         };
         document.orders.insert(name.clone(), weight);
         if let Some(most) = known(name).map(|order| order.expansion)

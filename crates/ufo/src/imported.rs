@@ -77,8 +77,8 @@ pub struct Imported {
     pub open_widths: OpenWidths,
     /// Whether masses of particles with a width are complex.
     pub has_complex_masses: bool,
-    /// Names of new Lorentz structures by the names of their parts, which are sorted.
-    merged: HashMap<Vec<String>, String>,
+    /// Names of new Lorentz structures by whether their parts have signs, and the names of these, which are sorted.
+    merged: HashMap<(bool, Vec<String>), String>,
 }
 
 type Fallible<T> = Result<T, String>;
@@ -209,7 +209,9 @@ impl Imported {
                 sign * pair.charges.get(&name).unwrap_or(&0.0)
             };
             let total = |i: &&Interaction| i.particles.iter().map(of).sum::<f64>().abs() > 1e-12;
-            if let Some(broken) = self.interactions.iter().find(total) {
+            // As in MG5aMC what the gauge does not have says nothing.
+            let mut physical = self.interactions.iter().filter(|i| i.physical);
+            if let Some(broken) = physical.find(total) {
                 if name == "charge" {
                     let particles: Vec<&str> =
                         broken.particles.iter().map(|&pdg| self.name(pdg)).collect();
@@ -227,11 +229,12 @@ impl Imported {
         Ok(())
     }
 
-    /// Of couplings with one text the first stands for all; those that are 0 go.
+    /// Of couplings with one text and the same orders the first stands for all; those that are 0 go. MG5aMC looks at the
+    /// text alone, but has the orders with the vertex.
     fn merge_equal_texts(&mut self) {
-        let mut first: HashMap<&str, usize> = HashMap::new();
+        let mut first: HashMap<(&str, &BTreeMap<String, i32>), usize> = HashMap::new();
         let same: Vec<usize> = (self.couplings.iter().enumerate())
-            .map(|(n, coupling)| *first.entry(&coupling.text).or_insert(n))
+            .map(|(n, c)| *first.entry((&c.text, &c.orders)).or_insert(n))
             .collect();
         let couplings = &self.couplings;
         for interaction in &mut self.interactions {
@@ -272,9 +275,10 @@ impl Imported {
             if self.merged.len() == MOST_MERGED || length > LONGEST_MERGED {
                 continue;
             }
+            let names = (signed, names);
             let name = match self.merged.get(&names) {
                 Some(name) => name.clone(),
-                None => self.add_merged(names, signed),
+                None => self.add_merged(names),
             };
             let mut merged = terms[0].clone();
             merged.lorentz = name;
@@ -286,7 +290,7 @@ impl Imported {
     }
 
     /// A new Lorentz structure, the sum of others, with the name that MG5aMC gives it.
-    fn add_merged(&mut self, names: Vec<String>, signed: bool) -> String {
+    fn add_merged(&mut self, (signed, names): (bool, Vec<String>)) -> String {
         let skip = usize::from(signed);
         let plain: Vec<&str> = names.iter().map(|name| &name[skip..]).collect();
         let shared = |n: &usize| plain.iter().all(|p| p.starts_with(&plain[0][..*n]));
@@ -311,14 +315,14 @@ impl Imported {
             structure += &format!("{sign}({text})");
         }
         self.lorentz.insert(name.clone(), structure);
-        self.merged.insert(names, name.clone());
+        self.merged.insert((signed, names), name.clone());
         name
     }
 }
 
 /// Whether the order of fermions along the lines of a Lorentz structure is an odd permutation of that of the legs, which
-/// MG5aMC puts into the coupling. An error where the structure has lines of several orders; `None` where it cannot be
-/// read, and so no process of it be generated.
+/// MG5aMC puts into the coupling. An error where the structure has lines of orders that do not agree on it; `None` where
+/// it cannot be read, and so no process of it be generated.
 fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
     let Ok(structure) = Structure::read(structure) else {
         return Ok(None);
@@ -352,13 +356,11 @@ fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
         let order: Vec<i32> = ends.iter().flat_map(|&(from, out)| [from, out]).collect();
         let pairs = (0..order.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
         let odd = pairs.filter(|&(j, i)| order[j] > order[i]).count() % 2 == 1;
-        match found {
-            None => found = Some((odd, ends)),
-            Some((_, ref first)) if *first == ends => {}
-            Some(_) => return Err("it joins fermions in several ways".into()),
+        if *found.get_or_insert(odd) != odd {
+            return Err("it joins fermions in several ways, which do not have one sign".into());
         }
     }
-    Ok(found.map(|(odd, _)| odd))
+    Ok(found)
 }
 
 /// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where

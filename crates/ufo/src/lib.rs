@@ -100,6 +100,21 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
     Ok(document)
 }
 
+/// The restrictions that a folder has, in words.
+fn restrictions(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_prefix("restrict_")?.strip_suffix(".dat")?;
+        Some(name.to_owned())
+    });
+    let names: std::collections::BTreeSet<String> = names.collect();
+    match names.is_empty() {
+        true => "the model has none".into(),
+        false => format!("there are {}", Vec::from_iter(names).join(", ")),
+    }
+}
+
 /// The card of a restriction, and what it adds to the name of the model.
 fn card(
     folder: &Path,
@@ -127,7 +142,8 @@ fn card(
                 Some(card) => (Some(card), tail),
                 None => {
                     return Err(format!(
-                        "there is no restriction {name}: no such file, and no restrict_{name}.dat"
+                        "there is no restriction {name}: no such file, and no restrict_{name}.dat; {}",
+                        restrictions(folder)
                     ));
                 }
             }

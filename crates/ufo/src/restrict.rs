@@ -207,24 +207,22 @@ impl Imported {
                 equal.entry(key(value)).or_default().push((n, false));
             }
         }
-        // Only couplings of the same orders; those of no physical vertex are apart.
-        let mut orders: HashMap<usize, &BTreeMap<String, i32>> = HashMap::new();
-        for interaction in self.interactions.iter().filter(|i| i.physical) {
-            // MG5aMC does not find those of a coupling that is there with a minus alone.
-            for term in interaction.terms.iter().filter(|term| !term.negative) {
-                orders.insert(term.coupling, &self.couplings[term.coupling].orders);
-            }
-        }
+        // Only couplings of the same orders; those of no physical vertex are apart. MG5aMC takes those that are there
+        // with a minus alone for such, and has the orders with the vertex.
+        let physical = self.interactions.iter().filter(|i| i.physical);
+        let terms = physical.flat_map(|i| i.terms.iter().filter(|term| !term.negative));
+        let used: HashSet<usize> = terms.map(|term| term.coupling).collect();
         let mut same = HashMap::new();
         for group in equal.values() {
-            let mut first: HashMap<Option<&BTreeMap<String, i32>>, (usize, bool)> = HashMap::new();
+            let mut first: HashMap<(bool, &BTreeMap<String, i32>), (usize, bool)> = HashMap::new();
             for &(n, negative) in group {
-                match first.get(&orders.get(&n).copied()) {
+                let key = (used.contains(&n), &self.couplings[n].orders);
+                match first.get(&key) {
                     Some(&(main, sign)) => {
                         same.insert(n, (main, negative != sign));
                     }
                     None => {
-                        first.insert(orders.get(&n).copied(), (n, negative));
+                        first.insert(key, (n, negative));
                     }
                 }
             }

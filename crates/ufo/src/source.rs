@@ -263,8 +263,22 @@ impl Source {
         }
         let mut places = HashMap::new();
         let mut names = HashSet::new();
+        let mut entries: HashMap<(String, Vec<i32>), (String, f64)> = HashMap::new();
         for (_, object) in of("Parameter") {
             let parameter = Parameter::of(object, &functions)?;
+            if let ParameterValue::External(block, index, value) = &parameter.value {
+                let entry = (block.to_lowercase(), index.clone());
+                let own = (parameter.name.clone(), *value);
+                let (other, first) = entries.entry(entry).or_insert(own);
+                if first != value {
+                    let index: Vec<String> = index.iter().map(i32::to_string).collect();
+                    return Err(object.fail(format!(
+                        "it is {value} and {other} is {first}, but both are the entry {} of block {block} of the card; \
+                         give them one value, or another `lhacode`",
+                        index.join(" ")
+                    )));
+                }
+            }
             if !names.insert(parameter.name.clone()) {
                 return Err(object.fail("two parameters have this name"));
             }
@@ -273,13 +287,20 @@ impl Source {
         for (number, object) in of("Propagator") {
             let denominator = object.get("denominator").is_some();
             let denominator = denominator.then(|| object.text("denominator"));
-            places.insert(number, self.propagators.len());
-            self.propagators.push(Propagator {
+            let propagator = Propagator {
                 name: object.text("name")?.to_string(),
                 numerator: object.text("numerator")?.to_string(),
                 denominator: denominator.transpose()?.map(|text| text.to_string()),
                 place: object.place.clone(),
-            });
+            };
+            let known = self.propagators.iter();
+            let mut known = known.filter(|known| known.name == propagator.name);
+            let says = |p: &Propagator| (p.numerator.clone(), p.denominator.clone());
+            if known.any(|known| says(known) != says(&propagator)) {
+                return Err(object.fail("two propagators have this name"));
+            }
+            places.insert(number, self.propagators.len());
+            self.propagators.push(propagator);
         }
         for (number, object) in of("Particle") {
             if self.particles.len() == MOST_PARTICLES {
@@ -541,7 +562,10 @@ impl Parameter {
 impl Coupling {
     fn of(object: &Object, functions: &Functions) -> Fallible<Coupling> {
         let text = match object.get("value") {
-            Some(Value::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+            Some(Value::Number(x, whole)) if x.is_finite() => match whole {
+                true => format!("{x:.0}"),
+                false => format!("{x:?}"),
+            },
             _ => object.text("value")?.to_string(),
         };
         let formula = functions.read(&text).map_err(|what| object.fail(what))?;
@@ -593,24 +617,25 @@ fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) ->
     for (key, value) in object.dict("couplings")?.iter() {
         let place = match key {
             Value::List(pair, _) => match pair.as_slice() {
-                [color, lorentz] => color.number().zip(lorentz.number()),
+                [color, l] => color.index(colors.len()).zip(l.index(lorentz.len())),
                 _ => None,
             },
             _ => None,
         };
-        let place = place.map(|(color, lorentz)| (color as usize, lorentz as usize));
-        let place = place.filter(|&(color, l)| color < colors.len() && l < lorentz.len());
         let Some((color, l)) = place else {
-            return Err(object.fail("a key of `couplings` is no (colour, Lorentz structure) of it"));
+            return Err(object.fail(format!(
+                "`couplings` has the key {key}; one is (colour, Lorentz structure), whole numbers that count `color` and \
+                 `lorentz` from 0, or from their ends with a minus"
+            )));
         };
-        if terms.len() > MOST_TERMS {
-            return Err(object.fail(format!("more than {MOST_TERMS} couplings")));
-        }
         let couplings = match value {
             Value::List(list, _) => list.iter().collect(),
             one => vec![one],
         };
         for coupling in couplings {
+            if terms.len() == MOST_TERMS {
+                return Err(object.fail(format!("more than {MOST_TERMS} couplings")));
+            }
             terms.push((color, lorentz[l], object_of(coupling, "Coupling")?));
         }
     }

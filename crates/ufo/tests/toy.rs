@@ -230,7 +230,10 @@ fn a_card_restricts_it() {
     let error = read(&toy(), &Restriction::By("nothing".into()))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("no restrict_nothing.dat"), "{error}");
+    assert!(
+        error.contains("no restrict_nothing.dat; there are equal"),
+        "{error}"
+    );
 }
 
 /// Entries that are missing, and values of another card for what is left.
@@ -431,6 +434,200 @@ fn changed(file: &str, from: &str, to: &str) -> String {
     }
 }
 
+/// The toy model with other texts in its files: file, what stands there, what is to stand there.
+fn with(changes: &[[&str; 3]], restriction: &Restriction) -> Result<Document, String> {
+    let (_folder, path) = copy();
+    for [file, from, to] in changes {
+        let file = path.join(file);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}");
+        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    }
+    read(&path, restriction).map_err(|error| error.to_string())
+}
+
+/// Nothing is one with another thing because of its text, or its value, alone.
+#[test]
+fn what_is_merged_is_the_same_in_all() {
+    let by = |name: &str| Restriction::By(name.into());
+    let first = "GC_1 = Coupling(";
+    // A coupling that no vertex has changes nothing, whatever its text and orders.
+    let unused = [
+        "couplings.py",
+        first,
+        "GC_0 = Coupling(name = 'GC_0', value = 'complex(0,1)*gx', order = {'QCD':3})\nGC_1 = Coupling(",
+    ];
+    for restriction in [Restriction::Default, by("equal")] {
+        let plain = with(&[], &restriction).unwrap();
+        assert_eq!(with(&[unused], &restriction).unwrap(), plain);
+    }
+    // Used, each has its own orders, restricted or not, also where vertices have them with a minus alone.
+    let other = [
+        "couplings.py",
+        "GC_9 = Coupling(",
+        "GC_10 = Coupling(name = 'GC_10', value = 'complex(0,1)/MZp**2', order = {'NP':3})\nGC_9 = Coupling(",
+    ];
+    let used = [
+        "vertices.py",
+        "(1,1):C.GC_9,(0,2):C.GC_9",
+        "(1,1):C.GC_9,(1,2):C.GC_10",
+    ];
+    let minus = [
+        "vertices.py",
+        "(0,0):C.GC_9,(1,1):C.GC_9,(0,2):C.GC_9",
+        "(0,1):C.GC_10,(1,1):C.GC_9",
+    ];
+    for restriction in [Restriction::Default, by("equal")] {
+        for vertex in [used, minus] {
+            let document = with(&[other, vertex], &restriction).unwrap();
+            let orders = |name: &str| document.couplings.get(name).map(|row| row.orders["NP"]);
+            assert_eq!(
+                (orders("GC_9"), orders("GC_10")),
+                (Some(2), Some(3)),
+                "{vertex:?}"
+            );
+        }
+    }
+    // Sums of structures, with and without signs, whose parts have names that look alike.
+    let structures = "\nuFFV1 = Lorentz(name = 'uFFV1', spins = [ 2, 2, 3 ], structure = 'Gamma(3,2,1)')\
+                      \ndFFV2 = Lorentz(name = 'dFFV2', spins = [ 2, 2, 3 ], structure = 'P(3,1)*Identity(2,1)')\
+                      \nVSS1 = Lorentz(";
+    let named = ["lorentz.py", "\nVSS1 = Lorentz(", structures];
+    let gluon = [
+        "vertices.py",
+        "lorentz = [ L.FFV1, L.FFV2 ], couplings = {(0,0):C.GC_2",
+        "lorentz = [ L.uFFV1, L.dFFV2 ], couplings = {(0,0):C.GC_2",
+    ];
+    let document = with(&[named, gluon], &by("equal")).unwrap();
+    let structure = |particles: &str| {
+        let terms = terms(&document, particles);
+        document.lorentz[terms[0].split(' ').nth(1).unwrap()].clone()
+    };
+    assert_eq!(
+        structure("q~ q g"),
+        "(P(3,1)*Identity(2,1)) + (Gamma(3,2,1))"
+    );
+    assert_eq!(
+        structure("q~ q zp"),
+        " - (Gamma(3,2,-1)*ProjP(-1,1)) + (Gamma(3,2,-1)*ProjM(-1,1))"
+    );
+    // Renamed parameters do not take the names of others.
+    let taken = [
+        "parameters.py",
+        "G = Parameter(",
+        "m2 = Parameter('mix__2', 'internal', 'real', '7', 'm')\nG = Parameter(",
+    ];
+    let document = with(&[taken], &Restriction::Default).unwrap();
+    assert_eq!(document.parameters["mix__2"], "7");
+    assert_eq!(document.parameters["mix__2_"], "mix**2");
+    // One width of two Majorana fermions is that of each with the sign of its mass.
+    let second = [
+        "particles.py",
+        "s = Particle(",
+        "y = Particle(9000012, 'y', 'y', 2, 1, Param.MS, Param.WX, 'y', 'y', 0)\ns = Particle(",
+    ];
+    let document = with(&[second], &Restriction::Default).unwrap();
+    let widths = document
+        .particles
+        .iter()
+        .filter(|row| ["x", "y"].contains(&row.name.as_str()));
+    let widths: Vec<&str> = widths
+        .map(|row| &*document.parameters[row.width.as_ref().unwrap()])
+        .collect();
+    assert_eq!(
+        widths,
+        [
+            "abs(WX) if MX >= 0 else -abs(WX)",
+            "abs(WX) if MS >= 0 else -abs(WX)"
+        ]
+    );
+}
+
+/// Keys of dictionaries are Python's: of two values of one the last holds, and -1 is the last of a list.
+#[test]
+fn keys_are_those_of_python() {
+    let vertex = |couplings: &str| {
+        let change = [
+            "vertices.py",
+            "(0,0):C.GC_9,(1,1):C.GC_9,(0,2):C.GC_9",
+            couplings,
+        ];
+        let document = with(&[change], &Restriction::Default)?;
+        Ok::<_, String>(terms(&document, "q~ q q~ q"))
+    };
+    let last = "Identity(1,4)*Identity(2,3) FFFF2 -GC_9";
+    for key in [
+        "(-1,1)",
+        "(1,-2)",
+        "(True,1)",
+        "(1,1):C.GC_1,(1,1)",
+        "(1,1):C.GC_1,(1.0-0,True)",
+    ] {
+        // The last is a key that equals the first.
+        assert_eq!(
+            vertex(&format!("{key}:C.GC_9")),
+            Ok(vec![last.to_owned()]),
+            "{key}"
+        );
+    }
+    for key in [
+        "(0.5,1)", "(1.0,1)", "(-3,1)", "(2,1)", "('0',1)", "(1,1,1)", "1",
+    ] {
+        let error = vertex(&format!("{key}:C.GC_9")).unwrap_err();
+        assert!(
+            error.contains("vertices.py, line 18: Vertex V_7: `couplings` has the key "),
+            "{error}"
+        );
+    }
+}
+
+/// What MG5aMC does not look at, or takes as it stands.
+#[test]
+fn what_mg5amc_takes_is_taken() {
+    // A vertex of a Goldstone boson that does not conserve charge, which the unitary gauge does not have.
+    let goldstone = [
+        "vertices.py",
+        "particles = [ P.x, P.x, P.g0 ], color = [ '1' ]",
+        "particles = [ P.q__tilde__, P.x, P.g0 ], color = [ '1' ]",
+    ];
+    let document = with(&[goldstone], &Restriction::Default).unwrap();
+    assert_eq!(document.charges.keys().collect::<Vec<_>>(), ["charge"]);
+    let model = Model::from_document(document).unwrap();
+    assert_eq!(model.unphysical.len(), 1);
+    // An order of fermions for each term, which have one sign.
+    let orders = [
+        "lorentz.py",
+        "'ProjP(4,1)*Identity(2,3)'",
+        "'ProjP(4,1)*Identity(2,3) + ProjP(3,1)*ProjP(4,2)'",
+    ];
+    let document = with(&[orders], &Restriction::Default).unwrap();
+    assert!(terms(&document, "q~ q q~ q")[0].ends_with(" FFFF2 -GC_9"));
+    // Nothing depends on whether a particle is drawn as a line.
+    let auxiliary = [
+        "particles.py",
+        "charge = 0, propagator = Prop.V)",
+        "charge = 0, propagator = Prop.V, propagating = False)",
+    ];
+    let squared = |changes: &[[&str; 3]]| {
+        let model = Model::from_document(with(changes, &Restriction::Default).unwrap()).unwrap();
+        let process = generate_with("q q~ > q q~ NP=4 QCD=0", &model)
+            .unwrap()
+            .remove(0);
+        let p = 300.0;
+        let energy = f64::sqrt(p * p + 10_000.0);
+        let momenta = [
+            [energy, 0.0, 0.0, p],
+            [energy, 0.0, 0.0, -p],
+            [energy, 0.6 * p, 0.0, 0.8 * p],
+            [energy, -0.6 * p, 0.0, -0.8 * p],
+        ];
+        process
+            .evaluate(&momenta, 1.2, &process.model.default_card())
+            .total()
+    };
+    assert_eq!(squared(&[auxiliary]), squared(&[]));
+}
+
 /// What public models have, and MG5aMC takes.
 #[test]
 fn oddities_of_public_models_are_read() {
@@ -520,7 +717,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "vertices.py",
             end,
             "couplings = {(0,1):C.GC_1})\n",
-            "no (colour, Lorentz structure) of it",
+            "V_1: `couplings` has the key (0, 1); one is (colour, Lorentz structure)",
         ),
         (
             "vertices.py",
@@ -598,7 +795,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "couplings.py",
             "{'NP':1}",
             "{'NQ':1}",
-            "there is no order NQ",
+            "couplings.py, line 7: GC_3: there is no order NQ; coupling_orders.py has ",
         ),
         (
             "parameters.py",
@@ -611,6 +808,18 @@ fn what_is_no_model_is_refused_with_its_place() {
             "name = 'MX'",
             "name = 'MQ'",
             "Parameter MQ: two parameters have this name",
+        ),
+        (
+            "parameters.py",
+            "'XSECTOR', [ 2 ]",
+            "'xsector', [ 1 ]",
+            "Parameter gy: it is 0.25 and gx is 0.3, but both are the entry 1 of block xsector",
+        ),
+        (
+            "propagators.py",
+            "V = Propagator(",
+            "V2 = Propagator(name = 'V', numerator = '1')\nV = Propagator(",
+            "Propagator V: two propagators have this name",
         ),
         (
             "parameters.py",
@@ -849,8 +1058,8 @@ fn counts_have_ends() {
         "{error}"
     );
     // Couplings of a vertex.
-    let couplings = "(0,0):C.GC_1,".repeat(10_002);
-    let error = changed("vertices.py", "{(0,0):C.GC_1}", &format!("{{{couplings}}}"));
+    let couplings = format!("{{(0,0):[{}]}}", "C.GC_1,".repeat(10_002));
+    let error = changed("vertices.py", "{(0,0):C.GC_1}", &couplings);
     assert!(error.contains("more than 10000 couplings"), "{error}");
     // Numbers of a particle.
     let charges: String = (0..101).map(|n| format!(", c{n} = 1")).collect();

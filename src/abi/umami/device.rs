@@ -1,7 +1,7 @@
 //! A call whose arrays lie in the memory of a GPU: all of its work goes into the caller's stream.
 
 use super::Answer;
-use super::evaluate::{Call, DEFAULT_G_S};
+use super::evaluate::{Call, default_g_s};
 use super::matrix_elements::{Compiled, MatrixElements};
 use crate::sample::{DeviceSample, MatrixElementOffsets, Strides};
 
@@ -34,7 +34,7 @@ pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -
                 component: (part.stride * elements.processes[index].legs.len()) as isize,
             },
             alpha_s: doubles(call.alpha_s),
-            default_g_s: DEFAULT_G_S,
+            default_g_s: default_g_s(elements, compiled),
             random_helicity: doubles(call.random_helicity),
             random_color: doubles(call.random_color),
             random_diagram: doubles(call.random_diagram),

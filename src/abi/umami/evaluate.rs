@@ -26,8 +26,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const NAME: &str = "umami_matrix_element";
 /// Events of a chunk: enough that what is done once for each does not count, and the scratch stays in the cache.
 const CHUNK: usize = 1024;
-/// g_s where no alpha_s is given, as MadGraph7's own matrix elements have it: alpha_s = 0.118.
-pub(super) const DEFAULT_G_S: f64 = 1.2177157847767195;
 /// No list of keys is as long, each being there once.
 const MOST_KEYS: usize = 255;
 /// Where no random number is given.
@@ -394,7 +392,7 @@ impl Instance {
             elements,
             compiled,
             scratch: ChunkBuffers {
-                g_s: vec![DEFAULT_G_S; CHUNK],
+                g_s: vec![0.0; CHUNK],
                 random: vec![DEFAULT_RANDOM; CHUNK],
                 matrix_elements: vec![0.0; CHUNK],
                 helicity: vec![0; CHUNK],
@@ -467,7 +465,8 @@ impl Instance {
                 *g_s = crate::sample::g_s(*alpha_s);
             }
         } else {
-            scratch.g_s[..events].fill(DEFAULT_G_S);
+            let g_s = default_g_s(elements, &self.compiled);
+            scratch.g_s[..events].fill(g_s);
         }
         let random = |given: Option<*const f64>| given.map_or(&scratch.random[..events], doubles);
         fn out<T>(given: Option<*mut T>, own: &mut [T], at: usize, events: usize) -> &mut [T] {
@@ -592,6 +591,11 @@ impl Instance {
             .next()
             .ok_or_else(|| no_parameter("umami_get_parameter", name))
     }
+}
+
+/// g_s of all events where no alpha_s is given.
+pub(super) fn default_g_s(elements: &MatrixElements, compiled: &Compiled) -> f64 {
+    crate::abi::default_g_s(&elements.processes[0].model, &compiled.cards()[0])
 }
 
 fn no_parameter(function: &str, name: &str) -> Refusal {

@@ -19,15 +19,15 @@ mod device;
 mod evaluate;
 pub mod matrix_elements;
 
-use super::c::keep_error;
-use super::no_panic;
+use super::c::{keep_error, keep_within};
 use super::pointers::{self, null, put, string};
-use super::registry::{Forks, Registry};
+use super::registry::Registry;
 use super::survivor::Survivor;
+use super::{no_panic, say_within};
 use crate::bridge::Platform;
 use crate::error::Error;
 use crate::message::say;
-use evaluate::Instance;
+pub(super) use evaluate::Instance;
 use matrix_elements::{Compiled, MatrixElements};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
@@ -65,7 +65,7 @@ pub const UMAMI_META_MASSES: i32 = 5;
 
 /// `double[legs, 4]`: (E, px, py, pz) in GeV, incoming ones with positive energy. Needed.
 pub const UMAMI_IN_MOMENTA: i32 = 0;
-/// `double`: alpha_s. Otherwise g_s is 1.2177157847767195 (alpha_s = 0.118).
+/// `double`: alpha_s. Otherwise the parameter `aS` of the card, 0.118 where there is none.
 pub const UMAMI_IN_ALPHA_S: i32 = 1;
 /// `int`: which of the library's matrix elements. Otherwise the first.
 pub const UMAMI_IN_FLAVOR_INDEX: i32 = 2;
@@ -108,7 +108,7 @@ const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, fal
 static INSTANCES: Registry<Instance> = Registry::new(0x756d_616d_0000_0001);
 
 /// The instances, for whoever watches forks.
-pub(super) fn instances() -> &'static dyn Forks {
+pub(super) fn instances() -> &'static Registry<Instance> {
     &INSTANCES
 }
 
@@ -122,7 +122,7 @@ pub(super) fn behind_a_fork() {
 }
 
 /// Why a call is not answered.
-enum Refusal {
+pub(super) enum Refusal {
     /// By this status; the text is for whoever asks.
     Status(i32, String),
     /// By the unspecific one.
@@ -141,7 +141,7 @@ impl From<Error> for Refusal {
     }
 }
 
-type Answer<T = ()> = Result<T, Refusal>;
+pub(super) type Answer<T = ()> = Result<T, Refusal>;
 
 fn wrong(function: &'static str, what: impl Into<String>) -> Refusal {
     Refusal::Error(pointers::wrong(function, what))
@@ -154,6 +154,11 @@ fn status(f: impl FnOnce() -> Answer) -> i32 {
         Ok(Err(Refusal::Status(status, text))) => {
             keep_error(&text);
             return status;
+        }
+        Err(Error::CallWithinCall) => {
+            keep_within();
+            say_within();
+            return UMAMI_ERROR;
         }
         Ok(Err(Refusal::Error(error))) | Err(error) => error,
     };

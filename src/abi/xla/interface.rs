@@ -5,6 +5,7 @@
 use super::wrong;
 use crate::error::Result;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::offset_of;
 
 /// XLA_FFI_Error_Code_INVALID_ARGUMENT
 const INVALID_ARGUMENT: c_int = 3;
@@ -92,6 +93,16 @@ pub struct Ordinal {
     extension: *mut Extension,
     pub context: *mut c_void,
     pub ordinal: i32,
+}
+
+/// The size of a structure as XLA counts it: up to the end of its last member, without what follows for alignment's
+/// sake, in which a later version may put a member.
+macro_rules! size_to {
+    ($structure:ty, $last:ident: $kind:ty) => {{
+        // The type is the member's.
+        let _: fn($structure) -> $kind = |structure| structure.$last;
+        offset_of!($structure, $last) + size_of::<$kind>()
+    }};
 }
 
 type Function<T> = Option<unsafe extern "C" fn(*mut T) -> *mut c_void>;
@@ -195,7 +206,7 @@ impl Frame {
     pub unsafe fn failed(&self, message: &str) -> *mut c_void {
         let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
         let mut error = NewError {
-            size: size_of::<NewError>(),
+            size: size_to!(NewError, code: c_int),
             extension: std::ptr::null_mut(),
             message: message.as_ptr(),
             code: INVALID_ARGUMENT,
@@ -217,13 +228,13 @@ impl Frame {
         }
         let mut text = String::from("XLA gives no reason");
         let mut message = Message {
-            size: size_of::<Message>(),
+            size: size_to!(Message, message: *const c_char),
             extension: std::ptr::null_mut(),
             error,
             message: std::ptr::null(),
         };
         let mut old = OldError {
-            size: size_of::<OldError>(),
+            size: size_to!(OldError, error: *mut c_void),
             extension: std::ptr::null_mut(),
             error,
         };
@@ -261,7 +272,7 @@ impl Frame {
             let extension: *mut MetadataExtension = self.extension.cast();
             let api = self.api.as_ref().ok_or_else(|| wrong("XLA has no API"))?;
             let metadata = (*extension).metadata.as_mut();
-            let metadata = metadata.filter(|m| m.size >= size_of::<Metadata>() - size_of::<u32>());
+            let metadata = metadata.filter(|m| m.size >= size_to!(Metadata, traits: u32));
             let metadata =
                 metadata.ok_or_else(|| wrong("XLA does not say where its metadata go"))?;
             if api.version.major != 0 || api.version.minor < 1 {
@@ -283,7 +294,7 @@ impl Frame {
     /// As for a handler.
     pub unsafe fn stream(&self) -> Result<*mut c_void> {
         let mut stream = Stream {
-            size: size_of::<Stream>(),
+            size: size_to!(Stream, stream: *mut c_void),
             extension: std::ptr::null_mut(),
             context: self.context,
             stream: std::ptr::null_mut(),
@@ -303,14 +314,14 @@ impl Frame {
     /// As for a handler.
     pub unsafe fn ordinal(&self) -> Result<Option<usize>> {
         let mut ordinal = Ordinal {
-            size: size_of::<Ordinal>(),
+            size: size_to!(Ordinal, ordinal: i32),
             extension: std::ptr::null_mut(),
             context: self.context,
             ordinal: -1,
         };
         // SAFETY: XLA's table and context; its size says whether the function is there.
         unsafe {
-            if self.api.is_null() || (*self.api).size < size_of::<Api>() {
+            if self.api.is_null() || (*self.api).size < size_to!(Api, ordinal: Function<Ordinal>) {
                 return Ok(None);
             }
             let Some(get) = (*self.api).ordinal else {
@@ -433,7 +444,6 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::offset_of;
 
     /// Sizes of `c_api.h` on systems of 64 bits, of version 0.1 on.
     #[test]
@@ -448,6 +458,11 @@ mod tests {
         assert_eq!(offset_of!(Api, ordinal), 184);
         assert_eq!(offset_of!(Buffer, dimensions), 40);
         assert_eq!(size_of::<Buffers>(), 40);
+        // What XLA_FFI_DEFINE_STRUCT_TRAITS gives, which no padding is part of.
+        assert_eq!(size_to!(NewError, code: c_int), 28);
+        assert_eq!(size_to!(Metadata, traits: u32), 36);
+        assert_eq!(size_to!(Ordinal, ordinal: i32), 28);
+        assert_eq!(size_to!(Stream, stream: *mut c_void), 32);
         assert_eq!(offset_of!(Array, values), 16);
         assert_eq!(offset_of!(Frame, stage), 32);
         assert_eq!(offset_of!(Frame, arguments), 40);

@@ -15,7 +15,7 @@ thread_local! {
 unsafe extern "C" fn new_error(error: *mut NewError) -> *mut c_void {
     ALIVE.set(ALIVE.get() + 1);
     // SAFETY: the caller's promise.
-    let message = unsafe { CStr::from_ptr((*error).message) };
+    let message = unsafe { std::ffi::CStr::from_ptr((*error).message) };
     Box::into_raw(Box::new(message.to_owned())).cast()
 }
 

@@ -37,6 +37,9 @@ pub enum OutputKind {
     /// `output standalone_cudacpp`, C++ alone.
     #[serde(rename = "standalone CUDACPP")]
     StandaloneCudacpp,
+    /// Other C++.
+    #[serde(rename = "standalone C++")]
+    StandaloneCpp,
     /// A loop matrix element.
     #[serde(rename = "MadLoop")]
     MadLoop,
@@ -57,6 +60,7 @@ impl Display for OutputKind {
             OutputKind::Standalone => "standalone",
             OutputKind::Reweighting => "reweighting",
             OutputKind::StandaloneCudacpp => "standalone CUDACPP",
+            OutputKind::StandaloneCpp => "standalone C++",
             OutputKind::MadLoop => "MadLoop",
             OutputKind::Nlo => "NLO",
             OutputKind::Unknown => "unknown",
@@ -125,7 +129,10 @@ fn kind(directory: &Path) -> OutputKind {
             false => OutputKind::Madevent,
         }
     } else if plugin {
-        OutputKind::StandaloneCudacpp
+        match has("Bridge.h") {
+            true => OutputKind::StandaloneCudacpp,
+            false => OutputKind::StandaloneCpp,
+        }
     } else if !has("matrix.f") {
         OutputKind::Unknown
     } else if is_reweighting(&output) {
@@ -254,7 +261,12 @@ mod tests {
                 &["matrix1.f", "auto_dsig.f", "CPPProcess.cc"],
                 OutputKind::MadeventCudacpp,
             ),
-            ("a", &["CPPProcess.cc"], OutputKind::StandaloneCudacpp),
+            (
+                "a",
+                &["CPPProcess.cc", "Bridge.h"],
+                OutputKind::StandaloneCudacpp,
+            ),
+            ("a", &["CPPProcess.cc"], OutputKind::StandaloneCpp),
             ("a", &["matrix.f"], OutputKind::Standalone),
             ("rw_me", &["matrix.f"], OutputKind::Reweighting),
             ("rw_me_second", &["matrix.f"], OutputKind::Reweighting),

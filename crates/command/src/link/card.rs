@@ -4,6 +4,7 @@
 //! A plain output has both at 1, where MadEvent asks for one event at a time.
 
 use super::makefile::MARK;
+use mebridge::files::lines;
 use serde::{Deserialize, Serialize};
 
 /// Events of a warp. MadEvent gives all of them the same configuration.
@@ -33,11 +34,11 @@ impl Sizes {
 
 /// The value of an entry of the run card. Where it stands twice the last counts, as in MG5aMC.
 pub fn entry(card: &str, name: &str) -> Option<String> {
-    let mut values = card.lines().filter_map(|line| {
+    let values = lines(card).filter_map(|line| {
         let (value, found) = split(line)?;
         (found == name).then(|| value.to_owned())
     });
-    values.next_back()
+    values.last()
 }
 
 fn split(line: &str) -> Option<(&str, String)> {

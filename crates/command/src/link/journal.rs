@@ -7,10 +7,11 @@
 //! process at a time holds `Source/.mebridge/lock`.
 
 use super::layout::EXECUTABLES;
+use super::library::is_compiled;
 use super::matrix_element::latin;
 use super::record::{Change, FOLDER, How, Record, State};
 use super::root::{FolderEntry, Root};
-use super::{calls, card, makefile, wrong};
+use super::{MatrixElementSource, calls, card, makefile, wrong};
 use crate::output;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -284,8 +285,9 @@ impl Journal {
         // All of them first: `madevent` may be a link to another one.
         let executables = EXECUTABLES.map(|name| format!("{folder}/{name}"));
         let of_library = |path: &String| {
-            let calls = calls(&self.root.path().join(path));
-            calls.is_ok_and(|calls| calls != super::MatrixElementSource::Fortran)
+            let path = self.root.path().join(path);
+            calls(&path).is_ok_and(|calls| calls != MatrixElementSource::Fortran)
+                && is_compiled(&path)
         };
         let found: Vec<String> = executables.into_iter().filter(of_library).collect();
         let built = makefile::products(numbers);

@@ -1,11 +1,13 @@
 //! Where things lie in an output, and what kind of MadEvent it holds.
 
+use super::at::FolderEntryKind;
 use super::fortran::Surroundings;
 use super::matrix_element::{is_ungrouped, latin};
 use super::root::Root;
 use super::{card, wrong};
 use mebridge::{Error, Result};
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The executables of MadEvent in a P directory: its own, and those with the plugin.
@@ -213,28 +215,93 @@ impl Layout {
         Ok(found)
     }
 
-    /// Removes what make has compiled of an output: all of it depends on VECSIZE_MEMMAX.
-    pub fn remove_objects(&self, root: &Root) -> Result<()> {
+    /// Removes what make has compiled of an output and compiles anew: all of it depends on VECSIZE_MEMMAX. Gives the objects
+    /// that stay, since make would not: those without a source, and those of a user's own folders without a makefile.
+    pub fn remove_objects(&self, root: &Root) -> Result<Vec<PathBuf>> {
         let mut folders = vec![PathBuf::from("Source")];
         for folder in ["Source", "Source/PDF", "Source/BIAS", "SubProcesses"] {
             let names = root.names(folder)?.into_iter();
             folders.extend(names.map(|name| Path::new(folder).join(name)));
         }
+        let mut stay = Vec::new();
         for folder in folders {
             // Nothing of what is no folder, or a link to one elsewhere.
-            for name in root.names(&folder)? {
+            let names = root.names(&folder)?;
+            let is_made = COMPILED.iter().any(|&name| folder == Path::new(name))
+                || MADE.iter().any(|&name| names.iter().any(|n| n == name));
+            for name in &names {
+                let path = folder.join(name);
                 // The plugin's makefiles have a stamp for what is in lib.
-                if name == ".libs" || Path::new(&name).extension().is_some_and(|e| e == "o") {
-                    root.remove(folder.join(name))?;
+                if is_made && name == ".libs" {
+                    root.remove(path)?;
+                } else if path.extension().is_some_and(|e| e == "o") {
+                    match is_made && sources_of(name).any(|source| names.contains(&source)) {
+                        true => root.remove(path)?,
+                        false => stay.push(path),
+                    }
                 }
             }
         }
-        let libraries = [
-            "dhelas", "dsample", "generic", "pdf", "gammaUPC", "model", "cernlib", "bias",
-        ];
-        let mut libraries = libraries.iter();
-        libraries.try_for_each(|name| root.remove(format!("lib/lib{name}.a")))
+        for (name, folder) in ARCHIVES {
+            let path = format!("lib/lib{name}.a");
+            let is_file = root.kind(&path)? == Some(FolderEntryKind::File);
+            if is_file && !root.names(folder)?.is_empty() {
+                root.remove(path)?;
+            }
+        }
+        Ok(stay)
     }
+}
+
+/// Folders that MadEvent's makefiles compile.
+const COMPILED: [&str; 5] = [
+    "Source",
+    "Source/MODEL",
+    "Source/DHELAS",
+    "Source/PDF",
+    "Source/CERNLIB",
+];
+
+/// What tells another one that make compiles: what it reads there, or that it is a P directory.
+const MADE: [&str; 4] = ["makefile", "Makefile", "GNUmakefile", "auto_dsig.f"];
+
+/// Libraries of an output, and where they are compiled.
+const ARCHIVES: [(&str, &str); 8] = [
+    ("dhelas", "Source/DHELAS"),
+    ("dsample", "Source"),
+    ("generic", "Source"),
+    ("pdf", "Source/PDF"),
+    ("gammaUPC", "Source/PDF/gammaUPC"),
+    ("model", "Source/MODEL"),
+    ("cernlib", "Source/CERNLIB"),
+    ("bias", "Source/BIAS"),
+];
+
+/// What an object may be compiled of, beside it: its name with the ending of a language. The plugin's objects say behind it
+/// what they are for, and one of ours is made of the object of a matrix element.
+fn sources_of(object: &OsStr) -> impl Iterator<Item = OsString> {
+    const ENDINGS: [&str; 14] = [
+        "f", "F", "for", "f77", "f90", "F90", "c", "C", "cc", "cpp", "cxx", "cu", "s", "S",
+    ];
+    let stem = Path::new(object).file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy();
+    let kinds = ["_cudacpp", "_cpp", "_cuda", "_hip", "_fortran"];
+    let plain = kinds.iter().find_map(|kind| name.strip_suffix(kind));
+    let ours = name.strip_prefix("mebridge_fortran");
+    let ours = ours.map(|number| format!("mebridge_matrix{number}"));
+    let others = plain.map(str::to_owned).into_iter().chain(ours);
+    let stems: Vec<OsString> = others
+        .map(OsString::from)
+        .chain([stem.to_owned()])
+        .collect();
+    stems.into_iter().flat_map(|stem| {
+        ENDINGS.map(move |ending| {
+            let mut source = stem.clone();
+            source.push(".");
+            source.push(ending);
+            source
+        })
+    })
 }
 
 impl Subprocess {

@@ -23,25 +23,22 @@ const HEAD: u64 = 1 << 14;
 /// A routine that executables of a linked output need.
 const NEEDED: &[u8] = b"mebridge_expect_";
 
-/// libmebridge.so: the one that is named, else the one beside this command.
+/// libmebridge.so: the one that is named, by MEBRIDGE_LIBRARY if not by an option, else the one that was built or installed
+/// with this command.
 pub fn library(named: Option<&Path>) -> Result<PathBuf> {
-    let name = "libmebridge.so";
-    let candidates = match named {
-        Some(path) => vec![path.to_owned()],
-        None => {
-            let command = std::env::current_exe().and_then(|p| p.canonicalize());
-            let command = command.map_err(Error::io("mebridge"))?;
-            let folder = command.parent().unwrap_or(Path::new("."));
-            vec![folder.join(name), folder.join("../lib").join(name)]
-        }
+    let variable = std::env::var_os("MEBRIDGE_LIBRARY").filter(|name| !name.is_empty());
+    let variable = variable.as_deref().map(Path::new);
+    let (candidates, cure) = match (named, variable) {
+        (Some(path), _) => (vec![path.to_owned()], "name another one with --library"),
+        (None, Some(path)) => (vec![path.to_owned()], "correct MEBRIDGE_LIBRARY"),
+        (None, None) => (
+            installed()?,
+            "install mebridge again, or name it with --library",
+        ),
     };
     let found = candidates.iter().find(|path| path.exists());
-    let found = found.ok_or_else(|| {
-        wrong(
-            &candidates[0],
-            "there is no such library; build it with `cargo build --release`, or name it with --library".into(),
-        )
-    })?;
+    let found =
+        found.ok_or_else(|| wrong(&candidates[0], format!("there is no such library; {cure}")))?;
     let file = regular::open(found, LARGEST).map_err(Error::io(found))?;
     let mut head = Vec::new();
     let read = (&file).take(HEAD).read_to_end(&mut head);
@@ -50,11 +47,57 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf> {
     if !is_shared(&head) || !holds(&file, [NEEDED]).map_err(Error::io(found))?[0] {
         return Err(wrong(
             found,
-            "this is no library of mebridge; name libmebridge.so of this version with --library"
-                .into(),
+            format!("this is no library of mebridge of this version; {cure}"),
         ));
     }
     found.canonicalize().map_err(Error::io(found))
+}
+
+/// Where libmebridge.so may be: beside this command, as cargo puts it; in the folders of libraries of `make install`; or in
+/// the Python package, where pip has put both.
+fn installed() -> Result<Vec<PathBuf>> {
+    let command = std::env::current_exe().and_then(|path| path.canonicalize());
+    let command = command.map_err(Error::io("mebridge"))?;
+    let folder = command.parent().unwrap_or(Path::new("/"));
+    let prefix = folder.parent().unwrap_or(Path::new("/"));
+    let machine = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
+    let mut found = vec![folder.to_owned()];
+    found.extend(["lib", "lib64", &machine].map(|name| prefix.join(name)));
+    // Of several Pythons, the one whose package is of this version.
+    let (same, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        packages(prefix).into_iter().partition(|place| {
+            let version = concat!("mebridge-", env!("CARGO_PKG_VERSION"), ".dist-info");
+            place.join(version).is_dir()
+        });
+    found.extend(
+        [same, others]
+            .concat()
+            .iter()
+            .map(|place| place.join("mebridge")),
+    );
+    Ok(found
+        .iter()
+        .map(|place| place.join("libmebridge.so"))
+        .collect())
+}
+
+/// The folders of packages of all Pythons with this prefix; pip's --target makes the prefix one.
+fn packages(prefix: &Path) -> Vec<PathBuf> {
+    let mut found = vec![prefix.to_owned()];
+    for library in ["lib", "lib64"] {
+        let pythons = prefix
+            .join(library)
+            .read_dir()
+            .into_iter()
+            .flatten()
+            .flatten();
+        let pythons =
+            pythons.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"python3"));
+        for python in pythons {
+            found.extend(["site-packages", "dist-packages"].map(|name| python.path().join(name)));
+        }
+    }
+    found
 }
 
 /// Whether an ELF file of 64 bits that begins so is a shared library: of its type, and, other than executables of that
@@ -99,6 +142,13 @@ pub fn calls(path: &Path) -> Result<MatrixElementSource> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(MatrixElementSource::Fortran),
         Err(error) => Err(Error::io(path)(error)),
     }
+}
+
+/// Whether a file is what a compiler makes, and no script of a user's.
+pub fn is_compiled(path: &Path) -> bool {
+    let file = regular::open(path, LARGEST);
+    let mut head = [0; 4];
+    file.is_ok_and(|mut file| file.read_exact(&mut head).is_ok() && head == *b"\x7fELF")
 }
 
 /// Which of some words occur in what is left of a file; it is read in pieces, as it may be large.

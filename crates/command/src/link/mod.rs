@@ -35,6 +35,7 @@ mod sources;
 pub use batch::Alone;
 pub use journal::Journal;
 pub use layout::{CallerKind, Layout};
+use library::is_compiled;
 pub use library::{LARGEST as LARGEST_LIBRARY, MatrixElementSource, calls, library};
 pub use makefile::is_hooked;
 pub use record::State;
@@ -67,7 +68,7 @@ pub struct Options {
     /// Events of a batch, a multiple of 32 [default: that of the run card, or 512 where that is 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=i64::from(batch::MOST)))]
     vector: Option<u32>,
-    /// The library [default: libmebridge.so beside this command or in ../lib]
+    /// The library [default: MEBRIDGE_LIBRARY, or the one installed with this command]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
 }
@@ -269,13 +270,15 @@ impl Options {
             false => journal.make_link(path, library)?,
         }
         journal.make_link(soname, Path::new("libmebridge.so"))?;
+        let mut stay = Vec::new();
         for edited in &work.edited {
             let kept = kept_name(&edited.path);
             journal.edit(&edited.path, &kept, &edited.contents)?;
             if matches!(edited.how, How::Vector(_)) {
-                layout.remove_objects(journal.root())?;
+                stay.extend(layout.remove_objects(journal.root())?);
             }
         }
+        warn_of_objects(&stay);
         record.state = State::Linked;
         journal.write(&record)?;
         let how = match self.copy {
@@ -390,7 +393,9 @@ impl Options {
         };
         if fresh {
             for name in subprocess.executables()? {
-                if calls(&subprocess.path.join(&name))? != MatrixElementSource::Library {
+                let path = subprocess.path.join(&name);
+                // A script may speak of the library.
+                if calls(&path)? != MatrixElementSource::Library || !is_compiled(&path) {
                     work.aside.push(format!("{folder}/{name}"));
                 }
             }
@@ -512,6 +517,19 @@ impl Options {
     }
 }
 
+/// Says which objects are as they were though the size of batches has changed.
+fn warn_of_objects(stay: &[PathBuf]) {
+    if stay.is_empty() {
+        return;
+    }
+    let names: Vec<String> = stay.iter().map(|path| path.display().to_string()).collect();
+    output::warn(&format!(
+        "{}: no source or no makefile beside, so make would not compile it anew, and it stays; if it depends on the size of \
+         batches (VECSIZE_MEMMAX of Source/vector.inc), which is another one now, compile it again",
+        names.join(", ")
+    ));
+}
+
 /// MadEvent must have a variable for each parameter of the card.
 fn check_card(
     directory: &Path,
@@ -625,7 +643,7 @@ impl Undo {
             undo(&journal, record, &keep)?;
             if keep.is_empty() {
                 if vector {
-                    layout.remove_objects(journal.root())?;
+                    warn_of_objects(&layout.remove_objects(journal.root())?);
                 }
                 journal.close()?;
             }

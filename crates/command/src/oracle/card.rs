@@ -6,6 +6,7 @@
 //! negative mass is negative.
 
 use super::tree::Tree;
+use mebridge::files::lines;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -59,7 +60,7 @@ fn assignments(ident: &str, card: &str) -> String {
 fn entries(card: &str) -> HashMap<Key, f64> {
     let mut entries = HashMap::new();
     let mut block = String::new();
-    for line in card.lines() {
+    for line in lines(card) {
         let line = line.split('#').next().unwrap_or("").to_ascii_lowercase();
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {

@@ -5,6 +5,7 @@
 use super::file::{end_of_line, find};
 use mebridge::lhe::Head;
 use mebridge::{Error, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The group of MG5aMC's reweighting.
@@ -82,22 +83,68 @@ impl Banner<'_> {
         of.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
     }
 
-    /// Helicities of events are those in the frame of the run card; both matrix elements are evaluated in that of
-    /// the incoming particles, MG5aMC's default.
-    pub fn check_frame(&self) -> Result<()> {
-        let card = self.block("MGRunCard").unwrap_or_default();
-        let frame = card.lines().find_map(|line| {
-            let code = line.split(['#', '!']).next()?;
-            let (value, name) = code.split_once('=')?;
-            (name.trim().eq_ignore_ascii_case("frame_id")).then(|| value.trim().to_owned())
-        });
-        match frame.as_deref() {
-            None | Some("6") => Ok(()),
-            Some(frame) => Err(self.error(format!(
-                "the events were made with frame_id {frame}, so their helicities are those of another frame than \
-                 that of the incoming particles; reweight with --helicity sum"
+    /// That |M|^2 may be evaluated in the frame of the incoming particles, MG5aMC's default: helicities of events, and the
+    /// polarisations of a process (`p p > w+{0} j`), are those in the frame of the run card.
+    pub fn check_frame<'a>(
+        &self,
+        by_helicity: bool,
+        processes: impl IntoIterator<Item = &'a str>,
+    ) -> Result<()> {
+        let Some(frame) = self.other_frame() else {
+            return Ok(());
+        };
+        if processes.into_iter().any(|name| name.contains('{')) {
+            return Err(self.error(format!(
+                "the events were made with {frame}, and polarised particles of their process are so in that frame, not \
+                 in that of the incoming particles; MG5aMC reweights such events"
+            )));
+        }
+        match by_helicity {
+            false => Ok(()),
+            true => Err(self.error(format!(
+                "the events were made with {frame}, so their helicities are those of another frame than that of the \
+                 incoming particles; reweight with --helicity sum"
             ))),
         }
+    }
+
+    /// The entry of the run card by which the frame is another one. MG5aMC 2.7 and later have `me_frame`, a list of the
+    /// particles that are at rest together.
+    fn other_frame(&self) -> Option<String> {
+        let other = |(name, value): &(String, String)| {
+            let numbers = value.split(|c: char| !c.is_ascii_digit());
+            let numbers: BTreeSet<&str> = numbers.filter(|number| !number.is_empty()).collect();
+            match name.as_str() {
+                "frame_id" => value != "6",
+                "me_frame" => numbers != BTreeSet::from(["1", "2"]),
+                _ => false,
+            }
+        };
+        let (name, value) = self.run_card().into_iter().find(other)?;
+        Some(format!("{name} {value}"))
+    }
+
+    /// Whether events have what MG5aMC needs for weights at next-to-leading order.
+    pub fn has_next_to_leading(&self) -> bool {
+        let stored = |(name, value): &(String, String)| {
+            name == "store_rwgt_info"
+                && matches!(
+                    value.to_ascii_lowercase().as_str(),
+                    "true" | "t" | ".true." | "1"
+                )
+        };
+        self.run_card().iter().any(stored)
+    }
+
+    /// The entries of the run card, with their names in lower case.
+    fn run_card(&self) -> Vec<(String, String)> {
+        let card = self.block("MGRunCard").unwrap_or_default();
+        let entry = |line: &str| {
+            let code = line.split(['#', '!']).next()?;
+            let (value, name) = code.split_once('=')?;
+            Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+        };
+        card.lines().filter_map(entry).collect()
     }
 
     /// The text with these weights in its list.
@@ -235,14 +282,49 @@ mod tests {
     }
 
     #[test]
-    fn other_frames_are_refused() {
-        let frame = |line: &str| {
-            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |of| {
-                of.check_frame()
+    fn what_weights_at_next_to_leading_order_need() {
+        let has = |line: &str| {
+            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |banner| {
+                banner.has_next_to_leading()
             })
         };
-        assert!(frame("  6 = frame_id ! of the beams").is_ok());
-        assert!(frame("# 3 = frame_id").is_ok());
-        assert!(frame("3 = frame_id").is_err());
+        assert!(has(" True = store_rwgt_info ! x") && has("T=STORE_RWGT_INFO"));
+        assert!(!has("False = store_rwgt_info") && !has("# True = store_rwgt_info") && !has(""));
+    }
+
+    #[test]
+    fn other_frames_are_refused() {
+        let check = |line: &str, by_helicity, name| {
+            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |banner| {
+                banner
+                    .check_frame(by_helicity, [name])
+                    .map_err(|e| e.to_string())
+            })
+        };
+        for line in [
+            "  6 = frame_id ! of the beams",
+            "# 3 = frame_id",
+            " 1,2  = me_frame ! list",
+            "[2, 1] = me_frame",
+            "",
+        ] {
+            assert_eq!(check(line, true, "p p > z{0} j"), Ok(()), "{line}");
+        }
+        for line in [
+            "3 = frame_id",
+            " 3  = me_frame ! list",
+            "3, 4 = ME_FRAME",
+            "[1, 3] = me_frame",
+            "1 = me_frame",
+        ] {
+            let error = check(line, true, "p p > z j").unwrap_err();
+            assert!(error.contains("reweight with --helicity sum"), "{error}");
+            assert_eq!(check(line, false, "p p > z j"), Ok(()));
+            let error = check(line, false, "p p > z{0} j").unwrap_err();
+            assert!(
+                error.contains("polarised particles of their process"),
+                "{error}"
+            );
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! other weights than those of docs/reweight.md is refused with its line, not passed over.
 
 use super::cards::{LONGEST, Variation, set};
-use mebridge::files::regular;
+use mebridge::files::{lines, regular};
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,9 @@ pub struct Commands {
     pub weights: Vec<Variation>,
     /// Whether weights are those of the events' helicities (`change helicity`).
     pub by_helicity: bool,
+    /// Whether they are to be of next-to-leading order (`change mode NLO`). For events without what that needs MG5aMC
+    /// keeps to leading order, and cards for both kinds have the line.
+    pub next_to_leading: bool,
 }
 
 /// Options of `change` that weights do not depend on: where MG5aMC keeps its matrix elements, how many of it run,
@@ -23,8 +26,7 @@ pub struct Commands {
 const HARMLESS: [&str; 3] = ["rwgt_dir", "multicore", "soft_threshold"];
 
 /// Options of `change` with the one value that is what is done here.
-const ONLY: [(&str, &str); 8] = [
-    ("mode", "lo"),
+const ONLY: [(&str, &str); 7] = [
     ("output", "default"),
     ("systematics", "off"),
     ("boost", "false"),
@@ -44,8 +46,9 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
     let mut commands = Commands {
         weights: Vec::new(),
         by_helicity: true,
+        next_to_leading: false,
     };
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in (1..).zip(lines(text)) {
         let line = line.split('#').next().unwrap_or("").trim();
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = |what: String| Error::Card {
@@ -63,12 +66,16 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
         match first.to_ascii_lowercase().as_str() {
             "launch" => {
                 let mut name = None;
-                for word in rest {
-                    let word = word.replace(['\'', '"'], "");
+                for word in quoted(line).iter().skip(1) {
                     if let Some(value) = word.strip_prefix("--rwgt_name=") {
                         name = Some(value.to_owned());
-                    } else if !word.starts_with("--rwgt_info=") && word.starts_with("--") {
+                    } else if word.starts_with("--rwgt_info=") || word == "--keep_card" {
+                    } else if word.starts_with("--") {
                         return Err(wrong(format!("{word} is not known here")));
+                    } else {
+                        return Err(wrong(format!(
+                            "`{word}` stands in a line of its own, not after launch"
+                        )));
                     }
                 }
                 commands.weights.push(launch(name));
@@ -112,6 +119,24 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
     }
 }
 
+/// The words of a line, of which quotes hold some together.
+fn quoted(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in line.chars().chain([' ']) {
+        match quote {
+            Some(end) if c == end => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            None if c.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            _ => word.push(c),
+        }
+    }
+    words
+}
+
 fn change(commands: &mut Commands, words: &[&str]) -> std::result::Result<(), String> {
     let [option, value, ..] = words else {
         return Err("an option and its value are expected".into());
@@ -136,6 +161,14 @@ fn change(commands: &mut Commands, words: &[&str]) -> std::result::Result<(), St
             );
         }
         commands.by_helicity = wanted;
+        return Ok(());
+    }
+    if option == "mode" {
+        commands.next_to_leading = match value.as_str() {
+            "lo" => false,
+            "nlo" | "nlo_tree" | "lo+nlo" => true,
+            _ => return Err("LO, NLO, NLO_tree or LO+NLO is expected".into()),
+        };
         return Ok(());
     }
     if HARMLESS.contains(&option.as_str()) {
@@ -185,6 +218,21 @@ mod tests {
     }
 
     #[test]
+    fn words_and_lines() {
+        let text = "change mode NLO # no effect for samples of leading order\rlaunch --rwgt_name=\"a\" --rwgt_info='b c d'\r\n\
+                    set MT 170\rlaunch --keep_card\r";
+        let commands = parsed(text).unwrap();
+        assert!(
+            commands.next_to_leading && !parsed("change mode LO\nlaunch").unwrap().next_to_leading
+        );
+        let names = commands.weights.iter().map(|weight| weight.name.as_deref());
+        assert_eq!(names.collect::<Vec<_>>(), [Some("a"), None]);
+        assert!(
+            commands.weights[0].text.contains("170") && !commands.weights[1].text.contains("170")
+        );
+    }
+
+    #[test]
     fn what_is_not_done_is_named_with_its_line() {
         for (text, part) in [
             ("", "no `launch`"),
@@ -194,9 +242,17 @@ mod tests {
             ("launch\nset WT auto", "auto"),
             ("launch\nset MT", "expected"),
             ("launch --more=1", "--more=1"),
+            (
+                "launch set MT 170",
+                "`set` stands in a line of its own, not after launch",
+            ),
+            (
+                "launch --rwgt_name=a b\nset MT 170",
+                "`b` stands in a line of its own",
+            ),
             ("change process p p > z\nlaunch", "only MG5aMC"),
             ("change output 2.0\nlaunch", "`change output default`"),
-            ("change mode NLO\nlaunch", "line 1"),
+            ("change mode best\nlaunch", "line 1"),
             ("launch\nchange helicity False", "before the first launch"),
             ("launch\nno_such_card.dat", "neither a command"),
         ] {

@@ -140,6 +140,13 @@ impl MatrixElements {
         })
     }
 
+    /// What they are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.each
+            .iter()
+            .map(|element| element.process.name.as_str())
+    }
+
     /// For each event |M'|^2 / |M|^2 for each card.
     pub fn ratios(&mut self, events: &[Event], path: &Path) -> Result<Vec<Vec<f64>>> {
         let mut tasks: HashMap<(usize, Option<usize>), Vec<Task>> = HashMap::new();

@@ -567,7 +567,7 @@ unsafe fn by_lanes<V: Simd>(
         let out = to.as_mut_ptr().add(to.len());
         let mut done = 0;
         // Squares of numbers, turned in registers.
-        if lanes == V::LANES && lanes.is_multiple_of(4) && size_of::<V::Scalar>() == 8 {
+        if lanes == V::LANES && lanes.is_multiple_of(4) && V::Scalar::DOUBLE {
             let from: *const f64 = lane_of(m, first, 0).cast();
             while done + lanes <= count {
                 for lane in (0..lanes).step_by(4) {

@@ -84,6 +84,7 @@ pub struct ParticleRow {
     pub ghost: bool,
     /// Its own propagator.
     pub propagator: Option<String>,
+    /// UFO's word for what is drawn as a line. As in MG5aMC |M|^2 does not depend on it.
     #[serde(default = "yes")]
     pub propagating: bool,
 }
@@ -560,7 +561,6 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
                 goldstone: row.goldstone,
                 ghost: row.ghost,
                 propagator,
-                propagating: row.propagating,
             });
         }
     }

@@ -143,8 +143,6 @@ pub struct Particle {
     pub ghost: bool,
     /// Index into [`Model::propagators`] of its own one, if it has one.
     pub propagator: Option<u32>,
-    /// Whether it has a propagator at all.
-    pub propagating: bool,
 }
 
 impl Particle {
@@ -417,8 +415,9 @@ impl Model {
         let formulas = formulas.chain(decays);
         Parameters::new(self).check(formulas.chain(&quantities))?;
         self.check_running()?;
-        let mut vertices = self.vertices.iter().chain(&self.unphysical);
-        vertices.try_for_each(|vertex| self.conserves(vertex))
+        self.vertices
+            .iter()
+            .try_for_each(|vertex| self.conserves(vertex))
     }
 
     fn conserves(&self, vertex: &Vertex) -> std::result::Result<(), String> {
@@ -436,15 +435,6 @@ impl Model {
 
     /// What of a vertex the generator does not know.
     fn refusal(&self, vertex: &Vertex) -> std::result::Result<(), String> {
-        for particle in vertex.particles.iter().map(|&p| self.of(p)) {
-            if !particle.propagating {
-                return Err(format!(
-                    "particle {}: only particles that propagate can be generated; import the process from an MG5aMC \
-                     output instead",
-                    particle.name
-                ));
-            }
-        }
         if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
             return Err(format!(
                 "only vertices of 3 to {LARGEST_VERTEX} particles can be generated"

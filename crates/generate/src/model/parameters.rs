@@ -90,6 +90,7 @@ impl<'a> Parameters<'a> {
         for formula in &parameters {
             needs(&names, &self.model.parameters, formula, &mut fixed, 0)?;
         }
+        self.check_fixed()?;
         let before = needed.order.clone();
         let mut needed = needed.names;
         needed.extend(self.model.alpha_s.clone());
@@ -141,6 +142,32 @@ impl<'a> Parameters<'a> {
             couplings,
             widths_signed: false,
         })
+    }
+}
+
+impl Parameters<'_> {
+    /// That no mass or width depends on the strong coupling of the event.
+    fn check_fixed(&self) -> Result<(), String> {
+        let Model {
+            card, parameters, ..
+        } = self.model;
+        let card: HashSet<&str> = card.iter().map(|entry| entry.name.as_str()).collect();
+        for name in &self.used {
+            let mut needed = Needed::default();
+            needs(&card, parameters, &Expr::Name(name.clone()), &mut needed, 0)?;
+            for through in needed.order.iter().filter_map(|name| parameters.get(name)) {
+                let mut strong = false;
+                through.for_each_name(&mut |name| strong |= name == STRONG_COUPLING);
+                if strong {
+                    return Err(format!(
+                        "the mass or width {name} of the model {} depends on alpha_s, which is that of each event; masses \
+                         and widths are the same in all: give {name} an entry of the card, or a formula without alpha_s",
+                        self.model.name
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -479,6 +479,24 @@ fn what_cannot_be_generated_is_refused_with_the_process() {
     }
 }
 
+/// A mass is that of all events; which one is not is said by name.
+#[test]
+fn masses_that_depend_on_alpha_s_are_named() {
+    let from = "[parameters]\n";
+    assert!(STANDARD.contains(from) && STANDARD.contains("mass = \"MH\""));
+    let text = STANDARD
+        .replacen(from, "[parameters]\nMHR = \"MHG/2\"\nMHG = \"100*G\"\n", 1)
+        .replacen("mass = \"MH\"", "mass = \"MHR\"", 1);
+    let model = Model::parse(&text, Path::new("my.toml")).unwrap();
+    let error = crate::generate_with("e+ e- > z h", &model).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("the mass or width MHR of the model sm depends on alpha_s"),
+        "{error}"
+    );
+    crate::generate_with("g g > t t~", &model).unwrap();
+}
+
 #[test]
 fn what_is_written_is_read_again() {
     let mut document = file::Document::parse(STANDARD).unwrap();

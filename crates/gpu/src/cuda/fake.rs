@@ -29,6 +29,8 @@ struct State {
     calls: Vec<&'static str>,
     /// The call from here on, counted from 0, that fails.
     fails: Option<usize>,
+    /// How many calls could not be answered, which tools report as errors of the program.
+    refused: usize,
 }
 
 thread_local! {
@@ -77,6 +79,11 @@ pub fn out() -> Vec<&'static str> {
         out.extend(state.contexts.iter().map(|_| "current context"));
         out
     })
+}
+
+/// How many calls asked for what is not there, since this was asked last.
+pub fn take_refused() -> usize {
+    with(|state| std::mem::take(&mut state.refused))
 }
 
 /// Makes a context current, as a program may.
@@ -169,6 +176,7 @@ unsafe extern "C" fn parameter_info(
     size: *mut usize,
 ) -> Status {
     if index > 0 {
+        with(|state| state.refused += 1);
         return INVALID_VALUE;
     }
     // SAFETY: the place is the caller's.
@@ -230,6 +238,7 @@ fakes! {
     cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char) {
         // SAFETY: a text that ends in NUL.
         if unsafe { CStr::from_ptr(name) } == c"missing" {
+            with(|state| state.refused += 1);
             return NOT_FOUND;
         }
         put(function, module.cast());

@@ -156,6 +156,18 @@ fn what_is_given_back_by_its_number_is_given_back_at_once() {
     assert!(!fake::take_calls().contains(&"cuStreamDestroy_v2"));
 }
 
+/// `compute-sanitizer` reports each call that the driver answers with an error, be it handled or not.
+#[test]
+fn nothing_is_asked_that_the_driver_must_refuse() {
+    let context = fake::context(0);
+    fake::take_refused();
+    All::new(&context).and_then(|all| all.use_all()).unwrap();
+    assert_eq!(fake::take_refused(), 0);
+    let module = Arc::new(Module::load(&context, b"an image").unwrap());
+    assert!(Function::new(&module, "missing", 0, 0).is_err());
+    assert_eq!(fake::take_refused(), 1);
+}
+
 /// Work for a stream is one call of the driver, and three that make the context current, or one where it is current.
 #[test]
 fn work_takes_no_call_too_many() {

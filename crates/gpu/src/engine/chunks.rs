@@ -88,9 +88,11 @@ impl Engine {
         self.lost
     }
 
-    /// Evaluates events whose arrays and indices have been checked.
+    /// Evaluates events whose indices have been checked.
     pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<Result<(), BadMomentum>> {
-        let nevt = inputs.count();
+        // Copies go by the lengths of arrays.
+        let nevt = inputs.check(self.legs())?;
+        outputs.check(nevt)?;
         self.tuning.begin();
         let (size, slots) = self.make_room(nevt)?;
         let evaluation = match self.trusted(&inputs)? {

@@ -14,7 +14,7 @@ impl Engine {
         &mut self,
         inputs: Inputs,
     ) -> Result<Result<Vec<Contributions>, BadMomentum>> {
-        let nevt = inputs.count();
+        let nevt = inputs.check(self.legs())?;
         let lanes = self.lanes() as usize;
         let mut all = Vec::with_capacity(nevt);
         for first in (0..nevt).step_by(lanes) {

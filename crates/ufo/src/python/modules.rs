@@ -7,6 +7,7 @@
 use super::syntax::{Kind, Node, Statement, StatementKind, parse};
 use mebridge_support::files::regular;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -425,9 +426,16 @@ impl Modules {
                 Value::List(Rc::new(values), depth)
             }
             Kind::Dict(entries) => {
-                let mut all = Vec::with_capacity(entries.len());
+                let mut all: Vec<(Value, Value)> = Vec::with_capacity(entries.len());
+                let mut places: HashMap<String, usize> = HashMap::new();
                 for (key, value) in entries {
-                    all.push((self.value(key, scope)?, self.value(value, scope)?));
+                    let (key, value) = (self.value(key, scope)?, self.value(value, scope)?);
+                    // Of two values of a key the last one holds.
+                    let at = *places.entry(key.to_string()).or_insert(all.len());
+                    match all.get_mut(at) {
+                        Some(known) => known.1 = value,
+                        None => all.push((key, value)),
+                    }
                 }
                 let depth = depth(all.iter().flat_map(|(key, value)| [key, value]));
                 Value::Dict(Rc::new(all), depth.map_err(fail)?)
@@ -691,7 +699,46 @@ impl Object {
     }
 }
 
+/// As Python writes it; equal keys of a dictionary are written alike.
+impl Display for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::None => write!(f, "None"),
+            Value::Bool(x) => write!(f, "{}", u8::from(*x)),
+            // Without the sign of zero.
+            Value::Number(x, _) => write!(f, "{}", x + 0.0),
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::List(list, _) => {
+                let list: Vec<String> = list.iter().map(Value::to_string).collect();
+                write!(f, "({})", list.join(", "))
+            }
+            Value::Dict(..) => write!(f, "{{...}}"),
+            Value::Object(at) => write!(f, "object {at}"),
+            Value::Module(name) => write!(f, "{name}"),
+            Value::Unread(name) => write!(f, "{name}"),
+            Value::Class(at) => write!(f, "{}", CLASSES[*at].0),
+        }
+    }
+}
+
 impl Value {
+    /// The place in a list of this length that it is the index of, as in Python.
+    pub fn index(&self, length: usize) -> Option<usize> {
+        let index = match self {
+            Value::Number(x, true) => *x,
+            Value::Bool(x) => f64::from(u8::from(*x)),
+            _ => return None,
+        };
+        let place = if index < 0.0 {
+            index + length as f64
+        } else {
+            index
+        };
+        (0.0..length as f64)
+            .contains(&place)
+            .then_some(place as usize)
+    }
+
     /// The number that it is, or that a text says.
     pub fn number(&self) -> Option<f64> {
         match self {

@@ -316,24 +316,21 @@ impl Calls {
         }
     }
 
-    /// Bytes of each of the first so many parameters of a kernel; nothing where the driver cannot tell.
+    /// Bytes of the first parameter of a kernel, 0 where it has none; nothing where the driver cannot tell. Others are not
+    /// asked for: no call of CUDA 12 counts parameters, and to ask beyond the last one is an error of the driver, which
+    /// tools report.
     ///
     /// # Safety
     /// The kernel's program is alive.
-    pub unsafe fn parameters(self, function: CUfunction, most: usize) -> Option<Vec<usize>> {
+    pub unsafe fn parameter(self, function: CUfunction) -> Option<usize> {
         let info = self.0.cuFuncGetParamInfo?;
-        let mut sizes = Vec::new();
-        for i in 0..most {
-            let (mut offset, mut size) = (0, 0);
-            // SAFETY: the places are there; the rest is the caller's promise. Behind the last parameter it says that
-            // the value is invalid.
-            match unsafe { info(function, i, &mut offset, &mut size) } {
-                sys::SUCCESS => sizes.push(size),
-                sys::INVALID_VALUE => break,
-                _ => return None,
-            }
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the places are there; the rest is the caller's promise.
+        match unsafe { info(function, 0, &mut offset, &mut size) } {
+            sys::SUCCESS => Some(size),
+            sys::INVALID_VALUE => Some(0),
+            _ => None,
         }
-        Some(sizes)
     }
 
     /// A property of a kernel.

@@ -61,7 +61,7 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
-    /// The kernel of this name, which takes one structure. It may ask for so many bytes of shared memory, of which a block
+    /// The kernel of this name, which takes one structure, as all of `cuda/` do (`ARGUMENTS`). It may ask for so many bytes of shared memory, of which a block
     /// can have `most`.
     pub fn new(module: &Arc<Module>, name: &str, shared: usize, most: usize) -> Result<Function> {
         let platform = module.context.calls().platform();
@@ -76,15 +76,7 @@ impl Function {
         let raw = unsafe { calls.function(module.raw, &text)? }
             .ok_or_else(|| missing("the program has none of this name".into()))?;
         // SAFETY: as above.
-        let argument = match unsafe { calls.parameters(raw, 2) }.as_deref() {
-            None => None,
-            Some(&[bytes]) => Some(bytes),
-            Some(sizes) => {
-                return Err(missing(format!(
-                    "it takes parameters of {sizes:?} bytes and not one structure"
-                )));
-            }
-        };
+        let argument = unsafe { calls.parameter(raw) };
         if shared > SHARED_UNASKED {
             let bytes = i32::try_from(shared).ok().filter(|_| shared <= most);
             let bytes = bytes.ok_or_else(|| {

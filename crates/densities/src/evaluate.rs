@@ -1,0 +1,92 @@
+//! Points in lanes: the variables that grids are interpolated in, then all flavours of each point.
+
+use super::table::Table;
+use super::{cteq, nnpdf, outside};
+use mebridge_simd::{Simd, Task, functions};
+
+/// How values between the knots follow from those at them.
+#[derive(Clone, Copy, Debug)]
+pub enum Rule {
+    Lhapdf,
+    Nnpdf,
+    Cteq {
+        /// Lambda, GeV.
+        scale: f64,
+    },
+}
+
+/// Points, and where what is found goes.
+pub struct Points<'a> {
+    pub tables: &'a [Table],
+    pub rule: Rule,
+    pub x: &'a [f64],
+    pub q2: &'a [f64],
+    pub values: &'a mut [f64],
+}
+
+/// Numbers that the longest register holds.
+const LONGEST: usize = 8;
+
+impl Task<f64> for Points<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f64>>(self) {
+        let flavors = self.values.len() / self.x.len().max(1);
+        let mut begin = 0;
+        while begin < self.x.len() {
+            let end = (begin + V::LANES).min(self.x.len());
+            // Lanes without a point have one that any grid takes.
+            let (mut x, mut q2) = ([0.5; LONGEST], [100.0; LONGEST]);
+            x[..end - begin].copy_from_slice(&self.x[begin..end]);
+            q2[..end - begin].copy_from_slice(&self.q2[begin..end]);
+            // SAFETY: the arrays hold as many numbers as the longest register; the CPU has the level.
+            let (in_x, in_q) =
+                unsafe { (V::load_doubles(x.as_ptr()), V::load_doubles(q2.as_ptr())) };
+            let (at_x, at_q) = match self.rule {
+                Rule::Lhapdf => (functions::ln(in_x), functions::ln(in_q)),
+                Rule::Nnpdf => nnpdf::variables(&self.tables[0], in_x, in_q),
+                Rule::Cteq { scale } => cteq::variables(scale, in_x, in_q),
+            };
+            let (mut places_x, mut places_q) = ([0.0; LONGEST], [0.0; LONGEST]);
+            // SAFETY: as above.
+            unsafe {
+                at_x.store_doubles(places_x.as_mut_ptr());
+                at_q.store_doubles(places_q.as_mut_ptr());
+            }
+            for point in begin..end {
+                let lane = point - begin;
+                let place = [places_x[lane], places_q[lane]];
+                let values = &mut self.values[point * flavors..][..flavors];
+                let (x, q2) = (x[lane], q2[lane]);
+                // NaN goes on to the sums.
+                if x > 1.0 {
+                    values.fill(0.0);
+                    continue;
+                }
+                match self.rule {
+                    Rule::Lhapdf if outside::is_outside(self.tables, x, q2) => {
+                        outside::evaluate(self.tables, [x, q2], place, in_x, values);
+                    }
+                    Rule::Lhapdf => part(self.tables, q2).sum(place, in_x, values),
+                    Rule::Nnpdf => self.tables[0].sum(place, in_x, values),
+                    Rule::Cteq { .. } => {
+                        self.tables[0].sum(place, in_x, values);
+                        cteq::finish(&self.tables[0], x, values);
+                    }
+                }
+            }
+            begin = end;
+        }
+    }
+}
+
+/// The part of a grid that a squared scale lies in; one that two parts share belongs to the upper one.
+#[inline(always)]
+pub fn part(tables: &[Table], q2: f64) -> &Table {
+    let mut part = 0;
+    while part + 1 < tables.len() && tables[part + 1].q2[0] <= q2 {
+        part += 1;
+    }
+    &tables[part]
+}

@@ -1,0 +1,95 @@
+//! Outside of a grid of LHAPDF, as its `ContinuationExtrapolator` has it, which is MSTW's.
+
+use super::evaluate::part;
+use super::table::Table;
+use mebridge_simd::Simd;
+
+/// A step above the least Q^2, for the slope there.
+const STEP: f64 = 0.01;
+/// Below this value the slope at the least scale is not taken.
+const SMALL: f64 = 1e-5;
+/// The least power that densities go with below the least scale.
+const LEAST_POWER: f64 = -2.5;
+/// Above this value logarithms are continued, below it values.
+const POSITIVE: f64 = 1e-3;
+/// Flavours that are continued together.
+const SOME: usize = 16;
+
+/// Whether a point lies below the least x, or below the least Q^2, or above the largest.
+#[inline(always)]
+pub fn is_outside(tables: &[Table], x: f64, q2: f64) -> bool {
+    let (first, last) = (&tables[0], &tables[tables.len() - 1]);
+    x < first.x[0] || q2 < first.q2[0] || q2 > last.q2[last.q2.len() - 1]
+}
+
+/// x f(x, Q) of all flavours outside of the grid, at a point and its place in the variables of the axes.
+#[inline(always)]
+pub fn evaluate<V: Simd<Scalar = f64>>(
+    tables: &[Table],
+    [x, q2]: [f64; 2],
+    place: [f64; 2],
+    proof: V,
+    values: &mut [f64],
+) {
+    let (first, last) = (&tables[0], &tables[tables.len() - 1]);
+    let (least, count) = (first.q2[0], last.q2.len());
+    let (low, high) = (last.q2[count - 2], last.q2[count - 1]);
+    let mut second = [0.0; SOME];
+    assert!(values.len() <= SOME, "the reader allows no more");
+    let second = &mut second[..values.len()];
+    if q2 < least {
+        at_x(tables, x, place[0], least, proof, values);
+        at_x(tables, x, place[0], least * (1.0 + STEP), proof, second);
+        let share = q2 / least;
+        for (value, above) in values.iter_mut().zip(second) {
+            let power = if value.abs() >= SMALL {
+                ((*above - *value) / *value / STEP).max(LEAST_POWER)
+            } else {
+                1.0
+            };
+            *value *= share.powf(power * share + 1.0 - share);
+        }
+    } else if q2 > high {
+        at_x(tables, x, place[0], high, proof, values);
+        at_x(tables, x, place[0], low, proof, second);
+        go_on(values, second, (q2 / high).ln() / (low / high).ln());
+    } else {
+        at_x(tables, x, place[0], q2, proof, values);
+    }
+}
+
+/// At a scale of the grid, and at any x.
+#[inline(always)]
+fn at_x<V: Simd<Scalar = f64>>(
+    tables: &[Table],
+    x: f64,
+    place: f64,
+    q2: f64,
+    proof: V,
+    values: &mut [f64],
+) {
+    let table = part(tables, q2);
+    let at_q = q2.ln();
+    let (first, next) = (table.x[0], table.x[1]);
+    if x >= first {
+        table.sum([place, at_q], proof, values);
+        return;
+    }
+    let mut second = [0.0; SOME];
+    let second = &mut second[..values.len()];
+    table.sum([first.ln(), at_q], proof, values);
+    table.sum([next.ln(), at_q], proof, second);
+    go_on(values, second, (x / first).ln() / (next / first).ln());
+}
+
+/// Straight on from the first values, by a share of the way to the second ones; in logarithms where both are positive.
+#[inline(always)]
+fn go_on(values: &mut [f64], second: &[f64], share: f64) {
+    for (value, &second) in values.iter_mut().zip(second) {
+        *value = if *value > POSITIVE && second > POSITIVE {
+            (value.ln() + share * (second.ln() - value.ln())).exp()
+        } else {
+            *value + share * (second - *value)
+        };
+    }
+}

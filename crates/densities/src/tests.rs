@@ -1,0 +1,456 @@
+use super::axis::{Axis, cubic, hermite};
+use super::{Coupling, Densities, evolved};
+use mebridge_simd::Level;
+use std::path::PathBuf;
+
+const X: [f64; 11] = [1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 0.6, 0.9, 1.0];
+const Q: [[f64; 5]; 2] = [
+    [1.5, 2.0, 2.7, 3.6, 4.75],
+    [4.75, 10.0, 30.0, 100.0, 1000.0],
+];
+
+/// A grid of LHAPDF with two parts.
+fn grid(codes: &[i32], value: impl Fn(usize, i32, f64, f64) -> f64) -> String {
+    let words = |numbers: &[f64]| {
+        let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        words.join(" ")
+    };
+    let mut text = "PdfType: central\nFormat: lhagrid1\n---\n".to_owned();
+    for (part, scales) in Q.iter().enumerate() {
+        let names: Vec<String> = codes.iter().map(i32::to_string).collect();
+        text += &format!("{}\n{}\n{}\n", words(&X), words(scales), names.join(" "));
+        for &x in &X {
+            for &q in scales {
+                let row: Vec<String> = codes
+                    .iter()
+                    .map(|&c| format!("{:.9e}", value(part, c, x, q)))
+                    .collect();
+                text += &(row.join(" ") + "\n");
+            }
+        }
+        text += "---\n";
+    }
+    text
+}
+
+fn smooth(part: usize, code: i32, x: f64, q: f64) -> f64 {
+    let size = (1.0 + 0.5 * part as f64) * f64::from(code + 2);
+    size * x.sqrt() * (1.0 - x).powi(3) * (1.0 + 0.1 * (q * q).ln())
+}
+
+/// A file with this text, which goes when the first value does.
+fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("some_0000.dat");
+    std::fs::write(&file, text).unwrap();
+    (folder, file)
+}
+
+fn read(text: &str) -> Densities {
+    let (_folder, file) = file(text);
+    Densities::lhapdf(&file).unwrap()
+}
+
+fn at(densities: &Densities, x: f64, q: f64) -> Vec<f64> {
+    let mut values = vec![0.0; densities.codes().len()];
+    densities.evaluate(&[x], &[q * q], &mut values);
+    values
+}
+
+#[track_caller]
+fn near(found: f64, wanted: f64, relative: f64) {
+    assert!(
+        (found - wanted).abs() <= relative * wanted.abs(),
+        "{found:e} for {wanted:e}"
+    );
+}
+
+/// NeoPDF 0.4.0, which is compared with LHAPDF, on the same grid.
+#[test]
+fn another_reader_finds_the_same() {
+    let densities = read(&grid(&[-1, 21, 2], smooth));
+    assert_eq!(densities.codes(), [-1, 21, 2]);
+    for ([x, q], wanted) in [
+        (
+            [2e-05, 1.6],
+            [
+                0.005201141640700493,
+                0.1196262577551893,
+                0.020804566567360468,
+            ],
+        ),
+        (
+            [0.0001, 2.2],
+            [
+                0.011573441988697782,
+                0.2661891658426128,
+                0.046293767976639574,
+            ],
+        ),
+        (
+            [0.0005, 4.0],
+            [0.02893969438355675, 0.6656129709256894, 0.11575877750018546],
+        ),
+        (
+            [0.002, 4.7],
+            [0.05781897644219108, 1.3298364581544704, 0.23127590578940396],
+        ),
+        (
+            [0.02, 5.0],
+            [0.2661536663447897, 6.121534326143633, 1.0646146655206905],
+        ),
+        (
+            [0.05, 20.0],
+            [0.466805644650506, 10.736529824382249, 1.8672225787888552],
+        ),
+        (
+            [0.2, 60.0],
+            [0.6036518897969352, 13.88399346461061, 2.4146075591411105],
+        ),
+        (
+            [0.5, 500.0],
+            [0.2854654057396302, 6.565704330470674, 1.1418616228890746],
+        ),
+        (
+            [0.95, 999.0],
+            [
+                -0.0008888712995146431,
+                -0.020444039878121004,
+                -0.0035554851964780644,
+            ],
+        ),
+        (
+            [0.7, 3.0],
+            [0.032586477717037154, 0.74948898724001, 0.1303459108634429],
+        ),
+    ] {
+        for (found, wanted) in at(&densities, x, q).into_iter().zip(wanted) {
+            near(found, wanted, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn knots_have_their_values_and_shared_scales_the_upper_part() {
+    let densities = read(&grid(&[1], smooth));
+    for (part, scales) in Q.iter().enumerate() {
+        for &x in &X {
+            for &q in &scales[..4] {
+                let (found, wanted) = (at(&densities, x, q)[0], smooth(part, 1, x, q));
+                // At x = 1 it is zero.
+                assert!(
+                    (found - wanted).abs() <= 1e-9 * wanted + 1e-17,
+                    "{found:e} for {wanted:e}"
+                );
+            }
+        }
+    }
+    assert_eq!(densities.range_of_x(), [1e-5, 1.0]);
+    assert_eq!(densities.range_of_q2(), [2.25, 1e6]);
+}
+
+#[test]
+fn weights_add_up_and_keep_straight_lines() {
+    let knots = [-3.0, -1.0, 0.5, 0.75, 2.0, 5.0];
+    let axis = Axis::new(knots.to_vec(), |i, at| hermite(&knots, i, at));
+    for i in 0..=80 {
+        let at = -3.0 + f64::from(i) * 0.1;
+        let (first, of) = axis.weights(at);
+        let sum = |value: &dyn Fn(f64) -> f64| -> f64 {
+            let some = of.iter().enumerate().filter(|(_, of)| **of != 0.0);
+            some.map(|(i, of)| of * value(knots[first + i])).sum()
+        };
+        near(sum(&|_| 1.0), 1.0, 1e-14);
+        assert!(
+            (sum(&|x| 2.0 * x - 1.0) - (2.0 * at - 1.0)).abs() < 1e-13,
+            "at {at}"
+        );
+    }
+    // A polynomial of degree 3 through four knots is itself.
+    let knots = [0.1, 0.2, 0.5, 0.9];
+    let sum: f64 = cubic(0.3, knots)
+        .iter()
+        .zip(knots)
+        .map(|(of, x)| of * x.powi(3))
+        .sum();
+    near(sum, 0.027, 1e-13);
+}
+
+/// Powers of x and of Q^2 go on as they are; below the least scale densities vanish as the power of its slope says.
+#[test]
+fn outside_of_a_grid_densities_go_on() {
+    let power = |_: usize, _: i32, x: f64, q: f64| x.powf(-0.3) * q.powf(0.2);
+    let densities = read(&grid(&[21], power));
+    near(at(&densities, 1e-7, 10.0)[0], power(0, 0, 1e-7, 10.0), 1e-8);
+    near(at(&densities, 1e-2, 1e4)[0], power(0, 0, 1e-2, 1e4), 1e-8);
+    near(at(&densities, 1e-7, 1e4)[0], power(0, 0, 1e-7, 1e4), 1e-8);
+    let share = (1.0f64 / 1.5).powi(2);
+    let end = |x: f64, q2: f64| at(&densities, x, f64::sqrt(q2))[0];
+    for x in [1e-7, 1e-2] {
+        let low = end(x, 2.25);
+        let slope = (end(x, 2.25 * 1.01) - low) / low / 0.01;
+        near(
+            at(&densities, x, 1.0)[0],
+            low * share.powf(slope * share + 1.0 - share),
+            1e-9,
+        );
+    }
+    // What is negative goes on in a straight line; above x = 1 there is nothing.
+    let negative = read(&grid(&[21], |_, _, x, _| 1.0 + x.ln()));
+    near(at(&negative, 1e-6, 10.0)[0], 1.0 + f64::ln(1e-6), 1e-8);
+    assert_eq!(at(&densities, 1.0 + 1e-9, 10.0), [0.0]);
+    assert!(
+        at(&densities, f64::NAN, 10.0)[0].is_nan() && at(&densities, 0.1, f64::NAN)[0].is_nan()
+    );
+}
+
+/// A line less, a line twice, a number less, no number: an error each time that names the file, and the line where one is
+/// to blame; never other densities.
+#[test]
+fn damaged_grids_are_errors() {
+    let text = grid(&[1, 21], smooth);
+    let lines: Vec<&str> = text.lines().collect();
+    let spoiled = |at: usize, line: &[&str]| {
+        let mut lines = lines.clone();
+        lines.splice(at..=at, line.iter().copied());
+        let (_folder, file) = file(&(lines.join("\n") + "\n"));
+        Densities::lhapdf(&file).err()
+    };
+    let shorter = |line: &str| {
+        line.rsplit_once(' ')
+            .map_or("", |(start, _)| start)
+            .to_owned()
+    };
+    for (at, &line) in lines.iter().enumerate().skip(1) {
+        // Without its last --- a grid ends within itself.
+        assert!(spoiled(at, &[]).is_some(), "without line {}", at + 1);
+        if line != "---" {
+            assert!(
+                at == 1 || spoiled(at, &[line, line]).is_some(),
+                "line {} twice",
+                at + 1
+            );
+        }
+        if at > 2 && line != "---" {
+            for other in [
+                shorter(line),
+                line.replacen(' ', " nan ", 1),
+                line.replacen('e', "x", 1) + "?",
+            ] {
+                let error =
+                    spoiled(at, &[&other]).unwrap_or_else(|| panic!("line {}: {other}", at + 1));
+                let text = error.to_string();
+                assert!(text.contains("some_0000.dat"), "{text}");
+            }
+        }
+    }
+    let error = spoiled(10, &["1.0 ****"]).unwrap();
+    assert_eq!(error.line, Some(11));
+    assert_eq!(error.what, "`****` is no finite number");
+    let missing = Densities::lhapdf("/nowhere/some_0000.dat".as_ref()).unwrap_err();
+    assert!(
+        missing.to_string().starts_with("/nowhere/some_0000.dat: "),
+        "{missing}"
+    );
+}
+
+/// Points in any number and at any level, and NaN, which goes through.
+#[test]
+fn levels_and_lanes_agree() {
+    let codes: Vec<i32> = (-5..=5)
+        .map(|code| if code == 0 { 21 } else { code })
+        .collect();
+    let text = grid(&codes, smooth);
+    let x: Vec<f64> = (0..37)
+        .map(|i| 10f64.powf(-6.0 * f64::from(i) / 36.0))
+        .collect();
+    let mut q2: Vec<f64> = (0..37)
+        .map(|i| 10f64.powf(f64::from(i * 7 % 37) / 5.0))
+        .collect();
+    q2[11] = f64::NAN;
+    let mut first = vec![0.0; 37 * 11];
+    read(&text)
+        .at_level(Level::None)
+        .evaluate(&x, &q2, &mut first);
+    assert!(first[11 * 11..12 * 11].iter().all(|value| value.is_nan()));
+    for level in Level::supported() {
+        let densities = read(&text).at_level(level);
+        for count in [0, 1, 2, 7, 8, 9, 37] {
+            let mut values = vec![-1.0; count * 11];
+            densities.evaluate(&x[..count], &q2[..count], &mut values);
+            for (&found, &wanted) in values.iter().zip(&first) {
+                let same = (found - wanted).abs() <= 1e-12 * wanted.abs();
+                assert!(
+                    same || (found.is_nan() && wanted.is_nan()),
+                    "{level}: {found:e} for {wanted:e}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_coupling_has_parts() {
+    let scales = [1.0, 2.0, 4.0, 4.0, 10.0, 100.0];
+    let values = [0.5, 0.4, 0.3, 0.29, 0.2, 0.1];
+    let coupling = Coupling::new(&scales, &values).unwrap();
+    for (scale, value) in [
+        (1.0, 0.5),
+        (2.0, 0.4),
+        (4.0, 0.29),
+        (10.0, 0.2),
+        (100.0, 0.1),
+        (1e5, 0.1),
+    ] {
+        near(coupling.at(scale * scale), value, 1e-14);
+    }
+    // Below the table the power of its first interval, and within a part nothing of another.
+    near(coupling.at(0.25), 0.5 * (0.5f64 / 0.4), 1e-14);
+    let alone = Coupling::new(&scales[3..], &values[3..]).unwrap();
+    near(coupling.at(36.0), alone.at(36.0), 1e-15);
+    for (scales, values) in [
+        (&[1.0][..], &[0.1][..]),
+        (&[1.0, 2.0], &[0.1]),
+        (&[2.0, 1.0], &[0.1, 0.2]),
+        (&[0.0, 1.0], &[0.1, 0.2]),
+        (&[1.0, 2.0], &[0.1, -0.2]),
+        (&[1.0, 2.0], &[0.1, f64::NAN]),
+        (&[1.0, 1.0, 2.0], &[0.1, 0.1, 0.1]),
+    ] {
+        Coupling::new(scales, values).unwrap_err();
+    }
+}
+
+#[test]
+fn a_coupling_is_read_from_a_file_of_lhapdf() {
+    let of = |text: &str| {
+        let (_folder, file) = file(text);
+        Coupling::read(&file)
+    };
+    let found = of(
+        "MZ: 91.2\nAlphaS_Qs: [1.0, 2.0,\n  4.0]\nAlphaS_Vals: [0.5, 0.4, 0.3]\n---\nAlphaS_Qs: [no\n",
+    );
+    near(found.unwrap().unwrap().at(4.0), 0.4, 1e-14);
+    assert!(of("MZ: 91.2\n").unwrap().is_none());
+    for text in [
+        "AlphaS_Qs: [1.0, 2.0]\n",
+        "AlphaS_Qs: [1.0, 2.0]\nAlphaS_Vals: [0.5]\n",
+        "AlphaS_Qs: [1.0, 2.0\nAlphaS_Vals: [0.5, 0.4]\n",
+        "AlphaS_Qs: [1.0, two]\nAlphaS_Vals: [0.5, 0.4]\n",
+    ] {
+        assert!(of(text).unwrap_err().line.is_some(), "{text}");
+    }
+}
+
+/// Numbers of MG5aMC 3.5.7's `ALPHAS`.
+#[test]
+fn a_coupling_runs_by_loops() {
+    for (scale, at_z, loops, wanted) in [
+        (91.188, 0.13, 2, 0.13),
+        (1000.0, 0.13, 2, 0.09308544703260904),
+        (10.0, 0.13, 2, 0.2074987611696788),
+        (3.0, 0.119, 2, 0.25708965557354463),
+        (1.0, 0.119, 2, 0.46933522953108603),
+        (10.0, 0.13, 1, 0.20018898832648335),
+    ] {
+        near(evolved(scale, at_z, loops), wanted, 1e-13);
+    }
+}
+
+/// A grid in the form of `NNPDF23*.grid`: densities that are of degree 3 in ln x below 0.1 and straight in ln Q^2.
+#[test]
+fn grids_of_nnpdf_are_polynomials() {
+    let x = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.6, 1.0];
+    let q2 = [2.0, 10.0, 100.0, 1e4];
+    let value = |flavor: usize, x: f64, q2: f64| {
+        let t = x.ln();
+        (flavor as f64 + 1.0) * (2.0 + t + 0.1 * t * t + 0.01 * t * t * t) * (1.0 + 0.2 * q2.ln())
+    };
+    let join = |numbers: &[f64]| {
+        numbers
+            .iter()
+            .map(|n| format!("{n:.15e}\n"))
+            .collect::<String>()
+    };
+    let mut text = format!(
+        "'Description:'\n'NNPDF20int'\n 1 1\n{}\n{}",
+        x.len(),
+        join(&x)
+    );
+    text += &format!("{}\n{}\n{}1\n", q2.len(), q2[0], join(&q2));
+    for &x in &x {
+        for &q2 in &q2 {
+            let row: Vec<f64> = (0..14).map(|flavor| value(flavor, x, q2)).collect();
+            text += &join(&row).replace('\n', " ");
+            text.push('\n');
+        }
+    }
+    let (_folder, written) = file(&text);
+    let densities = Densities::nnpdf(&written).unwrap();
+    assert_eq!(densities.codes()[6], 21);
+    for (x, q) in [(2e-5, 2.0), (5e-4, 5.0), (3e-3, 50.0)] {
+        for (flavor, found) in at(&densities, x, q).into_iter().enumerate() {
+            near(found, value(flavor, x, q * q), 1e-11);
+        }
+    }
+    // Outside it is what it is at the end.
+    assert_eq!(at(&densities, 1e-9, 1.0), at(&densities, 1e-5, 2f64.sqrt()));
+    for spoiled in [&text[..text.len() / 2], &(text.clone() + " 1.0"), "nothing"] {
+        let (_folder, spoiled) = file(spoiled);
+        Densities::nnpdf(&spoiled).unwrap_err();
+    }
+}
+
+/// A table in the form of `cteq6*.tbl`: constant densities x f are so everywhere, and values at knots are those of the
+/// table.
+#[test]
+fn tables_of_cteq_have_their_values_at_knots() {
+    let x = [0.0, 1e-6, 1e-4, 1e-2, 0.1, 0.4, 0.7, 1.0];
+    let scales = [1.3, 2.0, 5.0, 50.0, 1e4];
+    let value =
+        |row: usize, x: f64, q: f64| (row as f64 + 1.0) * (1.0 - x) / (x + 0.01) * (1.0 + q.ln());
+    let join = |numbers: &[f64]| {
+        numbers
+            .iter()
+            .map(|n| format!(" {n:.9E}"))
+            .collect::<String>()
+            + "\n"
+    };
+    let mut text = " Parton Distribution Table : some\n  Ordr, Nfl, lambda\n    1. 5. 0.2 0 0 0.2 1.3 4.5 180.\n".to_owned();
+    text += &format!(
+        "   NX,  NT,  NfMx\n {} {} 5\nQINI, QMAX, (QV(I), I =0, NT)\n",
+        x.len() - 1,
+        scales.len() - 1
+    );
+    text += &join(&[1.3, 1e4]);
+    text += &join(&scales);
+    text += "XMIN, (XV(I), I =0, NX)\n";
+    text += &join(&[1e-6]);
+    text += &join(&x);
+    text += "Parton Distribution Table:\n";
+    for row in 0..8 {
+        for &q in &scales {
+            text += &join(&x.map(|x| value(row, x, q)));
+        }
+    }
+    let (_folder, written) = file(&text);
+    let densities = Densities::cteq(&written).unwrap();
+    let place = |code| densities.codes().iter().position(|&c| c == code).unwrap();
+    for &x in &x[1..7] {
+        for &q in &scales {
+            let found = at(&densities, x, q);
+            near(found[place(21)], x * value(5, x, q), 1e-8);
+            near(found[place(2)], x * value(6, x, q), 1e-8);
+            assert_eq!(found[place(3)], found[place(-3)]);
+        }
+    }
+    for spoiled in [
+        &text[..text.len() - 40],
+        &(text.clone() + " 1.0"),
+        &text.replace(" 5\nQINI", " 4\nQINI"),
+        "nothing",
+    ] {
+        let (_folder, spoiled) = file(spoiled);
+        Densities::cteq(&spoiled).unwrap_err();
+    }
+}
