@@ -116,18 +116,18 @@ def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[tuple[pathlib.P
     """The events of a file in files of their own, and how many."""
     with Opened(file) as text:
         begin, packed = text.peek(_BEGIN), text.packed
-    if begin.removeprefix(_BOM).lstrip()[:1] == _LHE:
-        yield from _reweight.split(file, folder, [])
-    elif not begin.startswith(_NUMPY):
+        if begin.removeprefix(_BOM).lstrip()[:1] == _LHE:
+            yield from _reweight.split(file, text, folder, [])
+            return
+    if not begin.startswith(_NUMPY):
         raise Error(f"{file} is neither an LHE file nor a NumPy array, of which parts are made; evaluate it without an executor")
-    elif packed:
+    if packed:
         raise Error(f"{file} is compressed, and parts of an array are those of a plain file; unpack it first")
-    else:
-        try:
-            array = np.load(file, mmap_mode="r")
-        except (ValueError, EOFError) as error:
-            raise Error(f"{file} is a damaged NumPy array: {error}") from None
-        for number, first in enumerate(range(0, len(array), _EVENTS)):
-            part = folder / f"part{number}.npy"
-            np.save(part, np.ascontiguousarray(array[first : first + _EVENTS]))
-            yield part, len(array[first : first + _EVENTS])
+    try:
+        array = np.load(file, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise Error(f"{file} is a damaged NumPy array: {error}") from None
+    for number, first in enumerate(range(0, len(array), _EVENTS)):
+        part = folder / f"part{number}.npy"
+        np.save(part, np.ascontiguousarray(array[first : first + _EVENTS]))
+        yield part, len(array[first : first + _EVENTS])

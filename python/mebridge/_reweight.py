@@ -7,7 +7,7 @@ import gzip
 import io
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from . import _arguments, _command, _lhe, _output, _scratch
@@ -135,7 +135,8 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
 
 def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: pathlib.Path) -> None:
     tail: list[bytes] = []
-    counts = dict(split(file, folder, tail))
+    with Opened(file) as text:
+        counts = dict(split(file, text, folder, tail))
     parts, wanted = list(counts), list(counts.values())
     with contextlib.closing(tasks.of_file(file, parts, folder)) as done:
         made = {number: place / REWEIGHTED for number, place in done}
@@ -169,7 +170,9 @@ def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
     return whole[:begin], whole[begin:end], count
 
 
-def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterator[tuple[pathlib.Path, int]]:
+def split(
+    file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]
+) -> list[tuple[pathlib.Path, int]]:
     """The events of a file in files of their own, each with its head, and how many; what stands after all of them is
     left."""
     parts: list[tuple[pathlib.Path, int]] = []
@@ -198,15 +201,13 @@ def split(file: pathlib.Path, folder: pathlib.Path, tail: list[bytes]) -> Iterat
             if len(known) == _EVENTS:
                 write(end)
 
-    with Opened(file) as text:
+    def read(room: int) -> bytes:
+        some = text.read(room)
+        held.extend(some)
+        return some
 
-        def read(room: int) -> bytes:
-            some = text.read(room)
-            held.extend(some)
-            return some
-
-        ends(file, read, take)
+    ends(file, read, take)
     if known:
         write(known[-1])
     tail.append(bytes(held))
-    yield from parts
+    return parts

@@ -585,6 +585,14 @@ class Reweighting(Folder):
                 self.assertEqual(whole.shape, (500,))
                 np.testing.assert_array_equal(whole, parts)
                 found.append(whole)
+        # What can be read once is enough.
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        with futures.ThreadPoolExecutor() as threads, mock.patch("mebridge._reweight._EVENTS", 130):
+            writing = threads.submit(pipe.write_bytes, self.events.read_bytes())
+            parts = mebridge.evaluate_events(pipe, directory, executor=executor)
+            writing.result()
+        np.testing.assert_array_equal(parts, found[0])
         wanted = mebridge.Process("g g > t t~", card=card).evaluate(momenta, alpha_s=0.2)
         np.testing.assert_allclose(found[3], wanted, rtol=1e-12)
         self.assertEqual(len({message["file"] for message in executor.messages}), 8)
@@ -634,7 +642,7 @@ class Reweighting(Folder):
         cut.write_bytes(gzip.decompress(self.events.read_bytes())[:-30])
         for events, process, said in (
             (text, "g g > t t~", "neither an LHE file nor a NumPy array"),
-            (cut, "g g > t t~", "is cut off"),
+            (cut, "g g > t t~", "cut off"),
             (self.events, "g g > g g", "part 0 of the file: "),
             (self.folder / "nowhere", "g g > t t~", "nowhere cannot be read"),
         ):
@@ -649,9 +657,9 @@ class Reweighting(Folder):
         text = gzip.decompress(self.events.read_bytes())
         other = self.folder / "other.lhe"
         for data, message in (
-            (b"hello", "has no line </init>"),
-            (text[: text.index(b"<event>")], "is cut off"),
-            (text[:-30], "is cut off"),
+            (b"hello", "is no event file"),
+            (text[: text.index(b"<event>")], "cut off"),
+            (text[:-30], "cut off"),
             (re.sub(rb"\n( *)6 ", rb"\n\g<1>5 ", text), "part 0 of the file: "),
         ):
             other.write_bytes(data)

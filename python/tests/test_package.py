@@ -351,6 +351,21 @@ class Copies(unittest.TestCase):
         gc.collect()
         np.testing.assert_array_equal(other.evaluate(self.momenta), self.expected)
 
+    def test_one_that_the_library_has_no_more(self):
+        """As in a fork, while another thread evaluated: what is asked of it says so."""
+        other = copy.copy(self.process)
+        other._delete()
+        asked = (
+            lambda: other.evaluate(self.momenta),
+            lambda: other.legs,
+            lambda: other.name,
+            lambda: len(other.parameters),
+            lambda: repr(other),
+        )
+        for ask in asked:
+            with self.assertRaisesRegex(mebridge.Error, "bridge"):
+                ask()
+
     def test_other_processes_of_python(self):
         for method in ("spawn", "forkserver"):
             with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:

@@ -17,6 +17,9 @@ use std::path::Path;
 /// No event has more particles, those on the way included.
 const MOST_PARTICLES: i32 = 1000;
 
+/// No event has more elements that have not ended.
+const MOST_OPEN: usize = 10_000;
+
 /// What some editors put before text in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -184,7 +187,7 @@ impl Reader {
                 )));
             }
         }
-        while self.text.to_tag()? {
+        while self.text.find_tag()? {
             let at = self.text.at;
             if self.text.pass_markup()? {
                 continue;
@@ -218,6 +221,7 @@ impl Reader {
                 _ => note(&tag, begin, &mut head),
             }
         }
+        head.weights = head.weights.filter(|list| list.end > list.start);
         head.bytes = self.text.slice(begin..self.text.at).to_vec();
         head.listed = self.listed(&head, begin)?;
         Ok(head)
@@ -226,7 +230,7 @@ impl Reader {
     /// Passes over an element, which may hold anything but events, and gives the place of its end.
     fn pass_element(&mut self, of: &Tag, begin: usize, head: &mut Head) -> Result<usize> {
         let mut after_init = of.name == "init";
-        while self.text.to_tag()? {
+        while self.text.find_tag()? {
             let at = self.text.at;
             if self.text.pass_markup()? {
                 continue;
@@ -265,7 +269,7 @@ impl Reader {
         };
         let end = self.text.at;
         self.text.at = begin + weights.start;
-        while self.text.at < begin + weights.end && self.text.to_tag()? {
+        while self.text.at < begin + weights.end && self.text.find_tag()? {
             if self.text.pass_markup()? {
                 continue;
             }
@@ -287,7 +291,7 @@ impl Reader {
     /// An event, or what stands before it, is damaged; or there is more after the end.
     pub fn next(&mut self, event: &mut Event) -> Result<bool> {
         let before = self.text.at;
-        let Some(tag) = self.to_event()? else {
+        let Some(tag) = self.find_event()? else {
             if self.keeps {
                 let rest = self.text.slice(before..self.text.at);
                 self.rest.extend_from_slice(rest);
@@ -330,7 +334,7 @@ impl Reader {
     }
 
     /// Goes to the next event and gives its tag. Comments and groups alone are between events.
-    fn to_event(&mut self) -> Result<Option<Tag>> {
+    fn find_event(&mut self) -> Result<Option<Tag>> {
         loop {
             self.text.gap()?;
             let at = self.text.at;
@@ -447,7 +451,7 @@ impl Reader {
     }
 
     fn no_record(&mut self, place: EventLocation, begin: usize, wrong: &str, why: &str) -> Error {
-        let end = self.text.to_end_of_line();
+        let end = self.text.find_end_of_line();
         if let Err(error) = end {
             return error;
         }
@@ -471,7 +475,7 @@ impl Reader {
         loop {
             match open.is_empty() {
                 true => self.text.gap()?,
-                false => while self.text.to_tag()? && self.text.pass_markup()? {},
+                false => while self.text.find_tag()? && self.text.pass_markup()? {},
             }
             let at = self.text.at;
             match self.text.peek()? {
@@ -497,6 +501,12 @@ impl Reader {
                 }
                 continue;
             };
+            if open.len() > MOST_OPEN {
+                return Err(self.error(format!(
+                    "{} has more than {MOST_OPEN} elements without an end; make the file again",
+                    event.place
+                )));
+            }
             let relative = |range: Range<usize>| range.start - begin..range.end - begin;
             match tag.name.as_str() {
                 "event" | "eventgroup" | "/eventgroup" | "/leshouchesevents" => {
@@ -506,14 +516,19 @@ impl Reader {
                         event.place
                     )));
                 }
-                "/event" if open.is_empty() => {
+                "/event" if !open.iter().any(Tag::is_of_weights) => {
                     event.end = at - begin;
                     return Ok(());
                 }
                 name if name.starts_with('/') => {
-                    let Some(first) = open.pop_if(|first| first.name == name[1..]) else {
+                    // Elements of others may have no end.
+                    let begun = open.iter().rposition(|first| first.name == name[1..]);
+                    let begun = begun.filter(|&i| !open[i + 1..].iter().any(Tag::is_of_weights));
+                    let Some(begun) = begun else {
                         return Err(self.unmatched(event.place, &tag, open.last()));
                     };
+                    let first = open.swap_remove(begun);
+                    open.truncate(begun);
                     let contents = relative(first.end..at);
                     match first.name.as_str() {
                         "wgt" => event.written.push(Written::One {
@@ -610,13 +625,20 @@ fn init(contents: &[u8]) -> Option<Init> {
         return None;
     };
     let mut processes = Vec::new();
-    for _ in 0..u32::try_from(integer(count)?).ok()? {
-        let line = lines.next()?;
+    let count = usize::try_from(integer(count)?).ok()?;
+    for _ in 0..count {
+        let Some(line) = lines.next() else {
+            // GiBUU lists none.
+            break;
+        };
         let &[cross_section, error, largest, process] = line.as_slice() else {
             return None;
         };
         let numbers = [real(cross_section)?, real(error)?, real(largest)?];
         processes.push((integer(process)?, numbers));
+    }
+    if !processes.is_empty() && processes.len() != count {
+        return None;
     }
     Some(Init {
         beams: [integer(a)?, integer(b)?],

@@ -202,6 +202,9 @@ fn a_file_is_read() {
     assert!(at(weights.start).starts_with("<initrwgt>\n<weightgroup"));
     assert!(at(weights.end).starts_with("</initrwgt>"));
     assert_eq!(head.listed, ["a", "b"]);
+    let open = with("</initrwgt>", "", 1);
+    let reader = Reader::new(Box::new(Cursor::new(open)), Path::new("f"), true);
+    assert_eq!(reader.expect("it can be read").head().weights, None);
 }
 
 #[test]
@@ -245,6 +248,12 @@ fn what_others_write_is_read() {
             .replace("</LesHouchesEvents>", "</eventgroup>\n</LesHouchesEvents>"),
     );
     same(FILE.replace("</event>\n", "</event>\n\n# between\n"));
+    same(with(
+        "<mgrwt>\n",
+        "<mgrwt> a < b\n<scale> without an end\n",
+        1,
+    ));
+    same(with("</mgrwt>\n", "", 1));
     same(format!("{FILE}\n<!-- after -->\n#Random 1\n"));
     let one_line: Vec<&str> = FILE.lines().filter(|line| !line.starts_with('#')).collect();
     same(one_line.join(" "));
@@ -411,7 +420,7 @@ fn what_is_damaged_names_its_line() {
         "line 41 is not that of a particle",
     );
     wrong(
-        FILE.replace(" 23 1", " \023 1"),
+        FILE.replace(" 23 1", " \x0023 1"),
         "line 43 is not that of a particle",
     );
     wrong(with("-2.5e+00 2.0e+02", "-2.5e+00 1 2.0e+02", 1), "line 40");
@@ -451,6 +460,16 @@ fn what_is_damaged_names_its_line() {
     wrong(
         with("'b'> 2.25", "'a'> 2.25", 1),
         "line 46: the weight 'a' is there twice, as 1.25 and 2.25",
+    );
+    let none = with(" 2.5e+00 1.0e-02 2.5e+00 1\n<gen", "<gen", 1);
+    let none = none.replace("<generator name='x' version='1'>y</generator>\n", "");
+    let reader = Reader::new(Box::new(Cursor::new(none)), Path::new("f"), false);
+    let init = reader.expect("its events can be read").init();
+    assert_eq!(init.expect("GiBUU lists no processes").processes, []);
+    let many = "<a>".repeat(20_000);
+    wrong(
+        FILE.replace("#pdf", &many),
+        &format!("{place} has more than 10000 elements without an end"),
     );
     let init = with(" -4 1\n", " -4 2\n", 1);
     let reader = Reader::new(Box::new(Cursor::new(init)), Path::new("f"), false)

@@ -49,6 +49,13 @@ pub struct Tag {
     attributes: Range<usize>,
 }
 
+impl Tag {
+    /// Whether it begins an element with weights.
+    pub fn is_of_weights(&self) -> bool {
+        matches!(self.name.as_str(), "rwgt" | "wgt" | "weights")
+    }
+}
+
 /// What markup is not looked into.
 const PASSED_OVER: [(&[u8], &[u8]); 3] =
     [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
@@ -164,7 +171,7 @@ impl Text {
     }
 
     /// Goes to the next `<`; false where there is none.
-    pub fn to_tag(&mut self) -> Result<bool> {
+    pub fn find_tag(&mut self) -> Result<bool> {
         let found = self.pass(b"<")?;
         self.at -= usize::from(found);
         Ok(found)
@@ -199,7 +206,7 @@ impl Text {
         loop {
             match self.peek()? {
                 Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
-                Some(b'#') => self.to_end_of_line()?,
+                Some(b'#') => self.find_end_of_line()?,
                 Some(b'<') if self.pass_markup()? => {}
                 _ => return Ok(()),
             }
@@ -218,7 +225,7 @@ impl Text {
     }
 
     /// Goes to where a line ends.
-    pub fn to_end_of_line(&mut self) -> Result<()> {
+    pub fn find_end_of_line(&mut self) -> Result<()> {
         while self
             .peek()?
             .is_some_and(|byte| !matches!(byte, b'\n' | b'\r'))

@@ -63,7 +63,7 @@ pub enum Input {
     /// A NumPy array.
     Npy(Npy),
     /// A Les Houches event file.
-    Lhe(Lhe),
+    Lhe(Box<Lhe>),
 }
 
 impl Input {
@@ -109,7 +109,7 @@ impl Input {
         match first.iter().find(|c| !c.is_ascii_whitespace()) {
             Some(b'<') => {
                 let reader = Reader::new(Box::new(input), path, false)?;
-                Lhe::new(reader, known, skip_others).map(Input::Lhe)
+                Lhe::new(reader, known, skip_others).map(|lhe| Input::Lhe(Box::new(lhe)))
             }
             _ => {
                 numbers()?;
