@@ -194,7 +194,7 @@ fn gluons_in_one_direction_are_a_pole() {
         let share: f64 = rng.random_range(0.05..0.95);
         let parts = [share, 1.0 - share].map(|share| point[2].map(|x| share * x));
         let point = [&point[..2], &parts, &point[3..]].concat();
-        let found = Batch::new(&[point.clone()], 1.2).try_run(&mut bridge);
+        let found = Batch::new(std::slice::from_ref(&point), 1.2).try_run(&mut bridge);
         assert!(matches!(found, Err(Error::NotFinite { .. })), "{point:?}");
     }
 }

@@ -111,11 +111,15 @@ impl Comparison<'_> {
         let pairs = mine.iter().zip(&answers);
         row.differences = pairs.map(|(a, b)| difference(a.value, b.value)).collect();
         let kept = self.beyond_rounding(process, &points, &mine, &answers);
-        let rounded = points.len() - kept.len();
-        if rounded > 0 {
-            row.note = format!(
-                "{rounded} events agree as far as the Fortran has digits, or to {ROUNDING:.0e} of the terms that cancel"
-            );
+        let differences = row.differences.iter().zip(&points);
+        let is_lost =
+            |&(&x, point): &(&f64, &Point)| x > self.options.tolerance && x <= lost(point);
+        let digits = differences.filter(is_lost).count();
+        let rounded = points.len() - kept.len() - digits;
+        if digits > 0 {
+            row.note = format!("{digits} events agree as far as the Fortran has digits");
+        } else if rounded > 0 {
+            row.note = format!("{rounded} events agree to {ROUNDING:.0e} of the terms that cancel");
         }
         let of_kept = |i: &usize| (mine[*i], answers[*i].clone());
         let (compared, expected): (Vec<_>, Vec<_>) = kept.iter().map(of_kept).unzip();
