@@ -56,6 +56,10 @@ fn momentum_product<V: Simd>(p: [V; 4], q: [V; 4], [p2, q2]: [V; 2]) -> V {
     let zero = p[0].same(0.0);
     let energies = p[0] * q[0];
     let along = p[1].mul_add(q[1], p[2].mul_add(q[2], p[3] * q[3]));
+    // As of what comes in.
+    if V::all(along.le(zero)) {
+        return energies - along;
+    }
     let scale = zero.same(1.0) / (energies + along);
     let across = |i: usize, j: usize| p[i].mul_sub(q[j], p[j] * q[i]);
     let across = [across(2, 3), across(3, 1), across(1, 2)];

@@ -105,10 +105,11 @@ fn light_cone<V: Simd>(p: [V; 4], size: V, square: V) -> V {
     V::select(backward, square / (size - p[3]), size + p[3])
 }
 
-/// Whether a leg with this |p| counts as at rest.
+/// Whether a leg with this |p| counts as at rest, and whether that of any event does, which is rare.
 #[inline(always)]
-fn at_rest<V: Simd>(size: V, mass: V) -> V::Mask {
-    size.le(mass.abs() * mass.same(AT_REST))
+fn at_rest<V: Simd>(size: V, mass: V) -> (V::Mask, bool) {
+    let largest = mass.abs() * mass.same(AT_REST);
+    (size.le(largest), !V::all(largest.lt(size)))
 }
 
 /// Negates where the sign is negative.
@@ -185,9 +186,10 @@ struct MassiveFermion<V: Simd> {
     /// p1 and p2 over `sqrt(2 |p| (|p| + p3))`; along -z -1 and 0.
     p1: V,
     p2: V,
-    /// At rest.
+    /// At rest, and whether any is.
     rest: V::Mask,
-    /// p1, p2 and p3 over `2 |m|`: how far the boost from there turns the chiralities.
+    any_at_rest: bool,
+    /// Then p1, p2 and p3 over `2 |m|`: how far the boost from there turns the chiralities.
     boost: [V; 3],
     /// Roots of the mass for the rest frame: of |m|, and that with the sign of m.
     sqm: [V; 2],
@@ -202,21 +204,30 @@ impl<V: Simd> MassiveFermion<V> {
         let square = transverse_square(p);
         let size = (square + p[3] * p[3]).sqrt().min(p[0]);
         let omega = (p[0] + size).sqrt();
-        let cone = light_cone(p, size, square);
-        let special = cone.le(zero);
-        let half = zero.same(0.5);
-        let chi1 = (cone * half / size).sqrt();
-        let scale = one / ((size + size) * cone).sqrt();
+        // The components of chi are sqrt((|p| + p3) / 2 |p|) and what goes with pt: towards -z they change places.
+        let backward = p[3].lt(zero);
+        let cone = size + p[3].abs();
+        let inverse = one / ((size + size) * cone).sqrt();
+        let transverse = square.sqrt();
+        let larger = cone * inverse;
+        let scale = V::select(backward, larger / transverse, inverse);
+        let special = V::both(backward, square.le(zero));
         let magnitude = mass.abs();
         let root = magnitude.sqrt();
-        let over_mass = half / magnitude;
+        let (rest, any_at_rest) = at_rest(size, mass);
+        let mut boost = [zero; 3];
+        if any_at_rest {
+            let over_mass = zero.same(0.5) / magnitude;
+            boost = [p[1] * over_mass, p[2] * over_mass, p[3] * over_mass];
+        }
         MassiveFermion {
             omega: [omega, mass / omega],
-            chi1,
+            chi1: V::select(backward, transverse * inverse, larger),
             p1: V::select(special, -one, p[1] * scale),
             p2: V::select(special, zero, p[2] * scale),
-            rest: at_rest(size, mass),
-            boost: [p[1] * over_mass, p[2] * over_mass, p[3] * over_mass],
+            rest,
+            any_at_rest,
+            boost,
             sqm: [root, root.copysign(mass)],
             zero,
         }
@@ -256,6 +267,9 @@ impl<V: Simd> MassiveFermion<V> {
         up: bool,
         conjugate: bool,
     ) -> [Cx<V>; 4] {
+        if !self.any_at_rest {
+            return moving;
+        }
         let [x, y, z] = self.boost;
         let along = if up { z } else { -z };
         let across = Cx::new(x, if up == conjugate { -y } else { y });
@@ -359,35 +373,40 @@ impl<V: Simd> Vector<V> {
         };
         let size = (pt2 + p[3] * p[3]).sqrt().min(p[0]);
         let pt = pt.min(size);
-        let rest = at_rest(size, mass);
+        let (rest, any_at_rest) = at_rest(size, mass);
         let (c1, c2) = Self::azimuth(p, pt, h);
         let inverse = one / size;
         let inverse_mass = one / mass;
         let emp = p[0] * inverse_mass * inverse;
-        let boost = [
-            p[1] * inverse_mass,
-            p[2] * inverse_mass,
-            p[3] * inverse_mass,
-        ];
-        Vector {
-            c1: V::select(rest, h, c1),
-            c2: V::select(rest, zero, c2),
-            z: V::select(rest, zero, h * pt * inverse),
-            cos: V::select(rest, one, p[3] * inverse),
-            longitudinal: [
-                V::select(rest, boost[2], size * inverse_mass),
-                V::select(rest, zero, p[1] * emp),
-                V::select(rest, zero, p[2] * emp),
-                V::select(rest, one, p[3] * emp),
-            ],
-            boost: [
-                V::select(rest, boost[0], zero),
-                V::select(rest, boost[1], zero),
-            ],
+        let mut leg = Vector {
+            c1,
+            c2,
+            z: h * pt * inverse,
+            cos: p[3] * inverse,
+            longitudinal: [size * inverse_mass, p[1] * emp, p[2] * emp, p[3] * emp],
+            boost: [zero; 2],
             p,
             scale: inverse_mass,
             zero,
+        };
+        if any_at_rest {
+            leg.c1 = V::select(rest, h, c1);
+            leg.c2 = V::select(rest, zero, c2);
+            leg.z = V::select(rest, zero, leg.z);
+            leg.cos = V::select(rest, one, leg.cos);
+            let [energy, x, y, z] = leg.longitudinal;
+            leg.longitudinal = [
+                V::select(rest, p[3] * inverse_mass, energy),
+                V::select(rest, zero, x),
+                V::select(rest, zero, y),
+                V::select(rest, one, z),
+            ];
+            leg.boost = [
+                V::select(rest, p[1] * inverse_mass, zero),
+                V::select(rest, p[2] * inverse_mass, zero),
+            ];
         }
+        leg
     }
 
     #[inline(always)]
