@@ -83,7 +83,8 @@ impl Form {
             let answer = process.evaluate(momenta, one.g_s[0], &recipe.card);
             let total: f64 = answer.contributions.iter().sum();
             // NaN is no zero.
-            if !(total.abs() <= ROUNDING_OF_TERMS * answer.terms) {
+            let vanishes = total.abs() <= ROUNDING_OF_TERMS * answer.terms;
+            if !vanishes {
                 return false;
             }
             some |= answer.terms > 0.0;
