@@ -2,9 +2,12 @@
 
 use super::strings::{Kind, Label, Strings, first_of, is_dummy};
 
+/// Legs of the epsilons, and strings and traces.
+pub type Rank = (Vec<Vec<Label>>, Vec<(Kind, Vec<Label>)>);
+
 /// What MG5aMC sorts colour flows by: epsilons by their legs, where a string with generators comes first; then strings
 /// before traces, each by its generators, then head and tail.
-pub fn rank(flow: &Strings) -> (Vec<Vec<Label>>, Vec<(Kind, Vec<Label>)>) {
+pub fn rank(flow: &Strings) -> Rank {
     let leg = |dummy: Label| {
         let mut strings = flow.pieces().filter(|p| p.kind == Kind::String);
         match strings.find(|p| p.labels.contains(&dummy))?.labels {
