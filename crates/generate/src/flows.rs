@@ -1,48 +1,73 @@
 //! Colour flows: their order, their lines, and what they are for channels.
 
-use super::strings::{Kind, Label, Strings, first_of};
+use super::strings::{Kind, Label, Strings, first_of, is_dummy};
 
-/// What MG5aMC sorts colour flows by: strings before traces, each by its generators, then head and tail.
-pub fn rank(flow: &Strings) -> Vec<(Kind, Vec<Label>)> {
-    let mut strings: Vec<(Kind, Vec<Label>)> = flow
-        .pieces()
-        .map(|piece| {
-            let mut labels = piece.labels.to_vec();
-            if piece.kind == Kind::String {
+/// Legs of the epsilons, and strings and traces.
+pub type Rank = (Vec<Vec<Label>>, Vec<(Kind, Vec<Label>)>);
+
+/// What MG5aMC sorts colour flows by: epsilons by their legs, where a string with generators comes first; then strings
+/// before traces, each by its generators, then head and tail.
+pub fn rank(flow: &Strings) -> Rank {
+    let leg = |dummy: Label| {
+        let mut strings = flow.pieces().filter(|p| p.kind == Kind::String);
+        match strings.find(|p| p.labels.contains(&dummy))?.labels {
+            &[a, b] => Some(1 + a.min(b)),
+            _ => None,
+        }
+    };
+    let (mut epsilons, mut strings) = (Vec::new(), Vec::new());
+    for piece in flow.pieces() {
+        let mut labels = piece.labels.to_vec();
+        match piece.kind {
+            Kind::Epsilon | Kind::EpsilonBar => {
+                let legs = labels.iter().map(|&dummy| leg(dummy).unwrap_or(0));
+                let mut legs: Vec<Label> = legs.collect();
+                legs.sort_unstable();
+                epsilons.push(legs);
+            }
+            // It is what its epsilon has.
+            Kind::String if labels.len() == 2 && labels.iter().any(|&l| is_dummy(l)) => (),
+            Kind::String => {
                 let head = labels.remove(0);
                 labels.insert(labels.len() - 1, head);
+                strings.push((piece.kind, labels));
             }
-            (piece.kind, labels)
-        })
-        .collect();
+            Kind::Trace => strings.push((piece.kind, labels)),
+        }
+    }
+    epsilons.sort_unstable();
     strings.sort();
-    strings
+    (epsilons, strings)
 }
 
-/// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on, in MG5aMC's order: lines that begin at
-/// quarks come before those that begin at gluons. Colour and anticolour of a leg that comes in are swapped. A line that
-/// ends in an epsilon has an end on one leg alone; of a sextet the second colour is a negative anticolour, and the other
+/// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on, in MG5aMC's order: those of
+/// epsilons, one epsilon after the other, come first, and lines that begin at quarks before those that begin at gluons.
+/// Colour and anticolour of a leg that comes in are swapped. A line that ends in an epsilon has an end on one leg alone; of a sextet the second colour is a negative anticolour, and the other
 /// way round.
 pub fn lines(flow: &Strings, legs: usize, incoming: usize) -> Vec<(i32, i32)> {
-    // Whether it begins at a gluon, where it begins and where it ends.
-    let mut lines: Vec<(bool, Label, Label)> = Vec::new();
+    // Its end in an epsilon, whether it begins at a gluon, where it begins and where it ends.
+    let mut lines: Vec<(Label, bool, Label, Label)> = Vec::new();
+    let dummy = |ends: [Label; 2]| ends.into_iter().find(|&l| is_dummy(l));
     for piece in flow.pieces() {
         let trace = piece.kind == Kind::Trace;
         if !matches!(piece.kind, Kind::String | Kind::Trace) {
             continue;
         }
         let pairs = piece.labels.windows(2);
-        lines.extend((0..).zip(pairs).map(|(i, p)| (trace || i > 0, p[0], p[1])));
+        lines.extend((0..).zip(pairs).map(|(i, p)| {
+            let epsilon = dummy([p[0], p[1]]).unwrap_or(Label::MAX);
+            (epsilon, trace || i > 0, p[0], p[1])
+        }));
         // In a trace the last generator is next to the first.
         if let (true, Some(&first), Some(&last)) =
             (trace, piece.labels.first(), piece.labels.last())
         {
-            lines.push((true, last, first));
+            lines.push((Label::MAX, true, last, first));
         }
     }
     lines.sort_unstable();
     let mut tags = vec![(0, 0); legs];
-    for (number, (_, from, to)) in (501..).zip(lines) {
+    for (number, (_, _, from, to)) in (501..).zip(lines) {
         let leg = |label: Label| usize::from(first_of(label).unwrap_or(label));
         if let Some(tags) = tags.get_mut(leg(from)) {
             match first_of(from) {
@@ -71,7 +96,7 @@ mod tests {
     #[test]
     fn lines_of_a_string() {
         let flow = Strings::of(false, &[2, 0, 1, 3]).unwrap();
-        assert_eq!(rank(&flow), [(Kind::String, vec![0, 1, 2, 3])]);
+        assert_eq!(rank(&flow).1, [(Kind::String, vec![0, 1, 2, 3])]);
         assert_eq!(
             lines(&flow, 4, 2),
             [(501, 502), (502, 503), (501, 0), (0, 503)]
@@ -82,5 +107,37 @@ mod tests {
     fn lines_of_a_trace() {
         let flow = Strings::of(true, &[0, 2, 1]).unwrap();
         assert_eq!(lines(&flow, 3, 0), [(501, 502), (502, 503), (503, 501)]);
+    }
+
+    /// n1 n1 > u d s u d s, `Epsilon(3,4,6) Epsilon(5,7,8)` in the words of MG5aMC: numbers of its leshouche.inc.
+    #[test]
+    fn lines_of_two_epsilons() {
+        let pair = |a, b| {
+            let [a, b] = [a, b].map(|labels| Strings::epsilon(false, labels).unwrap());
+            a.times(&b).unwrap().signed_normal().unwrap().0
+        };
+        let flow = pair([4, 7, 6], [2, 3, 5]);
+        let colors = lines(&flow, 8, 2).into_iter().map(|(color, _)| color);
+        let colors: Vec<i32> = colors.collect();
+        assert_eq!(colors, [0, 0, 501, 502, 504, 503, 505, 506]);
+        assert!(rank(&pair([2, 3, 4], [5, 6, 7])) < rank(&flow));
+    }
+
+    /// u d > sr~ g: `EpsilonBar(-1000,1,2) T(4,-1000,3)` is MG5aMC's first flow.
+    #[test]
+    fn a_string_that_ends_in_an_epsilon() {
+        let flow = |bare: [Label; 2], other: Label| {
+            let epsilon = Strings::epsilon(true, [bare[0], bare[1], 100]).unwrap();
+            let line = Strings::of(false, &[100, 3, other]).unwrap();
+            let strings = epsilon.times(&line).unwrap().joined(100).unwrap().unwrap();
+            strings.signed_normal().unwrap().0
+        };
+        let first = flow([0, 1], 2);
+        assert_eq!(
+            lines(&first, 4, 2),
+            [(501, 0), (502, 0), (0, 504), (504, 503)]
+        );
+        assert!(rank(&first) < rank(&flow([0, 2], 1)));
+        assert!(rank(&flow([0, 2], 1)) < rank(&flow([1, 2], 0)));
     }
 }

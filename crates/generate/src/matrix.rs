@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Number of colours.
 const N: i64 = 3;
+/// The message where two flows do not begin and end at the same legs.
+const UNMATCHED: &str = "colours do not match";
 
 /// The colour matrix of flows with `|M|^2 = sum of JAMP_i^* C_ij JAMP_j`. Products that differ by the names of legs
 /// alone are computed once.
@@ -68,16 +70,23 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     };
     let mut sum: StringSum = Vec::new();
     for (b, number) in symmetrised(b) {
-        let whole = a.times(&b.conjugate()).map_err(fail)?;
-        for (mut whole, sign) in reduced(vec![(whole, number)]).map_err(fail)? {
-            while let Some(label) = first(&whole, Kind::String) {
-                whole = whole
-                    .joined(label)
-                    .map_err(fail)?
-                    .ok_or("colours do not match")?;
+        let mut terms: StringSum = vec![(*a, number)];
+        // By one factor at a time, so that no product is long.
+        for factor in b.conjugate().factors().map_err(fail)? {
+            let products = terms.iter().map(|(s, n)| Ok((s.times(&factor)?, *n)));
+            let products = products.collect::<Result<_, _>>().map_err(fail)?;
+            terms.clear();
+            for (mut whole, sign) in reduced(products).map_err(fail)? {
+                while let Some(label) = both_ends(&whole) {
+                    whole = whole.joined(label).map_err(fail)?.ok_or(UNMATCHED)?;
+                }
+                terms.extend(whole.normal().map(|whole| (whole, sign)));
             }
-            sum.push((whole, sign));
         }
+        if terms.iter().any(|(s, _)| first(s, Kind::String).is_some()) {
+            return Err(UNMATCHED.into());
+        }
+        sum.extend(terms);
     }
     let mut sum: StringSum = collected(sum);
     while let Some(label) = sum.iter().find_map(|(s, _)| first(s, Kind::Trace)) {
@@ -104,6 +113,18 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     total.real()
 }
 
+/// A label at which one string ends and another, or itself, begins.
+fn both_ends(strings: &Strings) -> Option<Label> {
+    let strings = strings.pieces().filter(|p| p.kind == Kind::String);
+    let mut ends: Vec<Label> = strings
+        .flat_map(|p| [p.labels.first(), p.labels.last()])
+        .flatten()
+        .copied()
+        .collect();
+    ends.sort_unstable();
+    ends.windows(2).find(|l| l[0] == l[1]).map(|l| l[0])
+}
+
 /// Symmetric between the two indices of each sextet.
 fn symmetrised(strings: &Strings) -> StringSum {
     let labels = strings.pieces().flat_map(|p| p.labels.to_vec());
@@ -127,6 +148,7 @@ fn symmetrised(strings: &Strings) -> StringSum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_complex::Complex64;
 
     /// g g > t t~: 16/3 and -2/3 for its two flows, as MG5aMC writes them.
     #[test]
@@ -182,6 +204,130 @@ mod tests {
         assert_eq!(product(&sextet, &sextet), Ok((6, 1)));
         let c = matrix(&[sextet]).unwrap();
         assert_eq!((c.denominator, c.upper), (1.0, vec![6.0]));
+    }
+
+    /// What a product of epsilons is where its legs have these colours.
+    fn at(strings: &Strings, colors: &[usize]) -> Complex64 {
+        // What a string is for each colour of the dummy at its end.
+        let row = |dummy: Label| {
+            let mut strings = strings.pieces().filter(|p| p.kind == Kind::String);
+            let string = strings.find(|p| p.labels.ends_with(&[dummy])).unwrap();
+            let mut row = [Complex64::ZERO; 3];
+            row[colors[usize::from(string.labels[0])]] = Complex64::ONE;
+            for &generator in &string.labels[1..string.labels.len() - 1] {
+                row = times_generator(row, colors[usize::from(generator)]);
+            }
+            row
+        };
+        let epsilons = strings.pieces().filter(|p| p.kind == Kind::Epsilon);
+        let determinants = epsilons.map(|epsilon| {
+            let [a, b, c] = [0, 1, 2].map(|i| row(epsilon.labels[i]));
+            let minors = (0..3).map(|i| {
+                let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+                a[i] * (b[j] * c[k] - b[k] * c[j])
+            });
+            minors.sum::<Complex64>()
+        });
+        determinants.product()
+    }
+
+    /// A row times half of a matrix of Gell-Mann.
+    fn times_generator(row: [Complex64; 3], generator: usize) -> [Complex64; 3] {
+        let mut result = [Complex64::ZERO; 3];
+        let pair = |i: usize, j: usize, y: Complex64| [(i, j, y), (j, i, y.conj())];
+        let (i, half) = (Complex64::I / 2.0, Complex64::from(0.5));
+        let diagonal = |a: f64, b: f64, c: f64| {
+            let numbers = [(0, a), (1, b), (2, c)].into_iter();
+            numbers.map(|(k, x)| (k, k, x.into())).collect()
+        };
+        let third = 0.5 / 3f64.sqrt();
+        let entries: Vec<(usize, usize, Complex64)> = match generator {
+            0 => pair(0, 1, half).to_vec(),
+            1 => pair(0, 1, -i).to_vec(),
+            2 => diagonal(0.5, -0.5, 0.0),
+            3 => pair(0, 2, half).to_vec(),
+            4 => pair(0, 2, -i).to_vec(),
+            5 => pair(1, 2, half).to_vec(),
+            6 => pair(1, 2, -i).to_vec(),
+            _ => diagonal(third, third, -2.0 * third),
+        };
+        for (from, to, entry) in entries {
+            result[to] += row[from] * entry;
+        }
+        result
+    }
+
+    /// Two epsilons of one kind: against a sum over the colours of all legs, six triplets and an octet.
+    #[test]
+    fn two_epsilons_by_explicit_colors() {
+        let epsilons = |a, b| {
+            let [a, b] = [a, b].map(|labels| Strings::epsilon(false, labels).unwrap());
+            a.times(&b).unwrap()
+        };
+        // A generator between a leg and what is there.
+        let radiates = |strings: Strings, leg: Label| {
+            let below = strings.relabelled(|l| if l == leg { 100 } else { l });
+            let line = Strings::of(false, &[leg, 6, 100]).unwrap();
+            line.times(&below).unwrap().joined(100).unwrap().unwrap()
+        };
+        let bare = [
+            epsilons([0, 1, 2], [3, 4, 5]),
+            epsilons([0, 4, 2], [3, 1, 5]),
+            epsilons([5, 1, 0], [3, 4, 2]),
+        ];
+        let flows: Vec<Strings> = bare
+            .iter()
+            .flat_map(|&b| [0, 3, 5].map(|leg| radiates(b, leg)))
+            .collect();
+        for (flows, octets) in [(&bare[..], 1), (&flows[..], 8)] {
+            let mut sums = vec![Complex64::ZERO; flows.len() * flows.len()];
+            for number in 0..729 * octets {
+                let mut colors = [0, 1, 2, 3, 4, 5, 6].map(|leg| number / 3usize.pow(leg) % 3);
+                colors[6] = number / 729;
+                let values: Vec<Complex64> = flows.iter().map(|f| at(f, &colors)).collect();
+                for (i, x) in values.iter().enumerate() {
+                    for (j, y) in values.iter().enumerate() {
+                        sums[i * flows.len() + j] += x * y.conj();
+                    }
+                }
+            }
+            let own = matrix(flows).unwrap();
+            for (place, sum) in sums.iter().enumerate() {
+                let entry = own.entry(place / flows.len(), place % flows.len());
+                assert!((sum - entry).norm() < 1e-10, "{place}: {sum}, {entry}");
+            }
+        }
+    }
+
+    /// A sextet between two epsilons: symmetric in the two colours that it is made of.
+    #[test]
+    fn a_sextet_between_epsilons_by_explicit_colors() {
+        let (one, other) = (4, usize::from(second(4)));
+        let flow = |a: [Label; 2], b: [Label; 2]| {
+            let a = Strings::epsilon(false, [4, a[0], a[1]]).unwrap();
+            let b = Strings::epsilon(false, [second(4), b[0], b[1]]).unwrap();
+            a.times(&b).unwrap()
+        };
+        let flows = [flow([0, 1], [2, 3]), flow([2, 0], [1, 3])];
+        let mut sums = [0.0; 4];
+        for number in 0..3usize.pow(6) {
+            let mut colors = vec![0; other + 1];
+            for (place, leg) in [0, 1, 2, 3, one, other].into_iter().enumerate() {
+                colors[leg] = number / 3usize.pow(place as u32) % 3;
+            }
+            let straight = flows.map(|f| at(&f, &colors).re);
+            colors.swap(one, other);
+            let crossed = flows.map(|f| at(&f, &colors).re);
+            for (place, sum) in sums.iter_mut().enumerate() {
+                let (i, j) = (place / 2, place % 2);
+                *sum += straight[i] * (straight[j] + crossed[j]) / 2.0;
+            }
+        }
+        let own = matrix(&flows).unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(|place| own.entry(place / 2, place % 2)),
+            sums
+        );
     }
 
     /// Two quark lines: N^2 on the diagonal, N off it.

@@ -389,6 +389,78 @@ terms = [["K6Bar(3,1,2)", "FFS", "GC_1"]]
     close(of("t3") / of("six"), 6.0 / 12.0);
 }
 
+/// Two epsilons of one kind in a diagram: against a sum over the colours of all legs.
+#[test]
+fn two_epsilons_of_one_kind() {
+    let particle = |name: &str, pdg: u32, color: u32| {
+        let antiname = match color {
+            3 => format!("antiname = \"{name}~\"\n"),
+            _ => String::new(),
+        };
+        format!(
+            "[[particles]]\nname = \"{name}\"\n{antiname}pdg = {pdg}\nspin = 1\ncolor = {color}\n"
+        )
+    };
+    let text = [
+        "orders = { NP = 1 }\n".to_owned(),
+        particle("h", 9000001, 1),
+        particle("n", 9000002, 1),
+        particle("a", 9000003, 3),
+        particle("b", 9000004, 3),
+        particle("c", 9000005, 3),
+        r#"
+[couplings]
+GC_1 = { value = "complex(0,1)*0.7", orders = { NP = 1 } }
+[lorentz]
+L = "1"
+[[vertices]]
+particles = "h h n n"
+terms = [["1", "L", "GC_1"]]
+[[vertices]]
+particles = "h h n n n"
+terms = [["1", "L", "GC_1"]]
+[[vertices]]
+particles = "n a b c"
+terms = [["Epsilon(2,3,4)", "L", "GC_1"]]
+[[vertices]]
+particles = "n a~ b~ c~"
+terms = [["EpsilonBar(2,3,4)", "L", "GC_1"]]
+"#
+        .to_owned(),
+    ]
+    .concat();
+    let model = model(&text);
+    let process = generate_with("h h > a b c a b c", &model)
+        .unwrap()
+        .remove(0);
+    let momenta = points(&process, 700.0);
+    // Legs of the first n, beside one a, and what its propagator and the other one's make of that.
+    let choices = [(3, 4), (3, 7), (6, 4), (6, 7)].map(|(b, c)| {
+        let others = [(9 - b), (11 - c)];
+        let square = |legs: [usize; 3]| {
+            let of = |i: usize| legs.iter().map(|&leg| momenta[leg][i]).sum::<f64>().powi(2);
+            of(0) - of(1) - of(2) - of(3)
+        };
+        let propagators = square([2, b, c]) * square([5, others[0], others[1]]);
+        ([2, b, c], [5, others[0], others[1]], 0.343 / propagators)
+    });
+    let mut total = 0.0;
+    for number in 0..3usize.pow(6) {
+        let epsilon = |legs: [usize; 3]| {
+            let [a, b, c] = legs.map(|leg| (number / 3usize.pow(leg as u32 - 2) % 3) as f64);
+            (b - a) * (c - b) * (c - a) / 2.0
+        };
+        let amplitudes = choices
+            .iter()
+            .map(|&(one, other, x)| epsilon(one) * epsilon(other) * x);
+        total += amplitudes.sum::<f64>().powi(2);
+    }
+    close(at(&process, &momenta).total(), total / 8.0);
+    // Three of them: what their square needs is not made at once.
+    let three = generate_with("h h > a b c a b c a b c", &model).unwrap();
+    assert_eq!(three[0].diagrams, 36);
+}
+
 /// The lines of a structure run from its second index to its first, whichever legs these are: it may be written either
 /// way, for a fermion and its antiparticle as for two of which both go out.
 #[test]

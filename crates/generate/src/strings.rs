@@ -17,11 +17,11 @@ use rustc_hash::FxHashMap as HashMap;
 pub type Label = u8;
 
 /// Labels and headers of all strings of one product.
-const CAPACITY: usize = 46;
+const CAPACITY: usize = 62;
 /// Bits of a header that say what a piece is.
 const KIND: u8 = 0xc0;
-/// Dummies, of `Epsilon` and `EpsilonBar`.
-const DUMMY: Label = 240;
+/// Dummies, of `Epsilon` and `EpsilonBar`; every other label is below them.
+const DUMMY: Label = 220;
 
 /// Whether a label is that of a [`Kind::Epsilon`] or [`Kind::EpsilonBar`] and the string there.
 pub fn is_dummy(label: Label) -> bool {
@@ -84,8 +84,9 @@ pub fn first_of(second: Label) -> Option<Label> {
 }
 
 /// A product of strings. Each is a header, its length with its [`Kind`], and its labels.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strings {
+    /// Zero from `length` on.
     bytes: [u8; CAPACITY],
     length: u8,
     /// Power of `N`.
@@ -113,6 +114,13 @@ impl Piece<'_> {
 pub struct TooLong;
 
 type Fallible<T> = Result<T, TooLong>;
+
+impl std::hash::Hash for Strings {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bytes[..usize::from(self.length)].hash(state);
+        self.power.hash(state);
+    }
+}
 
 impl Strings {
     /// The empty product.
@@ -144,10 +152,34 @@ impl Strings {
         Ok(strings)
     }
 
-    fn epsilons(&self) -> usize {
+    fn epsilons(&self) -> impl Iterator<Item = Piece<'_>> {
         self.pieces()
             .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
-            .count()
+    }
+
+    /// Its factors, the power of `N` first: each epsilon with the strings that end in it, and every other string alone.
+    pub fn factors(&self) -> Fallible<Vec<Strings>> {
+        let mut factors = vec![Strings::ONE.with_power(self.power)];
+        for epsilon in self.epsilons() {
+            let mut factor = Strings::ONE;
+            factor.push(epsilon.kind, &[epsilon.labels])?;
+            let mut strings = self.pieces().filter(|p| p.kind == Kind::String);
+            let ends_here = |p: &Piece| p.labels.iter().any(|l| epsilon.labels.contains(l));
+            strings.try_for_each(|p| match ends_here(&p) {
+                true => factor.push(p.kind, &[p.labels]),
+                false => Ok(()),
+            })?;
+            factors.push(factor);
+        }
+        for piece in self.pieces() {
+            let of_epsilon = piece.labels.iter().any(|&l| is_dummy(l));
+            if !of_epsilon {
+                let mut factor = Strings::ONE;
+                factor.push(piece.kind, &[piece.labels])?;
+                factors.push(factor);
+            }
+        }
+        Ok(factors)
     }
 
     /// Power of `N` in front.
@@ -194,13 +226,15 @@ impl Strings {
     pub fn times(&self, other: &Strings) -> Fallible<Strings> {
         let mut product = *self;
         let mut other = *other;
-        let (own, others) = (self.epsilons(), other.epsilons());
-        if own > 0 && others > 0 {
+        let last = |s: &Strings| s.epsilons().flat_map(|p| p.labels.to_vec()).max();
+        if let (Some(own), Some(others)) = (last(self), last(&other)) {
             // Dummies of both are different ones.
-            if usize::from(DUMMY) + 3 * (own + others) > usize::from(Label::MAX) {
+            let shift = own + 1 - DUMMY;
+            // The largest label names none.
+            if others.checked_add(shift).is_none_or(|l| l == Label::MAX) {
                 return Err(TooLong);
             }
-            other = other.relabelled(|l| if l >= DUMMY { l + 3 * own as Label } else { l });
+            other = other.relabelled(|l| if is_dummy(l) { l + shift } else { l });
         }
         for piece in other.pieces() {
             product.push(piece.kind, &[piece.labels])?;
@@ -264,7 +298,7 @@ impl Strings {
 
     /// A unique form, and whether it is the negative: traces begin with their smallest label, strings stand before traces
     /// and are in order, as are the strings of an epsilon. The two indices of a sextet are in the order that is smaller.
-    /// Gives `None` where a trace of one generator makes it vanish; empty traces become powers of `N`.
+    /// Gives `None` where it vanishes, as the trace of one generator; empty traces become powers of `N`.
     pub fn signed_normal(&self) -> Option<(Strings, bool)> {
         if self.is_plain() {
             return self.normal().map(|s| (s, false));
@@ -290,8 +324,11 @@ impl Strings {
             });
             let (named, negative) = swapped.named_dummies()?;
             let normal = named.normal()?;
-            if least.is_none_or(|(other, _)| normal < other) {
-                least = Some((normal, negative));
+            match least {
+                // Symmetric in a sextet and antisymmetric in an epsilon.
+                Some((other, sign)) if normal == other && sign != negative => return None,
+                Some((other, _)) if normal >= other => (),
+                _ => least = Some((normal, negative)),
             }
         }
         least
@@ -316,10 +353,7 @@ impl Strings {
     fn named_dummies(&self) -> Option<(Strings, bool)> {
         let mut negative = false;
         let mut epsilons: Vec<(Kind, Vec<Vec<Label>>, [Label; 3])> = Vec::new();
-        for piece in self
-            .pieces()
-            .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
-        {
+        for piece in self.epsilons() {
             let mut strings: Vec<(Vec<Label>, Label)> = Vec::new();
             for &dummy in piece.labels {
                 let of = |p: &Piece| p.kind == Kind::String && p.labels.contains(&dummy);
@@ -328,7 +362,7 @@ impl Strings {
                 let labels = string
                     .labels
                     .iter()
-                    .map(|&l| if l >= DUMMY { DUMMY } else { l });
+                    .map(|&l| if is_dummy(l) { DUMMY } else { l });
                 strings.push((labels.collect(), dummy));
             }
             let pairs = [(0, 1), (0, 2), (1, 2)];
@@ -352,7 +386,13 @@ impl Strings {
         for (name, &dummy) in (DUMMY..).zip(order) {
             names[usize::from(dummy)] = name;
         }
-        let renamed = self.relabelled(|l| if l >= DUMMY { names[usize::from(l)] } else { l });
+        let renamed = self.relabelled(|l| {
+            if is_dummy(l) {
+                names[usize::from(l)]
+            } else {
+                l
+            }
+        });
         // The labels of an epsilon stand in the order that its sign was made for.
         let mut strings = Strings::ONE.with_power(self.power);
         for piece in renamed.pieces() {
@@ -669,8 +709,23 @@ mod tests {
         assert!((norm(1) - 40.0 / 3.0).abs() < 1e-12);
     }
 
+    /// Two indices in which a sextet is symmetric and an epsilon is not.
+    #[test]
+    fn the_antisymmetric_part_of_a_sextet_vanishes() {
+        let epsilon = |labels| Strings::epsilon(true, labels).unwrap().signed_normal();
+        assert_eq!(epsilon([1, second(1), 2]), None);
+        assert!(epsilon([1, 3, 2]).is_some());
+    }
+
     #[test]
     fn the_unique_form_is_unique() {
+        let pair = |a, b| {
+            let [a, b] = [a, b].map(|labels| Strings::epsilon(false, labels).unwrap());
+            a.times(&b).unwrap().signed_normal().unwrap()
+        };
+        let (strings, negative) = pair([0, 1, 2], [3, 4, 5]);
+        assert_eq!(pair([4, 3, 5], [1, 2, 0]), (strings, !negative));
+        assert_ne!(pair([0, 1, 3], [2, 4, 5]).0, strings);
         let one = trace(&[5, 2, 3])
             .times(&Strings::of(false, &[9, 4, 8]).unwrap())
             .unwrap();
