@@ -101,8 +101,8 @@ fn variable(x: f64) -> f64 {
 /// The variables of the axes; outside of the grid those of its end.
 #[inline(always)]
 pub fn variables<V: Simd<Scalar = f64>>(table: &Table, x: V, q2: V) -> (V, V) {
-    let first_and_last = |knots: &[f64]| (knots[0], knots[knots.len() - 1]);
-    let ((least, most), (low, high)) = (first_and_last(&table.x), first_and_last(&table.q2));
+    let (least, most) = (table.x[0], table.x[table.x.len() - 1]);
+    let (low, high) = (table.q2[0], table.q2[table.q2.len() - 1]);
     // NaN is kept.
     let x = V::select(x.lt(x.same(least)), x.same(least), x);
     let x = V::select(x.same(most).lt(x), x.same(most), x);

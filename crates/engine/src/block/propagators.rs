@@ -23,15 +23,16 @@ const LEG_ON_SHELL: f64 = 256.0;
 pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan) {
     // SAFETY: the caller's promise.
     unsafe {
-        let momentum = |leg: u32| m.momentum(plan.leg_momenta + 4 * leg);
         for square in &plan.squares {
             let mass = plan.masses[square.leg as usize];
-            let value = momentum_square(momentum(square.leg), mass * mass);
-            m.put_real(square.address, value);
+            let momentum = m.momentum(plan.leg_momenta + 4 * square.leg);
+            m.put_real(square.address, momentum_square(momentum, mass * mass));
         }
         for product in &plan.products {
-            let [p, q] = product.legs.map(momentum);
-            let squares = product.squares.map(|at| m.real(at));
+            let [a, b] = product.legs;
+            let p = m.momentum(plan.leg_momenta + 4 * a);
+            let q = m.momentum(plan.leg_momenta + 4 * b);
+            let squares = [m.real(product.squares[0]), m.real(product.squares[1])];
             m.put_real(product.address, momentum_product(p, q, squares));
         }
     }
@@ -61,8 +62,11 @@ fn momentum_product<V: Simd>(p: [V; 4], q: [V; 4], [p2, q2]: [V; 2]) -> V {
         return energies - along;
     }
     let scale = zero.same(1.0) / (energies + along);
-    let across = |i: usize, j: usize| p[i].mul_sub(q[j], p[j] * q[i]);
-    let across = [across(2, 3), across(3, 1), across(1, 2)];
+    let across = [
+        p[2].mul_sub(q[3], p[3] * q[2]),
+        p[3].mul_sub(q[1], p[1] * q[3]),
+        p[1].mul_sub(q[2], p[2] * q[1]),
+    ];
     let mut sum = zero;
     let mut largest = zero;
     for x in across {

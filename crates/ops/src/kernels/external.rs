@@ -277,17 +277,17 @@ impl<V: Simd> MassiveFermion<V> {
             false => (-first, second),
             true => (first, -second),
         };
-        let mut halves = [
+        let halves = [
             [Cx::new(a.mul_add(along, first), self.zero), across.scale(a)],
             [
                 Cx::new(b.mul_add(along, second), self.zero),
                 across.scale(b),
             ],
         ];
-        if !up {
-            halves.iter_mut().for_each(|half| half.reverse());
-        }
-        let [[a, b], [c, d]] = halves;
+        let [[a, b], [c, d]] = match (up, halves) {
+            (true, halves) => halves,
+            (false, [[a, b], [c, d]]) => [[b, a], [d, c]],
+        };
         [
             self.choose(moving[0], a),
             self.choose(moving[1], b),
