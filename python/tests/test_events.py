@@ -614,7 +614,7 @@ class WrongInput(FolderHere):
         for wrong, message in (
             ({"energy": math.nan}, "energy is nan"),
             ({"energy": 300}, "less than the masses"),
-            ({"energy": 1000, "events": 0}, "at least 1"),
+            ({"energy": 1000, "events": 0}, "events is 0; .* from 1 to 10000000000"),
             ({"energy": 1000, "threads": 0}, "threads is 0; .* from 1 to 1024"),
             ({"energy": 1000, "alpha_s": -0.1}, "alpha_s is -0.1"),
             ({"energy": 1000, "cuts": {"pt": math.nan}}, "the cut pt is nan"),
