@@ -342,17 +342,9 @@ class Refusals(Folder):
         nothing = "u u~ > t t~ QCD^2==2 QED^2==2"
         low = {**PARTONS, "use_syst": False}
         for process, entries in ((nothing, low), ("z > u u~ c c~ QCD^2==2 QED^2==4", {"mmjj": 5})):
-            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of .* vanishes identically: the .* is 0"):
+            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, "the cross section is zero: of .* cancel at all points"):
                 mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
-        self.assertEqual(list((self.folder / "Events").iterdir()), [])
-        run = mebridge.Run(f"{nothing}; add process u u~ > t t~", run_card=low, folder=self.folder)
-        with self.assertWarnsRegex(UserWarning, r"2 -2 6 -6 \(PDG codes\) vanishes identically: it counts as 0"):
-            made = run.generate(50, 1)
-        self.assertEqual(list(made.processes.values())[0], (0.0, 0.0))
-        self.assertGreater(made.cross_section, 0.0)
-        # An interference that does not vanish, and a small number.
-        made = mebridge.Run("u u~ > u u~ QCD^2==2 QED^2==2", run_card=low, folder=self.folder).generate(50, 1)
-        self.assertLess(made.cross_section + 5.0 * made.error, 0.0)
+        self.assertFalse((self.folder / "Events").exists())
 
     def test_rounding_is_told_from_small_numbers(self):
         momenta = _trial.events((0.0,) * 4, 100)

@@ -71,7 +71,7 @@ class MatrixElements(Running):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
         # Farther than the series goes there is no number.
         process.parameters["RUNNING_YUKAWA_FIXED"] = 0.0
-        self.assertTrue(np.isnan(process.evaluate(momenta[:1], alpha_s=1.5)).all())
+        self.assertTrue(np.isnan(process.evaluate(momenta[:1], alpha_s=1.5, bad="nan")).all())
 
     def test_samples_of_a_gpu_are_refused_where_they_are_asked_for(self):
         """No GPU is needed to see it."""
