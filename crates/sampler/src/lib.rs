@@ -1,0 +1,1 @@
+//! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
