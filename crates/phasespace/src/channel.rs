@@ -10,56 +10,57 @@ use super::limits::Limits;
 use super::map::Map;
 use std::f64::consts::TAU;
 
-/// Where a number of a point lies while its steps run.
-pub(crate) type Slot = usize;
-
 /// What is drawn of a line: its mass, the square of that, and its momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
-    pub mass: Slot,
-    pub square: Slot,
+pub(crate) struct Cluster {
+    pub mass: usize,
+    pub square: usize,
     /// The first of four.
-    pub momentum: Slot,
+    pub momentum: usize,
 }
 
 /// What comes in: the square of its momentum, and that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Incoming {
-    pub square: Slot,
-    pub momentum: Slot,
+    pub square: usize,
+    pub momentum: usize,
 }
 
 /// One step of a channel. Random numbers are numbered, lines are slots.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     /// The least mass that a line can have, where parts of it have been drawn.
-    Least { floor: f64, of: Vec<Slot>, to: Slot },
+    Least {
+        floor: f64,
+        of: Vec<usize>,
+        to: usize,
+    },
     /// The invariant of a line.
     Invariant {
         random: usize,
         map: Map,
-        least: Slot,
+        least: usize,
         /// Of what contains it,
-        whole: Slot,
+        whole: usize,
         /// less these.
-        without: Vec<Slot>,
-        to: Part,
+        without: Vec<usize>,
+        to: Cluster,
         /// What a change of it counts: `1 / 2 pi` within the whole.
         measure: f64,
     },
     /// The energy fractions of the partons, by a random number that shares them between two beams.
     Fractions {
         random: Option<usize>,
-        whole: Part,
+        whole: Cluster,
         measure: f64,
     },
     /// The momenta of the legs that come in, along z.
-    Beams { whole: Part, to: [Incoming; 2] },
+    Beams { whole: Cluster, to: [Incoming; 2] },
     /// Two parts without a preferred direction: cosine and angle.
     Decay {
         random: [usize; 2],
-        whole: Part,
-        parts: [Part; 2],
+        whole: Cluster,
+        parts: [Cluster; 2],
     },
     /// Two parts by what is exchanged: its square, and the angle about the axis.
     Scatter {
@@ -70,8 +71,8 @@ pub(crate) enum Step {
         /// The least -t that cuts leave.
         floor: f64,
         incoming: [Incoming; 2],
-        whole: Part,
-        parts: [Part; 2],
+        whole: Cluster,
+        parts: [Cluster; 2],
         /// What is exchanged, as it comes in on either side.
         exchanged: [Incoming; 2],
     },
@@ -96,12 +97,12 @@ pub struct Channel {
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: usize,
     /// Numbers that slots have from the start.
-    pub(crate) constants: Vec<(Slot, f64)>,
+    pub(crate) constants: Vec<(usize, f64)>,
     /// Of the legs that go out.
-    pub(crate) legs: Vec<Part>,
+    pub(crate) legs: Vec<Cluster>,
     pub(crate) incoming: [Incoming; 2],
     /// Every line, as the legs that it consists of.
-    pub(crate) lines: Vec<(Legs, Part)>,
+    pub(crate) lines: Vec<(Legs, Cluster)>,
     pub(crate) dimension: usize,
     pub(crate) energy: f64,
     pub(crate) beams: Beams,
@@ -131,10 +132,10 @@ const EXCHANGE: f64 = 0.8;
 #[derive(Debug)]
 struct Node {
     legs: Legs,
-    part: Part,
+    part: Cluster,
     parent: Option<usize>,
     children: Vec<usize>,
-    split: Split,
+    split: Branching,
     map: Map,
     /// The least mass: that of a leg, or what cuts and legs leave.
     least: f64,
@@ -145,7 +146,7 @@ struct Node {
 
 /// How a node becomes its children.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Split {
+enum Branching {
     None,
     Decay,
     Scatter(Propagator),
@@ -157,7 +158,7 @@ struct Builder<'a> {
     nodes: Vec<Node>,
     steps: Vec<Step>,
     slots: usize,
-    constants: Vec<(Slot, f64)>,
+    constants: Vec<(usize, f64)>,
     randoms: usize,
 }
 
@@ -197,12 +198,12 @@ impl Channel {
 }
 
 impl Builder<'_> {
-    fn slot(&mut self, count: usize) -> Slot {
+    fn slot(&mut self, count: usize) -> usize {
         self.slots += count;
         self.slots - count
     }
 
-    fn constant(&mut self, value: f64) -> Slot {
+    fn constant(&mut self, value: f64) -> usize {
         if let Some((slot, _)) = self.constants.iter().find(|(_, known)| *known == value) {
             return *slot;
         }
@@ -211,8 +212,8 @@ impl Builder<'_> {
         slot
     }
 
-    fn part(&mut self) -> Part {
-        Part {
+    fn part(&mut self) -> Cluster {
+        Cluster {
             mass: self.slot(1),
             square: self.slot(1),
             momentum: self.slot(4),
@@ -232,7 +233,7 @@ impl Builder<'_> {
     }
 
     /// A line of some parts.
-    fn node(&mut self, children: Vec<usize>, split: Split, of: Option<Propagator>) -> usize {
+    fn node(&mut self, children: Vec<usize>, split: Branching, of: Option<Propagator>) -> usize {
         let legs = (children.iter()).fold(0, |legs, &child| legs | self.nodes[child].legs);
         let sum: f64 = children.iter().map(|&child| self.nodes[child].least).sum();
         let floor = self.settings.limits.least_mass(legs, self.masses);
@@ -241,8 +242,7 @@ impl Builder<'_> {
             mass: 0.0,
             width: 0.0,
         });
-        let of_legs: f64 = self.bits(legs).map(|leg| self.masses[leg]).sum();
-        let resonant = of.width > 0.0 && of_legs < of.mass && floor < of.mass + WIDTHS * of.width;
+        let resonant = resonant(of, legs, self.masses, &self.settings.limits);
         let map = if resonant {
             Map::BreitWigner {
                 square: of.mass * of.mass,
@@ -273,16 +273,11 @@ impl Builder<'_> {
         number
     }
 
-    fn bits(&self, legs: Legs) -> impl Iterator<Item = usize> + use<> {
-        let count = self.masses.len();
-        (0..count).filter(move |leg| legs & (1 << leg) != 0)
-    }
-
     fn branch(&mut self, branch: &Branch) -> usize {
         if branch.children.is_empty() {
             let leg = branch.legs.trailing_zeros() as usize;
             let mass = self.masses[leg];
-            let part = Part {
+            let part = Cluster {
                 mass: self.constant(mass),
                 square: self.constant(mass * mass),
                 momentum: self.slot(4),
@@ -292,7 +287,7 @@ impl Builder<'_> {
                 part,
                 parent: None,
                 children: Vec::new(),
-                split: Split::None,
+                split: Branching::None,
                 map: Map::Flat,
                 least: mass,
                 resonant: false,
@@ -308,14 +303,14 @@ impl Builder<'_> {
     }
 
     /// Of more than two lines at a vertex all but the first count as one, whose invariant is drawn evenly.
-    fn in_two(&mut self, mut children: Vec<usize>) -> (Vec<usize>, Split) {
+    fn in_two(&mut self, mut children: Vec<usize>) -> (Vec<usize>, Branching) {
         while children.len() > 2 {
             let last = children.split_off(children.len() - 2);
-            let node = self.node(last, Split::Decay, None);
+            let node = self.node(last, Branching::Decay, None);
             self.nodes[node].map = Map::Flat;
             children.push(node);
         }
-        (children, Split::Decay)
+        (children, Branching::Decay)
     }
 
     /// All that goes out at one vertex between the beams.
@@ -347,7 +342,7 @@ impl Builder<'_> {
         let at = dividing(exchanged);
         let first = self.chain(&out[..=at], &exchanged[..at]);
         let second = self.chain(&out[at + 1..], &exchanged[at + 1..]);
-        self.node(vec![first, second], Split::Scatter(exchanged[at]), None)
+        self.node(vec![first, second], Branching::Scatter(exchanged[at]), None)
     }
 
     fn set_depths(&mut self, node: usize, depth: usize) {
@@ -475,7 +470,7 @@ impl Builder<'_> {
     }
 
     /// Where the least mass of a node lies, given what has been drawn.
-    fn least(&mut self, node: usize) -> Slot {
+    fn least(&mut self, node: usize) -> usize {
         if self.nodes[node].drawn {
             return self.nodes[node].part.mass;
         }
@@ -509,7 +504,7 @@ impl Builder<'_> {
         let parts = [self.nodes[first].part, self.nodes[second].part];
         let random = [self.random(), self.random()];
         match self.nodes[node].split {
-            Split::Scatter(of) => {
+            Branching::Scatter(of) => {
                 let exchanged = [self.incoming(), self.incoming()];
                 let floor = f64::max(
                     self.exchange_floor(first, incoming[0]),
@@ -534,7 +529,7 @@ impl Builder<'_> {
                 self.momenta(first, [incoming[0], exchanged[0]]);
                 self.momenta(second, [exchanged[1], incoming[1]]);
             }
-            Split::Decay | Split::None => {
+            Branching::Decay | Branching::None => {
                 self.steps.push(Step::Decay {
                     random,
                     whole,
@@ -563,4 +558,13 @@ impl Builder<'_> {
 fn dividing(exchanged: &[Propagator]) -> usize {
     let _ = exchanged;
     0
+}
+
+/// Whether a line can be on its mass shell, and is not far above it.
+pub(crate) fn resonant(of: Propagator, legs: Legs, masses: &[f64], limits: &Limits) -> bool {
+    let some = (masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) != 0);
+    let least: f64 = some.map(|(_, mass)| mass).sum();
+    of.width > 0.0
+        && least < of.mass
+        && limits.least_mass(legs, masses) < of.mass + WIDTHS * of.width
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// A line of a diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum Edge {
     /// A leg that comes in: 0 or 1.
     In(usize),
     /// A leg that goes out, from 0.
@@ -13,18 +13,18 @@ pub enum Line {
     Propagator(usize),
 }
 
-impl FromStr for Line {
+impl FromStr for Edge {
     type Err = Error;
 
     /// `i0`, `o2` or `p1`.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Line(text.to_owned());
+        let wrong = || Error::Name(text.to_owned());
         let number = text.get(1..).and_then(|rest| rest.parse().ok());
         let number = number.ok_or_else(wrong)?;
         match text.as_bytes()[0] {
-            b'i' => Ok(Line::In(number)),
-            b'o' => Ok(Line::Out(number)),
-            b'p' => Ok(Line::Propagator(number)),
+            b'i' => Ok(Edge::In(number)),
+            b'o' => Ok(Edge::Out(number)),
+            b'p' => Ok(Edge::Propagator(number)),
             _ => Err(wrong()),
         }
     }
@@ -47,7 +47,7 @@ pub struct Diagram {
     /// By number.
     pub propagators: Vec<Propagator>,
     /// The lines that meet at each vertex.
-    pub vertices: Vec<Vec<Line>>,
+    pub vertices: Vec<Vec<Edge>>,
 }
 
 /// What is wrong with a diagram.
@@ -55,7 +55,7 @@ pub struct Diagram {
 pub enum Error {
     /// A name of a line.
     #[error("{0:?} is no line of a diagram: i0, i1, o0, p0 and the like are")]
-    Line(String),
+    Name(String),
     /// It is no tree.
     #[error("the diagram is no tree of its lines: {0}")]
     Tree(&'static str),
@@ -107,7 +107,7 @@ impl Diagram {
         if let Some(wrong) = (numbers.chain(of)).find(|n| !(0.0..f64::INFINITY).contains(n)) {
             return Err(Error::Number(wrong));
         }
-        let begin = self.vertex_of(Line::In(0), None)?;
+        let begin = self.vertex_of(Edge::In(0), None)?;
         let (vertices, lines) = self
             .path(begin, None)?
             .ok_or(Error::Tree("no lines lead from i0 to i1"))?;
@@ -116,8 +116,8 @@ impl Diagram {
             exchanged: Vec::new(),
         };
         for (place, &vertex) in vertices.iter().enumerate() {
-            let along = |line: &Line| {
-                matches!(line, Line::In(_))
+            let along = |line: &Edge| {
+                matches!(line, Edge::In(_))
                     || place.checked_sub(1).is_some_and(|i| lines[i] == *line)
                     || lines.get(place) == Some(line)
             };
@@ -133,7 +133,7 @@ impl Diagram {
             spine.out.push(out);
         }
         for line in lines {
-            let Line::Propagator(number) = line else {
+            let Edge::Propagator(number) = line else {
                 return Err(Error::Tree("a leg lies between vertices"));
             };
             spine.exchanged.push(self.propagators[number]);
@@ -149,7 +149,7 @@ impl Diagram {
     }
 
     /// The vertex at which a line ends, other than `but`.
-    fn vertex_of(&self, line: Line, but: Option<usize>) -> Result<usize, Error> {
+    fn vertex_of(&self, line: Edge, but: Option<usize>) -> Result<usize, Error> {
         let mut at = (0..self.vertices.len())
             .filter(|&vertex| Some(vertex) != but && self.vertices[vertex].contains(&line));
         match (at.next(), at.next()) {
@@ -162,20 +162,20 @@ impl Diagram {
     fn path(
         &self,
         vertex: usize,
-        from: Option<Line>,
-    ) -> Result<Option<(Vec<usize>, Vec<Line>)>, Error> {
+        from: Option<Edge>,
+    ) -> Result<Option<(Vec<usize>, Vec<Edge>)>, Error> {
         // As many steps as there are vertices.
-        let mut paths = vec![(vec![vertex], Vec::<Line>::new(), from)];
+        let mut paths = vec![(vec![vertex], Vec::<Edge>::new(), from)];
         while let Some((vertices, lines, from)) = paths.pop() {
             let &last = vertices.last().expect("it begins with one");
             if vertices.len() > self.vertices.len() {
                 return Err(Error::Tree("lines make a circle"));
             }
-            if self.vertices[last].contains(&Line::In(1)) {
+            if self.vertices[last].contains(&Edge::In(1)) {
                 return Ok(Some((vertices, lines)));
             }
             for &line in &self.vertices[last] {
-                if matches!(line, Line::Propagator(_)) && Some(line) != from {
+                if matches!(line, Edge::Propagator(_)) && Some(line) != from {
                     let next = self.vertex_of(line, Some(last))?;
                     let mut more = (vertices.clone(), lines.clone(), Some(line));
                     more.0.push(next);
@@ -187,16 +187,16 @@ impl Diagram {
         Ok(None)
     }
 
-    fn branch(&self, line: Line, vertex: usize, depth: usize) -> Result<Branch, Error> {
+    fn branch(&self, line: Edge, vertex: usize, depth: usize) -> Result<Branch, Error> {
         match line {
-            Line::In(_) => Err(Error::Tree("a leg comes in twice")),
-            Line::Out(leg) if leg < self.masses.len() => Ok(Branch {
+            Edge::In(_) => Err(Error::Tree("a leg comes in twice")),
+            Edge::Out(leg) if leg < self.masses.len() => Ok(Branch {
                 legs: 1 << leg,
                 propagator: None,
                 children: Vec::new(),
             }),
-            Line::Out(_) => Err(Error::Tree("a leg goes out that has no mass")),
-            Line::Propagator(number) => {
+            Edge::Out(_) => Err(Error::Tree("a leg goes out that has no mass")),
+            Edge::Propagator(number) => {
                 let &propagator =
                     (self.propagators.get(number)).ok_or(Error::Tree("a propagator is missing"))?;
                 if depth > self.vertices.len() {

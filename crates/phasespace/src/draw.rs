@@ -1,7 +1,7 @@
 //! The steps of a channel on registers: from random numbers to momenta, and back.
 
 use super::Rows;
-use super::channel::{Beams, Channel, Incoming, Part, Step};
+use super::channel::{Beams, Channel, Cluster, Incoming, Step};
 use super::kinematics::{
     Momentum, across, boost, difference, direction, lambda, lambda_of_masses, not_negative,
     opposite, square, sum,
@@ -262,7 +262,7 @@ fn put<V: Simd<Scalar = f64>>(rows: &mut Rows, row: usize, register: usize, p: M
 /// # Safety
 /// The CPU has the level.
 #[inline(always)]
-unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize) -> Momentum<V> {
+pub unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize) -> Momentum<V> {
     // SAFETY: the caller's promise.
     unsafe {
         [
@@ -418,8 +418,8 @@ fn least<V: Simd<Scalar = f64>>(
 #[inline(always)]
 fn divide<V: Simd<Scalar = f64>>(
     slots: &mut Slots<V>,
-    whole: Part,
-    parts: [Part; 2],
+    whole: Cluster,
+    parts: [Cluster; 2],
     size: V,
     direction: [V; 3],
 ) {
@@ -442,7 +442,7 @@ fn exchange<V: Simd<Scalar = f64>>(
     slots: &mut Slots<V>,
     t: V,
     incoming: [Incoming; 2],
-    parts: [Part; 2],
+    parts: [Cluster; 2],
     exchanged: [Incoming; 2],
 ) {
     // Beside the first parts comes what the second ones do not take.
@@ -476,7 +476,7 @@ struct Scattering<V> {
 
 impl<V: Simd<Scalar = f64>> Scattering<V> {
     #[inline(always)]
-    fn new(slots: &Slots<V>, incoming: [Incoming; 2], whole: Part, parts: [Part; 2]) -> Self {
+    fn new(slots: &Slots<V>, incoming: [Incoming; 2], whole: Cluster, parts: [Cluster; 2]) -> Self {
         let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
         let half = s.same(0.5);
         let [a, b] = [slots.get(incoming[0].square), slots.get(incoming[1].square)];

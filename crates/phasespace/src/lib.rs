@@ -7,9 +7,11 @@ mod kinematics;
 mod limits;
 mod map;
 mod rows;
+mod weights;
 
 pub use channel::{Beams, Channel, Settings};
-pub use diagram::{Diagram, Error, Legs, Line, MOST_LEGS, Propagator};
+pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
 pub use draw::Layout;
 pub use limits::Limits;
 pub use rows::Rows;
+pub use weights::Weights;

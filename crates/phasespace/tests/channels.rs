@@ -1,7 +1,7 @@
 //! Points of channels: volumes beside closed forms, momenta, and the way back.
 
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Layout, Limits, Line, Propagator, Rows, Settings,
+    Beams, Channel, Diagram, Edge, Layout, Limits, Propagator, Rows, Settings,
 };
 use mebridge_simd::Level;
 use std::f64::consts::PI;
@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 const POINTS: usize = 200_000;
 
 fn diagram(masses: &[f64], propagators: &[(f64, f64)], vertices: &[&[&str]]) -> Diagram {
-    let lines = |names: &&[&str]| -> Vec<Line> {
+    let lines = |names: &&[&str]| -> Vec<Edge> {
         names
             .iter()
             .map(|name| name.parse().expect("a line"))
