@@ -83,6 +83,8 @@ pub struct Branch {
     pub legs: Legs,
     /// Unless it is a leg, what is exchanged.
     pub propagator: Option<Propagator>,
+    /// The number of that.
+    pub number: Option<usize>,
     /// Where it splits.
     pub children: Vec<Branch>,
 }
@@ -94,6 +96,8 @@ pub struct Spine {
     pub out: Vec<Vec<Branch>>,
     /// What is exchanged between each vertex and the next.
     pub exchanged: Vec<Propagator>,
+    /// The numbers of these.
+    pub numbers: Vec<usize>,
 }
 
 impl Diagram {
@@ -114,6 +118,7 @@ impl Diagram {
         let mut spine = Spine {
             out: Vec::new(),
             exchanged: Vec::new(),
+            numbers: Vec::new(),
         };
         for (place, &vertex) in vertices.iter().enumerate() {
             let along = |line: &Edge| {
@@ -136,7 +141,9 @@ impl Diagram {
             let Edge::Propagator(number) = line else {
                 return Err(Error::Tree("a leg lies between vertices"));
             };
-            spine.exchanged.push(self.propagators[number]);
+            let one = self.propagators.get(number);
+            (spine.exchanged).push(*one.ok_or(Error::Tree("a propagator is missing"))?);
+            spine.numbers.push(number);
         }
         let every = (spine.out.iter().flatten()).map(|branch| branch.legs);
         let (union, count) = every.fold((0, 0), |(union, count), legs: Legs| {
@@ -193,6 +200,7 @@ impl Diagram {
             Edge::Out(leg) if leg < self.masses.len() => Ok(Branch {
                 legs: 1 << leg,
                 propagator: None,
+                number: None,
                 children: Vec::new(),
             }),
             Edge::Out(_) => Err(Error::Tree("a leg goes out that has no mass")),
@@ -213,6 +221,7 @@ impl Diagram {
                 Ok(Branch {
                     legs: children.iter().fold(0, |legs, child| legs | child.legs),
                     propagator: Some(propagator),
+                    number: Some(number),
                     children,
                 })
             }

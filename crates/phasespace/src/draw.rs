@@ -1,6 +1,7 @@
 //! The steps of a channel on registers: from random numbers to momenta, and back.
 
 use super::Rows;
+use super::alike::Permutation;
 use super::channel::{Beams, Channel, Cluster, Incoming, Step};
 use super::kinematics::{
     Momentum, across, boost, difference, direction, lambda, lambda_of_masses, not_negative,
@@ -54,21 +55,20 @@ impl Channel {
     /// The phase space is `(2 pi)^4 delta^4(sum) prod d^3p / ((2 pi)^3 2 E)`, and where densities are, `dx1 dx2`.
     ///
     /// Args: `random` has a row from 0 to 1 for each of [`Channel::dimension`]; `points` as many points, in rows as
-    /// [`Layout`] says. Leg `l` of the diagram goes to the leg `order[l]` of the points, both counted from the first that
-    /// goes out; of several orders, eight points have one and the next eight the next, the first eight that with the
-    /// number `first`.
+    /// [`Layout`] says. Of several permutations, eight points have one and the next eight the next, the first eight that
+    /// with the number `first`.
     ///
     /// # Panics
-    /// If there are not enough rows, or an order is none.
+    /// If there are not enough rows, or a permutation is none.
     pub fn draw(
         &self,
         level: Level,
         random: &Rows,
-        orders: &[Vec<usize>],
+        permutations: &[Permutation],
         first: usize,
         points: &mut Rows,
     ) {
-        self.check(random, orders, points);
+        self.check(random, permutations, points);
         // SAFETY: `dispatch` looks at the level; rows check their bounds.
         unsafe {
             dispatch(
@@ -76,7 +76,7 @@ impl Channel {
                 Draw {
                     channel: self,
                     random,
-                    orders,
+                    permutations,
                     first,
                     points,
                 },
@@ -87,16 +87,16 @@ impl Channel {
     /// The random numbers of points, in rows as for [`Channel::draw`], and a last row for the weight.
     ///
     /// # Panics
-    /// If there are not enough rows, or an order is none.
+    /// If there are not enough rows, or a permutation is none.
     pub fn invert(
         &self,
         level: Level,
         points: &Rows,
-        orders: &[Vec<usize>],
+        permutations: &[Permutation],
         first: usize,
         random: &mut Rows,
     ) {
-        self.check(random, orders, points);
+        self.check(random, permutations, points);
         assert!(random.count() > self.dimension, "no row for the weight");
         // SAFETY: as above.
         unsafe {
@@ -105,7 +105,7 @@ impl Channel {
                 Invert {
                     channel: self,
                     random,
-                    orders,
+                    permutations,
                     first,
                     points,
                 },
@@ -113,7 +113,7 @@ impl Channel {
         }
     }
 
-    fn check(&self, random: &Rows, orders: &[Vec<usize>], points: &Rows) {
+    fn check(&self, random: &Rows, permutations: &[Permutation], points: &Rows) {
         let legs = self.legs.len();
         assert!(
             random.count() >= self.dimension,
@@ -124,11 +124,11 @@ impl Channel {
             "rows are missing"
         );
         assert_eq!(random.points(), points.points(), "as many points");
-        assert!(!orders.is_empty(), "at least one order");
-        for order in orders {
-            let mut sorted = order.clone();
+        assert!(!permutations.is_empty(), "at least one permutation");
+        for permutation in permutations {
+            let mut sorted = permutation.legs.clone();
             sorted.sort_unstable();
-            assert!(sorted.into_iter().eq(0..legs), "an order of the legs");
+            assert!(sorted.into_iter().eq(0..legs), "a permutation of the legs");
         }
     }
 }
@@ -176,15 +176,19 @@ impl<V: Simd<Scalar = f64>> Slots<V> {
 struct Draw<'a> {
     channel: &'a Channel,
     random: &'a Rows,
-    orders: &'a [Vec<usize>],
+    permutations: &'a [Permutation],
     first: usize,
     points: &'a mut Rows,
 }
 
 /// Which order a register has.
 #[inline(always)]
-fn order_of<V: Simd>(orders: &[Vec<usize>], first: usize, register: usize) -> &[usize] {
-    &orders[(first + register * V::LANES / 8) % orders.len()]
+fn permutation_of<V: Simd>(
+    permutations: &[Permutation],
+    first: usize,
+    register: usize,
+) -> &Permutation {
+    &permutations[(first + register * V::LANES / 8) % permutations.len()]
 }
 
 impl Task<f64> for Draw<'_> {
@@ -217,7 +221,7 @@ impl Task<f64> for Draw<'_> {
                     );
                 }
             }
-            let order = order_of::<V>(self.orders, self.first, register);
+            let permutation = permutation_of::<V>(self.permutations, self.first, register);
             for (leg, incoming) in channel.incoming.iter().enumerate() {
                 put(
                     self.points,
@@ -232,9 +236,10 @@ impl Task<f64> for Draw<'_> {
                 let square = x.mul_add(x, y.mul_add(y, z.mul_add(z, slots.get(part.square))));
                 let energy = square.sqrt();
                 whole = whole + energy;
+                let [y, z] = if permutation.turned { [-y, -z] } else { [y, z] };
                 put(
                     self.points,
-                    layout.momentum(order[leg] + 2),
+                    layout.momentum(permutation.legs[leg] + 2),
                     register,
                     [energy, x, y, z],
                 );
@@ -532,7 +537,7 @@ impl<V: Simd<Scalar = f64>> Scattering<V> {
 struct Invert<'a> {
     channel: &'a Channel,
     points: &'a Rows,
-    orders: &'a [Vec<usize>],
+    permutations: &'a [Permutation],
     first: usize,
     random: &'a mut Rows,
 }
@@ -548,15 +553,18 @@ impl Task<f64> for Invert<'_> {
         let zero = unsafe { V::zero() };
         let mut slots = Slots(vec![zero; channel.slots]);
         for register in 0..self.points.registers::<V>() {
-            let order = order_of::<V>(self.orders, self.first, register);
+            let permutation = permutation_of::<V>(self.permutations, self.first, register);
             for &(legs, part) in &channel.lines {
                 let mut whole = [zero; 4];
-                for (leg, place) in order.iter().enumerate() {
+                for (leg, place) in permutation.legs.iter().enumerate() {
                     if legs & (1 << leg) != 0 {
                         // SAFETY: as above.
                         let p = unsafe { take(self.points, layout.momentum(place + 2), register) };
                         whole = sum(whole, p);
                     }
+                }
+                if permutation.turned {
+                    whole = [whole[0], whole[1], -whole[2], -whole[3]];
                 }
                 slots.set_momentum(part.momentum, whole);
                 let of = not_negative(square(whole));

@@ -1,5 +1,6 @@
 //! Phase space as data: a channel is a list of steps, made of a diagram, which draws momenta of many points at once.
 
+mod alike;
 mod channel;
 mod diagram;
 mod draw;
@@ -9,6 +10,7 @@ mod map;
 mod rows;
 mod weights;
 
+pub use alike::{Alike, Permutation, alike, canonical};
 pub use channel::{Beams, Channel, Settings};
 pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
 pub use draw::Layout;

@@ -1,7 +1,7 @@
 //! Points of channels: volumes beside closed forms, momenta, and the way back.
 
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Edge, Layout, Limits, Propagator, Rows, Settings,
+    Beams, Channel, Diagram, Edge, Layout, Limits, Permutation, Propagator, Rows, Settings,
 };
 use mebridge_simd::Level;
 use std::f64::consts::PI;
@@ -50,16 +50,16 @@ fn random(dimension: usize, points: usize) -> Rows {
     rows
 }
 
-fn draw(channel: &Channel, legs: usize, level: Level) -> (Rows, Rows) {
-    let from = random(channel.dimension(), POINTS);
-    let mut points = Rows::new(Layout::new(legs + 2).rows(), POINTS);
-    let order = vec![(0..legs).collect()];
+fn draw(channel: &Channel, legs: usize, level: Level, count: usize) -> (Rows, Rows) {
+    let from = random(channel.dimension(), count);
+    let mut points = Rows::new(Layout::new(legs + 2).rows(), count);
+    let order = [Permutation::none(legs)];
     channel.draw(level, &from, &order, 0, &mut points);
     (from, points)
 }
 
 fn volume(channel: &Channel, legs: usize) -> f64 {
-    let (_, points) = draw(channel, legs, Level::best());
+    let (_, points) = draw(channel, legs, Level::best(), POINTS);
     let weights = points.row(Layout::new(legs + 2).weight());
     weights.iter().sum::<f64>() / POINTS as f64
 }
@@ -247,7 +247,7 @@ fn momenta_and_the_way_back() {
             };
             let channel =
                 Channel::new(&diagram, &settings(1000.0, Beams::Both)).expect("a channel");
-            let (from, points) = draw(&channel, n, level);
+            let (from, points) = draw(&channel, n, level, 500);
             let layout = Layout::new(n + 2);
             let weights = points.row(layout.weight());
             for k in 0..500 {
@@ -280,8 +280,8 @@ fn momenta_and_the_way_back() {
                 let share = points.row(layout.fraction(0))[k] * points.row(layout.fraction(1))[k];
                 assert!((share * 1e6 / (energy * energy) - 1.0).abs() < 1e-9);
             }
-            let mut back = Rows::new(channel.dimension() + 1, POINTS);
-            channel.invert(level, &points, &[(0..n).collect()], 0, &mut back);
+            let mut back = Rows::new(channel.dimension() + 1, 500);
+            channel.invert(level, &points, &[Permutation::none(n)], 0, &mut back);
             let (mut close, mut count) = (0, 0);
             for k in (0..500).filter(|&k| weights[k] > 0.0) {
                 count += 1;
