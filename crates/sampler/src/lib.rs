@@ -1,1 +1,3 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
+
+pub mod random;
