@@ -1,3 +1,4 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
 
 pub mod random;
+pub mod sums;

@@ -33,7 +33,7 @@ const LANES: usize = 8;
 
 /// Numbers of the points of one channel in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
+pub struct Philox {
     /// Of the run.
     pub seed: u64,
     /// Of the run, from 0.
@@ -42,14 +42,14 @@ pub struct Stream {
     pub channel: u32,
 }
 
-impl Stream {
+impl Philox {
     /// The number of a point in (0, 1) for one of its dimensions.
     ///
     /// # Panics
     /// If the dimension is not below [`MOST_DIMENSIONS`].
     pub fn number(self, point: u64, dimension: u32) -> f64 {
         assert!(dimension < MOST_DIMENSIONS, "dimension {dimension}");
-        let words = philox(self.counter([point], dimension / 2), self.key());
+        let words = encrypt(self.counter([point], dimension / 2), self.key());
         let first = 2 * (dimension % 2) as usize;
         numbers(words[first], words[first + 1])[0]
     }
@@ -68,7 +68,7 @@ impl Stream {
         row: usize,
     ) {
         let fill = Fill {
-            stream: self,
+            philox: self,
             first,
             dimensions,
             rows,
@@ -83,7 +83,7 @@ impl Stream {
     }
 
     /// The words, in the low halves. In the high halves is what may not be zero: the compiler would leave out the mask of
-    /// [`philox`] then, and with it the fast product.
+    /// [`encrypt`] then, and with it the fast product.
     #[inline(always)]
     fn counter<const N: usize>(self, points: [u64; N], pair: u32) -> [[u64; N]; 4] {
         let anything = self.seed & !WORD;
@@ -97,11 +97,11 @@ impl Stream {
     }
 }
 
-/// What [`Stream::fill`] does, for who runs at a level already.
+/// What [`Philox::fill`] does, for who runs at a level already.
 #[derive(Debug)]
 pub struct Fill<'a> {
     /// What is drawn.
-    pub stream: Stream,
+    pub philox: Philox,
     /// The first point.
     pub first: u64,
     /// Which of the dimensions.
@@ -119,7 +119,7 @@ impl Task<f64> for Fill<'_> {
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let Range { start, end } = self.dimensions;
         assert!(end <= MOST_DIMENSIONS, "dimension {end}");
-        let key = self.stream.key();
+        let key = self.philox.key();
         let registers = self.rows.registers::<V>();
         for pair in start / 2..end.div_ceil(2) {
             let mut register = 0;
@@ -129,14 +129,14 @@ impl Task<f64> for Fill<'_> {
                     let of_row = (register * V::LANES + lane) as u64;
                     *point = self.first.wrapping_add(of_row);
                 }
-                let words = philox(self.stream.counter(points, pair), key);
+                let words = encrypt(self.philox.counter(points, pair), key);
                 for half in 0..2 {
                     let dimension = 2 * pair + half;
                     if !(start..end).contains(&dimension) {
                         continue;
                     }
                     let word = 2 * half as usize;
-                    let numbers = Numbers(numbers(words[word], words[word + 1]));
+                    let numbers = Aligned(numbers(words[word], words[word + 1]));
                     let row = self.row + (dimension - start) as usize;
                     for part in 0..LANES / V::LANES {
                         // SAFETY: the array holds eight numbers and is aligned to them all; the CPU has the level.
@@ -151,12 +151,12 @@ impl Task<f64> for Fill<'_> {
 }
 
 #[repr(align(64))]
-struct Numbers([f64; LANES]);
+struct Aligned([f64; LANES]);
 
 /// Philox4x32-10. Words lie in the low halves of integers of 64 bits, whose high halves are anything: that is how a
 /// register multiplies them.
 #[inline(always)]
-fn philox<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
+fn encrypt<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
     let [mut a, mut b, mut c, mut d] = counter;
     let mut key = key;
     for _ in 0..ROUNDS {
@@ -190,7 +190,7 @@ fn numbers<const N: usize>(high: [u64; N], low: [u64; N]) -> [f64; N] {
 mod tests {
     use super::*;
 
-    const STREAM: Stream = Stream {
+    const PHILOX: Philox = Philox {
         seed: 0x0123_4567_89ab_cdef,
         round: 7,
         channel: 12,
@@ -219,7 +219,7 @@ mod tests {
         for (counter, key, expected) in cases {
             // What lies in the high halves does not matter.
             for high in [0, 0xdead_beef << 32] {
-                let words = philox(counter.map(|word| [word | high]), key);
+                let words = encrypt(counter.map(|word| [word | high]), key);
                 assert_eq!(words.map(|[word]| word & WORD), expected);
             }
         }
@@ -229,10 +229,10 @@ mod tests {
     fn words_have_the_places_that_are_documented() {
         let (point, dimension) = (0x1234_5678_9abc_def0, 31);
         let counter = [0x9abc_def0, 0x1234_5678, 12, 7 << 16 | 15];
-        let words = philox(counter.map(|word: u64| [word]), [0x89ab_cdef, 0x0123_4567]);
+        let words = encrypt(counter.map(|word: u64| [word]), [0x89ab_cdef, 0x0123_4567]);
         let bits = (words[2][0] & WORD) << 32 | words[3][0] & WORD;
         let expected = (2.0 * (bits >> 12) as f64 + 1.0) / (1_u64 << 53) as f64;
-        assert_eq!(STREAM.number(point, dimension), expected);
+        assert_eq!(PHILOX.number(point, dimension), expected);
     }
 
     #[test]
@@ -252,10 +252,10 @@ mod tests {
                 let mut rows = Rows::new(dimensions.len() + 1, size);
                 for block in 0..3 {
                     let first = begin + (block * size) as u64;
-                    STREAM.fill(level, first, dimensions.clone(), &mut rows, 1);
+                    PHILOX.fill(level, first, dimensions.clone(), &mut rows, 1);
                     for (row, dimension) in (1..).zip(dimensions.clone()) {
                         let expected: Vec<f64> = (first..first + size as u64)
-                            .map(|point| STREAM.number(point, dimension))
+                            .map(|point| PHILOX.number(point, dimension))
                             .collect();
                         assert_eq!(rows.row(row), expected, "{level}, {dimension}");
                     }
@@ -268,12 +268,12 @@ mod tests {
     #[test]
     fn every_coordinate_makes_other_numbers() {
         let of = |seed, round, channel, point, dimension| {
-            let stream = Stream {
+            let philox = Philox {
                 seed,
                 round,
                 channel,
             };
-            stream.number(point, dimension).to_bits()
+            philox.number(point, dimension).to_bits()
         };
         let mut found = vec![of(1, 0, 0, 0, 0)];
         for bit in 0..64 {
@@ -296,7 +296,7 @@ mod tests {
         let mut counts = [[0_u32; BINS]; BINS];
         let mut rows = Rows::new(2, 1024);
         for first in (0..points).step_by(1024) {
-            STREAM.fill(Level::best(), first, 1..3, &mut rows, 0);
+            PHILOX.fill(Level::best(), first, 1..3, &mut rows, 0);
             for (x, y) in rows.row(0).iter().zip(rows.row(1)) {
                 counts[(x * BINS as f64) as usize][(y * BINS as f64) as usize] += 1;
             }
@@ -313,6 +313,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "dimension 131072")]
     fn a_dimension_too_many_is_refused() {
-        STREAM.number(0, MOST_DIMENSIONS);
+        PHILOX.number(0, MOST_DIMENSIONS);
     }
 }
