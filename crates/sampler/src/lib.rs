@@ -1,1 +1,40 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
+
+mod bytes;
+pub mod grid;
+pub mod random;
+pub mod sums;
+
+/// Why what a survey wrote cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A part of a number.
+    #[error(
+        "{found} bytes are no whole count of doubles: the file is cut off or damaged; run the survey again"
+    )]
+    Bytes {
+        /// How many there are.
+        found: usize,
+    },
+    /// A part of a dimension.
+    #[error(
+        "{found} edges of a grid are no whole count of dimensions with {} each: the file is cut off or of another \
+         version; run the survey again",
+        grid::BINS + 1
+    )]
+    GridSize {
+        /// How many edges there are.
+        found: usize,
+    },
+    /// Edges in disorder.
+    #[error(
+        "the edges of dimension {dimension} of a grid do not ascend from 0 to 1: the file is damaged; run the survey again"
+    )]
+    Edges {
+        /// Which dimension, from 0.
+        dimension: usize,
+    },
+}
+
+/// Result of reading what a survey wrote.
+pub type Result<T> = std::result::Result<T, Error>;
