@@ -43,9 +43,14 @@ impl Layout {
         4 * self.legs + 3
     }
 
+    /// The rapidity of the partons' centre of mass in that of the beams.
+    pub const fn rapidity(self) -> usize {
+        4 * self.legs + 4
+    }
+
     /// How many rows there are.
     pub const fn rows(self) -> usize {
-        4 * self.legs + 4
+        4 * self.legs + 5
     }
 }
 
@@ -207,6 +212,7 @@ impl Task<f64> for Draw<'_> {
         for register in 0..self.random.registers::<V>() {
             let mut weight = zero.same(1.0);
             let mut fractions = [weight; 2];
+            let mut rapidity = zero;
             for step in &channel.steps {
                 // SAFETY: as above.
                 unsafe {
@@ -218,6 +224,7 @@ impl Task<f64> for Draw<'_> {
                         &mut slots,
                         &mut weight,
                         &mut fractions,
+                        &mut rapidity,
                     );
                 }
             }
@@ -253,6 +260,7 @@ impl Task<f64> for Draw<'_> {
                 .store(layout.fraction(1), register, fractions[1]);
             self.points
                 .store(layout.energy_square(), register, whole * whole);
+            self.points.store(layout.rapidity(), register, rapidity);
         }
     }
 }
@@ -290,6 +298,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
     slots: &mut Slots<V>,
     weight: &mut V,
     fractions: &mut [V; 2],
+    rapidity: &mut V,
 ) {
     let zero = weight.same(0.0);
     match step {
@@ -329,9 +338,16 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                     *weight = *weight * -logarithm;
                     let first = functions::exp(logarithm * (zero.same(1.0) - at));
                     *fractions = [first, share / first];
+                    *rapidity = logarithm * at.neg_mul_add(zero.same(1.0), zero.same(0.5));
                 }
-                None if channel.beams == Beams::First => fractions[0] = share,
-                None => fractions[1] = share,
+                None if channel.beams == Beams::First => {
+                    fractions[0] = share;
+                    *rapidity = functions::ln(share) * zero.same(0.5);
+                }
+                None => {
+                    fractions[1] = share;
+                    *rapidity = functions::ln(share) * zero.same(-0.5);
+                }
             }
         }
         Step::Beams { whole, to } => {

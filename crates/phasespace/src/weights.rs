@@ -77,21 +77,14 @@ impl Weights {
         self.products.len()
     }
 
-    /// The share of one diagram in the sum of all, for each point: eight points have `columns[first % columns.len()]`,
-    /// the next eight the next, as orders of [`Channel::draw`](super::Channel::draw).
+    /// The share of one diagram in the sum of all, that of each point's own.
     ///
     /// # Panics
-    /// If there is no such diagram, rows are missing, or `shares` has not as many points.
-    pub fn shares(
-        &self,
-        level: Level,
-        points: &Rows,
-        columns: &[usize],
-        first: usize,
-        shares: &mut Rows,
-    ) {
-        assert!(columns.iter().all(|&one| one < self.products.len()) && !columns.is_empty());
-        self.run(level, points, Some((columns, first)), shares);
+    /// If there is no such diagram, rows are missing, or there are not as many columns and shares as points.
+    pub fn shares(&self, level: Level, points: &Rows, columns: &[u32], shares: &mut Rows) {
+        let there = |&one: &u32| (one as usize) < self.products.len();
+        assert!(columns.len() == points.points() && columns.iter().all(there));
+        self.run(level, points, Some(columns), shares);
     }
 
     /// The share of each diagram in the sum of all: a row for each.
@@ -103,13 +96,7 @@ impl Weights {
         self.run(level, points, None, shares);
     }
 
-    fn run(
-        &self,
-        level: Level,
-        points: &Rows,
-        columns: Option<(&[usize], usize)>,
-        shares: &mut Rows,
-    ) {
+    fn run(&self, level: Level, points: &Rows, columns: Option<&[u32]>, shares: &mut Rows) {
         assert!(points.count() >= 4 * (self.legs + 2), "rows are missing");
         assert!(points.points() == shares.points() && shares.count() > 0);
         // SAFETY: `dispatch` looks at the level; rows check their bounds.
@@ -148,7 +135,7 @@ fn inner(branch: &Branch, lines: &mut Vec<(Legs, Propagator)>) {
 struct Shares<'a> {
     weights: &'a Weights,
     points: &'a Rows,
-    columns: Option<(&'a [usize], usize)>,
+    columns: Option<&'a [u32]>,
     shares: &'a mut Rows,
 }
 
@@ -200,9 +187,20 @@ impl Task<f64> for Shares<'_> {
             }
             let inverse = zero.same(1.0) / total;
             match self.columns {
-                Some((columns, first)) => {
-                    let column = columns[(first + register * V::LANES / 8) % columns.len()];
-                    self.shares.store(0, register, products[column] * inverse);
+                Some(columns) => {
+                    // Points of a register may have different ones.
+                    let mut own = [0.0; 8];
+                    let begin = register * V::LANES;
+                    let end = (begin + V::LANES).min(columns.len());
+                    for (lane, &column) in columns[begin..end].iter().enumerate() {
+                        let mut numbers = [0.0; 8];
+                        // SAFETY: the array holds the longest register.
+                        unsafe { products[column as usize].store_doubles(numbers.as_mut_ptr()) };
+                        own[lane] = numbers[lane];
+                    }
+                    // SAFETY: as above, and the level is there.
+                    let own = unsafe { V::load_doubles(own.as_ptr()) };
+                    self.shares.store(0, register, own * inverse);
                 }
                 None => {
                     for (row, of) in products.iter().enumerate() {
