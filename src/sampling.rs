@@ -7,9 +7,11 @@ use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::Process;
 use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use mebridge_phasespace::cuts::{Cuts, Rule, Window};
+use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
-    Alike, Beams, Channel, Cuts, Diagram, Edge, Limits, Propagator, Rows, Rule, Scale, Settings,
-    Weights, Window, alike, canonical,
+    Alike, Beams, Channel, Diagram, Edge, Limits, Propagator, Rows, Settings, Weights, alike,
+    canonical,
 };
 use mebridge_sampler::integrand::{
     BeamDensities, Failure, Group, Integrand, Partons, Running, Source, Squared,
@@ -22,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Element {
     /// With the values of its card.
     pub process: Process,
+    /// Masses of its legs, GeV.
+    pub masses: Vec<f64>,
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
     /// Its cuts.
@@ -73,19 +77,24 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
     for (number, (element, of)) in elements.iter().zip(described).enumerate() {
         let options = &of.flavors[0].options;
         let label = |leg: usize| {
-            let kinds = options.iter().map(|codes| (kind(codes[leg]), leg < 2 && codes[leg] > 0));
+            let kinds = options
+                .iter()
+                .map(|codes| (kind(codes[leg]), leg < 2 && codes[leg] > 0));
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let masses = masses(&element.process);
+        let masses = &element.masses[2..];
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
         for channel in &of.channels {
             let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
-            trees.insert(canonical(&diagram(channel, &masses)?, &own, &codes, false)?.0);
+            trees.insert(canonical(&diagram(channel, masses)?, &own, &codes, false)?.0);
         }
         let cuts = (&element.windows, &element.rules);
-        let key = format!("{labels:?} {masses:?} {} {trees:?} {cuts:?}", element.mirrored);
+        let key = format!(
+            "{labels:?} {masses:?} {} {trees:?} {cuts:?}",
+            element.mirrored
+        );
         let place = *places.entry(key).or_insert(found.len());
         if place == found.len() {
             found.push(Vec::new());
@@ -105,17 +114,11 @@ fn kind(code: i32) -> i32 {
     }
 }
 
-/// Masses of the legs that go out, GeV.
-fn masses(process: &Process) -> Vec<f64> {
-    let values = process.model.default_values();
-    let of = process.legs.iter().filter(|leg| !leg.incoming);
-    of.map(|leg| leg.mass.map_or(0.0, |mass| values[mass as usize].abs())).collect()
-}
-
 fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
     let mut vertices = Vec::new();
     for names in &channel.vertices {
-        let lines: std::result::Result<Vec<Edge>, _> = names.iter().map(|name| name.parse()).collect();
+        let lines: std::result::Result<Vec<Edge>, _> =
+            names.iter().map(|name| name.parse()).collect();
         vertices.push(lines?);
     }
     let propagators = channel.masses.iter().map(|&(mass, width)| Propagator {
@@ -139,21 +142,31 @@ fn add(
 ) -> Result<(), Failure> {
     let first = members[0];
     let (element, of) = (&elements[first], &described[first]);
-    let masses = masses(&element.process);
+    let masses = &element.masses[2..];
     let legs = masses.len() + 2;
     let limits = Limits::new(masses.len(), &element.windows);
     let mut diagrams = Vec::new();
     for channel in &of.channels {
-        diagrams.push(diagram(channel, &masses)?);
+        diagrams.push(diagram(channel, masses)?);
     }
-    let codes = of.channels.iter().map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
+    let codes = of
+        .channels
+        .iter()
+        .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
     let codes: Vec<Vec<i32>> = codes.collect();
     let label = |leg: usize| {
-        let of = members.iter().flat_map(|&member| &described[member].flavors[0].options);
+        let of = members
+            .iter()
+            .flat_map(|&member| &described[member].flavors[0].options);
         of.map(|codes| codes[leg].abs()).collect::<Vec<_>>()
     };
     let labels: Vec<Vec<i32>> = (2..legs).map(label).collect();
-    let turns = label(0) == label(1) && common.densities.is_none_or_same(members, described);
+    // Densities are those of partons.
+    let same = |codes: &Vec<i32>| codes[0] == codes[1];
+    let same = members
+        .iter()
+        .all(|&member| described[member].flavors[0].options.iter().all(same));
+    let turns = label(0) == label(1) && (same || common.densities.is_none());
     let beams = match &common.densities {
         Some(_) => Beams::Both,
         None => Beams::Neither,
@@ -166,7 +179,10 @@ fn add(
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
-            for exchanged in [false, true].into_iter().take(1 + usize::from(elements[member].mirrored)) {
+            for exchanged in [false, true]
+                .into_iter()
+                .take(1 + usize::from(elements[member].mirrored))
+            {
                 partons.push(Partons {
                     element: place,
                     codes,

@@ -2,12 +2,16 @@
 
 mod alike;
 mod channel;
+pub mod compact;
+pub mod cuts;
 mod diagram;
 mod draw;
 mod kinematics;
 mod limits;
 mod map;
+mod observables;
 mod rows;
+pub mod scales;
 mod weights;
 
 pub use alike::{Alike, Permutation, alike, canonical};

@@ -1,6 +1,9 @@
 //! What cuts imply for invariants, so that no points are drawn where all would fail.
 
+use super::alike::Permutation;
+use super::cuts::{Observable, Take, Window};
 use super::diagram::Legs;
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
 /// The least that cuts leave of some quantities.
@@ -15,6 +18,67 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Those of windows on so many legs that go out.
+    pub fn new(legs: usize, windows: &[Window]) -> Self {
+        let mut found = Limits {
+            pt: vec![0.0; legs],
+            ..Limits::default()
+        };
+        // Legs of windows are counted with those that come in.
+        let set = |group: &[usize]| {
+            let out = group.iter().filter(|&&leg| leg >= 2);
+            out.fold(0, |set: Legs, leg| set | 1 << (leg - 2))
+        };
+        let below =
+            |window: &&Window| window.take == Take::All && !window.outside && window.least > 0.0;
+        for window in windows.iter().filter(below) {
+            match window.observable {
+                Observable::Pt => {
+                    for group in window.legs.iter().filter(|group| group.len() == 1) {
+                        let pt = &mut found.pt[group[0] - 2];
+                        *pt = pt.max(window.least);
+                    }
+                }
+                Observable::Mass => {
+                    let groups = window.legs.iter().map(|group| (set(group), window.least));
+                    found.masses.extend(groups);
+                }
+                Observable::Distance => {
+                    let both = window.legs.iter().fold(0, |all, group| all | set(group));
+                    found.distances.push((both, window.least));
+                }
+                Observable::Rapidity | Observable::Energy => {}
+            }
+        }
+        found
+    }
+
+    /// What holds of legs that are permuted in all of these ways.
+    pub fn permuted(&self, permutations: &[Permutation]) -> Limits {
+        let pt = (0..self.pt.len()).map(|leg| {
+            let of = permutations.iter().map(|one| self.pt[one.legs[leg]]);
+            of.fold(f64::INFINITY, f64::min)
+        });
+        let sets = |of: &[(Legs, f64)]| -> Vec<(Legs, f64)> {
+            let mut before = BTreeSet::new();
+            for one in permutations {
+                before.extend(of.iter().map(|&(legs, _)| moved(legs, &inverse(&one.legs))));
+            }
+            let least = before.into_iter().map(|legs| {
+                let of = permutations
+                    .iter()
+                    .map(|one| largest(of, moved(legs, &one.legs)));
+                (legs, of.fold(f64::INFINITY, f64::min))
+            });
+            least.collect()
+        };
+        Limits {
+            pt: pt.collect(),
+            masses: sets(&self.masses),
+            distances: sets(&self.distances),
+        }
+    }
+
     /// The least transverse momentum of a leg.
     pub fn pt(&self, leg: usize) -> f64 {
         self.pt.get(leg).copied().unwrap_or(0.0)
@@ -59,4 +123,21 @@ impl Limits {
 fn largest(of: &[(Legs, f64)], legs: Legs) -> f64 {
     let some = of.iter().filter(|(one, _)| *one == legs);
     some.map(|(_, value)| *value).fold(0.0, f64::max)
+}
+
+/// Where the legs of a set are moved to.
+fn moved(legs: Legs, to: &[usize]) -> Legs {
+    let some = to
+        .iter()
+        .enumerate()
+        .filter(|(leg, _)| legs & (1 << leg) != 0);
+    some.fold(0, |set, (_, to)| set | 1 << to)
+}
+
+fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut found = vec![0; permutation.len()];
+    for (from, &to) in permutation.iter().enumerate() {
+        found[to] = from;
+    }
+    found
 }

@@ -45,6 +45,11 @@ impl Rows {
         self.points = points;
     }
 
+    /// How many numbers lie from a row to the next.
+    pub fn stride(&self) -> usize {
+        self.per_row * LONGEST
+    }
+
     /// How many rows there are.
     pub fn count(&self) -> usize {
         self.lines.len().checked_div(self.per_row).unwrap_or(0)

@@ -4,12 +4,12 @@
 //! densities and |M|^2. Matrix elements that differ by flavours may have their channels in common; one of them is drawn
 //! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
 
-use super::grid::Grid;
-use super::random::Philox;
+use super::blocks::Block;
 use mebridge_densities::{Coupling, Densities};
-use mebridge_phasespace::{
-    Channel, Cuts, Layout, Permutation, ROWS as SCALES, Rows, Scale, Weights, keep, kept,
-};
+use mebridge_phasespace::compact::{keep, kept};
+use mebridge_phasespace::cuts::Cuts;
+use mebridge_phasespace::scales::{self, Scale};
+use mebridge_phasespace::{Channel, Layout, Permutation, Rows, Weights};
 use mebridge_simd::Level;
 use std::sync::Arc;
 
@@ -160,11 +160,18 @@ const MORE: usize = 2;
 impl Workspace {
     /// For blocks of so many points of an integrand.
     pub fn new(integrand: &Integrand, points: usize) -> Self {
-        let dimension = integrand.sources.iter().map(|source| source.channel.dimension());
+        let dimension = integrand
+            .sources
+            .iter()
+            .map(|source| source.channel.dimension());
         let dimension = dimension.max().unwrap_or(0);
         let legs = integrand.groups.iter().map(|group| group.legs).max();
         let rows = Layout::new(legs.unwrap_or(0)).rows() + MORE;
-        let elements = integrand.groups.iter().map(|group| group.elements.len()).max();
+        let elements = integrand
+            .groups
+            .iter()
+            .map(|group| group.elements.len())
+            .max();
         let part = || Part {
             points: Rows::new(rows - MORE, points),
             which: Vec::new(),
@@ -177,7 +184,7 @@ impl Workspace {
             kept: Vec::new(),
             drawn: Vec::new(),
             points: Rows::new(rows, points),
-            scales: Rows::new(SCALES, points),
+            scales: Rows::new(scales::ROWS, points),
             alpha_s: Vec::new(),
             squared: Vec::new(),
             mapped: Rows::new(dimension + 1, points),
@@ -194,41 +201,46 @@ impl Workspace {
 }
 
 impl Integrand {
-    /// Weighs the points `first` to `first + count` of a source; both are multiples of 8.
+    /// Weighs the points of a block.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
     ///
     /// # Panics
-    /// If the workspace is smaller, or there is no such source.
-    pub fn block(
+    /// If the workspace is smaller, there is no such source, or its points are no multiples of 8.
+    pub fn weigh(
         &self,
-        source: usize,
-        grid: &Grid,
-        random: Philox,
-        first: u64,
-        count: usize,
+        block: &Block,
         elements: &mut dyn Squared,
         work: &mut Workspace,
     ) -> Result<(), Failure> {
-        let source = &self.sources[source];
+        let Block { first, count, .. } = *block;
+        assert!(first % 8 == 0 && count % 8 == 0, "whole groups of points");
+        let source = &self.sources[block.source];
         let group = &self.groups[source.group];
         let layout = Layout::new(group.legs);
         let dimension = source.channel.dimension();
         let level = self.level;
-        for rows in [
-            &mut work.numbers,
-            &mut work.mapped,
-            &mut work.points,
-        ] {
+        for rows in [&mut work.numbers, &mut work.mapped, &mut work.points] {
             rows.set_points(count);
         }
-        random.fill(level, first, 0..dimension as u32 + 1, &mut work.numbers, 0);
-        grid.map(level, &work.numbers, &mut work.mapped);
+        block
+            .random
+            .fill(level, first, 0..dimension as u32 + 1, &mut work.numbers, 0);
+        block.grid.map(level, &work.numbers, &mut work.mapped);
         let turn = (first / 8) as usize;
-        (source.channel).draw(level, &work.mapped, &source.permutations, turn, &mut work.points);
+        (source.channel).draw(
+            level,
+            &work.mapped,
+            &source.permutations,
+            turn,
+            &mut work.points,
+        );
         let more = layout.rows();
-        for (row, from) in [(JACOBIAN, work.mapped.row(dimension)), (FLAVOR, work.numbers.row(dimension))] {
+        for (row, from) in [
+            (JACOBIAN, work.mapped.row(dimension)),
+            (FLAVOR, work.numbers.row(dimension)),
+        ] {
             work.points.row_mut(more + row).copy_from_slice(from);
         }
         self.select(group, count, work);
@@ -239,13 +251,20 @@ impl Integrand {
         }
         work.columns.clear();
         let permutations = source.permutations.len();
-        let columns = work.kept.iter().map(|&point| source.columns[(turn + point as usize / 8) % permutations]);
+        let columns = work
+            .kept
+            .iter()
+            .map(|&point| source.columns[(turn + point as usize / 8) % permutations]);
         work.columns.extend(columns);
         let passed = work.kept.len();
         work.shares.set_points(passed);
-        group.weights.shares(level, &work.points, &work.columns, &mut work.shares);
+        group
+            .weights
+            .shares(level, &work.points, &work.columns, &mut work.shares);
         work.scales.set_points(passed);
-        group.scale.evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        group
+            .scale
+            .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
         evaluate(group, elements, passed, work)?;
@@ -266,7 +285,10 @@ impl Integrand {
         work.passed.clear();
         work.passed.resize(count, true);
         if let Some(cuts) = &group.cuts {
-            let boost = self.densities.as_ref().map(|_| work.points.row(layout.rapidity()));
+            let boost = self
+                .densities
+                .as_ref()
+                .map(|_| work.points.row(layout.rapidity()));
             cuts.passed(self.level, &work.points, boost, &mut work.passed);
         }
         for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
@@ -283,7 +305,8 @@ impl Integrand {
             Running::Fixed(value) => work.alpha_s.resize(passed, *value),
             Running::Table(table) => {
                 let scales = work.scales.row(0);
-                work.alpha_s.extend(scales.iter().map(|scale| table.at(scale * scale)));
+                work.alpha_s
+                    .extend(scales.iter().map(|scale| table.at(scale * scale)));
             }
         }
     }
@@ -306,7 +329,8 @@ impl Integrand {
         };
         let flavors = of.densities.codes().len();
         work.q2.clear();
-        work.q2.extend(work.scales.row(1).iter().map(|scale| scale * scale));
+        work.q2
+            .extend(work.scales.row(1).iter().map(|scale| scale * scale));
         for beam in 0..2 {
             let fractions = &mut work.fractions[beam];
             fractions.clear();
@@ -330,7 +354,10 @@ impl Integrand {
                 sums[one.element] += of_partons(places, one.factor);
             }
             let some = sums.iter().zip(&source.chances);
-            let total: f64 = some.clone().map(|(sum, chance)| sum.max(0.0) * chance).sum();
+            let total: f64 = some
+                .clone()
+                .map(|(sum, chance)| sum.max(0.0) * chance)
+                .sum();
             let mut rest = work.points.row(layout.rows() + FLAVOR)[point] * total;
             let mut element = 0;
             for (number, (sum, chance)) in some.enumerate() {
@@ -344,7 +371,8 @@ impl Integrand {
                 }
             }
             let fractions = work.fractions[0][point] * work.fractions[1][point];
-            work.factors.push(total / source.chances[element] / fractions);
+            work.factors
+                .push(total / source.chances[element] / fractions);
             work.drawn.push(element as u32);
         }
     }
@@ -365,7 +393,9 @@ fn evaluate(
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];
         part.which.clear();
-        let some = (0..).zip(&work.drawn).filter(|(_, drawn)| **drawn as usize == number);
+        let some = (0..)
+            .zip(&work.drawn)
+            .filter(|(_, drawn)| **drawn as usize == number);
         part.which.extend(some.map(|(point, _): (u32, _)| point));
         if part.which.is_empty() {
             continue;
@@ -378,7 +408,8 @@ fn evaluate(
             }
         }
         part.alpha_s.clear();
-        part.alpha_s.extend(part.which.iter().map(|&point| work.alpha_s[point as usize]));
+        part.alpha_s
+            .extend(part.which.iter().map(|&point| work.alpha_s[point as usize]));
         part.squared.clear();
         part.squared.resize(part.which.len(), 0.0);
         elements.evaluate(element, &part.points, &part.alpha_s, &mut part.squared)?;

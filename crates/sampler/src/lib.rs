@@ -1,7 +1,9 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
 
+pub mod blocks;
 mod bytes;
 pub mod grid;
+pub mod integrand;
 pub mod random;
 pub mod sums;
 

@@ -1,0 +1,153 @@
+//! Scales of renormalisation and of both densities, from the momenta of each point.
+
+use crate::Rows;
+use crate::observables::{load, mass_squared};
+use mebridge_simd::{Level, Simd, Task, dispatch};
+use serde::Deserialize;
+
+/// A scale that depends on the momenta, with the number that `dynamical_scale_choice` has for it in a run card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Dynamical {
+    /// 1: the sum of transverse energies, E pt / |p|, of what goes out; in the rest frame of what comes in for MadEvent.
+    #[serde(rename = "et")]
+    TransverseEnergy,
+    /// 2: the sum of transverse masses.
+    #[serde(rename = "ht")]
+    TransverseMass,
+    /// 3: a half of it.
+    #[serde(rename = "ht/2")]
+    HalfTransverseMass,
+    /// 4: the energy of the partons in their rest frame.
+    #[serde(rename = "shat")]
+    PartonicEnergy,
+}
+
+/// Scales of points.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Scale {
+    /// What those are that are not fixed.
+    pub dynamical: Dynamical,
+    /// What multiplies them.
+    pub factor: f64,
+    /// That of renormalisation where it is fixed, GeV.
+    #[serde(default)]
+    pub renormalisation: Option<f64>,
+    /// Those of densities where they are fixed, GeV.
+    #[serde(default)]
+    pub factorisation: Option<[f64; 2]>,
+}
+
+/// How many rows scales take.
+pub const ROWS: usize = 3;
+
+impl Scale {
+    /// Writes three rows from `first` on: the scale of renormalisation and those of the densities of both beams, GeV.
+    ///
+    /// # Panics
+    /// The rows have not the same points, there are too few, or the CPU lacks the level.
+    pub fn evaluate(
+        &self,
+        level: Level,
+        legs: usize,
+        momenta: &Rows,
+        scales: &mut Rows,
+        first: usize,
+    ) {
+        assert_eq!(momenta.points(), scales.points(), "scales of each point");
+        let run = Run {
+            scale: *self,
+            legs,
+            momenta,
+            scales,
+            first,
+        };
+        // SAFETY: the task asks for nothing but the level.
+        unsafe { dispatch(level, run) };
+    }
+
+    /// In the order of the rows.
+    fn fixed(&self) -> [Option<f64>; ROWS] {
+        match self.factorisation {
+            Some([one, other]) => [self.renormalisation, Some(one), Some(other)],
+            None => [self.renormalisation, None, None],
+        }
+    }
+}
+
+/// Points, and the rows that their scales go to.
+struct Run<'a> {
+    scale: Scale,
+    legs: usize,
+    momenta: &'a Rows,
+    scales: &'a mut Rows,
+    first: usize,
+}
+
+impl Task<f64> for Run<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f64>>(self) {
+        // SAFETY: the CPU has the level.
+        let zero = unsafe { V::zero() };
+        let factor = match self.scale.dynamical {
+            Dynamical::HalfTransverseMass => 0.5,
+            _ => 1.0,
+        };
+        let factor = zero.same(factor * self.scale.factor);
+        let fixed = self.scale.fixed();
+        for register in 0..self.momenta.registers::<V>() {
+            let mut sum = zero;
+            match self.scale.dynamical {
+                Dynamical::PartonicEnergy => {
+                    let (p, q) = (
+                        momentum(self.momenta, 0, register, zero),
+                        momentum(self.momenta, 1, register, zero),
+                    );
+                    let together = [p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]];
+                    sum = mass_squared(together).sqrt();
+                }
+                Dynamical::TransverseEnergy => {
+                    for leg in 2..self.legs {
+                        sum = sum + transverse_energy(momentum(self.momenta, leg, register, zero));
+                    }
+                }
+                Dynamical::TransverseMass | Dynamical::HalfTransverseMass => {
+                    for leg in 2..self.legs {
+                        let p = momentum(self.momenta, leg, register, zero);
+                        let square = (p[0] - p[3]) * (p[0] + p[3]);
+                        // NaN is kept.
+                        sum = sum + V::select(square.lt(zero), zero, square).sqrt();
+                    }
+                }
+            }
+            let found = sum * factor;
+            for (row, fixed) in (self.first..).zip(fixed) {
+                let scale = match fixed {
+                    Some(fixed) => zero.same(fixed),
+                    None => found,
+                };
+                self.scales.store(row, register, scale);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn momentum<V: Simd<Scalar = f64>>(momenta: &Rows, leg: usize, register: usize, zero: V) -> [V; 4] {
+    [
+        load(momenta, 4 * leg, register, zero),
+        load(momenta, 4 * leg + 1, register, zero),
+        load(momenta, 4 * leg + 2, register, zero),
+        load(momenta, 4 * leg + 3, register, zero),
+    ]
+}
+
+/// E pt / |p|, which is 0 along the beams and at rest.
+#[inline(always)]
+fn transverse_energy<V: Simd<Scalar = f64>>(p: [V; 4]) -> V {
+    let zero = p[0].same(0.0);
+    let pt = p[1].mul_add(p[1], p[2] * p[2]);
+    let found = p[0] * (pt / p[3].mul_add(p[3], pt)).sqrt();
+    V::select(pt.eq(zero), zero, found)
+}
