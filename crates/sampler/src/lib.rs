@@ -1,6 +1,7 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
 
 mod bytes;
+pub mod choice;
 pub mod grid;
 pub mod random;
 pub mod sums;
@@ -34,6 +35,11 @@ pub enum Error {
         /// Which dimension, from 0.
         dimension: usize,
     },
+    /// Probabilities that are none.
+    #[error(
+        "the probabilities of a choice are not above or equal to 0 with a sum of 1: the file is damaged; run the survey again"
+    )]
+    Probabilities,
 }
 
 /// Result of reading what a survey wrote.
