@@ -5,6 +5,7 @@ pub mod choice;
 pub mod grid;
 pub mod random;
 pub mod sums;
+pub mod unweight;
 
 /// Why what a survey wrote cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
