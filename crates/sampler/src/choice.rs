@@ -183,12 +183,9 @@ mod tests {
 
     #[test]
     fn the_ends_draw_possible_options() {
-        // A tenth three times is rounded.
-        for shares in [
-            &[0.0, 0.1, 0.1, 0.1, 0.0, 0.0][..],
-            &[0.0, 3.0, 0.0],
-            &[7.0],
-        ] {
+        // Ten times a tenth is less than 1 as rounded; a half lies at a bound.
+        let ten = [&[1.0; 10][..], &[0.0; 2]].concat();
+        for shares in [&ten, &[0.0, 2.0, 2.0, 0.0][..], &[0.0, 3.0, 0.0], &[7.0]] {
             let choice = discrete(shares);
             for number in [f64::EPSILON / 2.0, 0.5, 1.0 - f64::EPSILON / 2.0] {
                 let drawn = choice.draw(number);
