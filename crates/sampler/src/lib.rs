@@ -1,4 +1,15 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
+//!
+//! | module | what it does with points |
+//! |---|---|
+//! | [`random`] | numbers of each, whoever draws it |
+//! | [`choice`] | the discrete part: which option a point has |
+//! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`sums`] | weights into a cross section with its error |
+//! | [`unweight`] | weighted points into events |
+//!
+//! What learns is added up apart for each block of points, and blocks are merged in their order. So results do not depend
+//! on threads, but on the size of a block.
 
 mod bytes;
 pub mod choice;
