@@ -18,6 +18,7 @@ pub mod grid;
 pub mod integrand;
 pub mod random;
 pub mod sums;
+pub mod survey;
 pub mod unweight;
 
 /// Why what a survey wrote cannot be read.
