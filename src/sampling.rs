@@ -52,6 +52,12 @@ pub struct Common {
 /// # Errors
 /// A matrix element has no channels, or its cuts cannot be.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
+    let mirrored = elements.iter().any(|element| element.mirrored);
+    if (common.scale.factorisation).is_some_and(|[one, other]| one != other) && mirrored {
+        return Err(
+            "different scales of both beams with a process that has both orders of them".into(),
+        );
+    }
     let mut described = Vec::new();
     for element in elements {
         let one = std::slice::from_ref(&element.process);

@@ -328,10 +328,10 @@ impl Integrand {
             return;
         };
         let flavors = of.densities.codes().len();
-        work.q2.clear();
-        work.q2
-            .extend(work.scales.row(1).iter().map(|scale| scale * scale));
         for beam in 0..2 {
+            let scales = work.scales.row(1 + beam);
+            work.q2.clear();
+            work.q2.extend(scales.iter().map(|scale| scale * scale));
             let fractions = &mut work.fractions[beam];
             fractions.clear();
             fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
@@ -339,42 +339,50 @@ impl Integrand {
             values.resize(passed * flavors, 0.0);
             of.densities.evaluate(fractions, &work.q2, values);
         }
-        let place = |code: i32| of.densities.codes().iter().position(|&known| known == code);
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
-            .map(|one| Some([place(one.codes[0])?, place(one.codes[1])?]))
+            .map(|one| of.places(one.codes))
             .collect();
-        let mut sums = vec![0.0; group.elements.len()];
+        let mut shares = vec![0.0; group.partons.len()];
         for point in 0..passed {
             let values = [0, 1].map(|beam| &work.values[beam][point * flavors..][..flavors]);
-            let of_partons = |places: &Option<[usize; 2]>, factor: f64| {
-                places.map_or(0.0, |[a, b]| values[0][a] * values[1][b] * factor)
-            };
-            sums.fill(0.0);
-            for (places, one) in places.iter().zip(&group.partons) {
-                sums[one.element] += of_partons(places, one.factor);
+            let mut total = 0.0;
+            for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
+                let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
+                *share = both * one.factor * source.chances[one.element];
+                // Densities may be negative, and events with them.
+                total += share.abs();
             }
-            let some = sums.iter().zip(&source.chances);
-            let total: f64 = some
-                .clone()
-                .map(|(sum, chance)| sum.max(0.0) * chance)
-                .sum();
             let mut rest = work.points.row(layout.rows() + FLAVOR)[point] * total;
-            let mut element = 0;
-            for (number, (sum, chance)) in some.enumerate() {
-                let one = sum.max(0.0) * chance;
-                if one > 0.0 {
-                    element = number;
-                    if rest < one {
-                        break;
-                    }
-                    rest -= one;
+            let mut drawn = 0;
+            for (number, share) in shares
+                .iter()
+                .enumerate()
+                .filter(|(_, share)| **share != 0.0)
+            {
+                drawn = number;
+                if rest < share.abs() {
+                    break;
                 }
+                rest -= share.abs();
             }
             let fractions = work.fractions[0][point] * work.fractions[1][point];
-            work.factors
-                .push(total / source.chances[element] / fractions);
-            work.drawn.push(element as u32);
+            let chance = source.chances[group.partons[drawn].element] * fractions;
+            work.factors.push(total.copysign(shares[drawn]) / chance);
+            work.drawn.push(drawn as u32);
         }
+    }
+}
+
+impl BeamDensities {
+    /// Where the densities of two partons stand; none where the set does not have them.
+    fn places(&self, codes: [i32; 2]) -> Option<[usize; 2]> {
+        let place = |code: i32| {
+            self.densities
+                .codes()
+                .iter()
+                .position(|&known| known == code)
+        };
+        Some([place(codes[0])?, place(codes[1])?])
     }
 }
 
@@ -393,9 +401,8 @@ fn evaluate(
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];
         part.which.clear();
-        let some = (0..)
-            .zip(&work.drawn)
-            .filter(|(_, drawn)| **drawn as usize == number);
+        let own = |drawn: u32| group.partons[drawn as usize].element == number;
+        let some = (0..).zip(&work.drawn).filter(|(_, drawn)| own(**drawn));
         part.which.extend(some.map(|(point, _): (u32, _)| point));
         if part.which.is_empty() {
             continue;

@@ -14,6 +14,7 @@
 pub mod blocks;
 mod bytes;
 pub mod choice;
+pub mod events;
 pub mod grid;
 pub mod integrand;
 pub mod random;

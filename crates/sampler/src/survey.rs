@@ -47,7 +47,8 @@ impl Harvest for Learn<'_> {
             let weight = work.weights[point as usize].abs();
             let without = weight / work.squared[place].abs();
             if without.is_finite() {
-                let of = &mut sizes[drawn as usize];
+                let partons = &self.integrand.groups[source.group].partons;
+                let of = &mut sizes[partons[drawn as usize].element];
                 of[0] += weight;
                 of[1] += without;
             }
