@@ -376,6 +376,30 @@ fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
 }
 
 impl Survey {
+    /// Makes of an integrand like the one that was surveyed what the survey made of it: sources that are left out, and
+    /// chances of matrix elements.
+    ///
+    /// # Errors
+    /// It has other sources.
+    pub fn apply(&self, integrand: &mut Integrand) -> crate::Result<()> {
+        let fits = |(known, &source): (&Known, &u32)| {
+            let source = integrand.sources.get(source as usize);
+            source.is_some_and(|source| {
+                known.grid.dimensions() == source.channel.dimension()
+                    && known.chances.len() == source.chances.len()
+            })
+        };
+        let same = integrand.sources.len() == self.of as usize;
+        if !same || !self.sources.iter().zip(&self.stay).all(fits) {
+            return Err(crate::Error::OtherRun);
+        }
+        leave_out::keep(integrand, &self.stay);
+        for (source, known) in integrand.sources.iter_mut().zip(&self.sources) {
+            source.chances.clone_from(&known.chances);
+        }
+        Ok(())
+    }
+
     /// The cross section by the last part, pb.
     pub fn cross_section(&self) -> Estimate {
         Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
