@@ -87,7 +87,7 @@ const MOST_MEASURED: f64 = 65536.0;
 /// Parts at most, which also bounds how many points one has.
 const PARTS: u16 = 12;
 /// How far a grid follows what a part found.
-const DAMPING: f64 = 0.7;
+const DAMPING: f64 = 0.8;
 /// Rounds of random numbers that a survey has for its parts; rounds of events have later ones.
 pub(crate) const ROUNDS: u16 = 64;
 /// That of the last part.
