@@ -126,7 +126,7 @@ fn main() {
         t0.elapsed().as_secs_f64()
     );
     let mut evaluators: Vec<Elements> = (0..threads)
-        .map(|_| Elements::new(&mut bridges).unwrap())
+        .map(|_| Elements::new(&mut bridges, false).unwrap())
         .collect();
     println!("plans {:.2} s", t0.elapsed().as_secs_f64());
     let cpu = || {
