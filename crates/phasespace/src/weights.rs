@@ -77,6 +77,45 @@ impl Weights {
         self.products.len()
     }
 
+    /// Those of some of the diagrams, in this order.
+    ///
+    /// # Panics
+    /// If there is no such diagram.
+    pub fn of(&self, diagrams: &[u32]) -> Weights {
+        let mut found = Weights {
+            legs: self.legs,
+            squares: Vec::new(),
+            propagators: Vec::new(),
+            products: Vec::new(),
+        };
+        for &diagram in diagrams {
+            let (factor, product) = &self.products[diagram as usize];
+            let mut own = Vec::new();
+            for &propagator in product {
+                let (square, mass, width) = self.propagators[propagator];
+                let square = place(&mut found.squares, self.squares[square]);
+                own.push(place(&mut found.propagators, (square, mass, width)));
+            }
+            found.products.push((*factor, own));
+        }
+        found
+    }
+
+    /// Which propagators of a diagram can be on their mass shells, by their numbers, ascending.
+    ///
+    /// # Panics
+    /// If there is no such diagram.
+    pub fn resonances(&self, diagram: u32) -> Vec<usize> {
+        let resonant = |&one: &usize| {
+            let (square, _, width) = self.propagators[one];
+            width > 0.0 && !self.squares[square].1
+        };
+        let product = self.products[diagram as usize].1.iter().copied();
+        let mut found: Vec<usize> = product.filter(resonant).collect();
+        found.sort_unstable();
+        found
+    }
+
     /// The share of one diagram in the sum of all, that of each point's own.
     ///
     /// # Panics

@@ -49,7 +49,33 @@ pub trait Harvest: Sync {
     fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept;
 }
 
-/// Weighs blocks in these threads, one for each evaluator, and gives what is kept in their order.
+/// Blocks of which what is kept lies in memory together.
+const TOGETHER: usize = 1024;
+
+/// Weighs blocks in these threads, one for each evaluator, and gives what is kept to `take`, in their order.
+///
+/// # Errors
+/// A matrix element cannot be evaluated.
+///
+/// # Panics
+/// If there is no evaluator, or a thread panics.
+pub fn weigh_each<S: Squared + Send, H: Harvest>(
+    integrand: &Integrand,
+    blocks: &[Block],
+    evaluators: &mut [S],
+    harvest: &H,
+    take: impl FnMut(H::Kept),
+) -> Result<(), Failure> {
+    let mut take = take;
+    for some in blocks.chunks(TOGETHER) {
+        weigh(integrand, some, evaluators, harvest)?
+            .into_iter()
+            .for_each(&mut take);
+    }
+    Ok(())
+}
+
+/// The same, and gives everything that is kept.
 ///
 /// # Errors
 /// A matrix element cannot be evaluated.

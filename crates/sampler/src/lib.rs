@@ -5,6 +5,8 @@
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`choice`] | the discrete part: which option a point has |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
+//! | [`rounds`] | points of known channels until they are as many events as wanted |
 //! | [`sums`] | weights into a cross section with its error |
 //! | [`unweight`] | weighted points into events |
 //!
@@ -17,7 +19,9 @@ pub mod choice;
 pub mod events;
 pub mod grid;
 pub mod integrand;
+mod leave_out;
 pub mod random;
+pub mod rounds;
 pub mod sums;
 pub mod survey;
 pub mod unweight;

@@ -1,128 +1,362 @@
-//! A survey: grids adapt in some parts, the last of which measures.
+//! A survey: what is known of the sources before events are made of their points.
+//!
+//! Grids adapt in parts. The first one is a trial of all sources with even grids, by which it is decided which of them
+//! stay ([`leave_out`]). Further ones have twice as many points each, and a source has them as long as that is little
+//! beside what the run needs of it: points of important sources, and of those whose weights differ, are worth training.
+//! The last part measures weights, with the grids that events are made with. How many points it has is known before it is
+//! drawn, and follows from nothing that counts: what counts for a cross section must not decide by how much it does. (A
+//! part that ends where weights look even ends sooner where large ones are missing, and its mean is too small.)
 
-use super::blocks::{Block, Harvest, blocks, weigh};
+use super::blocks::{Block, Harvest, blocks, weigh_each};
 use super::grid::{Grid, Training};
 use super::integrand::{Failure, Integrand, Source, Squared, Workspace};
-use super::random::{ACCEPTANCE, Philox};
+use super::leave_out::{self, Tried};
+use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
-use super::unweight::{Spectrum, is_event};
+use super::unweight::Spectrum;
+
+/// What a run wants of its survey.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// What random numbers follow from.
+    pub seed: u64,
+    /// How many events are to be made.
+    pub events: u64,
+    /// What events of a source may have above the least weight, as a share of its cross section.
+    pub overweight: f64,
+    /// The relative error of the cross section, if the survey is to measure it as well as that.
+    pub precision: Option<f64>,
+}
 
 /// What is known of a source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Known {
     /// Its grid.
     pub grid: Grid,
+    /// For each matrix element of the group, how often it is drawn besides its densities.
+    pub chances: Vec<f64>,
     /// The weights of the last part.
     pub sums: WeightSums,
     /// Their sizes.
     pub spectrum: Spectrum,
+    /// What was found before the last part: the mean size of weights, and the threshold of events.
+    pub trial: [f64; 2],
 }
 
-/// What a block taught.
-#[derive(Debug)]
-pub struct Taught {
-    source: usize,
+/// What a survey found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    /// Of the sources that stay.
+    pub sources: Vec<Known>,
+    /// Their numbers in the integrand that was surveyed.
+    pub stay: Vec<u32>,
+    /// How many sources that one had.
+    pub of: u32,
+    /// All points that were drawn.
+    pub points: u64,
+}
+
+/// Why there are no events.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Nothing {
+    /// Nowhere.
+    #[error(
+        "of {0} points none passes the cuts, in any channel: loosen them, or look whether they exclude each other"
+    )]
+    Passes(u64),
+    /// |M|^2 or densities are zero.
+    #[error(
+        "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
+    )]
+    Weighs,
+}
+
+/// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
+/// the cuts, and at most.
+const FIRST: usize = 1024;
+const ENOUGH: u64 = 128;
+const MOST_TRIED: u64 = 1 << 18;
+/// Points that pass the cuts in the part after the trial; further ones have twice as many.
+const PASSING: f64 = 512.0;
+/// A part has so many points for each that passes, at most.
+const LEAST_PASSING: f64 = 0.05;
+/// A source has a further part while the run needs so many times as many points of it.
+const WORTH: f64 = 6.0;
+/// The last part has a share of what the run needs, within bounds.
+const MEASURED: f64 = 0.2;
+const LEAST_MEASURED: f64 = 512.0;
+const MOST_MEASURED: f64 = 65536.0;
+/// Parts at most, which also bounds how many points one has.
+const PARTS: u16 = 12;
+/// How far a grid follows what a part found.
+const DAMPING: f64 = 0.7;
+/// Rounds of random numbers that a survey has for its parts; rounds of events have later ones.
+pub(crate) const ROUNDS: u16 = 64;
+/// That of the last part.
+const LAST: u16 = ROUNDS - 1;
+
+/// What points of a source say.
+#[derive(Clone, Debug)]
+struct Taught {
     sums: WeightSums,
     training: Training,
     spectrum: Spectrum,
     /// By matrix element of the group the size of the weights, and the same without |M|^2.
     sizes: Vec<[f64; 2]>,
+    tried: Tried,
+}
+
+impl Taught {
+    fn nothing(source: &Source) -> Self {
+        Taught {
+            sums: WeightSums::default(),
+            training: Training::new(source.channel.dimension()),
+            spectrum: Spectrum::default(),
+            sizes: vec![[0.0; 2]; source.chances.len()],
+            tried: Tried::default(),
+        }
+    }
+
+    fn merge(&mut self, later: &Taught) {
+        self.sums.merge(&later.sums);
+        self.training.merge(&later.training);
+        self.spectrum.merge(&later.spectrum);
+        for (sum, more) in self.sizes.iter_mut().zip(&later.sizes) {
+            sum[0] += more[0];
+            sum[1] += more[1];
+        }
+        self.tried.merge(&later.tried);
+    }
+
+    /// Points of which so many pass the cuts, as far as these say.
+    fn points(&self, passing: f64) -> usize {
+        let share = self.tried.passed as f64 / self.tried.drawn.max(1) as f64;
+        whole(passing / share.max(LEAST_PASSING))
+    }
+}
+
+/// At least so many points, as registers have them.
+pub(crate) fn whole(points: f64) -> usize {
+    (points.ceil() as usize).next_multiple_of(8)
 }
 
 struct Learn<'a> {
     integrand: &'a Integrand,
+    /// Whether points themselves are looked at.
+    trial: bool,
 }
 
 impl Harvest for Learn<'_> {
-    type Kept = Taught;
+    type Kept = (usize, Taught);
 
-    fn keep(&self, block: &Block, work: &Workspace) -> Taught {
+    fn keep(&self, block: &Block, work: &Workspace) -> (usize, Taught) {
         let source = &self.integrand.sources[block.source];
-        let mut training = Training::new(block.grid.dimensions());
-        training.add(&work.numbers, &work.weights);
-        let mut spectrum = Spectrum::default();
-        spectrum.add(&work.weights);
-        let mut sizes = vec![[0.0; 2]; source.chances.len()];
+        let group = &self.integrand.groups[source.group];
+        let mut taught = Taught::nothing(source);
+        taught.sums = WeightSums::of(&work.weights);
+        taught.training.add(&work.numbers, &work.weights);
+        taught.spectrum.add(&work.weights);
+        taught.tried = Tried::of(work, if self.trial { group.legs } else { 0 });
         for (place, (&point, &drawn)) in work.kept.iter().zip(&work.drawn).enumerate() {
             let weight = work.weights[point as usize].abs();
             let without = weight / work.squared[place].abs();
             if without.is_finite() {
-                let partons = &self.integrand.groups[source.group].partons;
-                let of = &mut sizes[partons[drawn as usize].element];
+                let of = &mut taught.sizes[group.partons[drawn as usize].element];
                 of[0] += weight;
                 of[1] += without;
             }
         }
-        Taught {
-            source: block.source,
-            sums: WeightSums::of(&work.weights),
-            training,
-            spectrum,
-            sizes,
+        (block.source, taught)
+    }
+}
+
+/// Surveys an integrand, of which sources are left out that others can stand for.
+///
+/// # Errors
+/// A matrix element cannot be evaluated, or there is [`Nothing`].
+pub fn survey<S: Squared + Send>(
+    integrand: &mut Integrand,
+    settings: &Settings,
+    evaluators: &mut [S],
+) -> Result<Survey, Failure> {
+    let dimension = |source: &Source| Grid::new(source.channel.dimension());
+    let mut surveyed = Surveyed {
+        seed: settings.seed,
+        grids: integrand.sources.iter().map(dimension).collect(),
+        points: 0,
+    };
+    let of = integrand.sources.len() as u32;
+    let mut latest = surveyed.try_all(integrand, evaluators)?;
+    let tried: Vec<Tried> = latest.iter().map(|one| one.tried.clone()).collect();
+    let stay = leave_out::staying(integrand, &tried);
+    if stay.is_empty() {
+        return Err(Nothing::Passes(surveyed.points).into());
+    }
+    leave_out::keep(integrand, &stay);
+    surveyed.grids = leave_out::those(&surveyed.grids, &stay);
+    latest = leave_out::those(&latest, &stay);
+    surveyed.learn(integrand, &latest, |_| true);
+    let mut more: Vec<usize> = latest.iter().map(|one| one.points(PASSING)).collect();
+    for part in 1..PARTS {
+        let found = surveyed.part(integrand, part, &more, evaluators)?;
+        surveyed.learn(integrand, &found, |source| more[source] > 0);
+        for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
+            if count > 0 {
+                *latest = found;
+            }
+        }
+        let needed = needed(&latest, settings);
+        let passing = PASSING * f64::from(1 << part);
+        for (source, more) in more.iter_mut().enumerate() {
+            let next = latest[source].points(passing);
+            let worth = *more > 0 && WORTH * next as f64 <= needed[source];
+            *more = if worth { next } else { 0 };
+        }
+        if more.iter().all(|&more| more == 0) {
+            break;
+        }
+    }
+    let counts = measured(&latest, settings);
+    let last = surveyed.part(integrand, LAST, &counts, evaluators)?;
+    if last.iter().all(|one| one.sums.passed() == 0) {
+        return Err(Nothing::Weighs.into());
+    }
+    let Surveyed { grids, points, .. } = surveyed;
+    let sources = (grids
+        .into_iter()
+        .zip(last)
+        .zip(&latest)
+        .zip(&integrand.sources))
+    .map(|(((grid, last), trial), source)| Known {
+        grid,
+        chances: source.chances.clone(),
+        sums: last.sums,
+        spectrum: last.spectrum,
+        trial: [
+            trial.sums.mean_size().mean,
+            trial.spectrum.threshold(settings.overweight).unwrap_or(0.0),
+        ],
+    });
+    Ok(Survey {
+        sources: sources.collect(),
+        stay,
+        of,
+        points,
+    })
+}
+
+struct Surveyed {
+    seed: u64,
+    grids: Vec<Grid>,
+    points: u64,
+}
+
+impl Surveyed {
+    /// The first part, of which sources with few points that pass the cuts have more.
+    fn try_all<S: Squared + Send>(
+        &mut self,
+        integrand: &Integrand,
+        evaluators: &mut [S],
+    ) -> Result<Vec<Taught>, Failure> {
+        let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
+        loop {
+            let missing = |one: &Taught| match one.tried.drawn {
+                0 => FIRST,
+                drawn if one.tried.passed < ENOUGH && drawn < MOST_TRIED => 3 * drawn as usize,
+                _ => 0,
+            };
+            let counts: Vec<usize> = found.iter().map(missing).collect();
+            if counts.iter().all(|&count| count == 0) {
+                return Ok(found);
+            }
+            let firsts: Vec<u64> = found.iter().map(|one| one.tried.drawn).collect();
+            self.draw(integrand, 0, &firsts, &counts, evaluators, &mut found)?;
+        }
+    }
+
+    /// A part with so many points of each source.
+    fn part<S: Squared + Send>(
+        &mut self,
+        integrand: &Integrand,
+        part: u16,
+        counts: &[usize],
+        evaluators: &mut [S],
+    ) -> Result<Vec<Taught>, Failure> {
+        let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
+        let firsts = vec![0; counts.len()];
+        self.draw(integrand, part, &firsts, counts, evaluators, &mut found)?;
+        Ok(found)
+    }
+
+    fn draw<S: Squared + Send>(
+        &mut self,
+        integrand: &Integrand,
+        part: u16,
+        firsts: &[u64],
+        counts: &[usize],
+        evaluators: &mut [S],
+        found: &mut [Taught],
+    ) -> Result<(), Failure> {
+        let mut plan = Vec::new();
+        for (number, grid) in self.grids.iter().enumerate() {
+            let random = Philox {
+                seed: self.seed,
+                round: part,
+                channel: number as u32,
+            };
+            plan.extend(blocks(number, grid, random, firsts[number], counts[number]));
+        }
+        self.points += counts.iter().map(|&count| count as u64).sum::<u64>();
+        let trial = part == 0;
+        let learn = Learn { integrand, trial };
+        weigh_each(integrand, &plan, evaluators, &learn, |(source, taught)| {
+            found[source].merge(&taught);
+        })
+    }
+
+    /// Grids and chances follow what was found of some sources.
+    fn learn(&mut self, integrand: &mut Integrand, found: &[Taught], of: impl Fn(usize) -> bool) {
+        for (number, taught) in found.iter().enumerate().filter(|(number, _)| of(*number)) {
+            self.grids[number].adapt(&taught.training, DAMPING);
+            learn_chances(&mut integrand.sources[number].chances, &taught.sizes);
         }
     }
 }
 
-/// Adapts the grids of all sources in parts of so many points each, a multiple of 8.
-///
-/// # Errors
-/// A matrix element cannot be evaluated.
-pub fn survey<S: Squared + Send>(
-    integrand: &mut Integrand,
-    seed: u64,
-    parts: &[usize],
-    damping: f64,
-    evaluators: &mut [S],
-) -> Result<Vec<Known>, Failure> {
-    let known = |dimension: usize| Known {
-        grid: Grid::new(dimension),
-        sums: WeightSums::default(),
-        spectrum: Spectrum::default(),
+/// Points of each source for the events of the run. Events of all sources have the same weight if the points of each are
+/// in proportion to its threshold.
+fn needed(latest: &[Taught], settings: &Settings) -> Vec<f64> {
+    let total: f64 = latest.iter().map(|one| one.sums.mean_size().mean).sum();
+    let threshold = |one: &Taught| one.spectrum.threshold(settings.overweight).unwrap_or(0.0);
+    let points = |one| match total > 0.0 {
+        true => settings.events as f64 / total * threshold(one),
+        false => 0.0,
     };
-    let dimensions = integrand
-        .sources
-        .iter()
-        .map(|source| source.channel.dimension());
-    let mut all: Vec<Known> = dimensions.map(known).collect();
-    for (part, &count) in parts.iter().enumerate() {
-        let mut plan = Vec::new();
-        for (number, one) in all.iter().enumerate() {
-            let random = Philox {
-                seed,
-                round: part as u16,
-                channel: number as u32,
-            };
-            plan.extend(blocks(number, &one.grid, random, 0, count));
-        }
-        let learn = Learn { integrand };
-        let taught = weigh(integrand, &plan, evaluators, &learn)?;
-        for one in &mut all {
-            one.sums = WeightSums::default();
-            one.spectrum = Spectrum::default();
-        }
-        let mut trainings: Vec<Training> = (all.iter())
-            .map(|one| Training::new(one.grid.dimensions()))
-            .collect();
-        let none = |source: &Source| vec![[0.0; 2]; source.chances.len()];
-        let mut sizes: Vec<Vec<[f64; 2]>> = integrand.sources.iter().map(none).collect();
-        for of in &taught {
-            let one = &mut all[of.source];
-            one.sums.merge(&of.sums);
-            one.spectrum.merge(&of.spectrum);
-            trainings[of.source].merge(&of.training);
-            for (sum, size) in sizes[of.source].iter_mut().zip(&of.sizes) {
-                sum[0] += size[0];
-                sum[1] += size[1];
-            }
-        }
-        if part + 1 < parts.len() {
-            for (number, one) in all.iter_mut().enumerate() {
-                one.grid.adapt(&trainings[number], damping);
-                learn_chances(&mut integrand.sources[number].chances, &sizes[number]);
+    latest.iter().map(points).collect()
+}
+
+/// Points of the last part.
+fn measured(latest: &[Taught], settings: &Settings) -> Vec<usize> {
+    let needed = needed(latest, settings);
+    let share = needed.into_iter().map(|needed| {
+        let points = (MEASURED * needed).clamp(LEAST_MEASURED, MOST_MEASURED);
+        whole(points)
+    });
+    let mut points: Vec<usize> = share.collect();
+    if let Some(precision) = settings.precision {
+        // The error is least for so many points if those of each source are in proportion to the spread of its weights.
+        let spread = |one: &Taught| one.sums.mean().error * (one.sums.points() as f64).sqrt();
+        let (all, mean) = latest.iter().fold((0.0, 0.0), |(all, mean), one| {
+            (all + spread(one), mean + one.sums.mean().mean)
+        });
+        for (points, one) in points.iter_mut().zip(latest) {
+            let least = spread(one) * all / (precision * mean).powi(2);
+            if least.is_finite() {
+                *points = (*points).max(whole(least));
             }
         }
     }
-    Ok(all)
+    points
 }
 
 /// Of what each matrix element would have if all were the same: few points say what is so on average, not everywhere.
@@ -142,30 +376,9 @@ fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
     }
 }
 
-/// The cross section that a survey measured, pb.
-pub fn cross_section(known: &[Known]) -> Estimate {
-    Estimate::sum(known.iter().map(|one| one.sums.mean()))
-}
-
-/// Counts the events of points.
-#[derive(Debug)]
-pub struct Count<'a> {
-    /// Of each source the weight above which points are events more than once.
-    pub thresholds: &'a [f64],
-}
-
-impl Harvest for Count<'_> {
-    type Kept = (usize, WeightSums, u64);
-
-    fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept {
-        let mut events = 0;
-        for &point in &work.kept {
-            let number = block
-                .random
-                .number(block.first + u64::from(point), ACCEPTANCE);
-            let weight = work.weights[point as usize];
-            events += u64::from(is_event(weight, number, self.thresholds[block.source]));
-        }
-        (block.source, WeightSums::of(&work.weights), events)
+impl Survey {
+    /// The cross section by the last part, pb.
+    pub fn cross_section(&self) -> Estimate {
+        Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
     }
 }

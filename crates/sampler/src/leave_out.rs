@@ -1,0 +1,227 @@
+//! Sources that others can stand for, which are left out.
+//!
+//! Weights of channels add up to one without them as well, so that the cross section is the same; each source costs a grid
+//! and points of a survey. Points of the others must not have large weights where one that is left out had its peaks.
+//! Channels follow squared propagators, and so do their weights: at a point at which those that stay have the part S of
+//! all weights, points are as rare, so that the squares of their weights have a 1 / S as large on average. Sources are left
+//! out from the least on, as long as that average, by the points of a trial, grows by a hundredth at most. It is small
+//! for one that has a thousandth of a cross section beside others with the same peaks, and a thousandfold for a photon of
+//! a few GeV that no other one has.
+
+use super::integrand::{Integrand, Workspace};
+use super::sums::is_usable;
+use mebridge_phasespace::{Layout, Rows};
+use std::collections::BTreeMap;
+
+/// By how much squared weights may grow.
+const GROWTH: f64 = 0.01;
+/// Points of a source that are looked at.
+const POINTS: usize = 64;
+/// Numbers of a group that are looked at: where it has many sources, each has fewer points.
+const NUMBERS: usize = 1 << 24;
+/// A source is left out if fewer of the points that were tried pass the cuts.
+const FEW: u64 = 10;
+
+/// Points that pass the cuts, in the order in which they were drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Tried {
+    /// One row of momenta after the other.
+    momenta: Vec<f64>,
+    weights: Vec<f64>,
+    /// How many were drawn, and how many passed.
+    pub drawn: u64,
+    /// How many passed.
+    pub passed: u64,
+}
+
+impl Tried {
+    /// The points of a block. Without legs they are counted only.
+    pub fn of(work: &Workspace, legs: usize) -> Tried {
+        let weights = work.kept.iter().map(|&point| work.weights[point as usize]);
+        let weights: Vec<f64> = weights.take(if legs > 0 { POINTS } else { 0 }).collect();
+        let mut momenta = Vec::with_capacity(4 * legs * weights.len());
+        for place in 0..weights.len() {
+            momenta.extend((0..4 * legs).map(|row| work.points.row(row)[place]));
+        }
+        Tried {
+            momenta,
+            weights,
+            drawn: work.weights.len() as u64,
+            passed: work.kept.len() as u64,
+        }
+    }
+
+    /// Adds later points.
+    pub fn merge(&mut self, later: &Tried) {
+        if self.weights.len() < POINTS {
+            self.momenta.extend_from_slice(&later.momenta);
+            self.weights.extend_from_slice(&later.weights);
+        }
+        self.drawn += later.drawn;
+        self.passed += later.passed;
+    }
+}
+
+/// Which sources of an integrand stay, ascending.
+pub fn staying(integrand: &Integrand, tried: &[Tried]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for group in 0..integrand.groups.len() {
+        let own = (0..integrand.sources.len()).filter(|&i| integrand.sources[i].group == group);
+        let own: Vec<usize> = own.collect();
+        let most = own.iter().map(|&i| tried[i].passed).max().unwrap_or(0);
+        let enough = |i: &usize| tried[*i].passed >= FEW.min(most).max(1);
+        let own: Vec<usize> = own.into_iter().filter(enough).collect();
+        let stay = Trial::new(integrand, group, &own, tried).stay();
+        found.extend(stay.into_iter().map(|place| own[place] as u32));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// What points say of the sources of a group.
+struct Trial {
+    /// At each point (row), the weight of each source (column).
+    of_sources: Vec<f64>,
+    /// What each point has of the cross section.
+    values: Vec<f64>,
+    /// What each source has of it.
+    shares: Vec<f64>,
+    /// Of each source, of each of its diagrams, the resonances.
+    peaks: Vec<Vec<Vec<usize>>>,
+}
+
+impl Trial {
+    fn new(integrand: &Integrand, group: usize, own: &[usize], tried: &[Tried]) -> Trial {
+        let of = &integrand.groups[group];
+        let (layout, rows) = (Layout::new(of.legs), 4 * of.legs);
+        let columns = own.iter().flat_map(|&i| &integrand.sources[i].columns);
+        let columns: Vec<u32> = columns.copied().collect();
+        let weights = of.weights.of(&columns);
+        let most = (NUMBERS / own.len().pow(2).max(1)).clamp(1, POINTS);
+        let mut points = Rows::new(layout.rows(), most);
+        let mut every = Rows::new(columns.len().max(1), most);
+        let mut found = Trial {
+            of_sources: Vec::new(),
+            values: Vec::new(),
+            shares: Vec::new(),
+            peaks: Vec::new(),
+        };
+        for &i in own {
+            let count = tried[i].weights.len().min(most);
+            points.set_points(count);
+            every.set_points(count);
+            for (point, momenta) in tried[i].momenta.chunks_exact(rows).take(count).enumerate() {
+                for (row, &number) in momenta.iter().enumerate() {
+                    points.row_mut(row)[point] = number;
+                }
+            }
+            weights.every_share(integrand.level, &points, &mut every);
+            for point in 0..count {
+                let mut column = 0;
+                for &j in own {
+                    let columns = column..column + integrand.sources[j].columns.len();
+                    column = columns.end;
+                    (found.of_sources).push(columns.map(|column| every.row(column)[point]).sum());
+                }
+            }
+            // These points stand for all that passed.
+            let each = tried[i].passed as f64 / (count as f64 * tried[i].drawn as f64);
+            let values = tried[i].weights[..count].iter().map(|w| w.abs() * each);
+            let values = values.map(|value| if is_usable(value) { value } else { 0.0 });
+            let begin = found.values.len();
+            found.values.extend(values);
+            found.shares.push(found.values[begin..].iter().sum());
+            let columns = integrand.sources[i].columns.iter();
+            let peaks = columns.map(|&column| of.weights.resonances(column));
+            found.peaks.push(peaks.collect());
+        }
+        found
+    }
+
+    /// Which sources stay.
+    fn stay(&self) -> Vec<usize> {
+        let count = self.shares.len();
+        let mut stays = vec![true; count];
+        let mut left = count;
+        let mut rest: Vec<f64> = (self.of_sources.chunks_exact(count.max(1)))
+            .map(|of| of.iter().sum())
+            .collect();
+        let most = (1.0 + GROWTH) * self.values.iter().sum::<f64>();
+        let mut has: BTreeMap<&[usize], usize> = BTreeMap::new();
+        for peaks in self.peaks.iter().flatten() {
+            *has.entry(peaks).or_default() += 1;
+        }
+        // To so many digits that all machines have the same order.
+        let rounded = |i: usize| {
+            let digits = format!("{:.6e}", self.shares[i]);
+            digits.parse::<f64>().unwrap_or(self.shares[i])
+        };
+        let mut order: Vec<(f64, usize)> = (0..count).map(|i| (rounded(i), i)).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        for (_, i) in order {
+            if left == 1 || most <= 0.0 {
+                break;
+            }
+            let mut grown = 0.0;
+            for (point, (rest, value)) in rest.iter().zip(&self.values).enumerate() {
+                let without = rest - self.of_sources[point * count + i];
+                // Nothing is left but for rounding.
+                let gone = without < 1e-9 * rest;
+                if *value > 0.0 {
+                    grown += if gone { f64::INFINITY } else { value / without };
+                }
+            }
+            // What is no number is too much.
+            if !(grown <= most) || !self.others_peak(i, &has) {
+                continue;
+            }
+            for peaks in &self.peaks[i] {
+                let of = has.get_mut(peaks.as_slice()).expect("it was counted");
+                *of -= 1;
+            }
+            for (point, rest) in rest.iter_mut().enumerate() {
+                *rest -= self.of_sources[point * count + i];
+            }
+            stays[i] = false;
+            left -= 1;
+        }
+        (0..count).filter(|&i| stays[i]).collect()
+    }
+
+    /// Whether other sources have all resonances that diagrams of this one have together.
+    fn others_peak(&self, i: usize, has: &BTreeMap<&[usize], usize>) -> bool {
+        let own = |peaks: &[usize]| self.peaks[i].iter().filter(|own| *own == peaks).count();
+        let within = |some: &[usize], of: &[usize]| some.iter().all(|one| of.contains(one));
+        self.peaks[i].iter().all(|peaks| {
+            has.iter()
+                .any(|(of, count)| *count > own(of) && within(peaks, of))
+        })
+    }
+}
+
+/// What belongs to these sources.
+pub fn those<T: Clone>(all: &[T], sources: &[u32]) -> Vec<T> {
+    sources.iter().map(|&i| all[i as usize].clone()).collect()
+}
+
+/// Leaves only these sources in an integrand.
+///
+/// # Panics
+/// If there is no such source.
+pub fn keep(integrand: &mut Integrand, sources: &[u32]) {
+    integrand.sources = those(&integrand.sources, sources);
+    for (number, group) in integrand.groups.iter_mut().enumerate() {
+        let mut columns = Vec::new();
+        for source in integrand
+            .sources
+            .iter_mut()
+            .filter(|one| one.group == number)
+        {
+            for column in &mut source.columns {
+                columns.push(*column);
+                *column = columns.len() as u32 - 1;
+            }
+        }
+        group.weights = group.weights.of(&columns);
+    }
+}

@@ -1,0 +1,195 @@
+//! Rounds of events, each with random numbers of its own.
+//!
+//! With a luminosity L (events for each pb) and a threshold t a source has L t points: so events of all sources weigh the
+//! same, and are mixed as cross sections are. L for n events follows from the survey, so that a round plans its points
+//! before it draws them, and these count for the cross section. Where they are too few events, L rises, and where weights
+//! are larger than those of the survey, the threshold of the source does. The points that are drawn then are events, but do
+//! not count: there are more of them where weights came out low.
+
+use super::blocks::{Block, Harvest, blocks, weigh_each};
+use super::events::{Accept, Event};
+use super::integrand::{Failure, Integrand, Squared, Workspace};
+use super::random::{ACCEPTANCE, Philox};
+use super::sums::{Estimate, WeightSums};
+use super::survey::{self, Nothing, Settings, Survey, whole};
+use super::unweight::{Spectrum, event_weight, is_event};
+
+/// Events, and what their points say.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    /// As many as were wanted, mixed.
+    pub events: Vec<Event>,
+    /// Of each source, the weights of the points that were planned.
+    pub sums: Vec<WeightSums>,
+    /// All points that were drawn.
+    pub points: u64,
+    /// Those of them whose weight is no number.
+    pub unusable: u64,
+}
+
+struct Draw<'a> {
+    accept: Accept<'a>,
+}
+
+/// What becomes of a block.
+struct Drawn {
+    source: u32,
+    sums: WeightSums,
+    spectrum: Spectrum,
+    /// With the size of each one's weight.
+    events: Vec<(f64, Event)>,
+}
+
+impl Harvest for Draw<'_> {
+    type Kept = Drawn;
+
+    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
+        let (source, sums, events) = self.accept.keep(block, work);
+        let mut spectrum = Spectrum::default();
+        spectrum.add(&work.weights);
+        let weight = |event: &Event| work.weights[(event.point - block.first) as usize];
+        let events = events.into_iter().map(|event| (weight(&event), event));
+        Drawn {
+            source,
+            sums,
+            spectrum,
+            events: events.collect(),
+        }
+    }
+}
+
+/// Makes events. Rounds have numbers, and the same one has the same events.
+///
+/// # Errors
+/// A matrix element cannot be evaluated, or all weights are zero.
+///
+/// # Panics
+/// If the survey is of another integrand, or there are too many rounds for their numbers.
+pub fn round<S: Squared + Send>(
+    integrand: &Integrand,
+    survey: &Survey,
+    settings: &Settings,
+    number: u16,
+    events: u64,
+    evaluators: &mut [S],
+) -> Result<Round, Failure> {
+    let known = &survey.sources;
+    assert_eq!(known.len(), integrand.sources.len(), "another survey");
+    let round = number.checked_add(survey::ROUNDS).expect("fewer rounds");
+    let of = |source: usize| Philox {
+        seed: settings.seed,
+        round,
+        channel: source as u32,
+    };
+    let mut spectra: Vec<Spectrum> = known.iter().map(|one| one.spectrum.clone()).collect();
+    let mut thresholds: Vec<f64> = known
+        .iter()
+        .map(|one| (one.spectrum.threshold(settings.overweight)).unwrap_or(one.trial[1]))
+        .collect();
+    let sizes = known.iter().zip(&thresholds).map(|(one, &threshold)| {
+        let excess = if threshold > 0.0 {
+            one.spectrum.excess(threshold)
+        } else {
+            0.0
+        };
+        one.sums.mean_size().mean * (1.0 - excess)
+    });
+    let total: f64 = sizes.sum();
+    if !(total > 0.0) {
+        return Err(Nothing::Weighs.into());
+    }
+    let wanted = events.max(1) as f64;
+    let mut luminosity = wanted / total;
+    let mut drawn = vec![0; known.len()];
+    let mut sums = vec![WeightSums::default(); known.len()];
+    let mut found: Vec<(f64, Event)> = Vec::new();
+    let (mut first, mut unusable) = (true, 0);
+    loop {
+        let mut plan = Vec::new();
+        for (source, threshold) in thresholds.iter_mut().enumerate() {
+            let until = whole(luminosity * *threshold * (1.0 - 1e-12)).max(drawn[source]);
+            // Whole registers are more points, of which fewer become events.
+            *threshold = until as f64 / luminosity;
+            let from = std::mem::replace(&mut drawn[source], until);
+            let grid = &known[source].grid;
+            plan.extend(blocks(source, grid, of(source), from as u64, until - from));
+        }
+        let accept = Accept {
+            integrand,
+            thresholds: &thresholds,
+        };
+        weigh_each(integrand, &plan, evaluators, &Draw { accept }, |one| {
+            let source = one.source as usize;
+            if first {
+                sums[source].merge(&one.sums);
+            }
+            unusable += one.sums.unusable();
+            spectra[source].merge(&one.spectrum);
+            found.extend(one.events);
+        })?;
+        first = false;
+        // Of those that were drawn before, by the thresholds of now.
+        found.retain(|(weight, event)| {
+            let source = event.source as usize;
+            let number = of(source).number(event.point, ACCEPTANCE);
+            is_event(*weight, number, thresholds[source])
+        });
+        let mut done = found.len() as u64 >= events;
+        if !done {
+            let there = found.len().max(1) as f64;
+            luminosity *= ((wanted + wanted.sqrt()) / there).min(MOST_RISE);
+        }
+        for (threshold, spectrum) in thresholds.iter_mut().zip(&spectra) {
+            let now = spectrum.threshold(settings.overweight).unwrap_or(0.0);
+            if now > *threshold {
+                *threshold = now;
+                done = false;
+            }
+        }
+        if done {
+            break;
+        }
+    }
+    // Events lie by source: they are mixed by a random number each.
+    let mix = of(u32::MAX as usize);
+    let mut order: Vec<(f64, usize)> = (0..found.len())
+        .map(|place| (mix.number(place as u64, 0), place))
+        .collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut found: Vec<Option<(f64, Event)>> = found.into_iter().map(Some).collect();
+    let events = order.into_iter().take(events as usize).map(|(_, place)| {
+        let (weight, mut event) = found[place].take().expect("each place is there once");
+        event.weight = event_weight(weight, thresholds[event.source as usize]);
+        event
+    });
+    Ok(Round {
+        events: events.collect(),
+        sums,
+        points: drawn.iter().map(|&count| count as u64).sum(),
+        unusable,
+    })
+}
+
+/// By how much the luminosity rises at once: of few events nobody knows how many there are.
+const MOST_RISE: f64 = 4.0;
+
+/// The cross section, pb, by a survey and rounds with so many events each: the points that were planned.
+///
+/// Rounds count by the points that they would have by what was found before the last part of the survey. Those that they
+/// have follow from that part: one that came out low would have other ones beside it.
+pub fn cross_section<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+) -> Estimate {
+    let total: f64 = survey.sources.iter().map(|one| one.trial[0]).sum();
+    let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
+    let of_source = |(source, one): (usize, &super::survey::Known)| {
+        let last = (one.sums.points() as f64, one.sums.mean());
+        let more = rounds.iter().map(|(events, sums)| {
+            let planned = whole(*events as f64 / total * one.trial[1]);
+            (planned as f64, sums[source].mean())
+        });
+        Estimate::average(std::iter::once(last).chain(more))
+    };
+    Estimate::sum(survey.sources.iter().enumerate().map(of_source))
+}
