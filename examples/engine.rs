@@ -153,7 +153,11 @@ fn main() {
     let pass: u64 = got.sums.iter().map(|s| s.passed()).sum();
     let planned: u64 = got.sums.iter().map(|s| s.points()).sum();
     let over: f64 = got.events.iter().map(|e| e.weight.abs() - 1.0).sum();
-    let largest = got.events.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
+    let largest = got
+        .events
+        .iter()
+        .map(|e| e.weight.abs())
+        .fold(0.0, f64::max);
     println!(
         "round: {n} points, {planned} planned, pass {:.2}, efficiency {:.4}, {dt:.2} s {dr:.2} cpu: {:.3e} points/s {:.3e} events/s; over {:.4} largest {largest:.1}; all {:.2} cpu; {} +- {}",
         pass as f64 / planned as f64,
