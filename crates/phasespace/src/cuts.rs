@@ -298,3 +298,5 @@ impl Cuts {
     }
 }
 
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Scales of renormalisation and of both densities, from the momenta of each point.
 
 use crate::Rows;
-use crate::observables::{load, mass_squared};
+use crate::observables::mass_squared;
 use mebridge_simd::{Level, Simd, Task, dispatch};
 use serde::Deserialize;
 
@@ -152,3 +152,12 @@ fn transverse_energy<V: Simd<Scalar = f64>>(p: [V; 4]) -> V {
     V::select(pt.eq(zero), zero, found)
 }
 
+/// A register of a row.
+#[inline(always)]
+fn load<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize, _proof: V) -> V {
+    // SAFETY: a value of `V` exists, so the CPU has the level.
+    unsafe { rows.load::<V>(row, register) }
+}
+
+#[cfg(test)]
+mod tests;
