@@ -69,7 +69,7 @@ impl From<u8> for Forced {
 
 /// A propagator of a diagram.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Line {
+pub struct Propagator {
     /// The legs on one side of it.
     pub legs: u32,
     /// The two lines that meet there.
@@ -91,7 +91,7 @@ pub struct Line {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Diagram {
     /// From the outer ones inwards.
-    pub lines: Vec<Line>,
+    pub lines: Vec<Propagator>,
     /// Powers of the strong coupling.
     pub nqcd: i32,
 }

@@ -91,15 +91,15 @@ pub const POINTS: usize = 64;
 /// Values of the points of a block.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([f64; POINTS]);
+struct Column([f64; POINTS]);
 
 /// Rows of values, each of a block of points.
-pub struct Values(Vec<Line>);
+pub struct Values(Vec<Column>);
 
 impl Values {
     /// So many.
     pub fn new(rows: usize) -> Self {
-        Values(vec![Line([0.0; POINTS]); rows])
+        Values(vec![Column([0.0; POINTS]); rows])
     }
 }
 
@@ -110,7 +110,7 @@ pub struct Block<'a, V> {
     first: usize,
     /// How many registers it has.
     pub registers: usize,
-    values: *mut Line,
+    values: *mut Column,
     rows: usize,
     /// Whether the frame of the momenta is not that of the detector.
     boosted: bool,

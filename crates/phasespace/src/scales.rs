@@ -54,7 +54,7 @@ impl Scale {
         first: usize,
     ) {
         assert_eq!(momenta.points(), scales.points(), "scales of each point");
-        let run = Run {
+        let run = Evaluation {
             scale: *self,
             legs,
             momenta,
@@ -75,7 +75,7 @@ impl Scale {
 }
 
 /// Points, and the rows that their scales go to.
-struct Run<'a> {
+struct Evaluation<'a> {
     scale: Scale,
     legs: usize,
     momenta: &'a Rows,
@@ -83,7 +83,7 @@ struct Run<'a> {
     first: usize,
 }
 
-impl Task<f64> for Run<'_> {
+impl Task<f64> for Evaluation<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -18,7 +18,7 @@ type Momentum = [f64; 4];
 
 /// What is left of the legs, the beams first.
 #[derive(Clone, Copy)]
-struct Part {
+struct Remaining {
     legs: u32,
     p: Momentum,
     /// Squared, as the measure has it.
@@ -43,7 +43,7 @@ pub struct Event {
 struct Parts<'a> {
     settings: &'a Settings,
     resonances: &'a [u32],
-    left: Vec<Part>,
+    left: Vec<Remaining>,
     /// Boost and rotation of the last clustering with a beam.
     boost: Option<(Momentum, [[f64; 3]; 3])>,
 }
@@ -131,7 +131,7 @@ impl Event {
         resonances: &[u32],
         alone: bool,
     ) -> Option<Event> {
-        let part = |(leg, p): (usize, &Momentum)| Part {
+        let part = |(leg, p): (usize, &Momentum)| Remaining {
             legs: 1 << leg,
             p: *p,
             mass: square(*p),
@@ -342,7 +342,7 @@ impl Parts<'_> {
     }
 
     /// Of two that go out: Durham's measure, or that of hadrons.
-    fn between(&self, one: Part, other: Part) -> f64 {
+    fn between(&self, one: Remaining, other: Remaining) -> f64 {
         let (p, q) = (one.p, other.p);
         let sizes = [product(p, p).sqrt(), product(q, q).sqrt()];
         if !self.settings.hadrons {
@@ -376,7 +376,7 @@ impl Parts<'_> {
         self.left.remove(i);
         if j < 2 {
             event.transverse.push(emitted);
-            self.left[j] = Part {
+            self.left[j] = Remaining {
                 legs,
                 p: subtract(one.p, other.p),
                 mass: heavier,
@@ -390,7 +390,7 @@ impl Parts<'_> {
             false => heavier,
         };
         let p = add(one.p, other.p);
-        self.left[j] = Part { legs, p, mass };
+        self.left[j] = Remaining { legs, p, mass };
         if self.left.len() == 3 {
             event.last = Some((self.beam(one.p) * emitted).sqrt());
             self.back();

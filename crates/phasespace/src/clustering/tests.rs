@@ -25,8 +25,8 @@ const COLORS: [(i32, i32); 10] = [
     (23, 1),
 ];
 
-fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> Line {
-    Line {
+fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> Propagator {
+    Propagator {
         legs,
         daughters,
         code,
@@ -72,7 +72,7 @@ fn assert_near(found: [f64; 3], wanted: [f64; 3]) {
     }
 }
 
-fn diagram(nqcd: i32, lines: Vec<Line>) -> Diagram {
+fn diagram(nqcd: i32, lines: Vec<Propagator>) -> Diagram {
     Diagram { lines, nqcd }
 }
 
@@ -173,7 +173,7 @@ fn points_that_are_dropped() {
         (Forced::On, false, true),
         (Forced::Off, false, false),
     ] {
-        let resonance = Line {
+        let resonance = Propagator {
             forced,
             mass: mass + if near { 30.0 } else { 40.0 },
             ..line(12, [4, 8], 23, false)

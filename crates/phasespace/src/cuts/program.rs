@@ -377,14 +377,14 @@ fn check(window: &Window) -> Result<(), Error> {
 }
 
 /// Points, and where the answers go.
-pub struct Run<'a> {
+pub struct Selection<'a> {
     pub program: &'a Program,
     pub momenta: &'a Rows,
     pub boost: Option<&'a [f64]>,
     pub passed: &'a mut [bool],
 }
 
-impl Task<f64> for Run<'_> {
+impl Task<f64> for Selection<'_> {
     type Output = ();
 
     #[inline(always)]
