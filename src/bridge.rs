@@ -16,7 +16,7 @@ mod numbering;
 mod plans;
 mod recipe;
 mod recursion;
-mod sampler;
+pub mod sampler;
 mod servers;
 mod sessions;
 mod single;

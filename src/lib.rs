@@ -77,6 +77,8 @@ pub mod open_widths;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
+pub mod sampling;
+#[doc(hidden)]
 pub mod target;
 
 // What the crates below hold, under the names that this crate's users know.

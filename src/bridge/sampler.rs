@@ -104,6 +104,11 @@ impl Bridge {
 }
 
 impl Sampler {
+    /// How many legs there are.
+    pub fn legs(&self) -> usize {
+        self.legs
+    }
+
     /// Evaluates a sample, and says which events are bad.
     pub fn run(&mut self, sample: &Sample, mut answers: SampleAnswers) -> Result<Bad> {
         self.check(sample, &answers)?;

@@ -1,10 +1,24 @@
 //! Phase space as data: a channel is a list of steps, made of a diagram, which draws momenta of many points at once.
 
+mod alike;
+mod channel;
 pub mod clustering;
 pub mod compact;
 pub mod cuts;
+mod diagram;
+mod draw;
+mod kinematics;
+mod limits;
+mod map;
 mod observables;
 mod rows;
 pub mod scales;
+mod weights;
 
+pub use alike::{Alike, Permutation, alike, canonical};
+pub use channel::{Beams, Channel, Settings};
+pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
+pub use draw::Layout;
+pub use limits::Limits;
 pub use rows::Rows;
+pub use weights::Weights;

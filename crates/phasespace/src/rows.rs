@@ -8,13 +8,13 @@ const LONGEST: usize = 8;
 /// As many numbers as a cache line holds, which is also the longest register.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Line([f64; LONGEST]);
+struct CacheLine([f64; LONGEST]);
 
 /// Rows of doubles, one for each quantity of a point; each row begins a register, whatever its length. What lies behind
 /// the last point of a row is computed like the others and read by nobody.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
     /// Of each row.
     per_row: usize,
     points: usize,
@@ -25,7 +25,7 @@ impl Rows {
     pub fn new(rows: usize, points: usize) -> Self {
         let per_row = points.div_ceil(LONGEST);
         Rows {
-            lines: vec![Line([0.0; LONGEST]); rows * per_row],
+            lines: vec![CacheLine([0.0; LONGEST]); rows * per_row],
             per_row,
             points,
         }
@@ -43,6 +43,11 @@ impl Rows {
     pub fn set_points(&mut self, points: usize) {
         assert!(points <= self.per_row * LONGEST, "rows have no room");
         self.points = points;
+    }
+
+    /// How many numbers lie from a row to the next.
+    pub fn stride(&self) -> usize {
+        self.per_row * LONGEST
     }
 
     /// How many rows there are.

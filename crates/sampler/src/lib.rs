@@ -1,1 +1,62 @@
 //! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
+//!
+//! | module | what it does with points |
+//! |---|---|
+//! | [`random`] | numbers of each, whoever draws it |
+//! | [`choice`] | the discrete part: which option a point has |
+//! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`sums`] | weights into a cross section with its error |
+//! | [`unweight`] | weighted points into events |
+//!
+//! What learns is added up apart for each block of points, and blocks are merged in their order. So results do not depend
+//! on threads, but on the size of a block.
+
+pub mod blocks;
+mod bytes;
+pub mod choice;
+pub mod events;
+pub mod grid;
+pub mod integrand;
+pub mod random;
+pub mod sums;
+pub mod survey;
+pub mod unweight;
+
+/// Why what a survey wrote cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A part of a number.
+    #[error(
+        "{found} bytes are no whole count of doubles: the file is cut off or damaged; run the survey again"
+    )]
+    Bytes {
+        /// How many there are.
+        found: usize,
+    },
+    /// A part of a dimension.
+    #[error(
+        "{found} edges of a grid are no whole count of dimensions with {} each: the file is cut off or of another \
+         version; run the survey again",
+        grid::BINS + 1
+    )]
+    GridSize {
+        /// How many edges there are.
+        found: usize,
+    },
+    /// Edges in disorder.
+    #[error(
+        "the edges of dimension {dimension} of a grid do not ascend from 0 to 1: the file is damaged; run the survey again"
+    )]
+    Edges {
+        /// Which dimension, from 0.
+        dimension: usize,
+    },
+    /// Probabilities that are none.
+    #[error(
+        "the probabilities of a choice are not above or equal to 0 with a sum of 1: the file is damaged; run the survey again"
+    )]
+    Probabilities,
+}
+
+/// Result of reading what a survey wrote.
+pub type Result<T> = std::result::Result<T, Error>;

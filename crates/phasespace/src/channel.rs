@@ -1,0 +1,570 @@
+//! From a diagram to a list of steps.
+//!
+//! The lines of a diagram are drawn from the heaviest structure on: resonances from the outside in, the energy of the
+//! partons, then all other invariants from the outside in. Between two beams a chain of exchanges is divided in two
+//! again and again; what goes out on each side is a line like the others. Momenta follow from the whole to its parts:
+//! two particles each time, isotropic in their rest frame or by the square of what is exchanged.
+
+use super::diagram::{Branch, Diagram, Error, Legs, Propagator, Spine};
+use super::limits::Limits;
+use super::map::Map;
+use std::f64::consts::TAU;
+
+/// What is drawn of a line: its mass, the square of that, and its momentum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cluster {
+    pub mass: usize,
+    pub square: usize,
+    /// The first of four.
+    pub momentum: usize,
+}
+
+/// What comes in: the square of its momentum, and that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Incoming {
+    pub square: usize,
+    pub momentum: usize,
+}
+
+/// One step of a channel. Random numbers are numbered, lines are slots.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// The least mass that a line can have, where parts of it have been drawn.
+    Least {
+        floor: f64,
+        of: Vec<usize>,
+        to: usize,
+    },
+    /// The invariant of a line.
+    Invariant {
+        random: usize,
+        map: Map,
+        least: usize,
+        /// Of what contains it,
+        whole: usize,
+        /// less these.
+        without: Vec<usize>,
+        to: Cluster,
+        /// What a change of it counts: `1 / 2 pi` within the whole.
+        measure: f64,
+    },
+    /// The energy fractions of the partons, by a random number that shares them between two beams.
+    Fractions {
+        random: Option<usize>,
+        whole: Cluster,
+        measure: f64,
+    },
+    /// The momenta of the legs that come in, along z.
+    Beams { whole: Cluster, to: [Incoming; 2] },
+    /// Two parts without a preferred direction: cosine and angle.
+    Decay {
+        random: [usize; 2],
+        whole: Cluster,
+        parts: [Cluster; 2],
+    },
+    /// Two parts by what is exchanged: its square, and the angle about the axis.
+    Scatter {
+        random: [usize; 2],
+        map: Map,
+        /// The squared mass of what is exchanged.
+        pole: f64,
+        /// The least -t that cuts leave.
+        floor: f64,
+        incoming: [Incoming; 2],
+        whole: Cluster,
+        parts: [Cluster; 2],
+        /// What is exchanged, as it comes in on either side.
+        exchanged: [Incoming; 2],
+    },
+}
+
+/// What the beams bring.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Beams {
+    /// Partons have a fraction of the energy of both beams.
+    Both,
+    /// Those of the first one have.
+    First,
+    /// Those of the second one have.
+    Second,
+    /// Partons are the beams.
+    Neither,
+}
+
+/// How the points of one diagram are drawn.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) slots: usize,
+    /// Numbers that slots have from the start.
+    pub(crate) constants: Vec<(usize, f64)>,
+    /// Of the legs that go out.
+    pub(crate) legs: Vec<Cluster>,
+    pub(crate) incoming: [Incoming; 2],
+    /// Every line, as the legs that it consists of.
+    pub(crate) lines: Vec<(Legs, Cluster)>,
+    pub(crate) dimension: usize,
+    pub(crate) energy: f64,
+    pub(crate) beams: Beams,
+}
+
+/// What is not in a diagram: beams and cuts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Of both beams in their centre of mass, GeV.
+    pub energy: f64,
+    /// What they bring.
+    pub beams: Beams,
+    /// Masses of the partons, GeV.
+    pub incoming: [f64; 2],
+    /// What the cuts leave.
+    pub limits: Limits,
+}
+
+/// Above the mass of a resonance by this many widths nothing is left of it.
+const WIDTHS: f64 = 5.0;
+/// The energy of partons falls like this power of its square at least, with densities.
+const FALL: f64 = 2.0;
+/// Of the square of a massless exchange that no cut keeps from 0.
+const EXCHANGE: f64 = 0.8;
+
+/// A line, or several that count as one.
+#[derive(Debug)]
+struct Node {
+    legs: Legs,
+    part: Cluster,
+    parent: Option<usize>,
+    children: Vec<usize>,
+    split: Branching,
+    map: Map,
+    /// The least mass: that of a leg, or what cuts and legs leave.
+    least: f64,
+    resonant: bool,
+    depth: usize,
+    drawn: bool,
+}
+
+/// How a node becomes its children.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Branching {
+    None,
+    Decay,
+    Scatter(Propagator),
+}
+
+struct Builder<'a> {
+    masses: &'a [f64],
+    settings: &'a Settings,
+    nodes: Vec<Node>,
+    steps: Vec<Step>,
+    slots: usize,
+    constants: Vec<(usize, f64)>,
+    randoms: usize,
+}
+
+impl Channel {
+    /// The steps of a diagram.
+    ///
+    /// # Errors
+    /// The diagram is no tree, a number cannot be, or the energy does not suffice.
+    pub fn new(diagram: &Diagram, settings: &Settings) -> Result<Self, Error> {
+        let spine = diagram.spine()?;
+        let numbers = [settings.energy, settings.incoming[0], settings.incoming[1]];
+        if let Some(&wrong) = (numbers.iter()).find(|n| !(0.0..f64::INFINITY).contains(*n)) {
+            return Err(Error::Number(wrong));
+        }
+        let mut builder = Builder {
+            masses: &diagram.masses,
+            settings,
+            nodes: Vec::new(),
+            steps: Vec::new(),
+            slots: 0,
+            constants: Vec::new(),
+            randoms: 0,
+        };
+        builder.root(&spine);
+        builder.build()
+    }
+
+    /// How many random numbers a point takes.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// How many legs go out.
+    pub fn outgoing(&self) -> usize {
+        self.legs.len()
+    }
+}
+
+impl Builder<'_> {
+    fn slot(&mut self, count: usize) -> usize {
+        self.slots += count;
+        self.slots - count
+    }
+
+    fn constant(&mut self, value: f64) -> usize {
+        if let Some((slot, _)) = self.constants.iter().find(|(_, known)| *known == value) {
+            return *slot;
+        }
+        let slot = self.slot(1);
+        self.constants.push((slot, value));
+        slot
+    }
+
+    fn part(&mut self) -> Cluster {
+        Cluster {
+            mass: self.slot(1),
+            square: self.slot(1),
+            momentum: self.slot(4),
+        }
+    }
+
+    fn incoming(&mut self) -> Incoming {
+        Incoming {
+            square: self.slot(1),
+            momentum: self.slot(4),
+        }
+    }
+
+    fn random(&mut self) -> usize {
+        self.randoms += 1;
+        self.randoms - 1
+    }
+
+    /// A line of some parts.
+    fn node(&mut self, children: Vec<usize>, split: Branching, of: Option<Propagator>) -> usize {
+        let legs = (children.iter()).fold(0, |legs, &child| legs | self.nodes[child].legs);
+        let sum: f64 = children.iter().map(|&child| self.nodes[child].least).sum();
+        let floor = self.settings.limits.least_mass(legs, self.masses);
+        let least = f64::max(sum, floor);
+        let of = of.unwrap_or(Propagator {
+            mass: 0.0,
+            width: 0.0,
+        });
+        let resonant = resonant(of, legs, self.masses, &self.settings.limits);
+        let map = if resonant {
+            Map::BreitWigner {
+                square: of.mass * of.mass,
+                product: of.mass * of.width,
+            }
+        } else if least > 0.0 {
+            Map::Inverse
+        } else {
+            Map::Power(EXCHANGE)
+        };
+        let part = self.part();
+        let number = self.nodes.len();
+        for &child in &children {
+            self.nodes[child].parent = Some(number);
+        }
+        self.nodes.push(Node {
+            legs,
+            part,
+            parent: None,
+            children,
+            split,
+            map,
+            least,
+            resonant,
+            depth: 0,
+            drawn: false,
+        });
+        number
+    }
+
+    fn branch(&mut self, branch: &Branch) -> usize {
+        if branch.children.is_empty() {
+            let leg = branch.legs.trailing_zeros() as usize;
+            let mass = self.masses[leg];
+            let part = Cluster {
+                mass: self.constant(mass),
+                square: self.constant(mass * mass),
+                momentum: self.slot(4),
+            };
+            self.nodes.push(Node {
+                legs: branch.legs,
+                part,
+                parent: None,
+                children: Vec::new(),
+                split: Branching::None,
+                map: Map::Flat,
+                least: mass,
+                resonant: false,
+                depth: 0,
+                drawn: true,
+            });
+            return self.nodes.len() - 1;
+        }
+        let children = branch.children.iter().map(|child| self.branch(child));
+        let children: Vec<usize> = children.collect();
+        let (children, split) = self.in_two(children);
+        self.node(children, split, branch.propagator)
+    }
+
+    /// Of more than two lines at a vertex all but the first count as one, whose invariant is drawn evenly.
+    fn in_two(&mut self, mut children: Vec<usize>) -> (Vec<usize>, Branching) {
+        while children.len() > 2 {
+            let last = children.split_off(children.len() - 2);
+            let node = self.node(last, Branching::Decay, None);
+            self.nodes[node].map = Map::Flat;
+            children.push(node);
+        }
+        (children, Branching::Decay)
+    }
+
+    /// All that goes out at one vertex between the beams.
+    fn at_vertex(&mut self, out: &[Branch]) -> usize {
+        let children: Vec<usize> = out.iter().map(|branch| self.branch(branch)).collect();
+        let (children, split) = self.in_two(children);
+        match children[..] {
+            [one] => one,
+            _ => {
+                let node = self.node(children, split, None);
+                self.nodes[node].map = Map::Flat;
+                node
+            }
+        }
+    }
+
+    /// What goes out altogether; it is the last node.
+    fn root(&mut self, spine: &Spine) {
+        let out = spine.out.iter().map(|out| self.at_vertex(out));
+        let out: Vec<usize> = out.collect();
+        self.chain(&out, &spine.exchanged);
+    }
+
+    /// A chain of exchanges: the first exchange divides it.
+    fn chain(&mut self, out: &[usize], exchanged: &[Propagator]) -> usize {
+        if let [one] = *out {
+            return one;
+        }
+        let at = dividing(exchanged);
+        let first = self.chain(&out[..=at], &exchanged[..at]);
+        let second = self.chain(&out[at + 1..], &exchanged[at + 1..]);
+        self.node(vec![first, second], Branching::Scatter(exchanged[at]), None)
+    }
+
+    fn set_depths(&mut self, node: usize, depth: usize) {
+        self.nodes[node].depth = depth;
+        for child in self.nodes[node].children.clone() {
+            self.set_depths(child, depth + 1);
+        }
+    }
+
+    fn build(mut self) -> Result<Channel, Error> {
+        let (energy, beams) = (self.settings.energy, self.settings.beams);
+        let root = self.nodes.len() - 1;
+        self.set_depths(root, 0);
+        let limits = &self.settings.limits;
+        let needed = (self.nodes[root].least)
+            .max(self.settings.incoming.iter().sum())
+            .max(limits.least_energy(self.masses));
+        if energy <= needed || (self.nodes.len() == 1 && beams == Beams::Neither) {
+            return Err(Error::Energy(needed, energy));
+        }
+        if !self.nodes[root].children.is_empty() {
+            self.nodes[root].least = needed;
+        }
+        if beams == Beams::Neither {
+            let part = self.nodes[root].part;
+            self.constants.push((part.mass, energy));
+            self.constants.push((part.square, energy * energy));
+            self.nodes[root].drawn = true;
+        } else if !self.nodes[root].resonant && !self.nodes[root].children.is_empty() {
+            self.nodes[root].map = Map::Power(FALL);
+        }
+        let mut order: Vec<usize> = (0..self.nodes.len())
+            .filter(|&n| !self.nodes[n].drawn)
+            .collect();
+        order.sort_by_key(|&n| {
+            let node = &self.nodes[n];
+            let class = if node.resonant {
+                0
+            } else if n == root {
+                1
+            } else {
+                2
+            };
+            (class, node.depth, n)
+        });
+        for node in order {
+            self.draw(node, energy);
+        }
+        let whole = self.nodes[root].part;
+        if beams != Beams::Neither {
+            let random = (beams == Beams::Both).then(|| self.random());
+            // One particle alone has no other factor.
+            let alone = self.nodes[root].children.is_empty();
+            self.steps.push(Step::Fractions {
+                random,
+                whole,
+                measure: if alone { TAU } else { 1.0 } / (energy * energy),
+            });
+        }
+        let mut incoming = [self.incoming(), self.incoming()];
+        for (one, mass) in incoming.iter_mut().zip(self.settings.incoming) {
+            one.square = self.constant(mass * mass);
+        }
+        self.steps.push(Step::Beams {
+            whole,
+            to: incoming,
+        });
+        self.momenta(root, incoming);
+        let mut legs = vec![whole; self.masses.len()];
+        for node in self.nodes.iter().filter(|node| node.children.is_empty()) {
+            legs[node.legs.trailing_zeros() as usize] = node.part;
+        }
+        let lines = self
+            .nodes
+            .iter()
+            .map(|node| (node.legs, node.part))
+            .collect();
+        Ok(Channel {
+            steps: self.steps,
+            slots: self.slots,
+            constants: self.constants,
+            legs,
+            incoming,
+            lines,
+            dimension: self.randoms,
+            energy,
+            beams,
+        })
+    }
+
+    fn draw(&mut self, node: usize, energy: f64) {
+        let mut without = Vec::new();
+        let (mut at, mut whole) = (node, None);
+        while let Some(parent) = self.nodes[at].parent {
+            for sibling in self.nodes[parent].children.clone() {
+                if sibling != at {
+                    let least = self.least(sibling);
+                    without.push(least);
+                }
+            }
+            at = parent;
+            if self.nodes[at].drawn {
+                whole = Some(self.nodes[at].part.mass);
+                break;
+            }
+        }
+        let whole = whole.unwrap_or_else(|| self.constant(energy));
+        let least = self.least(node);
+        let random = self.random();
+        let Node { map, part, .. } = self.nodes[node];
+        self.steps.push(Step::Invariant {
+            random,
+            map,
+            least,
+            whole,
+            without,
+            to: part,
+            measure: if self.nodes[node].parent.is_none() {
+                1.0
+            } else {
+                1.0 / TAU
+            },
+        });
+        self.nodes[node].drawn = true;
+    }
+
+    /// Where the least mass of a node lies, given what has been drawn.
+    fn least(&mut self, node: usize) -> usize {
+        if self.nodes[node].drawn {
+            return self.nodes[node].part.mass;
+        }
+        if !self.any_drawn(node) {
+            return self.constant(self.nodes[node].least);
+        }
+        let children = self.nodes[node].children.clone();
+        let of = children
+            .into_iter()
+            .map(|child| self.least(child))
+            .collect();
+        let floor = self.nodes[node].least;
+        let to = self.slot(1);
+        self.steps.push(Step::Least { floor, of, to });
+        to
+    }
+
+    /// Whether the invariant of a part has been drawn.
+    fn any_drawn(&self, node: usize) -> bool {
+        self.nodes[node].children.iter().any(|&child| {
+            let child_node = &self.nodes[child];
+            (child_node.drawn && !child_node.children.is_empty()) || self.any_drawn(child)
+        })
+    }
+
+    fn momenta(&mut self, node: usize, incoming: [Incoming; 2]) {
+        let [first, second] = self.nodes[node].children[..] else {
+            return;
+        };
+        let whole = self.nodes[node].part;
+        let parts = [self.nodes[first].part, self.nodes[second].part];
+        let random = [self.random(), self.random()];
+        match self.nodes[node].split {
+            Branching::Scatter(of) => {
+                let exchanged = [self.incoming(), self.incoming()];
+                let floor = f64::max(
+                    self.exchange_floor(first, incoming[0]),
+                    self.exchange_floor(second, incoming[1]),
+                );
+                let pole = of.mass * of.mass;
+                let map = if pole + floor > 0.0 {
+                    Map::Inverse
+                } else {
+                    Map::Power(EXCHANGE)
+                };
+                self.steps.push(Step::Scatter {
+                    random,
+                    map,
+                    pole,
+                    floor,
+                    incoming,
+                    whole,
+                    parts,
+                    exchanged,
+                });
+                self.momenta(first, [incoming[0], exchanged[0]]);
+                self.momenta(second, [exchanged[1], incoming[1]]);
+            }
+            Branching::Decay | Branching::None => {
+                self.steps.push(Step::Decay {
+                    random,
+                    whole,
+                    parts,
+                });
+                self.momenta(first, incoming);
+                self.momenta(second, incoming);
+            }
+        }
+    }
+
+    /// Of a leg without mass that leaves a beam without mass, -t is at least the square of its transverse momentum.
+    fn exchange_floor(&self, node: usize, from: Incoming) -> f64 {
+        let node = &self.nodes[node];
+        let beam =
+            (self.constants.iter()).any(|&(slot, value)| slot == from.square && value == 0.0);
+        if node.children.is_empty() && node.least == 0.0 && beam {
+            let pt = self.settings.limits.pt(node.legs.trailing_zeros() as usize);
+            return pt * pt;
+        }
+        0.0
+    }
+}
+
+/// Which exchange divides a chain.
+fn dividing(exchanged: &[Propagator]) -> usize {
+    let _ = exchanged;
+    0
+}
+
+/// Whether a line can be on its mass shell, and is not far above it.
+pub(crate) fn resonant(of: Propagator, legs: Legs, masses: &[f64], limits: &Limits) -> bool {
+    let some = (masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) != 0);
+    let least: f64 = some.map(|(_, mass)| mass).sum();
+    of.width > 0.0
+        && least < of.mass
+        && limits.least_mass(legs, masses) < of.mass + WIDTHS * of.width
+}

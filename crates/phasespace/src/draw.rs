@@ -1,0 +1,717 @@
+//! The steps of a channel on registers: from random numbers to momenta, and back.
+
+use super::Rows;
+use super::alike::Permutation;
+use super::channel::{Beams, Channel, Cluster, Incoming, Step};
+use super::kinematics::{
+    Momentum, across, boost, difference, direction, lambda, lambda_of_masses, not_negative,
+    opposite, square, sum,
+};
+use mebridge_simd::{Level, Simd, Task, dispatch, functions};
+use std::f64::consts::{PI, TAU};
+
+/// Rows of a point beside its momenta: rows `4 leg` to `4 leg + 3` are those of a leg, both that come in first, in the
+/// centre of mass.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    legs: usize,
+}
+
+impl Layout {
+    /// Of so many legs, those that come in included.
+    pub const fn new(legs: usize) -> Self {
+        Layout { legs }
+    }
+
+    /// The first row of a leg.
+    pub const fn momentum(self, leg: usize) -> usize {
+        4 * leg
+    }
+
+    /// By how much phase space and energy fractions change with the random numbers: 0 where the point is none.
+    pub const fn weight(self) -> usize {
+        4 * self.legs
+    }
+
+    /// The energy fraction of the first or the second parton.
+    pub const fn fraction(self, beam: usize) -> usize {
+        4 * self.legs + 1 + beam
+    }
+
+    /// The squared energy of the partons in their centre of mass, GeV^2.
+    pub const fn energy_square(self) -> usize {
+        4 * self.legs + 3
+    }
+
+    /// The rapidity of the partons' centre of mass in that of the beams.
+    pub const fn rapidity(self) -> usize {
+        4 * self.legs + 4
+    }
+
+    /// How many rows there are.
+    pub const fn rows(self) -> usize {
+        4 * self.legs + 5
+    }
+}
+
+impl Channel {
+    /// Draws points.
+    ///
+    /// The phase space is `(2 pi)^4 delta^4(sum) prod d^3p / ((2 pi)^3 2 E)`, and where densities are, `dx1 dx2`.
+    ///
+    /// Args: `random` has a row from 0 to 1 for each of [`Channel::dimension`]; `points` as many points, in rows as
+    /// [`Layout`] says. Of several permutations, eight points have one and the next eight the next, the first eight that
+    /// with the number `first`.
+    ///
+    /// # Panics
+    /// If there are not enough rows, or a permutation is none.
+    pub fn draw(
+        &self,
+        level: Level,
+        random: &Rows,
+        permutations: &[Permutation],
+        first: usize,
+        points: &mut Rows,
+    ) {
+        self.check(random, permutations, points);
+        // SAFETY: `dispatch` looks at the level; rows check their bounds.
+        unsafe {
+            dispatch(
+                level,
+                Draw {
+                    channel: self,
+                    random,
+                    permutations,
+                    first,
+                    points,
+                },
+            );
+        }
+    }
+
+    /// The random numbers of points, in rows as for [`Channel::draw`], and a last row for the weight.
+    ///
+    /// # Panics
+    /// If there are not enough rows, or a permutation is none.
+    pub fn invert(
+        &self,
+        level: Level,
+        points: &Rows,
+        permutations: &[Permutation],
+        first: usize,
+        random: &mut Rows,
+    ) {
+        self.check(random, permutations, points);
+        assert!(random.count() > self.dimension, "no row for the weight");
+        // SAFETY: as above.
+        unsafe {
+            dispatch(
+                level,
+                Invert {
+                    channel: self,
+                    random,
+                    permutations,
+                    first,
+                    points,
+                },
+            );
+        }
+    }
+
+    fn check(&self, random: &Rows, permutations: &[Permutation], points: &Rows) {
+        let legs = self.legs.len();
+        assert!(
+            random.count() >= self.dimension,
+            "random numbers are missing"
+        );
+        assert!(
+            points.count() >= Layout::new(legs + 2).rows(),
+            "rows are missing"
+        );
+        assert_eq!(random.points(), points.points(), "as many points");
+        assert!(!permutations.is_empty(), "at least one permutation");
+        for permutation in permutations {
+            let mut sorted = permutation.legs.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..legs), "a permutation of the legs");
+        }
+    }
+}
+
+/// What steps read and write.
+struct Slots<V>(Vec<V>);
+
+impl<V: Simd<Scalar = f64>> Slots<V> {
+    #[inline(always)]
+    fn get(&self, slot: usize) -> V {
+        self.0[slot]
+    }
+
+    #[inline(always)]
+    fn set(&mut self, slot: usize, value: V) {
+        self.0[slot] = value;
+    }
+
+    #[inline(always)]
+    fn momentum(&self, slot: usize) -> Momentum<V> {
+        let some = &self.0[slot..slot + 4];
+        [some[0], some[1], some[2], some[3]]
+    }
+
+    #[inline(always)]
+    fn set_momentum(&mut self, slot: usize, p: Momentum<V>) {
+        self.0[slot..slot + 4].copy_from_slice(&p);
+    }
+
+    /// The bounds of an invariant.
+    #[inline(always)]
+    fn bounds(&self, least: usize, whole: usize, without: &[usize]) -> (V, V, V::Mask) {
+        let least = self.get(least);
+        let mut most = self.get(whole);
+        for &slot in without {
+            most = most - self.get(slot);
+        }
+        let possible = least.lt(most);
+        // Any number will do where nothing is possible.
+        let most = V::select(possible, most, least + least + least.same(1.0));
+        (least * least, most * most, possible)
+    }
+}
+
+struct Draw<'a> {
+    channel: &'a Channel,
+    random: &'a Rows,
+    permutations: &'a [Permutation],
+    first: usize,
+    points: &'a mut Rows,
+}
+
+/// Which order a register has.
+#[inline(always)]
+fn permutation_of<V: Simd>(
+    permutations: &[Permutation],
+    first: usize,
+    register: usize,
+) -> &Permutation {
+    &permutations[(first + register * V::LANES / 8) % permutations.len()]
+}
+
+impl Task<f64> for Draw<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f64>>(self) {
+        let channel = self.channel;
+        let layout = Layout::new(channel.legs.len() + 2);
+        // SAFETY: the caller promises the level.
+        let zero = unsafe { V::zero() };
+        let mut slots = Slots(vec![zero; channel.slots]);
+        for &(slot, value) in &channel.constants {
+            slots.set(slot, zero.same(value));
+        }
+        for register in 0..self.random.registers::<V>() {
+            let mut weight = zero.same(1.0);
+            let mut fractions = [weight; 2];
+            let mut rapidity = zero;
+            for step in &channel.steps {
+                // SAFETY: as above.
+                unsafe {
+                    forward(
+                        step,
+                        channel,
+                        self.random,
+                        register,
+                        &mut slots,
+                        &mut weight,
+                        &mut fractions,
+                        &mut rapidity,
+                    );
+                }
+            }
+            let permutation = permutation_of::<V>(self.permutations, self.first, register);
+            for (leg, incoming) in channel.incoming.iter().enumerate() {
+                put(
+                    self.points,
+                    layout.momentum(leg),
+                    register,
+                    slots.momentum(incoming.momentum),
+                );
+            }
+            let mut whole = zero;
+            for (leg, part) in channel.legs.iter().enumerate() {
+                let [_, x, y, z] = slots.momentum(part.momentum);
+                let square = x.mul_add(x, y.mul_add(y, z.mul_add(z, slots.get(part.square))));
+                let energy = square.sqrt();
+                whole = whole + energy;
+                let [y, z] = if permutation.turned { [-y, -z] } else { [y, z] };
+                put(
+                    self.points,
+                    layout.momentum(permutation.legs[leg] + 2),
+                    register,
+                    [energy, x, y, z],
+                );
+            }
+            let known = whole.lt(zero.same(f64::INFINITY));
+            let weight = V::select(known, weight, zero);
+            self.points.store(layout.weight(), register, weight);
+            self.points
+                .store(layout.fraction(0), register, fractions[0]);
+            self.points
+                .store(layout.fraction(1), register, fractions[1]);
+            self.points
+                .store(layout.energy_square(), register, whole * whole);
+            self.points.store(layout.rapidity(), register, rapidity);
+        }
+    }
+}
+
+#[inline(always)]
+fn put<V: Simd<Scalar = f64>>(rows: &mut Rows, row: usize, register: usize, p: Momentum<V>) {
+    for (i, component) in p.into_iter().enumerate() {
+        rows.store(row + i, register, component);
+    }
+}
+
+/// # Safety
+/// The CPU has the level.
+#[inline(always)]
+pub unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize) -> Momentum<V> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        [
+            rows.load(row, register),
+            rows.load(row + 1, register),
+            rows.load(row + 2, register),
+            rows.load(row + 3, register),
+        ]
+    }
+}
+
+/// # Safety
+/// The CPU has the level.
+#[inline(always)]
+unsafe fn forward<V: Simd<Scalar = f64>>(
+    step: &Step,
+    channel: &Channel,
+    random: &Rows,
+    register: usize,
+    slots: &mut Slots<V>,
+    weight: &mut V,
+    fractions: &mut [V; 2],
+    rapidity: &mut V,
+) {
+    let zero = weight.same(0.0);
+    match step {
+        Step::Least { floor, of, to } => least(*floor, of, *to, slots, zero),
+        Step::Invariant {
+            random: number,
+            map,
+            least,
+            whole,
+            without,
+            to,
+            measure,
+        } => {
+            let (from, up_to, possible) = slots.bounds(*least, *whole, without);
+            // SAFETY: the caller's promise.
+            let at = unsafe { random.load::<V>(*number, register) };
+            let (value, slope) = map.forward(at, from, up_to);
+            // Rounding must not leave the interval.
+            let value = value.max(from).min(up_to);
+            slots.set(to.square, value);
+            slots.set(to.mass, value.sqrt());
+            *weight = V::select(possible, *weight * slope * zero.same(*measure), zero);
+        }
+        Step::Fractions {
+            random: number,
+            whole,
+            measure,
+        } => {
+            let share =
+                slots.get(whole.square) * zero.same(1.0 / (channel.energy * channel.energy));
+            *weight = *weight * zero.same(*measure);
+            match number {
+                Some(number) => {
+                    // SAFETY: the caller's promise.
+                    let at = unsafe { random.load::<V>(*number, register) };
+                    let logarithm = functions::ln(share);
+                    *weight = *weight * -logarithm;
+                    let first = functions::exp(logarithm * (zero.same(1.0) - at));
+                    *fractions = [first, share / first];
+                    *rapidity = logarithm * at.neg_mul_add(zero.same(1.0), zero.same(0.5));
+                }
+                None if channel.beams == Beams::First => {
+                    fractions[0] = share;
+                    *rapidity = functions::ln(share) * zero.same(0.5);
+                }
+                None => {
+                    fractions[1] = share;
+                    *rapidity = functions::ln(share) * zero.same(-0.5);
+                }
+            }
+        }
+        Step::Beams { whole, to } => {
+            let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
+            slots.set_momentum(whole.momentum, [mass, zero, zero, zero]);
+            let [a, b] = [slots.get(to[0].square), slots.get(to[1].square)];
+            let half = zero.same(0.5) / mass;
+            let along = lambda(s, a, b).sqrt() * half;
+            slots.set_momentum(to[0].momentum, [(s + a - b) * half, zero, zero, along]);
+            slots.set_momentum(to[1].momentum, [(s + b - a) * half, zero, zero, -along]);
+        }
+        Step::Decay {
+            random: [first, second],
+            whole,
+            parts,
+        } => {
+            // SAFETY: the caller's promise.
+            let (cosine, angle) = unsafe {
+                (
+                    random.load::<V>(*first, register),
+                    random.load::<V>(*second, register),
+                )
+            };
+            let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
+            let root =
+                lambda_of_masses(s, slots.get(parts[0].mass), slots.get(parts[1].mass)).sqrt();
+            // 1 - cosine over 2 is the random number.
+            let across = zero.same(2.0) * (cosine * (zero.same(1.0) - cosine)).sqrt();
+            let along = zero.same(-2.0).mul_add(cosine, zero.same(1.0));
+            let (sine, cosine) = functions::sin_cos(angle * zero.same(TAU));
+            let size = root * zero.same(0.5) / mass;
+            let direction = [across * cosine, across * sine, along];
+            divide(slots, *whole, *parts, size, direction);
+            *weight = *weight * root * zero.same(1.0 / (8.0 * PI)) / s;
+        }
+        Step::Scatter {
+            random: [first, second],
+            map,
+            pole,
+            floor,
+            incoming,
+            whole,
+            parts,
+            exchanged,
+        } => {
+            // SAFETY: the caller's promise.
+            let (at, angle) = unsafe {
+                (
+                    random.load::<V>(*first, register),
+                    random.load::<V>(*second, register),
+                )
+            };
+            let frame = Scattering::new(slots, *incoming, *whole, *parts);
+            let (from, up_to, possible) = frame.bounds(*pole, *floor);
+            let (value, slope) = map.forward(at, from, up_to);
+            let value = value.max(from).min(up_to);
+            let pole = zero.same(*pole);
+            // From forward: 1 - cosine.
+            let less = not_negative((value - (pole - frame.forward)) / frame.range_half);
+            let less = less.min(zero.same(2.0));
+            let across = (less * (zero.same(2.0) - less)).sqrt();
+            let along = zero.same(1.0) - less;
+            let (sine, cosine) = functions::sin_cos(angle * zero.same(TAU));
+            let direction = frame.turned([across * cosine, across * sine, along]);
+            divide(slots, *whole, *parts, frame.size, direction);
+            exchange(slots, pole - value, *incoming, *parts, *exchanged);
+            let scale = slope * zero.same(1.0 / (8.0 * PI)) / frame.root_in;
+            *weight = V::select(possible, *weight * scale, zero);
+        }
+    }
+}
+
+#[inline(always)]
+fn least<V: Simd<Scalar = f64>>(
+    floor: f64,
+    of: &[usize],
+    to: usize,
+    slots: &mut Slots<V>,
+    zero: V,
+) {
+    let mut sum = zero;
+    for &slot in of {
+        sum = sum + slots.get(slot);
+    }
+    slots.set(to, sum.max(zero.same(floor)));
+}
+
+/// Gives two parts their momenta: `size` in a direction in the frame where the whole rests, and back to back.
+#[inline(always)]
+fn divide<V: Simd<Scalar = f64>>(
+    slots: &mut Slots<V>,
+    whole: Cluster,
+    parts: [Cluster; 2],
+    size: V,
+    direction: [V; 3],
+) {
+    let frame = slots.momentum(whole.momentum);
+    let mass = slots.get(whole.mass);
+    let [x, y, z] = [
+        size * direction[0],
+        size * direction[1],
+        size * direction[2],
+    ];
+    for (part, [x, y, z]) in parts.into_iter().zip([[x, y, z], [-x, -y, -z]]) {
+        let energy = size.mul_add(size, slots.get(part.square)).sqrt();
+        slots.set_momentum(part.momentum, boost([energy, x, y, z], frame, mass));
+    }
+}
+
+/// What is exchanged, as it comes in on either side.
+#[inline(always)]
+fn exchange<V: Simd<Scalar = f64>>(
+    slots: &mut Slots<V>,
+    t: V,
+    incoming: [Incoming; 2],
+    parts: [Cluster; 2],
+    exchanged: [Incoming; 2],
+) {
+    // Beside the first parts comes what the second ones do not take.
+    let first = difference(
+        slots.momentum(parts[0].momentum),
+        slots.momentum(incoming[0].momentum),
+    );
+    let second = difference(
+        slots.momentum(parts[1].momentum),
+        slots.momentum(incoming[1].momentum),
+    );
+    for (to, p) in exchanged.into_iter().zip([first, second]) {
+        slots.set(to.square, t);
+        slots.set_momentum(to.momentum, p);
+    }
+}
+
+/// Two that come in and two that go out, where these rest together.
+struct Scattering<V> {
+    /// The square roots of lambda of what comes in, and of what goes out.
+    root_in: V,
+    /// The momentum of what goes out.
+    size: V,
+    /// The square of what is exchanged in forward direction, the largest.
+    forward: V,
+    /// Half of how far it falls from there.
+    range_half: V,
+    /// The direction of what comes in first, and two across.
+    frame: [[V; 3]; 3],
+}
+
+impl<V: Simd<Scalar = f64>> Scattering<V> {
+    #[inline(always)]
+    fn new(slots: &Slots<V>, incoming: [Incoming; 2], whole: Cluster, parts: [Cluster; 2]) -> Self {
+        let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
+        let half = s.same(0.5);
+        let [a, b] = [slots.get(incoming[0].square), slots.get(incoming[1].square)];
+        let [c, d] = [slots.get(parts[0].square), slots.get(parts[1].square)];
+        let masses = [slots.get(parts[0].mass), slots.get(parts[1].mass)];
+        let root_in = lambda(s, a, b).sqrt();
+        let root_out = lambda_of_masses(s, masses[0], masses[1]).sqrt();
+        // t is mean + range_half cosine.
+        let range_half = root_in * root_out * half / s;
+        let mean = a + c - (s + a - b) * (s + c - d) * half / s;
+        let backward = mean - range_half;
+        // In forward direction the sum may lose all digits; the product of both ends does not.
+        let product = (a - c) * (b - d) + (a * d - b * c) * (a - b - c + d) / s;
+        let safe = (mean + range_half).abs().lt(backward.abs() * s.same(1e-3));
+        let forward = V::select(safe, product / backward, mean + range_half);
+        let p = slots.momentum(incoming[0].momentum);
+        let rest = boost(p, opposite(slots.momentum(whole.momentum)), mass);
+        let (along, _) = direction([rest[1], rest[2], rest[3]]);
+        let [x, y] = across(along);
+        Scattering {
+            root_in,
+            size: root_out * half / mass,
+            forward,
+            range_half,
+            frame: [x, y, along],
+        }
+    }
+
+    /// The bounds of the squared mass of what is exchanged less t.
+    #[inline(always)]
+    fn bounds(&self, pole: f64, floor: f64) -> (V, V, V::Mask) {
+        let pole = self.forward.same(pole);
+        let least = (pole - self.forward).max(pole + pole.same(floor));
+        let zero = pole.same(0.0);
+        let least = least.max(zero);
+        let most = pole - self.forward + self.range_half + self.range_half;
+        let possible = least.lt(most);
+        let most = V::select(possible, most, least + least + pole.same(1.0));
+        (least, most, possible)
+    }
+
+    #[inline(always)]
+    fn turned(&self, [x, y, z]: [V; 3]) -> [V; 3] {
+        let mut found = [x; 3];
+        for (i, to) in found.iter_mut().enumerate() {
+            let [a, b, c] = [self.frame[0][i], self.frame[1][i], self.frame[2][i]];
+            *to = x.mul_add(a, y.mul_add(b, z * c));
+        }
+        found
+    }
+}
+
+struct Invert<'a> {
+    channel: &'a Channel,
+    points: &'a Rows,
+    permutations: &'a [Permutation],
+    first: usize,
+    random: &'a mut Rows,
+}
+
+impl Task<f64> for Invert<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f64>>(self) {
+        let channel = self.channel;
+        let layout = Layout::new(channel.legs.len() + 2);
+        // SAFETY: the caller promises the level.
+        let zero = unsafe { V::zero() };
+        let mut slots = Slots(vec![zero; channel.slots]);
+        for register in 0..self.points.registers::<V>() {
+            let permutation = permutation_of::<V>(self.permutations, self.first, register);
+            for &(legs, part) in &channel.lines {
+                let mut whole = [zero; 4];
+                for (leg, place) in permutation.legs.iter().enumerate() {
+                    if legs & (1 << leg) != 0 {
+                        // SAFETY: as above.
+                        let p = unsafe { take(self.points, layout.momentum(place + 2), register) };
+                        whole = sum(whole, p);
+                    }
+                }
+                if permutation.turned {
+                    whole = [whole[0], whole[1], -whole[2], -whole[3]];
+                }
+                slots.set_momentum(part.momentum, whole);
+                let of = not_negative(square(whole));
+                slots.set(part.square, of);
+                slots.set(part.mass, of.sqrt());
+            }
+            for &(slot, value) in &channel.constants {
+                slots.set(slot, zero.same(value));
+            }
+            for (leg, incoming) in channel.incoming.iter().enumerate() {
+                // SAFETY: as above.
+                let p = unsafe { take(self.points, layout.momentum(leg), register) };
+                slots.set_momentum(incoming.momentum, p);
+            }
+            // SAFETY: as above.
+            let fraction = unsafe { self.points.load::<V>(layout.fraction(0), register) };
+            let mut weight = zero.same(1.0);
+            for step in &channel.steps {
+                backward(
+                    step,
+                    channel,
+                    self.random,
+                    register,
+                    &mut slots,
+                    &mut weight,
+                    fraction,
+                );
+            }
+            self.random.store(channel.dimension, register, weight);
+        }
+    }
+}
+
+#[inline(always)]
+fn backward<V: Simd<Scalar = f64>>(
+    step: &Step,
+    channel: &Channel,
+    random: &mut Rows,
+    register: usize,
+    slots: &mut Slots<V>,
+    weight: &mut V,
+    fraction: V,
+) {
+    let zero = weight.same(0.0);
+    match step {
+        Step::Least { floor, of, to } => least(*floor, of, *to, slots, zero),
+        Step::Invariant {
+            random: number,
+            map,
+            least,
+            whole,
+            without,
+            to,
+            measure,
+        } => {
+            let (from, up_to, possible) = slots.bounds(*least, *whole, without);
+            let (at, slope) = map.inverse(slots.get(to.square), from, up_to);
+            random.store(*number, register, at);
+            *weight = V::select(possible, *weight * slope * zero.same(*measure), zero);
+        }
+        Step::Fractions {
+            random: number,
+            whole,
+            measure,
+        } => {
+            *weight = *weight * zero.same(*measure);
+            if let Some(number) = number {
+                let share =
+                    slots.get(whole.square) * zero.same(1.0 / (channel.energy * channel.energy));
+                let logarithm = functions::ln(share);
+                *weight = *weight * -logarithm;
+                let at = zero.same(1.0) - functions::ln(fraction) / logarithm;
+                random.store(*number, register, at);
+            }
+        }
+        Step::Beams { .. } => {}
+        Step::Decay {
+            random: [first, second],
+            whole,
+            parts,
+        } => {
+            let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
+            let root =
+                lambda_of_masses(s, slots.get(parts[0].mass), slots.get(parts[1].mass)).sqrt();
+            let p = slots.momentum(parts[0].momentum);
+            let rest = boost(p, opposite(slots.momentum(whole.momentum)), mass);
+            let ([x, y, z], _) = direction([rest[1], rest[2], rest[3]]);
+            random.store(*first, register, (zero.same(1.0) - z) * zero.same(0.5));
+            random.store(*second, register, turns(y, x));
+            *weight = *weight * root * zero.same(1.0 / (8.0 * PI)) / s;
+        }
+        Step::Scatter {
+            random: [first, second],
+            map,
+            pole,
+            floor,
+            incoming,
+            whole,
+            parts,
+            exchanged,
+        } => {
+            let frame = Scattering::new(slots, *incoming, *whole, *parts);
+            let p = slots.momentum(parts[0].momentum);
+            let t = square(difference(p, slots.momentum(incoming[0].momentum)));
+            let (from, up_to, possible) = frame.bounds(*pole, *floor);
+            let (at, slope) = map.inverse(zero.same(*pole) - t, from, up_to);
+            random.store(*first, register, at);
+            let mass = slots.get(whole.mass);
+            let rest = boost(p, opposite(slots.momentum(whole.momentum)), mass);
+            let mut of = [zero; 2];
+            for (to, axis) in of.iter_mut().zip(frame.frame) {
+                *to = rest[1].mul_add(axis[0], rest[2].mul_add(axis[1], rest[3] * axis[2]));
+            }
+            random.store(*second, register, turns(of[1], of[0]));
+            exchange(slots, t, *incoming, *parts, *exchanged);
+            let scale = slope * zero.same(1.0 / (8.0 * PI)) / frame.root_in;
+            *weight = V::select(possible, *weight * scale, zero);
+        }
+    }
+}
+
+/// The angle of a direction, from 0 to 1 for a whole turn.
+#[inline(always)]
+fn turns<V: Simd<Scalar = f64>>(y: V, x: V) -> V {
+    let (zero, tiny) = (x.same(0.0), x.same(f64::MIN_POSITIVE));
+    let (wide, high) = (x.abs(), y.abs());
+    let steep = wide.lt(high);
+    let ratio = wide.min(high) / wide.max(high).max(tiny);
+    let angle = functions::atan(ratio);
+    let angle = V::select(steep, x.same(PI / 2.0) - angle, angle);
+    let angle = V::select(x.lt(zero), x.same(PI) - angle, angle);
+    let angle = V::select(y.lt(zero), x.same(TAU) - angle, angle);
+    angle * x.same(1.0 / TAU)
+}

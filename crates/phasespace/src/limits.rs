@@ -1,0 +1,143 @@
+//! What cuts imply for invariants, so that no points are drawn where all would fail.
+
+use super::alike::Permutation;
+use super::cuts::{Observable, Take, Window};
+use super::diagram::Legs;
+use std::collections::BTreeSet;
+use std::f64::consts::PI;
+
+/// The least that cuts leave of some quantities.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Transverse momenta of legs that go out, GeV.
+    pub pt: Vec<f64>,
+    /// Invariant masses of sets of legs, GeV.
+    pub masses: Vec<(Legs, f64)>,
+    /// Distances of two legs in rapidity and angle.
+    pub distances: Vec<(Legs, f64)>,
+}
+
+impl Limits {
+    /// Those of windows on so many legs that go out.
+    pub fn new(legs: usize, windows: &[Window]) -> Self {
+        let mut found = Limits {
+            pt: vec![0.0; legs],
+            ..Limits::default()
+        };
+        // Legs of windows are counted with those that come in.
+        let set = |group: &[usize]| {
+            let out = group.iter().filter(|&&leg| leg >= 2);
+            out.fold(0, |set: Legs, leg| set | 1 << (leg - 2))
+        };
+        let below =
+            |window: &&Window| window.take == Take::All && !window.outside && window.least > 0.0;
+        for window in windows.iter().filter(below) {
+            match window.observable {
+                Observable::Pt => {
+                    for group in window.legs.iter().filter(|group| group.len() == 1) {
+                        let pt = &mut found.pt[group[0] - 2];
+                        *pt = pt.max(window.least);
+                    }
+                }
+                Observable::Mass => {
+                    let groups = window.legs.iter().map(|group| (set(group), window.least));
+                    found.masses.extend(groups);
+                }
+                Observable::Distance => {
+                    let both = window.legs.iter().fold(0, |all, group| all | set(group));
+                    found.distances.push((both, window.least));
+                }
+                Observable::Rapidity | Observable::Energy => {}
+            }
+        }
+        found
+    }
+
+    /// What holds of legs that are permuted in all of these ways.
+    pub fn permuted(&self, permutations: &[Permutation]) -> Limits {
+        let pt = (0..self.pt.len()).map(|leg| {
+            let of = permutations.iter().map(|one| self.pt[one.legs[leg]]);
+            of.fold(f64::INFINITY, f64::min)
+        });
+        let sets = |of: &[(Legs, f64)]| -> Vec<(Legs, f64)> {
+            let mut before = BTreeSet::new();
+            for one in permutations {
+                before.extend(of.iter().map(|&(legs, _)| moved(legs, &inverse(&one.legs))));
+            }
+            let least = before.into_iter().map(|legs| {
+                let of = permutations
+                    .iter()
+                    .map(|one| largest(of, moved(legs, &one.legs)));
+                (legs, of.fold(f64::INFINITY, f64::min))
+            });
+            least.collect()
+        };
+        Limits {
+            pt: pt.collect(),
+            masses: sets(&self.masses),
+            distances: sets(&self.distances),
+        }
+    }
+
+    /// The least transverse momentum of a leg.
+    pub fn pt(&self, leg: usize) -> f64 {
+        self.pt.get(leg).copied().unwrap_or(0.0)
+    }
+
+    /// An energy of the partons below which no point passes.
+    pub fn least_energy(&self, masses: &[f64]) -> f64 {
+        let transverse = masses
+            .iter()
+            .enumerate()
+            .map(|(leg, mass)| mass.hypot(self.pt(leg)));
+        transverse.sum()
+    }
+
+    /// An invariant mass of these legs below which no point passes.
+    ///
+    /// Of two without masses it is 2 pt pt' (cosh y - cos phi), squared; where y^2 + phi^2 is at least R^2, the bracket
+    /// is at least 1 - cos R.
+    pub fn least_mass(&self, legs: Legs, masses: &[f64]) -> f64 {
+        let of: Vec<usize> = (0..masses.len())
+            .filter(|leg| legs & (1 << leg) != 0)
+            .collect();
+        let mut square: f64 = of.iter().map(|&leg| masses[leg] * masses[leg]).sum();
+        for (i, &a) in of.iter().enumerate() {
+            for &b in &of[i + 1..] {
+                let pair = 1 << a | 1 << b;
+                let mut product = 2.0 * masses[a] * masses[b];
+                if masses[a] == 0.0 && masses[b] == 0.0 {
+                    let angle = largest(&self.distances, pair).min(PI);
+                    product = 2.0 * self.pt(a) * self.pt(b) * (1.0 - angle.cos());
+                }
+                let mass = largest(&self.masses, pair);
+                square += product.max(mass * mass - masses[a] * masses[a] - masses[b] * masses[b]);
+            }
+        }
+        let sum: f64 = of.iter().map(|&leg| masses[leg]).sum();
+        square.sqrt().max(largest(&self.masses, legs)).max(sum)
+    }
+}
+
+/// The largest of the numbers of a set of legs.
+fn largest(of: &[(Legs, f64)], legs: Legs) -> f64 {
+    let some = of.iter().filter(|(one, _)| *one == legs);
+    some.map(|(_, value)| *value).fold(0.0, f64::max)
+}
+
+/// Where the legs of a set are moved to.
+fn moved(legs: Legs, to: &[usize]) -> Legs {
+    let some = to
+        .iter()
+        .enumerate()
+        .filter(|(leg, _)| legs & (1 << leg) != 0);
+    some.fold(0, |set, (_, to)| set | 1 << to)
+}
+
+fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut found = vec![0; permutation.len()];
+    for (from, &to) in permutation.iter().enumerate() {
+        found[to] = from;
+    }
+    found
+}

@@ -1,0 +1,96 @@
+//! How an invariant follows from a random number, and the other way round.
+
+use mebridge_simd::{Simd, functions};
+
+/// The density of points of an invariant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Map {
+    /// The same everywhere.
+    Flat,
+    /// `s^-power`, the power not 1; the least may be 0 if it is smaller than 1.
+    Power(f64),
+    /// `1 / s`.
+    Inverse,
+    /// `1 / ((s - mass^2)^2 + (mass width)^2)`.
+    BreitWigner {
+        /// `mass^2`.
+        square: f64,
+        /// `mass width`.
+        product: f64,
+    },
+}
+
+impl Map {
+    /// The invariant for a random number from 0 to 1, and by how much it changes with it.
+    #[inline(always)]
+    pub fn forward<V: Simd<Scalar = f64>>(self, random: V, least: V, most: V) -> (V, V) {
+        match self {
+            Map::Flat => {
+                let range = most - least;
+                (random.mul_add(range, least), range)
+            }
+            Map::Inverse => {
+                let (from, to) = (functions::ln(least), functions::ln(most));
+                let value = functions::exp(random.mul_add(to - from, from));
+                (value, value * (to - from))
+            }
+            Map::Power(power) => {
+                let rest = random.same(1.0 - power);
+                let (from, to) = (power_of(least, rest), power_of(most, rest));
+                let value =
+                    functions::pow(random.mul_add(to - from, from), random.same(1.0) / rest);
+                let slope = power_of(value, random.same(power)) * (to - from) / rest;
+                (value, slope)
+            }
+            Map::BreitWigner { square, product } => {
+                let (square, product) = (random.same(square), random.same(product));
+                let from = functions::atan((least - square) / product);
+                let to = functions::atan((most - square) / product);
+                let tangent = functions::tan(random.mul_add(to - from, from));
+                let slope = tangent.mul_add(tangent, random.same(1.0)) * product * (to - from);
+                (tangent.mul_add(product, square), slope)
+            }
+        }
+    }
+
+    /// The random number of an invariant, and by how much the invariant changes with it.
+    #[inline(always)]
+    pub fn inverse<V: Simd<Scalar = f64>>(self, value: V, least: V, most: V) -> (V, V) {
+        match self {
+            Map::Flat => {
+                let range = most - least;
+                ((value - least) / range, range)
+            }
+            Map::Inverse => {
+                let range = functions::ln(most) - functions::ln(least);
+                let random = (functions::ln(value) - functions::ln(least)) / range;
+                (random, value * range)
+            }
+            Map::Power(power) => {
+                let rest = value.same(1.0 - power);
+                let (from, to) = (power_of(least, rest), power_of(most, rest));
+                let random = (power_of(value, rest) - from) / (to - from);
+                (
+                    random,
+                    power_of(value, value.same(power)) * (to - from) / rest,
+                )
+            }
+            Map::BreitWigner { square, product } => {
+                let (square, product) = (value.same(square), value.same(product));
+                let from = functions::atan((least - square) / product);
+                let to = functions::atan((most - square) / product);
+                let tangent = (value - square) / product;
+                let random = (functions::atan(tangent) - from) / (to - from);
+                let slope = tangent.mul_add(tangent, value.same(1.0)) * product * (to - from);
+                (random, slope)
+            }
+        }
+    }
+}
+
+/// A power of a number that may be 0, the power being positive then.
+#[inline(always)]
+fn power_of<V: Simd<Scalar = f64>>(x: V, power: V) -> V {
+    let zero = x.same(0.0);
+    V::select(x.le(zero), zero, functions::pow(x, power))
+}

@@ -1,0 +1,301 @@
+//! Points of channels: volumes beside closed forms, momenta, and the way back.
+
+use mebridge_phasespace::{
+    Beams, Channel, Diagram, Edge, Layout, Limits, Permutation, Propagator, Rows, Settings,
+};
+use mebridge_simd::Level;
+use std::f64::consts::PI;
+
+const POINTS: usize = 200_000;
+
+fn diagram(masses: &[f64], propagators: &[(f64, f64)], vertices: &[&[&str]]) -> Diagram {
+    let lines = |names: &&[&str]| -> Vec<Edge> {
+        names
+            .iter()
+            .map(|name| name.parse().expect("a line"))
+            .collect()
+    };
+    let of = propagators
+        .iter()
+        .map(|&(mass, width)| Propagator { mass, width });
+    Diagram {
+        masses: masses.to_vec(),
+        propagators: of.collect(),
+        vertices: vertices.iter().map(lines).collect(),
+    }
+}
+
+fn settings(energy: f64, beams: Beams) -> Settings {
+    Settings {
+        energy,
+        beams,
+        incoming: [0.0; 2],
+        limits: Limits::default(),
+    }
+}
+
+/// Evenly spread numbers (M. Roberts' sequence), the same each time.
+fn random(dimension: usize, points: usize) -> Rows {
+    let mut base = 2.0f64;
+    for _ in 0..60 {
+        base = (1.0 + base).powf(1.0 / (dimension as f64 + 1.0));
+    }
+    let mut rows = Rows::new(dimension + 1, points);
+    for d in 0..dimension {
+        let step = base.powi(-(d as i32 + 1));
+        for (k, to) in rows.row_mut(d).iter_mut().enumerate() {
+            *to = (0.5 + step * (k as f64 + 1.0)).fract();
+        }
+    }
+    rows
+}
+
+fn draw(channel: &Channel, legs: usize, level: Level, count: usize) -> (Rows, Rows) {
+    let from = random(channel.dimension(), count);
+    let mut points = Rows::new(Layout::new(legs + 2).rows(), count);
+    let order = [Permutation::none(legs)];
+    channel.draw(level, &from, &order, 0, &mut points);
+    (from, points)
+}
+
+fn volume(channel: &Channel, legs: usize) -> f64 {
+    let (_, points) = draw(channel, legs, Level::best(), POINTS);
+    let weights = points.row(Layout::new(legs + 2).weight());
+    weights.iter().sum::<f64>() / POINTS as f64
+}
+
+fn factorial(n: usize) -> f64 {
+    (1..=n).map(|i| i as f64).product()
+}
+
+/// Of particles without mass.
+fn massless(n: usize, energy: f64) -> f64 {
+    let power = 4.0 - 3.0 * n as f64;
+    (2.0 * PI).powf(power) * (PI / 2.0).powi(n as i32 - 1) * energy.powi(2 * n as i32 - 4)
+        / (factorial(n - 1) * factorial(n - 2))
+}
+
+/// Diagrams of two to five legs without mass.
+fn shapes() -> Vec<(usize, Diagram)> {
+    let zero = (0.0, 0.0);
+    vec![
+        (
+            2,
+            diagram(
+                &[0.0; 2],
+                &[zero],
+                &[&["i0", "i1", "p0"], &["p0", "o0", "o1"]],
+            ),
+        ),
+        (
+            2,
+            diagram(
+                &[0.0; 2],
+                &[zero],
+                &[&["i0", "o1", "p0"], &["p0", "i1", "o0"]],
+            ),
+        ),
+        (
+            2,
+            diagram(
+                &[0.0; 2],
+                &[(80.0, 0.0)],
+                &[&["i0", "o0", "p0"], &["p0", "i1", "o1"]],
+            ),
+        ),
+        (2, diagram(&[0.0; 2], &[], &[&["i0", "i1", "o0", "o1"]])),
+        (
+            3,
+            diagram(
+                &[0.0; 3],
+                &[zero; 2],
+                &[
+                    &["i0", "i1", "p0"],
+                    &["p0", "o2", "p1"],
+                    &["p1", "o0", "o1"],
+                ],
+            ),
+        ),
+        (
+            3,
+            diagram(
+                &[0.0; 3],
+                &[(200.0, 300.0); 2],
+                &[
+                    &["i0", "i1", "p0"],
+                    &["p0", "o2", "p1"],
+                    &["p1", "o0", "o1"],
+                ],
+            ),
+        ),
+        (
+            3,
+            diagram(
+                &[0.0; 3],
+                &[zero; 2],
+                &[
+                    &["i0", "o0", "p0"],
+                    &["p0", "o2", "p1"],
+                    &["p1", "i1", "o1"],
+                ],
+            ),
+        ),
+        (
+            3,
+            diagram(
+                &[0.0; 3],
+                &[zero, (200.0, 300.0)],
+                &[
+                    &["i0", "o1", "p0"],
+                    &["p0", "i1", "p1"],
+                    &["p1", "o0", "o2"],
+                ],
+            ),
+        ),
+        (
+            3,
+            diagram(
+                &[0.0; 3],
+                &[zero],
+                &[&["i0", "o1", "p0"], &["p0", "i1", "o0", "o2"]],
+            ),
+        ),
+        (
+            4,
+            diagram(
+                &[0.0; 4],
+                &[zero; 3],
+                &[
+                    &["i0", "o0", "p0"],
+                    &["p0", "o2", "p1"],
+                    &["p1", "p2", "i1"],
+                    &["p2", "o1", "o3"],
+                ],
+            ),
+        ),
+        (
+            4,
+            diagram(
+                &[0.0; 4],
+                &[zero; 3],
+                &[
+                    &["i0", "o0", "p0"],
+                    &["p0", "o2", "p1"],
+                    &["p1", "p2", "o3"],
+                    &["p2", "o1", "i1"],
+                ],
+            ),
+        ),
+        (
+            4,
+            diagram(
+                &[0.0; 4],
+                &[zero, (200.0, 300.0), (250.0, 200.0)],
+                &[
+                    &["i0", "i1", "p0"],
+                    &["p0", "p1", "p2"],
+                    &["p1", "o0", "o3"],
+                    &["p2", "o1", "o2"],
+                ],
+            ),
+        ),
+        (
+            4,
+            diagram(
+                &[0.0; 4],
+                &[zero],
+                &[&["i0", "i1", "p0"], &["p0", "o0", "o1", "o2", "o3"]],
+            ),
+        ),
+        (
+            5,
+            diagram(
+                &[0.0; 5],
+                &[zero; 4],
+                &[
+                    &["i0", "o0", "p0"],
+                    &["p0", "o2", "p1"],
+                    &["p1", "p2", "o3"],
+                    &["p2", "p3", "i1"],
+                    &["p3", "o1", "o4"],
+                ],
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn volumes_without_masses() {
+    for (n, diagram) in shapes() {
+        let channel = Channel::new(&diagram, &settings(1000.0, Beams::Neither)).expect("a channel");
+        assert_eq!(channel.dimension(), 3 * n - 4, "{diagram:?}");
+        let (found, wanted) = (volume(&channel, n), massless(n, 1000.0));
+        let off = (found / wanted - 1.0).abs();
+        assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+    }
+}
+
+/// Every map gives back its random numbers and its weight, at every level.
+#[test]
+fn momenta_and_the_way_back() {
+    for level in Level::ALL.into_iter().filter(|level| level.is_supported()) {
+        for (n, diagram) in shapes() {
+            let masses: Vec<f64> = (0..n).map(|leg| [0.0, 4.7, 80.0][leg % 3]).collect();
+            let diagram = Diagram {
+                masses: masses.clone(),
+                ..diagram
+            };
+            let channel =
+                Channel::new(&diagram, &settings(1000.0, Beams::Both)).expect("a channel");
+            let (from, points) = draw(&channel, n, level, 500);
+            let layout = Layout::new(n + 2);
+            let weights = points.row(layout.weight());
+            for k in 0..500 {
+                if weights[k] == 0.0 {
+                    continue;
+                }
+                assert!(
+                    weights[k] > 0.0 && weights[k].is_finite(),
+                    "{} {diagram:?}",
+                    weights[k]
+                );
+                let p = |leg: usize, i: usize| points.row(layout.momentum(leg) + i)[k];
+                let energy = points.row(layout.energy_square())[k].sqrt();
+                for i in 0..4 {
+                    let out: f64 = (2..n + 2).map(|leg| p(leg, i)).sum();
+                    let off = out - p(0, i) - p(1, i);
+                    assert!(
+                        off.abs() < 1e-11 * energy,
+                        "{off} of {energy} {level} {diagram:?}"
+                    );
+                }
+                for (leg, mass) in masses.iter().enumerate() {
+                    let [e, x, y, z] = std::array::from_fn(|i| p(leg + 2, i));
+                    let square = e * e - x * x - y * y - z * z;
+                    assert!(
+                        (square - mass * mass).abs() < 1e-14 * e * e + 1e-300,
+                        "{square}"
+                    );
+                }
+                let share = points.row(layout.fraction(0))[k] * points.row(layout.fraction(1))[k];
+                assert!((share * 1e6 / (energy * energy) - 1.0).abs() < 1e-9);
+            }
+            let mut back = Rows::new(channel.dimension() + 1, 500);
+            channel.invert(level, &points, &[Permutation::none(n)], 0, &mut back);
+            let (mut close, mut count) = (0, 0);
+            for k in (0..500).filter(|&k| weights[k] > 0.0) {
+                count += 1;
+                let weight = back.row(channel.dimension())[k];
+                let of = (0..channel.dimension()).map(|d| (back.row(d)[k] - from.row(d)[k]).abs());
+                let most = of.fold((weight / weights[k] - 1.0).abs(), f64::max);
+                close += usize::from(most < 1e-7);
+            }
+            assert!(count > 50, "{count} points {diagram:?}");
+            // Angles of what is collinear have no digits.
+            assert!(
+                close * 100 >= count * 97,
+                "{close} of {count} come back {level} {diagram:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Points that become events.
+
+use super::blocks::{Block, Harvest};
+use super::integrand::{Integrand, Workspace};
+use super::random::ACCEPTANCE;
+use super::sums::WeightSums;
+use super::unweight::{event_weight, is_event};
+use mebridge_phasespace::Layout;
+
+/// An event, with its legs in the order of its matrix element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Which source drew it,
+    pub source: u32,
+    /// as which of its points.
+    pub point: u64,
+    /// The number of its matrix element.
+    pub element: u32,
+    /// What came in: the number among the partons of its group.
+    pub partons: u32,
+    /// A random number in (0, 1) that chooses among the processes of these.
+    pub process: f64,
+    /// 1, or more where the point's weight was above the threshold; negative if it was.
+    pub weight: f64,
+    /// (E, px, py, pz) of each leg, GeV, in the centre of mass of the beams, the first one along +z.
+    pub momenta: Vec<[f64; 4]>,
+    /// Energy fractions of what comes from the first and from the second beam.
+    pub fractions: [f64; 2],
+    /// Of renormalisation, and of the densities of the first and the second beam, GeV.
+    pub scales: [f64; 3],
+    /// The strong coupling at the first of these.
+    pub alpha_s: f64,
+}
+
+/// Keeps the points that become events.
+#[derive(Debug)]
+pub struct Accept<'a> {
+    /// What is integrated.
+    pub integrand: &'a Integrand,
+    /// Of each source the weight above which points are more than one event.
+    pub thresholds: &'a [f64],
+}
+
+impl Harvest for Accept<'_> {
+    type Kept = (u32, WeightSums, Vec<Event>);
+
+    fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept {
+        let threshold = self.thresholds[block.source];
+        let mut events = Vec::new();
+        for (place, &point) in work.kept.iter().enumerate() {
+            let number = block.first + u64::from(point);
+            let weight = work.weights[point as usize];
+            if is_event(weight, block.random.number(number, ACCEPTANCE), threshold) {
+                let weight = event_weight(weight, threshold);
+                events.push(self.event(block, work, place, number, weight));
+            }
+        }
+        (block.source as u32, WeightSums::of(&work.weights), events)
+    }
+}
+
+impl Accept<'_> {
+    fn event(
+        &self,
+        block: &Block,
+        work: &Workspace,
+        place: usize,
+        point: u64,
+        weight: f64,
+    ) -> Event {
+        let source = &self.integrand.sources[block.source];
+        let group = &self.integrand.groups[source.group];
+        let layout = Layout::new(group.legs);
+        let row = |row: usize| work.points.row(row)[place];
+        // After the numbers of the grid and the one by which the partons were drawn.
+        let next = source.channel.dimension() as u32 + 1;
+        let partons = work.drawn[place];
+        let of_partons = &group.partons[partons as usize];
+        let exchanged = of_partons.exchanged;
+        let turn = if exchanged { -1.0 } else { 1.0 };
+        let rapidity = turn * row(layout.rapidity());
+        let (sinh, cosh) = (rapidity.sinh(), rapidity.cosh());
+        let momentum = |leg: usize| {
+            let [e, x, y, z] = std::array::from_fn(|i| row(layout.momentum(leg) + i));
+            let (y, z) = (turn * y, turn * z);
+            [cosh * e + sinh * z, x, y, cosh * z + sinh * e]
+        };
+        let mut fractions = [row(layout.fraction(0)), row(layout.fraction(1))];
+        let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
+        if exchanged {
+            fractions.swap(0, 1);
+            scales.swap(1, 2);
+        }
+        Event {
+            source: block.source as u32,
+            point,
+            element: group.elements[of_partons.element] as u32,
+            partons,
+            process: block.random.number(point, next),
+            weight,
+            momenta: (0..group.legs).map(momentum).collect(),
+            fractions,
+            scales,
+            alpha_s: work.alpha_s[place],
+        }
+    }
+}

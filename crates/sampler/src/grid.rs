@@ -1,0 +1,313 @@
+//! Grids that adapt: VEGAS (G. P. Lepage, J. Comput. Phys. 27 (1978) 192; arXiv:2009.05112).
+//!
+//! A dimension from 0 to 1 has [`BINS`] bins with edges e_0 = 0 < e_1 < .. < 1. A random number u lies in bin
+//! i = floor(BINS u), and becomes x = e_i + (e_(i+1) - e_i) (BINS u - i): all bins are drawn as often, narrow ones where the
+//! integrand is large. The Jacobian is the product of BINS (e_(i+1) - e_i) over the dimensions.
+//!
+//! Training sums w^2 in each bin, where w is the whole weight of a point, Jacobian included. With d the shares of those
+//! sums, each smoothed with an eighth of its neighbours', a bin has the importance ((1 - d) / ln(1 / d))^damping, and new
+//! edges divide the importance into equal parts. The variance is least where all bins have the same sum of w^2.
+//!
+//! Maps round as IEEE 754 says and have no fused products, so that all levels and machines give the same numbers.
+
+use crate::sums::is_usable;
+use crate::{Error, Result, bytes};
+use mebridge_phasespace::Rows;
+use mebridge_simd::{Level, Real, Simd, Task, dispatch, functions};
+
+/// Bins of a dimension.
+pub const BINS: usize = 64;
+const EDGES: usize = BINS + 1;
+/// Of a bin: what is less is wider than it should be, and no bin is empty.
+const LEAST_WIDTH: f64 = 1e-10;
+/// What counts as the share of a bin at least. A bin in which no point contributed keeps a tenth of an average importance
+/// or more: nobody knows that there is nothing.
+const LEAST_SHARE: f64 = 1e-10;
+/// What makes a number a whole one in its lowest bits where it is added.
+const TO_WHOLE: f64 = (1_u64 << 52) as f64;
+/// Numbers that the longest register holds.
+const LONGEST: usize = 8;
+
+/// Bins of some dimensions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Of each dimension [`EDGES`], ascending from 0 to 1.
+    edges: Vec<f64>,
+}
+
+impl Grid {
+    /// Bins of equal widths.
+    pub fn new(dimensions: usize) -> Self {
+        let edges = (0..EDGES).map(|i| i as f64 / BINS as f64);
+        Grid {
+            edges: edges.collect::<Vec<_>>().repeat(dimensions),
+        }
+    }
+
+    /// How many dimensions there are.
+    pub fn dimensions(&self) -> usize {
+        self.edges.len() / EDGES
+    }
+
+    /// The edges of the bins of a dimension, ascending from 0 to 1.
+    pub fn edges(&self, dimension: usize) -> &[f64] {
+        &self.edges[dimension * EDGES..][..EDGES]
+    }
+
+    /// Maps random numbers in (0, 1), one row for each dimension, to as many rows of x in (0, 1), and a last row of
+    /// Jacobians.
+    ///
+    /// # Panics
+    /// If there are fewer rows, or the CPU lacks the level.
+    pub fn map(&self, level: Level, numbers: &Rows, to: &mut Rows) {
+        let task = MapGrid {
+            grid: self,
+            numbers,
+            to,
+        };
+        // SAFETY: it asks for nothing but the level.
+        unsafe { dispatch(level, task) }
+    }
+
+    /// The random numbers that [`Self::map`] maps to x in [0, 1), and a last row of its Jacobians.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub fn invert(&self, x: &Rows, numbers: &mut Rows) {
+        let dimensions = self.dimensions();
+        numbers.row_mut(dimensions).fill(1.0);
+        for dimension in 0..dimensions {
+            let edges = self.edges(dimension);
+            for (point, &x) in x.row(dimension).iter().enumerate() {
+                let mut bin = 0;
+                for step in [32, 16, 8, 4, 2, 1] {
+                    bin += if edges[bin + step] <= x { step } else { 0 };
+                }
+                let width = edges[bin + 1] - edges[bin];
+                let number = (bin as f64 + (x - edges[bin]) / width) / BINS as f64;
+                numbers.row_mut(dimension)[point] = number;
+                numbers.row_mut(dimensions)[point] *= BINS as f64 * width;
+            }
+        }
+    }
+
+    /// Moves the edges after what points contributed. They stay with a `damping` of 0, and follow faster but with more
+    /// noise the larger it is: about 1 serves where a survey has three parts of a few thousand points. A dimension to which
+    /// nothing contributed stays as it is.
+    ///
+    /// # Panics
+    /// If the training has other dimensions.
+    pub fn adapt(&mut self, training: &Training, damping: f64) {
+        assert_eq!(training.squares.len(), self.dimensions() * BINS);
+        let squares = training.squares.chunks_exact(BINS);
+        for (edges, squares) in self.edges.chunks_exact_mut(EDGES).zip(squares) {
+            // One large weight may have overflowed the sum beside others.
+            let most = squares.iter().copied().fold(0.0, f64::max);
+            if most > 0.0 && most.is_finite() {
+                divide(edges, &importance(squares, most, damping));
+            }
+        }
+    }
+
+    /// The edges as little endian doubles, those of a dimension after each other.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        bytes::written(&self.edges)
+    }
+
+    /// What [`Self::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let edges = bytes::read(bytes)?;
+        if edges.len() % EDGES != 0 {
+            let found = edges.len();
+            return Err(Error::GridSize { found });
+        }
+        for (dimension, edges) in edges.chunks_exact(EDGES).enumerate() {
+            let ascending = edges.windows(2).all(|pair| pair[0] < pair[1]);
+            if !ascending || edges[0] != 0.0 || edges[BINS] != 1.0 {
+                return Err(Error::Edges { dimension });
+            }
+        }
+        Ok(Grid { edges })
+    }
+}
+
+/// What [`Grid::map`] does, for who runs at a level already.
+#[derive(Debug)]
+pub struct MapGrid<'a> {
+    /// The bins.
+    pub grid: &'a Grid,
+    /// Random numbers.
+    pub numbers: &'a Rows,
+    /// x of each dimension, and Jacobians.
+    pub to: &'a mut Rows,
+}
+
+impl Task<f64> for MapGrid<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f64>>(self) {
+        let dimensions = self.grid.dimensions();
+        for register in 0..self.numbers.registers::<V>() {
+            // SAFETY: the caller's promise.
+            let one = unsafe { V::splat(1.0) };
+            let mut jacobian = one;
+            for dimension in 0..dimensions {
+                let edges = &self.grid.edges[dimension * EDGES..][..EDGES];
+                // SAFETY: the caller's promise.
+                let number: V = unsafe { self.numbers.load(dimension, register) };
+                let (x, width) = place(edges, number);
+                self.to.store(dimension, register, x);
+                jacobian = jacobian * (width * one.same(BINS as f64));
+            }
+            self.to.store(dimensions, register, jacobian);
+        }
+    }
+}
+
+#[repr(align(64))]
+struct Aligned([f64; LONGEST]);
+
+/// Where a random number lies, and the width of its bin.
+#[inline(always)]
+fn place<V: Simd<Scalar = f64>>(edges: &[f64], number: V) -> (V, V) {
+    let to_whole = number.same(TO_WHOLE);
+    let scaled = number * number.same(BINS as f64);
+    let nearest = (scaled + to_whole) - to_whole;
+    let above = scaled.lt(nearest);
+    let bin = V::select(above, nearest - number.same(1.0), nearest);
+    let mut bins = Aligned([0.0; LONGEST]);
+    // SAFETY: there is room for the longest register, aligned to it.
+    unsafe { (bin + to_whole).store(bins.0.as_mut_ptr()) };
+    let (mut left, mut right) = (Aligned([0.0; LONGEST]), Aligned([0.0; LONGEST]));
+    for lane in 0..V::LANES {
+        // Whatever the number is, NaN too, this is one of the bins.
+        let at = bins.0[lane].to_bits() as usize % BINS;
+        left.0[lane] = edges[at];
+        right.0[lane] = edges[at + 1];
+    }
+    // SAFETY: as above; the number says that the CPU has the level.
+    let (left, right): (V, V) = unsafe { (V::load(left.0.as_ptr()), V::load(right.0.as_ptr())) };
+    let width = right - left;
+    // The last bin ends at 1, to which the last numbers of it may be rounded.
+    let below_one = number.same(f64::BELOW_ONE);
+    ((left + width * (scaled - bin)).min(below_one), width)
+}
+
+/// Sums of squared weights by bin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Training {
+    squares: Vec<f64>,
+}
+
+impl Training {
+    /// Nothing, of a grid with so many dimensions.
+    pub fn new(dimensions: usize) -> Self {
+        Training {
+            squares: vec![0.0; dimensions * BINS],
+        }
+    }
+
+    /// Adds points: their random numbers, one row for each dimension, and their weights. A weight that is not usable is
+    /// left out; [`crate::sums::WeightSums`] counts those.
+    ///
+    /// # Panics
+    /// If there are fewer rows, or more weights than points.
+    pub fn add(&mut self, numbers: &Rows, weights: &[f64]) {
+        let contributes = |&(_, &weight): &(usize, &f64)| weight != 0.0 && is_usable(weight);
+        let points: Vec<(usize, f64)> = (weights.iter().enumerate())
+            .filter(contributes)
+            .map(|(point, weight)| (point, weight * weight))
+            .collect();
+        for (dimension, squares) in self.squares.chunks_exact_mut(BINS).enumerate() {
+            let numbers = &numbers.row(dimension)[..weights.len()];
+            for &(point, square) in &points {
+                squares[(numbers[point] * BINS as f64) as usize % BINS] += square;
+            }
+        }
+    }
+
+    /// Adds those of later points. Each block of points is summed alone, and blocks are put together in their order, so
+    /// that the result does not depend on who computed them.
+    ///
+    /// # Panics
+    /// If dimensions differ.
+    pub fn merge(&mut self, later: &Training) {
+        assert_eq!(self.squares.len(), later.squares.len());
+        for (sum, more) in self.squares.iter_mut().zip(&later.squares) {
+            *sum += more;
+        }
+    }
+}
+
+/// How many of the new bins each of the old ones becomes, up to a common factor. `most` is the largest of the squares.
+fn importance(squares: &[f64], most: f64, damping: f64) -> [f64; BINS] {
+    // None overflows when they are summed.
+    let square = |bin: usize| squares[bin] / most;
+    let mut shares = [0.0; BINS];
+    for (bin, share) in shares.iter_mut().enumerate() {
+        let (below, above) = (bin.saturating_sub(1), (bin + 1).min(BINS - 1));
+        *share = (square(below) + 6.0 * square(bin) + square(above)) / 8.0;
+    }
+    let total: f64 = shares.iter().sum();
+    for share in &mut shares {
+        *share = (*share / total).max(LEAST_SHARE);
+    }
+    let task = Compress {
+        shares: &mut shares,
+        damping,
+    };
+    // SAFETY: every CPU has the level. It is always this one: the results of others differ in the last bit.
+    unsafe { dispatch(Level::None, task) };
+    shares
+}
+
+/// ((1 - share) / ln(1 / share))^damping.
+struct Compress<'a> {
+    shares: &'a mut [f64; BINS],
+    damping: f64,
+}
+
+impl Task<f64> for Compress<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f64>>(self) {
+        for shares in self.shares.chunks_exact_mut(V::LANES) {
+            // SAFETY: there are as many numbers as lanes; the rest is the caller's promise.
+            unsafe {
+                let share = V::load_doubles(shares.as_ptr());
+                let base = (share - share.same(1.0)) / functions::ln(share);
+                functions::pow(base, share.same(self.damping)).store_doubles(shares.as_mut_ptr());
+            }
+        }
+    }
+}
+
+/// Divides the importance into equal parts.
+fn divide(edges: &mut [f64], importance: &[f64; BINS]) {
+    let part = importance.iter().sum::<f64>() / BINS as f64;
+    let mut new = [0.0; EDGES];
+    let (mut bin, mut below) = (0, 0.0);
+    for (i, edge) in new.iter_mut().enumerate().take(BINS).skip(1) {
+        let wanted = i as f64 * part;
+        while bin + 1 < BINS && below + importance[bin] < wanted {
+            below += importance[bin];
+            bin += 1;
+        }
+        let share = ((wanted - below) / importance[bin]).min(1.0);
+        *edge = edges[bin] + (edges[bin + 1] - edges[bin]) * share;
+    }
+    new[BINS] = 1.0;
+    // Bins of the least width push their neighbours up, and those below 1 down again.
+    for i in 1..BINS {
+        new[i] = new[i].max(new[i - 1] + LEAST_WIDTH);
+    }
+    for i in (1..BINS).rev() {
+        new[i] = new[i].min(new[i + 1] - LEAST_WIDTH);
+    }
+    edges.copy_from_slice(&new);
+}
+
+#[cfg(test)]
+mod tests;

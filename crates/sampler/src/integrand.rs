@@ -1,0 +1,428 @@
+//! From random numbers to weights: a block of points of one channel.
+//!
+//! The weight of a point is what it has of the cross section, in pb: phase space, the share of its channel in all, flux,
+//! densities and |M|^2. Matrix elements that differ by flavours may have their channels in common; one of them is drawn
+//! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
+
+use super::blocks::Block;
+use mebridge_densities::{Coupling, Densities};
+use mebridge_phasespace::compact::{keep, kept};
+use mebridge_phasespace::cuts::Cuts;
+use mebridge_phasespace::scales::{self, Scale};
+use mebridge_phasespace::{Channel, Layout, Permutation, Rows, Weights};
+use mebridge_simd::Level;
+use std::sync::Arc;
+
+/// 1 / GeV^2 in pb (CODATA 2018).
+pub const PICOBARN: f64 = 0.389_379_372_1e9;
+
+/// Why |M|^2 could not be had.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The matrix elements of a run, as one thread evaluates them.
+pub trait Squared {
+    /// |M|^2 of points, summed and averaged, in GeV^(4-2n) for n legs that go out.
+    ///
+    /// Args: `element` is its number; `points` have its momenta in the rows of [`Layout`]; `alpha_s` and `squared` have
+    /// as many numbers as there are points.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure>;
+}
+
+/// Partons that come in, and what they are to a matrix element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Partons {
+    /// Among the matrix elements of its group.
+    pub element: usize,
+    /// PDG codes of the first and the second leg.
+    pub codes: [i32; 2],
+    /// Whether the first leg comes from the second beam.
+    pub exchanged: bool,
+    /// What it is multiplied by: how many processes it stands for.
+    pub factor: f64,
+}
+
+/// Matrix elements that have their channels in common.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Their numbers.
+    pub elements: Vec<usize>,
+    /// What comes in.
+    pub partons: Vec<Partons>,
+    /// Weights of all their channels.
+    pub weights: Weights,
+    /// What points have to pass.
+    pub cuts: Option<Cuts>,
+    /// Their scales.
+    pub scale: Scale,
+    /// How many legs there are.
+    pub legs: usize,
+}
+
+/// Where points of a group come from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its group.
+    pub group: usize,
+    /// How momenta are drawn.
+    pub channel: Channel,
+    /// How their legs are permuted,
+    pub permutations: Vec<Permutation>,
+    /// and where the weight of the channel stands for each of these.
+    pub columns: Vec<u32>,
+    /// For each matrix element of the group, how often it is drawn besides its densities.
+    pub chances: Vec<f64>,
+}
+
+/// The densities of both beams.
+#[derive(Clone, Debug)]
+pub struct BeamDensities {
+    /// Of both beams.
+    pub densities: Arc<Densities>,
+}
+
+/// alpha_s by its scale.
+#[derive(Clone, Debug)]
+pub enum Running {
+    /// The same everywhere.
+    Fixed(f64),
+    /// By a table.
+    Table(Arc<Coupling>),
+}
+
+/// What is integrated.
+#[derive(Clone, Debug)]
+pub struct Integrand {
+    /// Matrix elements with their channels.
+    pub groups: Vec<Group>,
+    /// The channels of all groups.
+    pub sources: Vec<Source>,
+    /// None where the beams are the partons.
+    pub densities: Option<BeamDensities>,
+    /// The strong coupling.
+    pub running: Running,
+    /// At which it runs.
+    pub level: Level,
+}
+
+/// What a thread needs for blocks of points.
+#[derive(Debug)]
+pub struct Workspace {
+    /// Random numbers, as grids see them.
+    pub numbers: Rows,
+    /// The weights of the points of the last block, 0 of those that pass no cut.
+    pub weights: Vec<f64>,
+    /// Of each of them that passes, its number in the block.
+    pub kept: Vec<u32>,
+    /// For these, which partons of the group were drawn.
+    pub drawn: Vec<u32>,
+    /// For these, their momenta and more, as [`Layout`] has it.
+    pub points: Rows,
+    /// For these, scales, GeV: of renormalisation, and of the densities of both beams.
+    pub scales: Rows,
+    /// For these, alpha_s.
+    pub alpha_s: Vec<f64>,
+    /// For these, |M|^2.
+    pub squared: Vec<f64>,
+    mapped: Rows,
+    shares: Rows,
+    passed: Vec<bool>,
+    columns: Vec<u32>,
+    fractions: [Vec<f64>; 2],
+    q2: Vec<f64>,
+    values: [Vec<f64>; 2],
+    factors: Vec<f64>,
+    parts: Vec<Part>,
+}
+
+/// The points of a block that have one matrix element.
+#[derive(Debug)]
+struct Part {
+    points: Rows,
+    which: Vec<u32>,
+    alpha_s: Vec<f64>,
+    squared: Vec<f64>,
+}
+
+/// Rows behind those of [`Layout`]: the Jacobian of the grid, and the random number for the flavours.
+const JACOBIAN: usize = 0;
+const FLAVOR: usize = 1;
+const MORE: usize = 2;
+
+impl Workspace {
+    /// For blocks of so many points of an integrand.
+    pub fn new(integrand: &Integrand, points: usize) -> Self {
+        let dimension = integrand
+            .sources
+            .iter()
+            .map(|source| source.channel.dimension());
+        let dimension = dimension.max().unwrap_or(0);
+        let legs = integrand.groups.iter().map(|group| group.legs).max();
+        let rows = Layout::new(legs.unwrap_or(0)).rows() + MORE;
+        let elements = integrand
+            .groups
+            .iter()
+            .map(|group| group.elements.len())
+            .max();
+        let part = || Part {
+            points: Rows::new(rows - MORE, points),
+            which: Vec::new(),
+            alpha_s: Vec::new(),
+            squared: Vec::new(),
+        };
+        Workspace {
+            numbers: Rows::new(dimension + 1, points),
+            weights: Vec::new(),
+            kept: Vec::new(),
+            drawn: Vec::new(),
+            points: Rows::new(rows, points),
+            scales: Rows::new(scales::ROWS, points),
+            alpha_s: Vec::new(),
+            squared: Vec::new(),
+            mapped: Rows::new(dimension + 1, points),
+            shares: Rows::new(1, points),
+            passed: Vec::new(),
+            columns: Vec::new(),
+            fractions: [Vec::new(), Vec::new()],
+            q2: Vec::new(),
+            values: [Vec::new(), Vec::new()],
+            factors: Vec::new(),
+            parts: (0..elements.unwrap_or(0)).map(|_| part()).collect(),
+        }
+    }
+}
+
+impl Integrand {
+    /// Weighs the points of a block.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    ///
+    /// # Panics
+    /// If the workspace is smaller, there is no such source, or its points are no multiples of 8.
+    pub fn weigh(
+        &self,
+        block: &Block,
+        elements: &mut dyn Squared,
+        work: &mut Workspace,
+    ) -> Result<(), Failure> {
+        let Block { first, count, .. } = *block;
+        assert!(first % 8 == 0 && count % 8 == 0, "whole groups of points");
+        let source = &self.sources[block.source];
+        let group = &self.groups[source.group];
+        let layout = Layout::new(group.legs);
+        let dimension = source.channel.dimension();
+        let level = self.level;
+        for rows in [&mut work.numbers, &mut work.mapped, &mut work.points] {
+            rows.set_points(count);
+        }
+        block
+            .random
+            .fill(level, first, 0..dimension as u32 + 1, &mut work.numbers, 0);
+        block.grid.map(level, &work.numbers, &mut work.mapped);
+        let turn = (first / 8) as usize;
+        (source.channel).draw(
+            level,
+            &work.mapped,
+            &source.permutations,
+            turn,
+            &mut work.points,
+        );
+        let more = layout.rows();
+        for (row, from) in [
+            (JACOBIAN, work.mapped.row(dimension)),
+            (FLAVOR, work.numbers.row(dimension)),
+        ] {
+            work.points.row_mut(more + row).copy_from_slice(from);
+        }
+        self.select(group, count, work);
+        work.weights.clear();
+        work.weights.resize(count, 0.0);
+        if work.kept.is_empty() {
+            return Ok(());
+        }
+        work.columns.clear();
+        let permutations = source.permutations.len();
+        let columns = work
+            .kept
+            .iter()
+            .map(|&point| source.columns[(turn + point as usize / 8) % permutations]);
+        work.columns.extend(columns);
+        let passed = work.kept.len();
+        work.shares.set_points(passed);
+        group
+            .weights
+            .shares(level, &work.points, &work.columns, &mut work.shares);
+        work.scales.set_points(passed);
+        group
+            .scale
+            .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        self.couple(passed, work);
+        self.draw_partons(group, source, passed, layout, work);
+        evaluate(group, elements, passed, work)?;
+        for (place, &point) in work.kept.iter().enumerate() {
+            let row = |row: usize| work.points.row(row)[place];
+            let flux = 2.0 * row(layout.energy_square());
+            let phase_space = row(layout.weight()) * row(more + JACOBIAN) / flux;
+            let share = work.shares.row(0)[place] * permutations as f64;
+            let weight = work.factors[place] * work.squared[place] * PICOBARN;
+            work.weights[point as usize] = weight * share * phase_space;
+        }
+        Ok(())
+    }
+
+    /// Leaves the points that pass the cuts.
+    fn select(&self, group: &Group, count: usize, work: &mut Workspace) {
+        let layout = Layout::new(group.legs);
+        work.passed.clear();
+        work.passed.resize(count, true);
+        if let Some(cuts) = &group.cuts {
+            let boost = self
+                .densities
+                .as_ref()
+                .map(|_| work.points.row(layout.rapidity()));
+            cuts.passed(self.level, &work.points, boost, &mut work.passed);
+        }
+        for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
+            *passed &= *weight > 0.0;
+        }
+        kept(&work.passed, &mut work.kept);
+        keep(&mut work.points, &work.kept);
+    }
+
+    /// alpha_s of each point.
+    fn couple(&self, passed: usize, work: &mut Workspace) {
+        work.alpha_s.clear();
+        match &self.running {
+            Running::Fixed(value) => work.alpha_s.resize(passed, *value),
+            Running::Table(table) => {
+                let scales = work.scales.row(0);
+                work.alpha_s
+                    .extend(scales.iter().map(|scale| table.at(scale * scale)));
+            }
+        }
+    }
+
+    /// Draws what comes in, and writes what it counts.
+    fn draw_partons(
+        &self,
+        group: &Group,
+        source: &Source,
+        passed: usize,
+        layout: Layout,
+        work: &mut Workspace,
+    ) {
+        work.drawn.clear();
+        work.factors.clear();
+        let Some(of) = &self.densities else {
+            work.drawn.resize(passed, 0);
+            work.factors.resize(passed, group.partons[0].factor);
+            return;
+        };
+        let flavors = of.densities.codes().len();
+        for beam in 0..2 {
+            let scales = work.scales.row(1 + beam);
+            work.q2.clear();
+            work.q2.extend(scales.iter().map(|scale| scale * scale));
+            let fractions = &mut work.fractions[beam];
+            fractions.clear();
+            fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
+            let values = &mut work.values[beam];
+            values.resize(passed * flavors, 0.0);
+            of.densities.evaluate(fractions, &work.q2, values);
+        }
+        let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
+            .map(|one| of.places(one.codes))
+            .collect();
+        let mut shares = vec![0.0; group.partons.len()];
+        for point in 0..passed {
+            let values = [0, 1].map(|beam| &work.values[beam][point * flavors..][..flavors]);
+            let mut total = 0.0;
+            for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
+                let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
+                *share = both * one.factor * source.chances[one.element];
+                // Densities may be negative, and events with them.
+                total += share.abs();
+            }
+            let mut rest = work.points.row(layout.rows() + FLAVOR)[point] * total;
+            let mut drawn = 0;
+            for (number, share) in shares
+                .iter()
+                .enumerate()
+                .filter(|(_, share)| **share != 0.0)
+            {
+                drawn = number;
+                if rest < share.abs() {
+                    break;
+                }
+                rest -= share.abs();
+            }
+            let fractions = work.fractions[0][point] * work.fractions[1][point];
+            let chance = source.chances[group.partons[drawn].element] * fractions;
+            work.factors.push(total.copysign(shares[drawn]) / chance);
+            work.drawn.push(drawn as u32);
+        }
+    }
+}
+
+impl BeamDensities {
+    /// Where the densities of two partons stand; none where the set does not have them.
+    fn places(&self, codes: [i32; 2]) -> Option<[usize; 2]> {
+        let place = |code: i32| {
+            self.densities
+                .codes()
+                .iter()
+                .position(|&known| known == code)
+        };
+        Some([place(codes[0])?, place(codes[1])?])
+    }
+}
+
+/// |M|^2 of all points, by matrix element.
+fn evaluate(
+    group: &Group,
+    elements: &mut dyn Squared,
+    passed: usize,
+    work: &mut Workspace,
+) -> Result<(), Failure> {
+    work.squared.clear();
+    work.squared.resize(passed, 0.0);
+    if let [element] = group.elements[..] {
+        return elements.evaluate(element, &work.points, &work.alpha_s, &mut work.squared);
+    }
+    for (number, &element) in group.elements.iter().enumerate() {
+        let part = &mut work.parts[number];
+        part.which.clear();
+        let own = |drawn: u32| group.partons[drawn as usize].element == number;
+        let some = (0..).zip(&work.drawn).filter(|(_, drawn)| own(**drawn));
+        part.which.extend(some.map(|(point, _): (u32, _)| point));
+        if part.which.is_empty() {
+            continue;
+        }
+        part.points.set_points(part.which.len());
+        for row in 0..4 * group.legs {
+            let from = work.points.row(row);
+            for (to, &point) in part.points.row_mut(row).iter_mut().zip(&part.which) {
+                *to = from[point as usize];
+            }
+        }
+        part.alpha_s.clear();
+        part.alpha_s
+            .extend(part.which.iter().map(|&point| work.alpha_s[point as usize]));
+        part.squared.clear();
+        part.squared.resize(part.which.len(), 0.0);
+        elements.evaluate(element, &part.points, &part.alpha_s, &mut part.squared)?;
+        for (&point, &value) in part.which.iter().zip(&part.squared) {
+            work.squared[point as usize] = value;
+        }
+    }
+    Ok(())
+}

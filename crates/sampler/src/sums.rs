@@ -1,0 +1,278 @@
+//! Sums of weights, which do not depend on who computed them.
+//!
+//! Points are divided into blocks of a fixed size. Whoever computes a block sums it alone ([`WeightSums::of`]), always by
+//! the same eight partial sums; blocks are then put together in their order ([`WeightSums::merge`]), with what was rounded
+//! off kept aside (A. Neumaier, ZAMM 54 (1974) 39). So the bits of the result depend on the size of a block alone.
+//!
+//! With weights w of N points, cuts' zeros among them, the cross section is the mean m = sum w / N, and its error squared
+//! (sum w^2 / N - m^2) / (N - 1).
+
+/// The largest weight that counts: squares of more would overflow.
+pub const LARGEST_WEIGHT: f64 = 1e140;
+
+/// Whether a weight is a number of a size that can be squared and summed.
+#[inline(always)]
+pub fn is_usable(weight: f64) -> bool {
+    // NaN is not.
+    weight.abs() <= LARGEST_WEIGHT
+}
+
+/// Partial sums of a block.
+const LANES: usize = 8;
+
+/// A sum, and what was rounded off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Compensated {
+    sum: f64,
+    rest: f64,
+}
+
+impl Compensated {
+    fn add(&mut self, x: f64) {
+        let sum = self.sum + x;
+        self.rest += if self.sum.abs() >= x.abs() {
+            (self.sum - sum) + x
+        } else {
+            (x - sum) + self.sum
+        };
+        self.sum = sum;
+    }
+
+    fn merge(&mut self, other: Compensated) {
+        self.add(other.sum);
+        self.rest += other.rest;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.rest
+    }
+}
+
+/// A number with its error, one standard deviation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// What is estimated.
+    pub mean: f64,
+    /// Of the mean.
+    pub error: f64,
+}
+
+impl Estimate {
+    /// The mean of independent estimates of one number by weights that do not follow from them, as numbers of points that
+    /// were planned before. (By their errors the low ones would count for more.) Zero where all weights are.
+    pub fn average(parts: impl IntoIterator<Item = (f64, Estimate)>) -> Estimate {
+        let (mut total, mut mean, mut square) = (0.0, Compensated::default(), 0.0);
+        for (weight, part) in parts {
+            total += weight;
+            mean.add(weight * part.mean);
+            square += (weight * part.error).powi(2);
+        }
+        if total == 0.0 {
+            return Estimate::default();
+        }
+        Estimate {
+            mean: mean.value() / total,
+            error: f64::sqrt(square) / total,
+        }
+    }
+
+    /// The sum of independent numbers, as of channels.
+    pub fn sum(parts: impl IntoIterator<Item = Estimate>) -> Estimate {
+        let (mut mean, mut square) = (Compensated::default(), 0.0);
+        for part in parts {
+            mean.add(part.mean);
+            square += part.error.powi(2);
+        }
+        Estimate {
+            mean: mean.value(),
+            error: square.sqrt(),
+        }
+    }
+}
+
+/// Sums over the weights of points.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WeightSums {
+    points: u64,
+    passed: u64,
+    unusable: u64,
+    sum: Compensated,
+    absolute: Compensated,
+    square: Compensated,
+    largest: f64,
+}
+
+impl WeightSums {
+    /// Those of a block. A weight that is not usable counts as zero, and is counted apart ([`Self::unusable`]).
+    pub fn of(weights: &[f64]) -> Self {
+        let mut lanes = [[0.0; LANES]; 4];
+        let mut counts = [[0_u64; LANES]; 2];
+        for chunk in weights.chunks(LANES) {
+            for (lane, &weight) in chunk.iter().enumerate() {
+                let usable = is_usable(weight);
+                let weight = if usable { weight } else { 0.0 };
+                let size = weight.abs();
+                counts[0][lane] += u64::from(weight != 0.0);
+                counts[1][lane] += u64::from(!usable);
+                lanes[0][lane] += weight;
+                lanes[1][lane] += size;
+                lanes[2][lane] += weight * weight;
+                lanes[3][lane] = f64::max(lanes[3][lane], size);
+            }
+        }
+        let [sum, absolute, square] = [0, 1, 2].map(|row| Compensated {
+            sum: pairwise(lanes[row]),
+            rest: 0.0,
+        });
+        WeightSums {
+            points: weights.len() as u64,
+            passed: counts[0].iter().sum(),
+            unusable: counts[1].iter().sum(),
+            sum,
+            absolute,
+            square,
+            largest: lanes[3].iter().copied().fold(0.0, f64::max),
+        }
+    }
+
+    /// Adds those of later points.
+    pub fn merge(&mut self, later: &WeightSums) {
+        self.points += later.points;
+        self.passed += later.passed;
+        self.unusable += later.unusable;
+        self.sum.merge(later.sum);
+        self.absolute.merge(later.absolute);
+        self.square.merge(later.square);
+        self.largest = self.largest.max(later.largest);
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> u64 {
+        self.points
+    }
+
+    /// Points with a weight other than zero.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Points whose weight was NaN, infinite or above [`LARGEST_WEIGHT`]. Where there are some, sums are of the others.
+    pub fn unusable(&self) -> u64 {
+        self.unusable
+    }
+
+    /// The largest size of a weight.
+    pub fn largest(&self) -> f64 {
+        self.largest
+    }
+
+    /// The mean of the weights with its error: zero of no point, with an infinite error of one.
+    pub fn mean(&self) -> Estimate {
+        self.estimate(self.sum)
+    }
+
+    /// The mean of the sizes of the weights, which says how many events there are where weights have signs.
+    pub fn mean_size(&self) -> Estimate {
+        self.estimate(self.absolute)
+    }
+
+    fn estimate(&self, sum: Compensated) -> Estimate {
+        let points = self.points as f64;
+        if self.points == 0 {
+            return Estimate::default();
+        }
+        let mean = sum.value() / points;
+        if self.points == 1 {
+            let error = f64::INFINITY;
+            return Estimate { mean, error };
+        }
+        // Of equal weights rounding may leave less than nothing.
+        let spread = (self.square.value() / points - mean * mean).max(0.0);
+        let error = (spread / (points - 1.0)).sqrt();
+        Estimate { mean, error }
+    }
+}
+
+fn pairwise(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Philox;
+
+    const PHILOX: Philox = Philox {
+        seed: 3,
+        round: 0,
+        channel: 0,
+    };
+
+    fn close(found: f64, expected: f64, share: f64) {
+        let difference = (found - expected).abs();
+        assert!(difference <= share * expected.abs(), "{found}, {expected}");
+    }
+
+    #[test]
+    fn mean_and_error_are_those_of_the_definition() {
+        let weights: Vec<f64> = (0..1003)
+            .map(|point| (PHILOX.number(point, 0) - 0.3).max(-0.2))
+            .collect();
+        let count = weights.len() as f64;
+        let mean = weights.iter().sum::<f64>() / count;
+        let spread = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        let sums = WeightSums::of(&weights);
+        close(sums.mean().mean, mean, 1e-14);
+        let error = (spread / count / (count - 1.0)).sqrt();
+        close(sums.mean().error, error, 1e-13);
+        let size = weights.iter().map(|w| w.abs()).sum::<f64>() / count;
+        close(sums.mean_size().mean, size, 1e-14);
+        let largest = weights.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        assert_eq!(sums.largest(), largest);
+        assert_eq!([sums.points(), sums.passed()], [1003; 2]);
+    }
+
+    #[test]
+    fn many_blocks_lose_nothing() {
+        // A plain sum in double precision loses the small ones one by one.
+        let mut sums = WeightSums::of(&[1e16]);
+        for _ in 0..1000 {
+            sums.merge(&WeightSums::of(&[1.0]));
+        }
+        let mut all = sums;
+        all.merge(&sums);
+        all.merge(&WeightSums::of(&[-2e16]));
+        assert_eq!(all.mean().mean, 2000.0 / 2003.0);
+    }
+
+    #[test]
+    fn weights_that_are_no_numbers_are_counted_and_poison_nothing() {
+        let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2e140];
+        let mut sums = WeightSums::of(&[&[1.0, 0.0, 3.0], &bad[..]].concat());
+        sums.merge(&WeightSums::of(&[LARGEST_WEIGHT, -LARGEST_WEIGHT]));
+        assert_eq!([sums.points(), sums.passed(), sums.unusable()], [9, 4, 4]);
+        assert!(sums.mean().mean.is_finite() && sums.mean().error.is_finite());
+        assert_eq!(sums.largest(), LARGEST_WEIGHT);
+    }
+
+    #[test]
+    fn few_points_have_an_estimate() {
+        assert_eq!(WeightSums::default().mean(), Estimate::default());
+        let one = WeightSums::of(&[2.0]).mean();
+        assert_eq!([one.mean, one.error], [2.0, f64::INFINITY]);
+        let equal = WeightSums::of(&[0.1; 1000]).mean();
+        close(equal.mean, 0.1, 1e-14);
+        assert!(equal.error < 1e-8, "{}", equal.error);
+    }
+
+    #[test]
+    fn estimates_are_put_together() {
+        let of = |mean, error| Estimate { mean, error };
+        let average = Estimate::average([(1.0, of(2.0, 0.3)), (3.0, of(4.0, 0.1))]);
+        close(average.mean, 3.5, 1e-15);
+        close(average.error, 0.18_f64.sqrt() / 4.0, 1e-15);
+        assert_eq!(Estimate::average([]), Estimate::default());
+        assert_eq!(Estimate::sum([of(1.0, 3.0), of(2.0, 4.0)]), of(3.0, 5.0));
+    }
+}

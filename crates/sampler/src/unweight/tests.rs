@@ -1,0 +1,254 @@
+use super::*;
+use crate::random::{ACCEPTANCE, Philox};
+use crate::sums::WeightSums;
+
+fn numbers(channel: u32, dimension: u32, count: usize) -> Vec<f64> {
+    let philox = Philox {
+        seed: 17,
+        round: 0,
+        channel,
+    };
+    (0..count as u64)
+        .map(|point| philox.number(point, dimension))
+        .collect()
+}
+
+/// Of a power law, whose largest weights lie far above the others; a third is cut, a tenth negative.
+fn tail(count: usize) -> Vec<f64> {
+    let (sizes, signs) = (numbers(0, 0, count), numbers(0, 1, count));
+    let weight = |(u, sign): (&f64, &f64)| match sign {
+        ..0.33 => 0.0,
+        ..0.43 => -u.powf(-0.4),
+        _ => u.powf(-0.4),
+    };
+    sizes.iter().zip(&signs).map(weight).collect()
+}
+
+fn spectrum(weights: &[f64]) -> Spectrum {
+    let mut spectrum = Spectrum::default();
+    spectrum.add(weights);
+    spectrum
+}
+
+/// The definition.
+fn excess(weights: &[f64], threshold: f64) -> f64 {
+    let above = weights.iter().map(|w| (w.abs() - threshold).max(0.0));
+    above.sum::<f64>() / weights.iter().map(|w| w.abs()).sum::<f64>()
+}
+
+fn chi2(found: &[f64], expected: &[f64], variances: &[f64]) -> f64 {
+    let parts = found.iter().zip(expected).zip(variances);
+    parts.map(|((n, e), v)| (n - e).powi(2) / v).sum()
+}
+
+#[test]
+fn a_threshold_leaves_the_excess_that_is_allowed() {
+    let weights = tail(10_000);
+    let spectrum = spectrum(&weights);
+    for overweight in [0.001, 0.01, 0.05, 0.3, 0.9] {
+        let threshold = spectrum.threshold(overweight).expect("weights");
+        let found = excess(&weights, threshold);
+        assert!(found < overweight + 1e-9, "{found}, {overweight}");
+        assert!(found > 0.97 * overweight, "{found}, {overweight}");
+        assert!((spectrum.excess(threshold) - overweight).abs() < 1e-9);
+        let events: f64 = weights.iter().map(|w| (w.abs() / threshold).min(1.0)).sum();
+        let estimate = spectrum.events(threshold);
+        assert!(
+            (estimate / events - 1.0).abs() < 0.005,
+            "{estimate}, {events}"
+        );
+    }
+}
+
+#[test]
+fn outermost_thresholds_are_the_largest_weight_and_one_below_all() {
+    let weights = [0.3, -7.7, 0.0, 1.0, f64::NAN, f64::INFINITY, 1e150];
+    let spectrum = spectrum(&weights);
+    assert_eq!(spectrum.largest(), 7.7);
+    assert_eq!(spectrum.threshold(0.0), Some(7.7));
+    assert_eq!([spectrum.excess(7.7), spectrum.excess(9.0)], [0.0; 2]);
+    let least = spectrum.threshold(1.0).expect("weights");
+    assert!(least <= 0.3 && least > 0.28, "{least}");
+    let few = spectrum.excess(1e-9);
+    assert!((few - (1.0 - 3e-9 / 9.0)).abs() < 1e-8, "{few}");
+}
+
+#[test]
+fn equal_weights_are_their_own_threshold() {
+    for weight in [1.0, 1.03, 3e-310, 1e140] {
+        let spectrum = spectrum(&[weight; 100]);
+        let threshold = spectrum.threshold(0.0);
+        assert_eq!(threshold, Some(weight));
+        let events = spectrum.events(weight);
+        assert!((events - 100.0).abs() < 1e-6, "{events}");
+    }
+}
+
+#[test]
+fn without_weights_there_is_no_threshold() {
+    assert_eq!(Spectrum::default().threshold(0.01), None);
+    assert_eq!(spectrum(&[0.0, f64::NAN, 1e141]).threshold(0.01), None);
+}
+
+#[test]
+fn a_spectrum_does_not_depend_on_order_or_split() {
+    let mut weights = tail(2000);
+    // Sizes from 1e-12 to 1e12: most of them come to lie below the range.
+    for (i, weight) in weights.iter_mut().enumerate() {
+        *weight *= 10_f64.powi((i % 25) as i32 - 12);
+    }
+    let expected = spectrum(&weights);
+    let mut merged = Spectrum::default();
+    for block in weights.chunks(128) {
+        merged.merge(&spectrum(block));
+    }
+    assert_eq!(merged, expected);
+    let mut backwards = spectrum(&weights[1000..]);
+    backwards.merge(&spectrum(&weights[..1000]));
+    assert_eq!(backwards, expected);
+    weights.sort_by(f64::total_cmp);
+    assert_eq!(spectrum(&weights), expected);
+    weights.reverse();
+    assert_eq!(spectrum(&weights), expected);
+    backwards.merge(&Spectrum::default());
+    assert_eq!(backwards, expected);
+    // Upwards, each bin takes the place of one that is given up.
+    let mut sizes: Vec<f64> = (0..600).map(|bin| edge(16_000 + bin)).collect();
+    let upwards = spectrum(&sizes);
+    sizes.reverse();
+    assert_eq!(upwards, spectrum(&sizes));
+    assert_eq!(upwards, spectrum(&sizes[..256]));
+}
+
+#[test]
+fn events_have_the_distribution_of_the_weights() {
+    const BINS: usize = 10;
+    let count = 30_000;
+    let (places, accepted) = (numbers(1, 0, count), numbers(1, ACCEPTANCE, count));
+    // 0.6 x^-0.4 from 0 to 1: in bin i the integral is ((i + 1) / 10)^0.6 - (i / 10)^0.6.
+    let weights: Vec<f64> = places.iter().map(|x| 0.6 * x.powf(-0.4)).collect();
+    let integral = |i: usize| (i as f64 / BINS as f64).powf(0.6);
+    let expected: Vec<f64> = (0..BINS).map(|i| integral(i + 1) - integral(i)).collect();
+    for overweight in [0.02, 0.5] {
+        let threshold = spectrum(&weights).threshold(overweight).expect("weights");
+        let (mut found, mut squares) = ([0.0; BINS], [0.0; BINS]);
+        let each = threshold / count as f64;
+        let mut overweights = 0;
+        for point in events(&weights, &accepted, threshold) {
+            let weight = event_weight(weights[point], threshold);
+            assert!(weight >= 1.0);
+            overweights += u32::from(weight > 1.0);
+            let bin = (places[point] * BINS as f64) as usize;
+            found[bin] += each * weight;
+            squares[bin] += (each * weight).powi(2);
+        }
+        assert!(overweights > 10, "{overweights}");
+        // 10 degrees of freedom: 10 +- 4.5.
+        let chi2 = chi2(&found, &expected, &squares);
+        assert!((1.0..30.0).contains(&chi2), "{overweight}: {chi2}");
+    }
+}
+
+#[test]
+fn events_of_a_larger_threshold_are_among_those_of_a_smaller_one() {
+    let weights = tail(3000);
+    let accepted = numbers(0, ACCEPTANCE, weights.len());
+    let [few, many] = [9.0, 2.5]
+        .map(|threshold| -> Vec<usize> { events(&weights, &accepted, threshold).collect() });
+    assert!(few.len() > 100 && few.len() < many.len());
+    let again =
+        (many.iter().copied()).filter(|&point| is_event(weights[point], accepted[point], 9.0));
+    assert_eq!(again.collect::<Vec<_>>(), few);
+}
+
+#[test]
+fn weights_that_are_cut_or_not_usable_make_no_events() {
+    for weight in [0.0, -0.0, f64::NAN, f64::INFINITY, 1e141] {
+        assert!(!is_event(weight, f64::EPSILON / 2.0, 1e-300), "{weight}");
+    }
+    assert!(is_event(-2.0, 1.0 - f64::EPSILON / 2.0, 2.0));
+    assert_eq!([-3.0, 0.5].map(|w| event_weight(w, 2.0)), [-1.5, 1.0]);
+}
+
+/// Two channels of one integrand, with different spreads of weights and so other thresholds.
+#[test]
+fn channels_together_have_their_shares_of_the_cross_section() {
+    let count = 20_000;
+    let channels: Vec<(Vec<f64>, Vec<f64>)> = [(0, 0.2, 1.0), (1, 0.4, 3.0)]
+        .map(|(channel, power, factor)| {
+            let weight = |x: &f64| factor * (1.0 - power) * x.powf(-power);
+            let weights = numbers(channel, 0, count).iter().map(weight).collect();
+            (weights, numbers(channel, ACCEPTANCE, count))
+        })
+        .into();
+    // So different that shares without the excess would be off by a fifth.
+    let overweights = [0.3, 0.1];
+    let found = channels
+        .iter()
+        .zip(overweights)
+        .map(|((weights, _), overweight)| {
+            let spectrum = spectrum(weights);
+            let threshold = spectrum.threshold(overweight);
+            let size = WeightSums::of(weights).mean_size().mean;
+            let threshold = threshold.expect("weights");
+            (threshold, (size, spectrum.excess(threshold)))
+        });
+    let (thresholds, shares): (Vec<f64>, Vec<(f64, f64)>) = found.unzip();
+    let counts = events_of_channels(&shares, 4000, 0.5).expect("channels");
+    assert_eq!(counts.iter().sum::<u64>(), 4000);
+    let weigh = |channel: usize| {
+        let (weights, accepted) = &channels[channel];
+        let points = events(weights, accepted, thresholds[channel]);
+        let own: Vec<f64> = points
+            .take(counts[channel] as usize)
+            .map(|point| event_weight(weights[point], thresholds[channel]))
+            .collect();
+        assert_eq!(own.len() as u64, counts[channel], "too few points");
+        WeightSums::of(&own)
+    };
+    let [first, second] = [weigh(0), weigh(1)];
+    let sum = |of: &WeightSums| of.points() as f64 * of.mean().mean;
+    let error = |of: &WeightSums| of.points() as f64 * of.mean().error;
+    let ratio = sum(&second) / sum(&first);
+    let expected = shares[1].0 / shares[0].0;
+    let error = ratio * f64::hypot(error(&first) / sum(&first), error(&second) / sum(&second));
+    assert!(error < 0.06, "{error}");
+    let pull = (ratio - expected) / error;
+    assert!(pull.abs() < 3.0, "{ratio}, {expected}");
+}
+
+#[test]
+fn numbers_of_events_are_whole_and_right_on_average() {
+    let channels = [
+        (0.0, 0.0),
+        (2.0, 0.5),
+        (3.0, 0.0),
+        (0.0, 0.0),
+        (1e-3, 0.0),
+        (0.3, 1.0),
+    ];
+    let total = 4.001;
+    let mut sums = [0; 6];
+    for step in 0..1000 {
+        let number = (f64::from(step) + 0.5) / 1000.0;
+        let counts = events_of_channels(&channels, 10, number).expect("channels");
+        assert_eq!(counts.iter().sum::<u64>(), 10);
+        for (channel, &count) in counts.iter().enumerate() {
+            sums[channel] += count;
+            let expected = 10.0 * channels[channel].0 * (1.0 - channels[channel].1) / total;
+            assert!((count as f64 - expected).abs() < 1.0, "{counts:?}");
+        }
+    }
+    for (sum, (size, excess)) in sums.into_iter().zip(channels) {
+        let expected = 10_000.0 * size * (1.0 - excess) / total;
+        assert!((sum as f64 - expected).abs() <= 1.0, "{sums:?}");
+    }
+}
+
+#[test]
+fn channels_without_a_cross_section_give_no_events() {
+    for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(events_of_channels(&[(size, 0.0)], 10, 0.5), None, "{size}");
+    }
+    assert_eq!(events_of_channels(&[], 10, 0.5), None);
+}

@@ -1,0 +1,369 @@
+//! Matrix elements as what a sampler integrates: their channels, grouped where one can stand for several, and |M|^2 of
+//! its points.
+
+use crate::bridge::Bridge;
+use crate::bridge::sampler::Sampler;
+use crate::describe::{self, Subprocess};
+use crate::error::Result;
+use crate::process::Process;
+use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use mebridge_phasespace::cuts::{Cuts, Rule, Window};
+use mebridge_phasespace::scales::Scale;
+use mebridge_phasespace::{
+    Alike, Beams, Channel, Diagram, Edge, Limits, Propagator, Rows, Settings, Weights, alike,
+    canonical,
+};
+use mebridge_sampler::events::Event;
+use mebridge_sampler::integrand::{
+    BeamDensities, Failure, Group, Integrand, Partons, Running, Source, Squared,
+};
+use mebridge_simd::Level;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A matrix element, and what is asked of its events.
+#[derive(Debug)]
+pub struct Element {
+    /// With the values of its card.
+    pub process: Process,
+    /// Masses of its legs, GeV.
+    pub masses: Vec<f64>,
+    /// Whether it stands for the process with exchanged beams, too.
+    pub mirrored: bool,
+    /// Its cuts.
+    pub windows: Vec<Window>,
+    /// Those that are no windows.
+    pub rules: Vec<Rule>,
+}
+
+/// What all matrix elements have in common.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// Of both beams in their centre of mass, GeV.
+    pub energy: f64,
+    /// None where the beams are the partons.
+    pub densities: Option<BeamDensities>,
+    /// The strong coupling.
+    pub running: Running,
+    /// The scales.
+    pub scale: Scale,
+}
+
+/// The integrand of a run.
+///
+/// # Errors
+/// A matrix element has no channels, or its cuts cannot be.
+pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
+    let mirrored = elements.iter().any(|element| element.mirrored);
+    if (common.scale.factorisation).is_some_and(|[one, other]| one != other) && mirrored {
+        return Err(
+            "different scales of both beams with a process that has both orders of them".into(),
+        );
+    }
+    let mut described = Vec::new();
+    for element in elements {
+        let one = std::slice::from_ref(&element.process);
+        described.push(describe::describe(one, &[element.mirrored], "", "")?);
+    }
+    let mut found = Integrand {
+        groups: Vec::new(),
+        sources: Vec::new(),
+        densities: common.densities.clone(),
+        running: common.running.clone(),
+        level: Level::best(),
+    };
+    for members in together(elements, &described)? {
+        add(&mut found, elements, &described, common, &members)?;
+    }
+    Ok(found)
+}
+
+/// Numbers of the matrix elements that have the same channels.
+fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<usize>>, Failure> {
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (number, (element, of)) in elements.iter().zip(described).enumerate() {
+        let options = &of.flavors[0].options;
+        let label = |leg: usize| {
+            let kinds = options
+                .iter()
+                .map(|codes| (kind(codes[leg]), leg < 2 && codes[leg] > 0));
+            kinds.collect::<BTreeSet<_>>()
+        };
+        let labels: Vec<_> = (0..options[0].len()).map(label).collect();
+        let masses = &element.masses[2..];
+        let own: Vec<usize> = (0..masses.len()).collect();
+        let mut trees = BTreeSet::new();
+        for channel in &of.channels {
+            let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
+            trees.insert(canonical(&diagram(channel, masses)?, &own, &codes, false)?.0);
+        }
+        let cuts = (&element.windows, &element.rules);
+        let key = format!(
+            "{labels:?} {masses:?} {} {trees:?} {cuts:?}",
+            element.mirrored
+        );
+        let place = *places.entry(key).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(number);
+    }
+    Ok(found)
+}
+
+/// Of the first generation: particles that differ by theirs have the same trees.
+fn kind(code: i32) -> i32 {
+    match code.abs() {
+        1..=5 => 1,
+        11 | 13 | 15 => 11,
+        12 | 14 | 16 => 12,
+        other => other,
+    }
+}
+
+fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
+    let mut vertices = Vec::new();
+    for names in &channel.vertices {
+        let lines: std::result::Result<Vec<Edge>, _> =
+            names.iter().map(|name| name.parse()).collect();
+        vertices.push(lines?);
+    }
+    let propagators = channel.masses.iter().map(|&(mass, width)| Propagator {
+        mass: mass.abs(),
+        width: width.abs(),
+    });
+    Ok(Diagram {
+        masses: masses.to_vec(),
+        propagators: propagators.collect(),
+        vertices,
+    })
+}
+
+/// Adds the channels of some matrix elements.
+fn add(
+    found: &mut Integrand,
+    elements: &[Element],
+    described: &[Subprocess],
+    common: &Common,
+    members: &[usize],
+) -> Result<(), Failure> {
+    let first = members[0];
+    let (element, of) = (&elements[first], &described[first]);
+    let masses = &element.masses[2..];
+    let legs = masses.len() + 2;
+    let limits = Limits::new(masses.len(), &element.windows);
+    let mut diagrams = Vec::new();
+    for channel in &of.channels {
+        diagrams.push(diagram(channel, masses)?);
+    }
+    let codes = of
+        .channels
+        .iter()
+        .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
+    let codes: Vec<Vec<i32>> = codes.collect();
+    let label = |leg: usize| {
+        let of = members
+            .iter()
+            .flat_map(|&member| &described[member].flavors[0].options);
+        of.map(|codes| codes[leg].abs()).collect::<Vec<_>>()
+    };
+    let labels: Vec<Vec<i32>> = (2..legs).map(label).collect();
+    // Densities are those of partons.
+    let same = |codes: &Vec<i32>| codes[0] == codes[1];
+    let same = members
+        .iter()
+        .all(|&member| described[member].flavors[0].options.iter().all(same));
+    let turns = label(0) == label(1) && (same || common.densities.is_none());
+    let beams = match &common.densities {
+        Some(_) => Beams::Both,
+        None => Beams::Neither,
+    };
+    let group = found.groups.len();
+    let mut partons = Vec::new();
+    for (place, &member) in members.iter().enumerate() {
+        let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
+        for codes in &described[member].flavors[0].options {
+            *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
+        }
+        for (codes, factor) in pairs {
+            for exchanged in [false, true]
+                .into_iter()
+                .take(1 + usize::from(elements[member].mirrored))
+            {
+                partons.push(Partons {
+                    element: place,
+                    codes,
+                    exchanged,
+                    factor,
+                });
+            }
+        }
+    }
+    let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
+    let cuts = match element.windows.is_empty() && element.rules.is_empty() {
+        true => None,
+        false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
+    };
+    for Alike {
+        members: same,
+        permutations,
+    } in alike(&diagrams, &labels, &codes, turns)?
+    {
+        let settings = Settings {
+            energy: common.energy,
+            beams,
+            incoming: [0.0; 2],
+            limits: limits.permuted(&permutations),
+        };
+        found.sources.push(Source {
+            group,
+            channel: Channel::new(&diagrams[same[0]], &settings)?,
+            permutations,
+            columns: same.iter().map(|&column| column as u32).collect(),
+            chances: vec![1.0; members.len()],
+        });
+    }
+    found.groups.push(Group {
+        elements: members.to_vec(),
+        partons,
+        weights,
+        cuts,
+        scale: common.scale,
+        legs,
+    });
+    Ok(())
+}
+
+/// |M|^2 of one thread.
+pub struct Elements {
+    samplers: Vec<Sampler>,
+    diagrams: bool,
+    g_s: Vec<f64>,
+    random: Vec<f64>,
+    choices: [Vec<i32>; 3],
+}
+
+/// What an event has besides its momenta, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The row of the helicity table.
+    pub helicity: i32,
+    /// The colour flow, among those that the diagram allows.
+    pub color: i32,
+    /// The diagram.
+    pub diagram: i32,
+}
+
+impl Elements {
+    /// Of matrix elements in the order of their numbers; `diagrams` for [`Elements::choose`].
+    ///
+    /// # Errors
+    /// One has no helicity, or no plan.
+    pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
+        Ok(Elements {
+            samplers: samplers.collect::<Result<_>>()?,
+            diagrams,
+            g_s: Vec::new(),
+            random: Vec::new(),
+            choices: Default::default(),
+        })
+    }
+
+    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    pub fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        let mut found = vec![Choice::default(); events.len()];
+        for element in 0..self.samplers.len() {
+            let own = |&event: &usize| events[event].element as usize == element;
+            let own: Vec<usize> = (0..events.len()).filter(own).collect();
+            let legs = self.samplers[element].legs();
+            let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
+            let mut numbers = [const { Vec::new() }; 3];
+            self.g_s.clear();
+            for &event in &own {
+                momenta.extend(events[event].momenta.as_flattened());
+                self.g_s.push(g_s(events[event].alpha_s));
+                for (to, &number) in numbers.iter_mut().zip(&random[event]) {
+                    to.push(number);
+                }
+            }
+            let mut squared = vec![0.0; own.len()];
+            let random = [&numbers[0][..], &numbers[1], &numbers[2]];
+            self.run(element, Momenta::rows(&momenta, legs), random, &mut squared)?;
+            let [helicity, color, diagram] = &self.choices;
+            for (place, event) in own.into_iter().enumerate() {
+                found[event] = Choice {
+                    helicity: helicity[place],
+                    color: color[place],
+                    diagram: diagram[place],
+                };
+            }
+        }
+        Ok(found)
+    }
+
+    /// Evaluates a sample with the couplings that lie here; choices come here.
+    fn run(
+        &mut self,
+        element: usize,
+        momenta: Momenta,
+        random: [&[f64]; 3],
+        squared: &mut [f64],
+    ) -> Result<()> {
+        let count = squared.len();
+        for choice in &mut self.choices {
+            choice.resize(choice.len().max(count), 0);
+        }
+        let sample = Sample {
+            momenta,
+            g_s: &self.g_s,
+            random_helicity: random[0],
+            random_color: random[1],
+            random_diagram: random[2],
+            helicity: None,
+            diagram: None,
+            diagrams: self.diagrams,
+        };
+        let [helicity, color, diagram] = &mut self.choices;
+        let answers = SampleAnswers {
+            matrix_elements: squared,
+            helicity: &mut helicity[..count],
+            color: &mut color[..count],
+            diagram: &mut diagram[..count],
+            amp2: None,
+        };
+        self.samplers[element].run(&sample, answers)?;
+        Ok(())
+    }
+}
+
+impl Squared for Elements {
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        let (count, legs) = (points.points(), self.samplers[element].legs());
+        self.g_s.clear();
+        self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
+        let stride = points.stride() as isize;
+        let strides = Strides {
+            event: 1,
+            leg: 4 * stride,
+            component: stride,
+        };
+        assert!(points.count() >= 4 * legs && squared.len() == count);
+        // SAFETY: rows of momenta of that many legs lie `stride` numbers apart, each with `count` numbers at least.
+        let momenta = unsafe { Momenta::new(points.row(0).as_ptr(), count, legs, strides) };
+        let mut random = std::mem::take(&mut self.random);
+        random.resize(random.len().max(count), 0.5);
+        let answer = self.run(element, momenta, [&random[..count]; 3], squared);
+        self.random = random;
+        Ok(answer?)
+    }
+}
