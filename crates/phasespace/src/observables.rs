@@ -1,4 +1,4 @@
-//! Observables of the momenta of a block of points, each computed once for all that ask for it.
+//! Observables of the momenta of a chunk of points, each computed once for all that ask for it.
 
 use crate::Rows;
 use mebridge_simd::{Simd, functions};
@@ -85,15 +85,15 @@ pub struct Observables {
     values: usize,
 }
 
-/// Points of a block: few enough for all values to stay in the first cache, and more than a register.
+/// Points of a chunk: few enough for all values to stay in the first cache, and more than a register.
 pub const POINTS: usize = 64;
 
-/// Values of the points of a block.
+/// Values of the points of a chunk.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Column([f64; POINTS]);
 
-/// Rows of values, each of a block of points.
+/// Rows of values, each of a chunk of points.
 pub struct Values(Vec<Column>);
 
 impl Values {
@@ -103,8 +103,8 @@ impl Values {
     }
 }
 
-/// A block of points, with values of them.
-pub struct Block<'a, V> {
+/// A chunk of points, with values of them.
+pub struct Chunk<'a, V> {
     momenta: &'a Rows,
     /// The first of its points.
     first: usize,
@@ -140,8 +140,8 @@ impl<V: Simd<Scalar = f64>> Row<'_, V> {
     /// One of them.
     #[inline(always)]
     pub fn at(&self, register: usize) -> V {
-        assert!(register < self.registers, "a register of the block");
-        // SAFETY: the row has so many, aligned, and they live as long as the block that it borrows; a value of `V` shows
+        assert!(register < self.registers, "a register of the chunk");
+        // SAFETY: the row has so many, aligned, and they live as long as the chunk that it borrows; a value of `V` shows
         // that the CPU has the level.
         unsafe { V::load(self.from.add(register * V::LANES)) }
     }
@@ -151,14 +151,14 @@ impl<V: Simd<Scalar = f64>> RowMut<'_, V> {
     /// Writes one of them.
     #[inline(always)]
     pub fn set(&self, register: usize, value: V) {
-        assert!(register < self.registers, "a register of the block");
-        // SAFETY: as above; the block has the only reference to them.
+        assert!(register < self.registers, "a register of the chunk");
+        // SAFETY: as above; the chunk has the only reference to them.
         unsafe { value.store(self.to.add(register * V::LANES)) }
     }
 }
 
-impl<'a, V: Simd<Scalar = f64>> Block<'a, V> {
-    /// The points from this one on, a whole number of blocks before it.
+impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
+    /// The points from this one on, a whole number of chunks before it.
     #[inline(always)]
     pub fn new(
         momenta: &'a Rows,
@@ -171,7 +171,7 @@ impl<'a, V: Simd<Scalar = f64>> Block<'a, V> {
         if let Some(boost) = boost {
             values.0[BOOST].0[..points].copy_from_slice(&boost[first..first + points]);
         }
-        Block {
+        Chunk {
             momenta,
             first,
             registers: points.div_ceil(V::LANES),
@@ -221,8 +221,8 @@ impl<'a, V: Simd<Scalar = f64>> Block<'a, V> {
 
     #[inline(always)]
     fn line(&self, value: usize) -> *mut f64 {
-        assert!(value < self.rows, "a value of the block");
-        // SAFETY: there are so many lines, each of which has the registers of a block.
+        assert!(value < self.rows, "a value of the chunk");
+        // SAFETY: there are so many lines, each of which has the registers of a chunk.
         unsafe { self.values.add(value).cast() }
     }
 
@@ -349,23 +349,23 @@ impl Observables {
 
     /// Computes the values of some of the steps.
     #[inline(always)]
-    pub fn compute<V: Simd<Scalar = f64>>(&self, steps: Range<usize>, block: &Block<V>) {
+    pub fn compute<V: Simd<Scalar = f64>>(&self, steps: Range<usize>, chunk: &Chunk<V>) {
         for step in &self.steps[steps] {
             match *step {
                 Step::Add { first, count, to } => {
                     for component in 0..4 {
-                        let sum = block.value_mut(to + component);
-                        let so_far = block.value(to + component);
+                        let sum = chunk.value_mut(to + component);
+                        let so_far = chunk.value(to + component);
                         for (i, &leg) in self.legs[first..first + count].iter().enumerate() {
-                            let row = block.row(4 * leg + component);
-                            for r in 0..block.registers {
-                                let before = if i == 0 { block.zero } else { so_far.at(r) };
+                            let row = chunk.row(4 * leg + component);
+                            for r in 0..chunk.registers {
+                                let before = if i == 0 { chunk.zero } else { so_far.at(r) };
                                 sum.set(r, before + row.at(r));
                             }
                         }
                     }
                 }
-                Step::Compute { kind, body, of, to } => compute(kind, body, of, to, block),
+                Step::Compute { kind, body, of, to } => compute(kind, body, of, to, chunk),
             }
         }
     }
@@ -388,16 +388,16 @@ fn compute<V: Simd<Scalar = f64>>(
     body: Body,
     of: [usize; 2],
     to: usize,
-    block: &Block<V>,
+    chunk: &Chunk<V>,
 ) {
-    let (zero, one, half) = (block.zero, block.zero.same(1.0), block.zero.same(0.5));
-    let to_row = block.value_mut(to);
+    let (zero, one, half) = (chunk.zero, chunk.zero.same(1.0), chunk.zero.same(0.5));
+    let to_row = chunk.value_mut(to);
     match kind {
         Kind::BoostSquared => {
-            let boost = block.value(BOOST);
-            for r in 0..block.registers {
+            let boost = chunk.value(BOOST);
+            for r in 0..chunk.registers {
                 let mut factor = one;
-                if block.boosted {
+                if chunk.boosted {
                     let y = boost.at(r);
                     factor = functions::exp(y + y);
                 }
@@ -405,8 +405,8 @@ fn compute<V: Simd<Scalar = f64>>(
             }
         }
         Kind::BoostMatrix => {
-            let (boost, second) = (block.value(BOOST), block.value_mut(to + 1));
-            for r in 0..block.registers {
+            let (boost, second) = (chunk.value(BOOST), chunk.value_mut(to + 1));
+            for r in 0..chunk.registers {
                 let y = boost.at(r);
                 let (up, down) = (functions::exp(y), functions::exp(-y));
                 to_row.set(r, (up + down) * half);
@@ -414,9 +414,9 @@ fn compute<V: Simd<Scalar = f64>>(
             }
         }
         Kind::Energy => {
-            let (first, second) = (block.momentum(Body::Leg(0)), block.momentum(Body::Leg(1)));
-            let (p, mass) = (block.momentum(body), block.value_mut(to + 1));
-            for r in 0..block.registers {
+            let (first, second) = (chunk.momentum(Body::Leg(0)), chunk.momentum(Body::Leg(1)));
+            let (p, mass) = (chunk.momentum(body), chunk.value_mut(to + 1));
+            for r in 0..chunk.registers {
                 let mut all = [zero; 4];
                 for (i, all) in all.iter_mut().enumerate() {
                     *all = first[i].at(r) + second[i].at(r);
@@ -431,11 +431,11 @@ fn compute<V: Simd<Scalar = f64>>(
         }
         Kind::LightCone => {
             let ([along, against], factor) = (
-                [block.value(of[0]), block.value(of[0] + 1)],
-                block.value(of[1]),
+                [chunk.value(of[0]), chunk.value(of[0] + 1)],
+                chunk.value(of[1]),
             );
-            let second = block.value_mut(to + 1);
-            for r in 0..block.registers {
+            let second = chunk.value_mut(to + 1);
+            for r in 0..chunk.registers {
                 let (along, against) = (along.at(r) * factor.at(r), against.at(r));
                 let (larger, smaller) = (along.max(against), along.min(against));
                 let known = V::both(zero.lt(larger), zero.le(smaller));
@@ -444,33 +444,33 @@ fn compute<V: Simd<Scalar = f64>>(
             }
         }
         Kind::PtSquared => {
-            let p = block.momentum(body);
-            for r in 0..block.registers {
+            let p = chunk.momentum(body);
+            for r in 0..chunk.registers {
                 let (x, y) = (p[1].at(r), p[2].at(r));
                 to_row.set(r, x.mul_add(x, y * y));
             }
         }
         Kind::Pt | Kind::Mass => {
-            let square = block.value(of[0]);
-            for r in 0..block.registers {
+            let square = chunk.value(of[0]);
+            for r in 0..chunk.registers {
                 to_row.set(r, square.at(r).sqrt());
             }
         }
         Kind::RapiditySize => {
-            let rapidity = block.value(of[0]);
-            for r in 0..block.registers {
+            let rapidity = chunk.value(of[0]);
+            for r in 0..chunk.registers {
                 to_row.set(r, rapidity.at(r).abs());
             }
         }
         Kind::PlainEnergy => {
-            let (energy, mass) = (block.value(of[0]), block.value(of[0] + 1));
-            for r in 0..block.registers {
+            let (energy, mass) = (chunk.value(of[0]), chunk.value(of[0] + 1));
+            for r in 0..chunk.registers {
                 to_row.set(r, energy.at(r) / mass.at(r));
             }
         }
         Kind::MassSquared => {
-            let p = block.momentum(body);
-            for r in 0..block.registers {
+            let p = chunk.momentum(body);
+            for r in 0..chunk.registers {
                 to_row.set(
                     r,
                     mass_squared([p[0].at(r), p[1].at(r), p[2].at(r), p[3].at(r)]),
@@ -478,26 +478,26 @@ fn compute<V: Simd<Scalar = f64>>(
             }
         }
         Kind::Cone => {
-            let (p, second) = (block.momentum(body), block.value_mut(to + 1));
-            for r in 0..block.registers {
+            let (p, second) = (chunk.momentum(body), chunk.value_mut(to + 1));
+            for r in 0..chunk.registers {
                 let (energy, pz) = (p[0].at(r), p[3].at(r));
                 to_row.set(r, energy + pz);
                 second.set(r, energy - pz);
             }
         }
         Kind::SeenRapidity => {
-            let (along, against) = (block.value(of[0]), block.value(of[0] + 1));
-            let boost = block.value(BOOST);
-            for r in 0..block.registers {
+            let (along, against) = (chunk.value(of[0]), chunk.value(of[0] + 1));
+            let boost = chunk.value(BOOST);
+            for r in 0..chunk.registers {
                 let twice = functions::ln(along.at(r) / against.at(r));
                 to_row.set(r, twice.mul_add(half, boost.at(r)));
             }
         }
         Kind::PseudoCone => {
-            let (p, second) = (block.momentum(body), block.value_mut(to + 1));
-            let (square, cosh) = (block.value(of[0]), block.value(of[1]));
-            let sinh = block.value(of[1] + 1);
-            for r in 0..block.registers {
+            let (p, second) = (chunk.momentum(body), chunk.value_mut(to + 1));
+            let (square, cosh) = (chunk.value(of[0]), chunk.value(of[1]));
+            let sinh = chunk.value(of[1] + 1);
+            for r in 0..chunk.registers {
                 let (pz, square) = (p[3].at(r), square.at(r));
                 let along = sinh.at(r).mul_add(p[0].at(r), cosh.at(r) * pz);
                 // The square of the larger one, and their product.
@@ -510,21 +510,21 @@ fn compute<V: Simd<Scalar = f64>>(
         }
         Kind::Finite => {
             for leg in 0..of[0] {
-                let p = block.momentum(Body::Leg(leg));
-                let sums = block.value(to);
-                for r in 0..block.registers {
+                let p = chunk.momentum(Body::Leg(leg));
+                let sums = chunk.value(to);
+                for r in 0..chunk.registers {
                     // What is infinite or no number stays so in a sum.
                     let sum = (p[0].at(r) + p[1].at(r)) + (p[2].at(r) + p[3].at(r));
                     let before = if leg == 0 {
-                        block.value(BOOST).at(r)
+                        chunk.value(BOOST).at(r)
                     } else {
                         sums.at(r)
                     };
                     to_row.set(r, before + sum);
                 }
             }
-            let sums = block.value(to);
-            for r in 0..block.registers {
+            let sums = chunk.value(to);
+            for r in 0..chunk.registers {
                 let sum = sums.at(r);
                 to_row.set(r, V::select((sum * zero).eq(zero), one, zero));
             }
@@ -579,25 +579,25 @@ impl Pair {
         }
     }
 
-    /// What it needs, of a block.
+    /// What it needs, of a chunk.
     #[inline(always)]
-    pub fn of<'a, V: Simd<Scalar = f64>>(&self, block: &'a Block<V>) -> PairOf<'a, V> {
+    pub fn of<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a Chunk<V>) -> PairOf<'a, V> {
         let (p, q) = (
-            block.momentum(self.bodies[0]),
-            block.momentum(self.bodies[1]),
+            chunk.momentum(self.bodies[0]),
+            chunk.momentum(self.bodies[1]),
         );
         let [first, second] = self.cones;
         PairOf {
             transverse: [p[1], p[2], q[1], q[2]],
             squares: [
-                block.value(self.transverse[0]),
-                block.value(self.transverse[1]),
+                chunk.value(self.transverse[0]),
+                chunk.value(self.transverse[1]),
             ],
             cones: [
-                block.value(first),
-                block.value(first + 1),
-                block.value(second),
-                block.value(second + 1),
+                chunk.value(first),
+                chunk.value(first + 1),
+                chunk.value(second),
+                chunk.value(second + 1),
             ],
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Error, Observable, Rule, Take, Window};
 use crate::Rows;
-use crate::observables::{Block, Body, Kind, Observables, POINTS, Pair, Radius, Values};
+use crate::observables::{Body, Chunk, Kind, Observables, POINTS, Pair, Radius, Values};
 use mebridge_simd::{Simd, Task, functions};
 
 /// What is compared with limits.
@@ -393,11 +393,11 @@ impl Task<f64> for Selection<'_> {
         let mut values = Values::new(program.observables.values());
         // SAFETY: the CPU has the level.
         let zero = unsafe { V::zero() };
-        for (block, passed) in self.passed.chunks_mut(POINTS).enumerate() {
-            let first = block * POINTS;
-            let block = Block::new(self.momenta, self.boost, first, &mut values, zero);
-            program.run(&block);
-            let left = block.value(program.left);
+        for (chunk, passed) in self.passed.chunks_mut(POINTS).enumerate() {
+            let first = chunk * POINTS;
+            let chunk = Chunk::new(self.momenta, self.boost, first, &mut values, zero);
+            program.run(&chunk);
+            let left = chunk.value(program.left);
             for (register, passed) in passed.chunks_mut(V::LANES).enumerate() {
                 let mut lanes = [0.0; LONGEST];
                 // SAFETY: the array holds as many numbers as the longest register.
@@ -416,15 +416,15 @@ const LONGEST: usize = 8;
 impl Program {
     /// Says which points pass.
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(&self, block: &Block<V>) {
+    fn run<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>) {
         let mut done = 0;
         for tested in &self.tests {
-            self.observables.compute(done..tested.steps, block);
+            self.observables.compute(done..tested.steps, chunk);
             done = tested.steps;
-            tested.test.run(self.left, block);
+            tested.test.run(self.left, chunk);
         }
         self.observables
-            .compute(done..self.observables.steps(), block);
+            .compute(done..self.observables.steps(), chunk);
     }
 }
 
@@ -437,23 +437,23 @@ fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
 impl Test {
     /// Takes away what does not pass.
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(&self, left: usize, block: &Block<V>) {
-        let (zero, one) = (block.zero, block.zero.same(1.0));
-        let (before, after) = (block.value(left), block.value_mut(left));
+    fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &Chunk<V>) {
+        let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+        let (before, after) = (chunk.value(left), chunk.value_mut(left));
         match self {
             Test::All(of, limits) => {
                 for of in of {
-                    let value = block.value(of.value);
+                    let value = chunk.value(of.value);
                     match of.unit {
                         Some(unit) => {
-                            let unit = block.value(unit);
-                            for r in 0..block.registers {
+                            let unit = chunk.value(unit);
+                            for r in 0..chunk.registers {
                                 let inside = limits.hold(value.at(r), Some(unit.at(r)));
                                 after.set(r, before.at(r) * inside);
                             }
                         }
                         None => {
-                            for r in 0..block.registers {
+                            for r in 0..chunk.registers {
                                 let inside = limits.hold(value.at(r), None);
                                 after.set(r, before.at(r) * inside);
                             }
@@ -462,12 +462,12 @@ impl Test {
                 }
             }
             Test::Any(of, limits) => {
-                for r in 0..block.registers {
+                for r in 0..chunk.registers {
                     let mut found = zero;
                     for of in of {
-                        let value = block.value(of.value).at(r);
+                        let value = chunk.value(of.value).at(r);
                         let inside = match of.unit {
-                            Some(unit) => limits.hold(value, Some(block.value(unit).at(r))),
+                            Some(unit) => limits.hold(value, Some(chunk.value(unit).at(r))),
                             None => limits.hold(value, None),
                         };
                         found = found.max(inside);
@@ -476,17 +476,17 @@ impl Test {
                 }
             }
             Test::Sum(of, limits) => {
-                for r in 0..block.registers {
+                for r in 0..chunk.registers {
                     let mut sum = zero;
                     for &value in of {
-                        sum = sum + block.value(value).at(r);
+                        sum = sum + chunk.value(value).at(r);
                     }
                     after.set(r, before.at(r) * limits.hold(sum, None));
                 }
             }
             Test::Distance(pair, radius, limits) => {
-                let pair = pair.of(block);
-                for r in 0..block.registers {
+                let pair = pair.of(chunk);
+                for r in 0..chunk.registers {
                     let left = before.at(r);
                     let mut found = zero.same(f64::NAN);
                     if let Some(radius) = radius {
@@ -506,11 +506,11 @@ impl Test {
                 limits,
             } => {
                 let first = if *sum { 0 } else { *count - 1 };
-                for r in 0..block.registers {
-                    let known = sort(values, *room, *count, block, r);
+                for r in 0..chunk.registers {
+                    let known = sort(values, *room, *count, chunk, r);
                     let mut found = zero;
                     for place in first..*count {
-                        found = found + block.value(room + place).at(r);
+                        found = found + chunk.value(room + place).at(r);
                     }
                     after.set(r, before.at(r) * known * limits.hold(found, None));
                 }
@@ -520,29 +520,29 @@ impl Test {
                 room,
                 limits,
             } => {
-                for r in 0..block.registers {
-                    let known = sort(values, *room, limits.len(), block, r);
+                for r in 0..chunk.registers {
+                    let known = sort(values, *room, limits.len(), chunk, r);
                     let mut found = zero;
                     for (place, limits) in limits.iter().enumerate() {
-                        let value = block.value(room + place).at(r);
+                        let value = chunk.value(room + place).at(r);
                         found = found.max(limits.hold(value, None));
                     }
                     after.set(r, before.at(r) * known * found);
                 }
             }
             Test::Opposite { jets, least, apart } => {
-                for r in 0..block.registers {
-                    after.set(r, before.at(r) * opposite(jets, *least, *apart, block, r));
+                for r in 0..chunk.registers {
+                    after.set(r, before.at(r) * opposite(jets, *least, *apart, chunk, r));
                 }
             }
             Test::Isolated(photon) => {
-                let pt = block.value(photon.pt);
-                for r in 0..block.registers {
+                let pt = chunk.value(photon.pt);
+                for r in 0..chunk.registers {
                     let hard = zero.same(photon.least).le(pt.at(r));
                     let left = V::select(hard, before.at(r), zero);
                     let mut alone = one;
-                    if !is_over(left) && !photon.is_alone(left, block, r) {
-                        alone = photon.isolated(block, r);
+                    if !is_over(left) && !photon.is_alone(left, chunk, r) {
+                        alone = photon.isolated(chunk, r);
                     }
                     after.set(r, left * alone);
                 }
@@ -557,22 +557,22 @@ fn sort<V: Simd<Scalar = f64>>(
     of: &[usize],
     room: usize,
     count: usize,
-    block: &Block<V>,
+    chunk: &Chunk<V>,
     r: usize,
 ) -> V {
-    let zero = block.zero;
+    let zero = chunk.zero;
     let mut known = zero.same(1.0);
     for place in 0..count {
-        block
+        chunk
             .value_mut(room + place)
             .set(r, zero.same(f64::NEG_INFINITY));
     }
     for &value in of {
-        let mut value = block.value(value).at(r);
+        let mut value = chunk.value(value).at(r);
         known = V::select(value.eq(value), known, zero);
         for place in 0..count {
-            let here = block.value(room + place).at(r);
-            block.value_mut(room + place).set(r, here.max(value));
+            let here = chunk.value(room + place).at(r);
+            chunk.value_mut(room + place).set(r, here.max(value));
             value = here.min(value);
         }
     }
@@ -585,14 +585,14 @@ fn opposite<V: Simd<Scalar = f64>>(
     jets: &[[usize; 2]],
     least: f64,
     apart: f64,
-    block: &Block<V>,
+    chunk: &Chunk<V>,
     r: usize,
 ) -> V {
-    let (zero, one) = (block.zero, block.zero.same(1.0));
+    let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
     let (mut first, mut second) = (-one, -one);
     let (mut first_y, mut second_y) = (zero, zero);
     for [pt, y] in jets {
-        let (pt, y) = (block.value(*pt).at(r), block.value(*y).at(r));
+        let (pt, y) = (chunk.value(*pt).at(r), chunk.value(*y).at(r));
         let (harder, harder_than_second) = (first.lt(pt), second.lt(pt));
         second = V::select(harder, first, V::select(harder_than_second, pt, second));
         second_y = V::select(harder, first_y, V::select(harder_than_second, y, second_y));
@@ -609,13 +609,13 @@ fn opposite<V: Simd<Scalar = f64>>(
 impl Photon {
     /// Whether sines tell that nothing is in the cone about any photon of the points that are left.
     #[inline(always)]
-    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, block: &Block<V>, r: usize) -> bool {
-        let (zero, one) = (block.zero, block.zero.same(1.0));
+    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &Chunk<V>, r: usize) -> bool {
+        let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let Some(cone) = &self.cone else {
             return self.near.is_empty();
         };
         for (pair, _) in &self.near {
-            let apart = pair.of(block).apart(cone, r);
+            let apart = pair.of(chunk).apart(cone, r);
             if !V::all(V::select(left.eq(zero), one, apart).eq(one)) {
                 return false;
             }
@@ -626,26 +626,26 @@ impl Photon {
     /// 1 where little is near, otherwise 0: within each distance up to the radius R, the transverse momenta are in sum
     /// no more than a share of the photon's, times ((1 - cos d) / (1 - cos R))^power.
     #[inline(always)]
-    fn isolated<V: Simd<Scalar = f64>>(&self, block: &Block<V>, r: usize) -> V {
-        let (zero, one) = (block.zero, block.zero.same(1.0));
-        let pt = block.value(self.pt).at(r);
+    fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>, r: usize) -> V {
+        let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+        let pt = chunk.value(self.pt).at(r);
         let square = zero.same(self.radius * self.radius);
         let whole = zero.same(1.0 - self.radius.cos());
         for (i, (pair, _)) in self.near.iter().enumerate() {
-            let distance = pair.of(block).distance(r);
-            block.value_mut(self.room + i).set(r, distance);
+            let distance = pair.of(chunk).distance(r);
+            chunk.value_mut(self.room + i).set(r, distance);
         }
         let mut found = one;
         for i in 0..self.near.len() {
-            let distance = block.value(self.room + i).at(r);
+            let distance = chunk.value(self.room + i).at(r);
             let outside = square.lt(distance);
             if V::all(outside) {
                 continue;
             }
             let mut sum = zero;
             for (other, (_, pt)) in self.near.iter().enumerate() {
-                let nearer = block.value(self.room + other).at(r).le(distance);
-                sum = sum + V::select(nearer, block.value(*pt).at(r), zero);
+                let nearer = chunk.value(self.room + other).at(r).le(distance);
+                sum = sum + V::select(nearer, chunk.value(*pt).at(r), zero);
             }
             let (_, cosine) = functions::sin_cos(distance.sqrt());
             let share_of_cone = (one - cosine) / whole;
