@@ -22,6 +22,7 @@ pub mod integrand;
 mod leave_out;
 pub mod random;
 pub mod rounds;
+mod stored;
 pub mod sums;
 pub mod survey;
 pub mod unweight;
@@ -60,6 +61,24 @@ pub enum Error {
         "the probabilities of a choice are not above or equal to 0 with a sum of 1: the file is damaged; run the survey again"
     )]
     Probabilities,
+    /// Something else.
+    #[error("this is no survey of mebridge: name the file that a survey wrote")]
+    NoSurvey,
+    /// An older or a newer one.
+    #[error(
+        "the survey has the format {found}, and this version of mebridge reads {}: run the survey again",
+        stored::FORMAT
+    )]
+    Format {
+        /// Which one it has.
+        found: u64,
+    },
+    /// Of other matrix elements, beams, cuts or the like.
+    #[error("the survey is of another run: name its own, or run the survey again")]
+    OtherRun,
+    /// It is not what was written.
+    #[error("the survey is cut off or damaged: run it again")]
+    Damaged,
 }
 
 /// Result of reading what a survey wrote.

@@ -17,6 +17,8 @@ pub fn is_usable(weight: f64) -> bool {
     weight.abs() <= LARGEST_WEIGHT
 }
 
+/// Words that sums are kept as.
+pub(crate) const WORDS: usize = 10;
 /// Partial sums of a block.
 const LANES: usize = 8;
 
@@ -174,6 +176,32 @@ impl WeightSums {
     /// The mean of the sizes of the weights, which says how many events there are where weights have signs.
     pub fn mean_size(&self) -> Estimate {
         self.estimate(self.absolute)
+    }
+
+    /// As words that are kept.
+    pub(crate) fn words(&self) -> [u64; WORDS] {
+        let bits = |of: Compensated| [of.sum.to_bits(), of.rest.to_bits()];
+        let [[a, b], [c, d], [e, f]] = [self.sum, self.absolute, self.square].map(bits);
+        let [points, passed, unusable] = [self.points, self.passed, self.unusable];
+        let largest = self.largest.to_bits();
+        [points, passed, unusable, a, b, c, d, e, f, largest]
+    }
+
+    /// What [`Self::words`] gave.
+    pub(crate) fn from_words(words: [u64; WORDS]) -> Self {
+        let of = |sum: usize| Compensated {
+            sum: f64::from_bits(words[sum]),
+            rest: f64::from_bits(words[sum + 1]),
+        };
+        WeightSums {
+            points: words[0],
+            passed: words[1],
+            unusable: words[2],
+            sum: of(3),
+            absolute: of(5),
+            square: of(7),
+            largest: f64::from_bits(words[9]),
+        }
     }
 
     fn estimate(&self, sum: Compensated) -> Estimate {

@@ -74,14 +74,12 @@ pub enum Nothing {
 /// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
 /// the cuts, and at most.
 const FIRST: usize = 1024;
-const ENOUGH: u64 = 128;
-const MOST_TRIED: u64 = 1 << 18;
+const ENOUGH: u64 = 32;
+const MOST_TRIED: u64 = 1 << 16;
 /// Points that pass the cuts in the part after the trial; further ones have twice as many.
-const PASSING: f64 = 512.0;
+const PASSING: f64 = 256.0;
 /// A part has so many points for each that passes, at most.
 const LEAST_PASSING: f64 = 0.05;
-/// A source has a further part while the run needs so many times as many points of it.
-const WORTH: f64 = 6.0;
 /// The last part has a share of what the run needs, within bounds.
 const MEASURED: f64 = 0.2;
 const LEAST_MEASURED: f64 = 512.0;
@@ -209,7 +207,8 @@ pub fn survey<S: Squared + Send>(
         let passing = PASSING * f64::from(1 << part);
         for (source, more) in more.iter_mut().enumerate() {
             let next = latest[source].points(passing);
-            let worth = *more > 0 && WORTH * next as f64 <= needed[source];
+            // A grid gains less with each part.
+            let worth = *more > 0 && f64::from(part + 1) * next as f64 <= needed[source];
             *more = if worth { next } else { 0 };
         }
         if more.iter().all(|&more| more == 0) {
@@ -377,6 +376,30 @@ fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
 }
 
 impl Survey {
+    /// Makes of an integrand like the one that was surveyed what the survey made of it: sources that are left out, and
+    /// chances of matrix elements.
+    ///
+    /// # Errors
+    /// It has other sources.
+    pub fn apply(&self, integrand: &mut Integrand) -> crate::Result<()> {
+        let fits = |(known, &source): (&Known, &u32)| {
+            let source = integrand.sources.get(source as usize);
+            source.is_some_and(|source| {
+                known.grid.dimensions() == source.channel.dimension()
+                    && known.chances.len() == source.chances.len()
+            })
+        };
+        let same = integrand.sources.len() == self.of as usize;
+        if !same || !self.sources.iter().zip(&self.stay).all(fits) {
+            return Err(crate::Error::OtherRun);
+        }
+        leave_out::keep(integrand, &self.stay);
+        for (source, known) in integrand.sources.iter_mut().zip(&self.sources) {
+            source.chances.clone_from(&known.chances);
+        }
+        Ok(())
+    }
+
     /// The cross section by the last part, pb.
     pub fn cross_section(&self) -> Estimate {
         Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))

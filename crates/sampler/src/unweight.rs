@@ -127,6 +127,29 @@ impl Spectrum {
         self.largest
     }
 
+    /// As words that are kept: the largest size, and of each bin with points its place, their number and what is within.
+    pub(crate) fn words(&self) -> Vec<u64> {
+        let mut words = vec![self.largest.to_bits()];
+        for (place, of) in self.bins.iter().enumerate().filter(|(_, of)| of.points > 0) {
+            words.extend([place as u64, of.points, of.within]);
+        }
+        words
+    }
+
+    /// What [`Self::words`] gave; none where that cannot be.
+    pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
+        let (&largest, bins) = words.split_first()?;
+        let (bins, rest) = bins.as_chunks::<3>();
+        let mut found = Spectrum {
+            largest: f64::from_bits(largest),
+            ..Spectrum::default()
+        };
+        for &[place, points, within] in bins {
+            *found.bins.get_mut(usize::try_from(place).ok()?)? = Contents { points, within };
+        }
+        (rest.is_empty() && is_usable(found.largest)).then_some(found)
+    }
+
     /// S.
     fn total(&self) -> f64 {
         let bins = self.range();

@@ -1,0 +1,122 @@
+//! A survey as bytes.
+//!
+//! Words of 64 bits, little endian: a mark, the number of the format, four that say which run it belongs to, four that
+//! are the digest of the rest; then what [`Survey`] has, each list after its length.
+
+use super::grid::Grid;
+use super::sums::{self, WeightSums};
+use super::survey::{Known, Survey};
+use super::unweight::Spectrum;
+use super::{Error, Result};
+
+/// The number of the format. Another one holds something else.
+pub const FORMAT: u64 = 1;
+const MARK: u64 = u64::from_le_bytes(*b"mesurvey");
+/// Bytes before the rest, and of the two digests there.
+const HEAD: usize = 80;
+const BELONGS: std::ops::Range<usize> = 16..48;
+const DIGEST: std::ops::Range<usize> = 48..HEAD;
+
+impl Survey {
+    /// As bytes, which say that they belong to a run with this digest.
+    pub fn to_bytes(&self, belongs: &[u8; 32]) -> Vec<u8> {
+        let mut words = vec![u64::from(self.of), self.points, self.sources.len() as u64];
+        for (known, &stay) in self.sources.iter().zip(&self.stay) {
+            words.push(u64::from(stay));
+            let edges = known.grid.to_bytes();
+            let (edges, _) = edges.as_chunks::<8>();
+            let edges: Vec<u64> = edges
+                .iter()
+                .map(|bytes| u64::from_le_bytes(*bytes))
+                .collect();
+            let chances: Vec<u64> = known.chances.iter().map(|of| of.to_bits()).collect();
+            for list in [edges, chances, known.spectrum.words()] {
+                words.push(list.len() as u64);
+                words.extend(list);
+            }
+            words.extend(known.sums.words());
+            words.extend(known.trial.map(f64::to_bits));
+        }
+        let rest: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut bytes = [MARK.to_le_bytes(), FORMAT.to_le_bytes()].concat();
+        bytes.extend(belongs);
+        bytes.extend(mebridge_support::digest(&rest));
+        bytes.extend(rest);
+        bytes
+    }
+
+    /// What [`Self::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// It is none, is damaged, has another format, or belongs to another run.
+    pub fn from_bytes(bytes: &[u8], belongs: &[u8; 32]) -> Result<Self> {
+        let mut head = Words(bytes);
+        if head.next() != Ok(MARK) {
+            return Err(Error::NoSurvey);
+        }
+        let found = head.next()?;
+        if found != FORMAT {
+            return Err(Error::Format { found });
+        }
+        let (head, rest) = bytes.split_at_checked(HEAD).ok_or(Error::Damaged)?;
+        if head[DIGEST] != mebridge_support::digest(rest) {
+            return Err(Error::Damaged);
+        }
+        if head[BELONGS] != belongs[..] {
+            return Err(Error::OtherRun);
+        }
+        let mut words = Words(rest);
+        let of = words.small()?;
+        let points = words.next()?;
+        let mut found = Survey {
+            sources: Vec::new(),
+            stay: Vec::new(),
+            of,
+            points,
+        };
+        for _ in 0..words.next()? {
+            found.stay.push(words.small()?);
+            let grid = Grid::from_bytes(words.list()?)?;
+            let chances = super::bytes::read(words.list()?)?;
+            let mut spectrum = Words(words.list()?);
+            let spectrum: Vec<u64> = std::iter::from_fn(|| spectrum.next().ok()).collect();
+            let mut sums = [0; sums::WORDS];
+            for word in &mut sums {
+                *word = words.next()?;
+            }
+            found.sources.push(Known {
+                grid,
+                chances,
+                sums: WeightSums::from_words(sums),
+                spectrum: Spectrum::from_words(&spectrum).ok_or(Error::Damaged)?,
+                trial: [f64::from_bits(words.next()?), f64::from_bits(words.next()?)],
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// Bytes that are left.
+struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Result<u64> {
+        let (word, rest) = self.0.split_first_chunk().ok_or(Error::Damaged)?;
+        self.0 = rest;
+        Ok(u64::from_le_bytes(*word))
+    }
+
+    fn small(&mut self) -> Result<u32> {
+        u32::try_from(self.next()?).map_err(|_| Error::Damaged)
+    }
+
+    /// As many words as the next one says.
+    fn list(&mut self) -> Result<&'a [u8]> {
+        let count = usize::try_from(self.next()?).ok();
+        let size = count.and_then(|count| count.checked_mul(8));
+        let split = size.and_then(|size| self.0.split_at_checked(size));
+        let (list, rest) = split.ok_or(Error::Damaged)?;
+        self.0 = rest;
+        Ok(list)
+    }
+}
