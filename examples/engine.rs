@@ -24,6 +24,8 @@ fn main() {
         .split(',')
         .map(|x| x.parse().unwrap())
         .collect();
+    let seed: u64 = a.get(7).map_or(1, |x| x.parse().unwrap());
+    let shown: usize = a.get(8).map_or(8, |x| x.parse().unwrap());
     let t0 = Instant::now();
     let model = models::model(None).unwrap();
     let processes = generate_with(text, &model).unwrap();
@@ -135,7 +137,7 @@ fn main() {
         r.ru_utime.tv_sec as f64 + r.ru_utime.tv_usec as f64 * 1e-6
     };
     let (t, c) = (Instant::now(), cpu());
-    let known = survey(&mut what, 1, &parts, damping, &mut evaluators).unwrap();
+    let known = survey(&mut what, seed, &parts, damping, &mut evaluators).unwrap();
     let (dt, dc) = (t.elapsed().as_secs_f64(), cpu() - c);
     let points = parts.iter().sum::<usize>() * what.sources.len();
     let xs = cross_section(&known);
@@ -166,7 +168,7 @@ fn main() {
             i,
             &k.grid,
             Philox {
-                seed: 1,
+                seed,
                 round: 100,
                 channel: i as u32,
             },
@@ -206,17 +208,37 @@ fn main() {
         .iter()
         .enumerate()
         .map(|(i, k)| (k.sums.mean().mean, i))
+        .filter(|(s, _)| *s > 0.0)
         .collect();
     by.sort_by(|a, b| b.0.total_cmp(&a.0));
-    for (s, i) in by.iter().take(8) {
+    let all: f64 = by.iter().map(|(_, i)| thresholds[*i]).sum();
+    by.sort_by(|a, b| thresholds[b.1].total_cmp(&thresholds[a.1]));
+    for (s, i) in by.iter().take(shown) {
         println!(
-            "  source {i} group {} {:.4} eff {:.4} pass {:.2} dims {} perms {}",
+            "  source {i} group {} xs {:.4} points {:.4} eff {:.4} pass {:.2} perms {} {}",
             what.sources[*i].group,
             s / total,
+            thresholds[*i] / all,
             s / thresholds[*i],
             known[*i].sums.passed() as f64 / known[*i].sums.points() as f64,
-            what.sources[*i].channel.dimension(),
-            what.sources[*i].permutations.len()
+            what.sources[*i].permutations.len(),
+            what.sources[*i].channel.dimension()
         );
+        if std::env::var("T_GRID").is_ok() {
+            for d in 0..known[*i].grid.dimensions() {
+                let e = known[*i].grid.edges(d);
+                let kl: f64 = -(0..64)
+                    .map(|b| (64.0 * (e[b + 1] - e[b])).ln())
+                    .sum::<f64>()
+                    / 64.0;
+                println!(
+                    "      dim {d}: kl {kl:.2}  {}",
+                    [4, 8, 16, 24, 32, 40, 48, 56, 60]
+                        .iter()
+                        .map(|b| format!("{:.4} ", e[*b]))
+                        .collect::<String>()
+                );
+            }
+        }
     }
 }

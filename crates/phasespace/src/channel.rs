@@ -51,6 +51,8 @@ pub(crate) enum Step {
     /// The energy fractions of the partons, by a random number that shares them between two beams.
     Fractions {
         random: Option<usize>,
+        /// How it is drawn from 0 to 1.
+        map: Map,
         whole: Cluster,
         measure: f64,
     },
@@ -117,16 +119,27 @@ pub struct Settings {
     pub beams: Beams,
     /// Masses of the partons, GeV.
     pub incoming: [f64; 2],
+    /// Which legs are fermions, both that come in first.
+    pub fermions: Vec<bool>,
     /// What the cuts leave.
     pub limits: Limits,
 }
 
 /// Above the mass of a resonance by this many widths nothing is left of it.
 const WIDTHS: f64 = 5.0;
-/// The energy of partons falls like this power of its square at least, with densities.
-const FALL: f64 = 2.0;
-/// Of the square of a massless exchange that no cut keeps from 0.
-const EXCHANGE: f64 = 0.8;
+/// The squared energy of partons falls like this power of it, with densities.
+const FALL: f64 = 1.2;
+/// Half of the width of the distribution of rapidities, of those that are possible.
+const CENTRAL: f64 = 0.2;
+/// A square that nothing keeps from 0.
+const TO_ZERO: f64 = 0.8;
+/// One whose least value is small, and hardly ever 0.
+const CLOSE_TO_ZERO: f64 = 0.9;
+/// The squares of exchanges, less those of their masses: |M|^2 falls like 1 / t^2 with a boson and like 1 / t with a
+/// fermion, where nothing else is in the way.
+const BOSON: f64 = 1.3;
+const HEAVY_BOSON: f64 = 2.0;
+const HEAVY_FERMION: f64 = 1.5;
 
 /// A line, or several that count as one.
 #[derive(Debug)]
@@ -149,7 +162,15 @@ struct Node {
 enum Branching {
     None,
     Decay,
-    Scatter(Propagator),
+    Scatter(Exchange),
+}
+
+/// What is exchanged between the beams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Exchange {
+    /// Its squared mass.
+    pole: f64,
+    fermion: bool,
 }
 
 struct Builder<'a> {
@@ -251,7 +272,7 @@ impl Builder<'_> {
         } else if least > 0.0 {
             Map::Inverse
         } else {
-            Map::Power(EXCHANGE)
+            Map::Power(TO_ZERO)
         };
         let part = self.part();
         let number = self.nodes.len();
@@ -331,15 +352,31 @@ impl Builder<'_> {
     fn root(&mut self, spine: &Spine) {
         let out = spine.out.iter().map(|out| self.at_vertex(out));
         let out: Vec<usize> = out.collect();
-        self.chain(&out, &spine.exchanged);
+        let is_fermion = |leg: usize| self.settings.fermions.get(leg).copied().unwrap_or(false);
+        let mut fermion = is_fermion(0);
+        let mut exchanged = Vec::new();
+        for (of, &node) in spine.exchanged.iter().zip(&out) {
+            for leg in 0..self.masses.len() {
+                fermion ^= self.nodes[node].legs & (1 << leg) != 0 && is_fermion(leg + 2);
+            }
+            let pole = of.mass * of.mass;
+            exchanged.push(Exchange { pole, fermion });
+        }
+        self.chain(&out, &exchanged);
     }
 
-    /// A chain of exchanges: the first exchange divides it.
-    fn chain(&mut self, out: &[usize], exchanged: &[Propagator]) -> usize {
+    /// A chain of exchanges: one at an end divides it, that beside a leg without mass where there is one: cuts keep its
+    /// square from 0.
+    fn chain(&mut self, out: &[usize], exchanged: &[Exchange]) -> usize {
         if let [one] = *out {
             return one;
         }
-        let at = dividing(exchanged);
+        let massless = |&node: &usize| self.nodes[node].least == 0.0;
+        let ends = [out.first(), out.last()].map(|end| end.is_some_and(massless));
+        let at = match ends {
+            [false, true] => exchanged.len() - 1,
+            _ => 0,
+        };
         let first = self.chain(&out[..=at], &exchanged[..at]);
         let second = self.chain(&out[at + 1..], &exchanged[at + 1..]);
         self.node(vec![first, second], Branching::Scatter(exchanged[at]), None)
@@ -372,7 +409,8 @@ impl Builder<'_> {
             self.constants.push((part.square, energy * energy));
             self.nodes[root].drawn = true;
         } else if !self.nodes[root].resonant && !self.nodes[root].children.is_empty() {
-            self.nodes[root].map = Map::Power(FALL);
+            let fall = if needed > 0.0 { FALL } else { TO_ZERO };
+            self.nodes[root].map = Map::Power(fall);
         }
         let mut order: Vec<usize> = (0..self.nodes.len())
             .filter(|&n| !self.nodes[n].drawn)
@@ -398,6 +436,10 @@ impl Builder<'_> {
             let alone = self.nodes[root].children.is_empty();
             self.steps.push(Step::Fractions {
                 random,
+                map: Map::BreitWigner {
+                    square: 0.5,
+                    product: CENTRAL,
+                },
                 whole,
                 measure: if alone { TAU } else { 1.0 } / (energy * energy),
             });
@@ -506,15 +548,17 @@ impl Builder<'_> {
         match self.nodes[node].split {
             Branching::Scatter(of) => {
                 let exchanged = [self.incoming(), self.incoming()];
-                let floor = f64::max(
-                    self.exchange_floor(first, incoming[0]),
-                    self.exchange_floor(second, incoming[1]),
-                );
-                let pole = of.mass * of.mass;
-                let map = if pole + floor > 0.0 {
-                    Map::Inverse
-                } else {
-                    Map::Power(EXCHANGE)
+                let ends = [(first, incoming[0]), (second, incoming[1])];
+                let floors = ends.map(|(node, from)| self.exchange_floor(node, from));
+                let floor = f64::max(floors[0], floors[1]);
+                let apart = (ends.into_iter()).all(|(node, from)| self.differs(node, from));
+                let Exchange { pole, fermion } = of;
+                let map = match (fermion, pole > 0.0, floor > 0.0) {
+                    (true, true, _) => Map::Power(HEAVY_FERMION),
+                    (false, true, _) => Map::Power(HEAVY_BOSON),
+                    (true, false, true) => Map::Inverse,
+                    (false, false, true) => Map::Power(BOSON),
+                    (_, false, false) => Map::Power(if apart { CLOSE_TO_ZERO } else { TO_ZERO }),
                 };
                 self.steps.push(Step::Scatter {
                     random,
@@ -541,23 +585,26 @@ impl Builder<'_> {
         }
     }
 
+    /// The square of what comes in, where it is known.
+    fn known(&self, from: Incoming) -> Option<f64> {
+        let mut of = (self.constants.iter()).filter(|(slot, _)| *slot == from.square);
+        of.next().map(|(_, value)| *value)
+    }
+
+    /// Whether a part has another mass than what comes in beside it: where both have, no -t is 0.
+    fn differs(&self, node: usize, from: Incoming) -> bool {
+        (self.known(from)).is_none_or(|square| square == 0.0 && self.nodes[node].least > 0.0)
+    }
+
     /// Of a leg without mass that leaves a beam without mass, -t is at least the square of its transverse momentum.
     fn exchange_floor(&self, node: usize, from: Incoming) -> f64 {
         let node = &self.nodes[node];
-        let beam =
-            (self.constants.iter()).any(|&(slot, value)| slot == from.square && value == 0.0);
-        if node.children.is_empty() && node.least == 0.0 && beam {
+        if node.children.is_empty() && node.least == 0.0 && self.known(from) == Some(0.0) {
             let pt = self.settings.limits.pt(node.legs.trailing_zeros() as usize);
             return pt * pt;
         }
         0.0
     }
-}
-
-/// Which exchange divides a chain.
-fn dividing(exchanged: &[Propagator]) -> usize {
-    let _ = exchanged;
-    0
 }
 
 /// Whether a line can be on its mass shell, and is not far above it.

@@ -324,6 +324,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
         }
         Step::Fractions {
             random: number,
+            map,
             whole,
             measure,
         } => {
@@ -335,7 +336,8 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                     // SAFETY: the caller's promise.
                     let at = unsafe { random.load::<V>(*number, register) };
                     let logarithm = functions::ln(share);
-                    *weight = *weight * -logarithm;
+                    let (at, slope) = map.forward(at, zero, zero.same(1.0));
+                    *weight = *weight * -logarithm * slope;
                     let first = functions::exp(logarithm * (zero.same(1.0) - at));
                     *fractions = [first, share / first];
                     *rapidity = logarithm * at.neg_mul_add(zero.same(1.0), zero.same(0.5));
@@ -643,6 +645,7 @@ fn backward<V: Simd<Scalar = f64>>(
         }
         Step::Fractions {
             random: number,
+            map,
             whole,
             measure,
         } => {
@@ -651,8 +654,9 @@ fn backward<V: Simd<Scalar = f64>>(
                 let share =
                     slots.get(whole.square) * zero.same(1.0 / (channel.energy * channel.energy));
                 let logarithm = functions::ln(share);
-                *weight = *weight * -logarithm;
                 let at = zero.same(1.0) - functions::ln(fraction) / logarithm;
+                let (at, slope) = map.inverse(at, zero, zero.same(1.0));
+                *weight = *weight * -logarithm * slope;
                 random.store(*number, register, at);
             }
         }

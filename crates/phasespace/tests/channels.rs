@@ -30,6 +30,7 @@ fn settings(energy: f64, beams: Beams) -> Settings {
         energy,
         beams,
         incoming: [0.0; 2],
+        fermions: Vec::new(),
         limits: Limits::default(),
     }
 }
@@ -232,6 +233,31 @@ fn volumes_without_masses() {
         let (found, wanted) = (volume(&channel, n), massless(n, 1000.0));
         let off = (found / wanted - 1.0).abs();
         assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+    }
+}
+
+/// Without what energy does to them they are those at the energy of the beams.
+#[test]
+fn volumes_of_two_beams() {
+    for (n, diagram) in shapes() {
+        for fermions in [Vec::new(), [true, false].repeat(n)] {
+            let settings = Settings {
+                fermions,
+                ..settings(1000.0, Beams::Both)
+            };
+            let channel = Channel::new(&diagram, &settings).expect("a channel");
+            assert_eq!(channel.dimension(), 3 * n - 2, "{diagram:?}");
+            let (_, points) = draw(&channel, n, Level::best(), POINTS);
+            let layout = Layout::new(n + 2);
+            let some = (points.row(layout.weight()).iter()).zip(points.row(layout.energy_square()));
+            let scaled = some
+                .filter(|(weight, _)| **weight > 0.0)
+                .map(|(weight, s)| weight * (s / 1e6).powi(2 - n as i32));
+            let found = scaled.sum::<f64>() / POINTS as f64;
+            let wanted = massless(n, 1000.0);
+            let off = (found / wanted - 1.0).abs();
+            assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+        }
     }
 }
 
