@@ -70,8 +70,8 @@ pub(crate) enum Step {
         map: Map,
         /// The squared mass of what is exchanged.
         pole: f64,
-        /// The least -t that cuts leave.
-        floor: f64,
+        /// What cuts leave at least of the transverse energies of both parts, 0 where nothing is known of -t by that.
+        transverse: [f64; 2],
         incoming: [Incoming; 2],
         whole: Cluster,
         parts: [Cluster; 2],
@@ -181,6 +181,8 @@ struct Builder<'a> {
     slots: usize,
     constants: Vec<(usize, f64)>,
     randoms: usize,
+    /// The node of all that goes out.
+    root: usize,
 }
 
 impl Channel {
@@ -202,6 +204,7 @@ impl Channel {
             slots: 0,
             constants: Vec::new(),
             randoms: 0,
+            root: usize::MAX,
         };
         builder.root(&spine);
         builder.build()
@@ -402,6 +405,7 @@ impl Builder<'_> {
         }
         if !self.nodes[root].children.is_empty() {
             self.nodes[root].least = needed;
+            self.root = root;
         }
         if beams == Beams::Neither {
             let part = self.nodes[root].part;
@@ -476,23 +480,28 @@ impl Builder<'_> {
     }
 
     fn draw(&mut self, node: usize, energy: f64) {
-        let mut without = Vec::new();
+        let mut siblings = Vec::new();
         let (mut at, mut whole) = (node, None);
         while let Some(parent) = self.nodes[at].parent {
-            for sibling in self.nodes[parent].children.clone() {
-                if sibling != at {
-                    let least = self.least(sibling);
-                    without.push(least);
-                }
-            }
+            let children = self.nodes[parent].children.clone();
+            siblings.extend(children.into_iter().filter(|&sibling| sibling != at));
             at = parent;
             if self.nodes[at].drawn {
                 whole = Some(self.nodes[at].part.mass);
                 break;
             }
         }
+        let at_rest = whole.is_none() || at == self.root;
+        let without = siblings.into_iter().map(|sibling| match at_rest {
+            true => self.transverse(sibling),
+            false => self.least(sibling),
+        });
+        let without = without.collect();
         let whole = whole.unwrap_or_else(|| self.constant(energy));
-        let least = self.least(node);
+        let least = match node == self.root {
+            true => self.transverse(node),
+            false => self.least(node),
+        };
         let random = self.random();
         let Node { map, part, .. } = self.nodes[node];
         self.steps.push(Step::Invariant {
@@ -530,6 +539,33 @@ impl Builder<'_> {
         to
     }
 
+    /// Where the least transverse energy of a node lies, its mass included. Those of parts add up, and the energy of what
+    /// has no transverse momentum altogether is no less.
+    fn transverse(&mut self, node: usize) -> usize {
+        let floor = f64::max(self.nodes[node].least, self.transverse_floor(node));
+        let of = if self.nodes[node].drawn && !self.nodes[node].children.is_empty() {
+            vec![self.nodes[node].part.mass]
+        } else if self.any_drawn(node) {
+            let children = self.nodes[node].children.clone();
+            children
+                .into_iter()
+                .map(|child| self.transverse(child))
+                .collect()
+        } else {
+            return self.constant(floor);
+        };
+        let to = self.slot(1);
+        self.steps.push(Step::Least { floor, of, to });
+        to
+    }
+
+    /// What masses and cuts leave of the transverse energy.
+    fn transverse_floor(&self, node: usize) -> f64 {
+        let some = (0..self.masses.len()).filter(|leg| self.nodes[node].legs & (1 << leg) != 0);
+        some.map(|leg| self.masses[leg].hypot(self.settings.limits.pt(leg)))
+            .sum()
+    }
+
     /// Whether the invariant of a part has been drawn.
     fn any_drawn(&self, node: usize) -> bool {
         self.nodes[node].children.iter().any(|&child| {
@@ -549,11 +585,18 @@ impl Builder<'_> {
             Branching::Scatter(of) => {
                 let exchanged = [self.incoming(), self.incoming()];
                 let ends = [(first, incoming[0]), (second, incoming[1])];
-                let floors = ends.map(|(node, from)| self.exchange_floor(node, from));
-                let floor = f64::max(floors[0], floors[1]);
+                let transverse = ends.map(|(node, from)| match self.known(from) {
+                    Some(0.0) => self.transverse_floor(node),
+                    _ => 0.0,
+                });
+                let massless = |&(node, _): &(usize, Incoming)| {
+                    self.nodes[node].children.is_empty() && self.nodes[node].least == 0.0
+                };
+                let above_zero = (ends.iter().zip(transverse))
+                    .any(|(end, transverse)| massless(end) && transverse > 0.0);
                 let apart = (ends.into_iter()).all(|(node, from)| self.differs(node, from));
                 let Exchange { pole, fermion } = of;
-                let map = match (fermion, pole > 0.0, floor > 0.0) {
+                let map = match (fermion, pole > 0.0, above_zero) {
                     (true, true, _) => Map::Power(HEAVY_FERMION),
                     (false, true, _) => Map::Power(HEAVY_BOSON),
                     (true, false, true) => Map::Inverse,
@@ -564,7 +607,7 @@ impl Builder<'_> {
                     random,
                     map,
                     pole,
-                    floor,
+                    transverse,
                     incoming,
                     whole,
                     parts,
@@ -594,16 +637,6 @@ impl Builder<'_> {
     /// Whether a part has another mass than what comes in beside it: where both have, no -t is 0.
     fn differs(&self, node: usize, from: Incoming) -> bool {
         (self.known(from)).is_none_or(|square| square == 0.0 && self.nodes[node].least > 0.0)
-    }
-
-    /// Of a leg without mass that leaves a beam without mass, -t is at least the square of its transverse momentum.
-    fn exchange_floor(&self, node: usize, from: Incoming) -> f64 {
-        let node = &self.nodes[node];
-        if node.children.is_empty() && node.least == 0.0 && self.known(from) == Some(0.0) {
-            let pt = self.settings.limits.pt(node.legs.trailing_zeros() as usize);
-            return pt * pt;
-        }
-        0.0
     }
 }
 

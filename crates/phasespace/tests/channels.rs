@@ -261,6 +261,54 @@ fn volumes_of_two_beams() {
     }
 }
 
+/// Limits leave out points that fail the cuts, and no others.
+#[test]
+fn limits_lose_nothing() {
+    for (n, diagram) in shapes() {
+        for masses in [[0.0; 3], [0.0, 80.0, 0.0]] {
+            let masses: Vec<f64> = (0..n).map(|leg| masses[leg % 3]).collect();
+            let pt: Vec<f64> = (masses.iter().enumerate())
+                .map(|(leg, mass)| {
+                    if *mass > 0.0 {
+                        0.0
+                    } else {
+                        20.0 + 5.0 * leg as f64
+                    }
+                })
+                .collect();
+            let diagram = Diagram {
+                masses,
+                ..diagram.clone()
+            };
+            let volume = |limits: Limits| {
+                let settings = Settings {
+                    limits,
+                    ..settings(400.0, Beams::Neither)
+                };
+                let channel = Channel::new(&diagram, &settings).expect("a channel");
+                let (_, points) = draw(&channel, n, Level::best(), POINTS);
+                let layout = Layout::new(n + 2);
+                let passes = |point: &usize| {
+                    pt.iter().enumerate().all(|(leg, least)| {
+                        let of = |i: usize| points.row(layout.momentum(leg + 2) + i)[*point];
+                        of(1).hypot(of(2)) >= *least
+                    })
+                };
+                let some = (0..POINTS).filter(passes);
+                let sum: f64 = some.map(|point| points.row(layout.weight())[point]).sum();
+                sum / POINTS as f64
+            };
+            let all = volume(Limits::default());
+            let limited = volume(Limits {
+                pt: pt.clone(),
+                ..Limits::default()
+            });
+            let off = (limited / all - 1.0).abs();
+            assert!(off < 0.01 * n as f64, "{limited} for {all}: {off} {diagram:?}");
+        }
+    }
+}
+
 /// Every map gives back its random numbers and its weight, at every level.
 #[test]
 fn momenta_and_the_way_back() {
