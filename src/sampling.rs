@@ -5,7 +5,7 @@ use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
-use crate::process::Process;
+use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -199,6 +199,18 @@ fn add(
             }
         }
     }
+    let mut fermions = vec![false; legs];
+    for wavefunction in &element.process.wavefunctions {
+        if let Wavefunction::External(one) = wavefunction {
+            fermions[one.leg as usize] = matches!(
+                one.kind,
+                ExternalKind::FermionIn
+                    | ExternalKind::FermionOut
+                    | ExternalKind::RaritaIn
+                    | ExternalKind::RaritaOut
+            );
+        }
+    }
     let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,
@@ -213,6 +225,7 @@ fn add(
             energy: common.energy,
             beams,
             incoming: [0.0; 2],
+            fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
         found.sources.push(Source {
