@@ -5,8 +5,8 @@ use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
 use mebridge_support::message;
 
-/// Puts them into the document of a model, computed by its partial widths with its card. A line on stderr says what each
-/// is. Where there are no formulas the model's own value stays, if it has one.
+/// Puts them into the document of a model, computed by partial widths with its card. A line on stderr says what each is. Where
+/// there are none the model's own value stays, if it has one.
 pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Result<(), String> {
     for (pdg, open) in &from.open_widths {
         let is = |block: &str, index: &[i32]| block == "decay" && index == [*pdg];
@@ -18,9 +18,9 @@ pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Resul
         };
         let auto = format!("{}: DECAY {pdg} is Auto", open.card.display());
         let Some(width) = model.auto_width(0, &entry.parameter())? else {
-            let why = match &from.no_decays {
-                Some(why) => why.clone(),
-                None => format!("decays.py has no formulas for {}", from.name(*pdg)),
+            let why = match from.has_complex_masses {
+                true => "in the complex-mass scheme couplings depend on the widths",
+                false => "the model has no such particle",
             };
             let Some(own) = open.own else {
                 return Err(format!("{auto}, and {why}; write a number in its place"));
