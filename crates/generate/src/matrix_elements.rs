@@ -521,12 +521,16 @@ pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
     let rules = Rules::new(model, &Request::default())?;
     let builder = Assembler::new(model);
     let anti = model.anti(mother);
-    let physical = |p: &ParticleId| !model.of(*p).goldstone && !model.of(*p).ghost;
+    // No particle decays into itself.
+    let other = |p: &ParticleId| {
+        let unphysical = model.of(*p).goldstone || model.of(*p).ghost;
+        !unphysical && ![mother, anti].contains(p)
+    };
     let products = model.vertices.iter().filter_map(|vertex| {
         let mut rest = vertex.particles.clone();
         rest.remove(rest.iter().position(|&p| p == anti)?);
         rest.sort_unstable();
-        (rest.len() == 2 && rest.iter().all(physical)).then_some(rest)
+        (rest.len() == 2 && rest.iter().all(other)).then_some(rest)
     });
     let products: BTreeSet<Vec<ParticleId>> = products.collect();
     let squared = |products: &[ParticleId]| -> Fallible<Option<Process>> {

@@ -385,6 +385,14 @@ fn widths_are_computed() {
     ));
     let closed = restricted("9000004 150.").unwrap();
     assert_eq!(width(&closed), 0.0);
+    // A vertex that cannot be generated leaves the model's own value, if the masses allow its decay.
+    let file = path.join("lorentz.py");
+    let lorentz = fs::read_to_string(&file).unwrap();
+    let form_factor = lorentz.replace("Gamma(3,2,-1)*ProjP", "ff(P(-2,3))*Gamma(3,2,-1)*ProjP");
+    fs::write(&file, form_factor).unwrap();
+    assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
+    assert_eq!(width(&restricted("9000004 150.").unwrap()), 0.0);
+    fs::write(&file, lorentz).unwrap();
     let file = path.join("parameters.py");
     let text = fs::read_to_string(&file).unwrap();
     let with = |own: &str| {
