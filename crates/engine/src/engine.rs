@@ -49,8 +49,10 @@ pub struct Engine<T: Real> {
     pub(super) order: Vec<u32>,
     /// How many are evaluated: of loops perhaps half, the others being the same.
     pub(super) evaluated: usize,
-    /// Which legs come in.
-    pub(super) incoming: Vec<bool>,
+    /// What is known of each leg.
+    pub(super) legs: Vec<Leg>,
+    /// The plan's sums of momenta.
+    pub(super) momenta: Vec<LegSum>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
     /// For each diagram its configuration.
@@ -73,6 +75,21 @@ pub struct Engine<T: Real> {
     pub(super) off_shell: bool,
     /// Weights of the rows of the helicity table, where beams are polarised.
     pub(super) beam_weights: Vec<f64>,
+}
+
+/// A leg whose momentum is read.
+pub(super) struct Leg {
+    pub mass: f64,
+    pub incoming: bool,
+    /// Where the square of its momentum goes, where that is asked for.
+    pub square: Option<Address>,
+}
+
+/// A sum of momenta of legs.
+pub(super) struct LegSum {
+    pub address: Address,
+    /// Where the momenta are, and their signs.
+    pub terms: Vec<(Address, f64)>,
 }
 
 /// Squares of sums of amplitudes: of one amplitude each, and of several.
@@ -270,6 +287,26 @@ impl<T: Real> Engine<T> {
         let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
         let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
         let drawn = plan.channels().drawn(channels).into_iter();
+        let legs = process.legs.iter().zip(&plan.masses).zip(0..);
+        let legs = legs.map(|((leg, &mass), number)| {
+            let mut squares = plan.squares.iter();
+            let square = squares.find(|square| square.leg == number);
+            Leg {
+                mass,
+                incoming: leg.incoming,
+                square: square.map(|square| square.address),
+            }
+        });
+        let legs = legs.collect();
+        let momenta = plan.momenta.iter().map(|sum| {
+            let terms = (plan.leg_momenta..).step_by(4).zip(&sum.signs);
+            let terms = terms.filter(|&(_, &sign)| sign != 0);
+            LegSum {
+                address: sum.address,
+                terms: terms.map(|(at, &sign)| (at, f64::from(sign))).collect(),
+            }
+        });
+        let momenta = momenta.collect();
         Ok(Engine {
             general: plan
                 .operations()
@@ -302,7 +339,8 @@ impl<T: Real> Engine<T> {
             squares: pairs::steps(&plan.channels().squares, level),
             color,
             scratch,
-            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
+            legs,
+            momenta,
             normalization: 1.0 / f64::from(process.iden),
             config_of_diagram: channels.config_of_diagrams(process.diagrams),
             color_allowed: allowed.into_iter().map(with_jamp2).collect(),
