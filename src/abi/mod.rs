@@ -6,6 +6,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | `event_arrays` | the arrays of a call for events, of [`c`] and [`linked`] |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`lhe`] | event files for the Python package |
@@ -21,6 +22,7 @@
 
 pub mod c;
 mod check_mode;
+mod event_arrays;
 pub mod fbridge;
 pub mod generation;
 pub mod lhe;
