@@ -40,10 +40,11 @@ use crate::float_environment::in_default_environment;
 use crate::process::model::Model;
 use crate::sample::{DEFAULT_ALPHA_S, g_s};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 thread_local! {
-    /// Whether this thread is behind a door. Handlers of signals look at it.
+    /// Whether this thread is behind a door. Handlers of signals look at it; they run in this thread, so that the order
+    /// of its instructions is all that counts.
     static INSIDE: AtomicBool = const { AtomicBool::new(false) };
 }
 
@@ -53,7 +54,13 @@ struct Inside;
 impl Inside {
     /// An error where it is there already: a signal handler called. It would wait for what this thread holds.
     fn enter() -> Result<Inside> {
-        match INSIDE.with(|inside| inside.swap(true, Ordering::SeqCst)) {
+        let was = INSIDE.with(|inside| {
+            let was = inside.load(Ordering::Relaxed);
+            inside.store(true, Ordering::Relaxed);
+            was
+        });
+        compiler_fence(Ordering::SeqCst);
+        match was {
             false => Ok(Inside),
             true => Err(Error::CallWithinCall),
         }
@@ -62,7 +69,8 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.with(|inside| inside.store(false, Ordering::SeqCst));
+        compiler_fence(Ordering::SeqCst);
+        INSIDE.with(|inside| inside.store(false, Ordering::Relaxed));
     }
 }
 
