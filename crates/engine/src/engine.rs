@@ -18,11 +18,12 @@ use mebridge_ops::Address;
 use mebridge_ops::general::General;
 use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_plan::{ChannelPlan, External, Plan, ValidPlan};
+use mebridge_plan::{ChannelPlan, External, Factor, Plan, ValidPlan};
 use mebridge_process::color::FlowWeight;
 use mebridge_process::{HelicitySum, Process};
 use mebridge_simd::{Level, Real, dispatch};
 use mebridge_support::error::{Error, Result};
+use num_complex::Complex64;
 use std::time::Duration;
 
 /// A plan with its numbers in one precision.
@@ -30,7 +31,11 @@ pub struct Engine<T: Real> {
     pub(super) plan: ValidPlan,
     pub(super) binding: Binding,
     pub(super) level: Level,
+    /// Numbers that are the same for all events, and where they are: couplings and factors without G among them.
+    pub(super) constants: Vec<(Address, f64)>,
     pub(super) polynomials: Vec<Polynomial<T>>,
+    /// Factors that are not constant.
+    pub(super) factors: Vec<Factor>,
     pub(super) jamp: JampSums<T>,
     /// Squared diagrams of a helicity, where amplitudes give them.
     pub(super) amp2: ChannelSquares,
@@ -266,21 +271,40 @@ impl<T: Real> Engine<T> {
                 what: "a plan that takes more than 4e9 numbers for a vector of events".into(),
             });
         }
-        let polynomials = binding
-            .couplings
-            .iter()
-            .zip(&plan.couplings)
-            .filter_map(|(coupling, &address)| match coupling {
-                Coupling::Polynomial(coefficients) => Some(Polynomial {
-                    address,
-                    coefficients: coefficients
-                        .iter()
-                        .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
-                        .collect(),
-                }),
-                Coupling::Formula => None,
-            })
-            .collect();
+        let mut constants = plan.constants.clone();
+        let mut keep = |address: Address, x: Complex64| {
+            constants.extend([(address, x.re), (address + 1, x.im)]);
+        };
+        let mut polynomials = Vec::new();
+        for (coupling, &address) in binding.couplings.iter().zip(&plan.couplings) {
+            match coupling {
+                Coupling::Polynomial(coefficients) => match coefficients[..] {
+                    [x] => keep(address, x),
+                    _ => polynomials.push(Polynomial {
+                        address,
+                        coefficients: coefficients
+                            .iter()
+                            .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
+                            .collect(),
+                    }),
+                },
+                Coupling::Formula => {}
+            }
+        }
+        let mut factors = Vec::new();
+        for factor in &plan.factors {
+            let terms = factor.terms.iter();
+            let terms = terms.map(|&(i, c)| match &binding.couplings[i as usize] {
+                Coupling::Polynomial(coefficients) if coefficients.len() == 1 => {
+                    Some(c * coefficients[0])
+                }
+                _ => None,
+            });
+            match (factor.propagator, terms.sum::<Option<Complex64>>()) {
+                (None, Some(x)) => keep(factor.address, x),
+                _ => factors.push(factor.clone()),
+            }
+        }
         let channels = &process.channels;
         let mut allowed = channels.allowed_flows();
         allowed.push((0..process.color_flows() as u32).collect());
@@ -321,7 +345,9 @@ impl<T: Real> Engine<T> {
                 Some(loops) => loops.evaluated().count(),
                 None => plan.helicities.len(),
             },
+            constants,
             polynomials,
+            factors,
             jamp: JampSums::new(
                 &plan.operations().jamp,
                 |address| jamp2_of(&plan, &scratch, address),

@@ -60,7 +60,7 @@ impl<T: Real> Worker<T> {
         };
         let lanes = engine.lanes();
         let numbers = worker.vectors.as_mut_slice();
-        for &(address, x) in &engine.plan.constants {
+        for &(address, x) in &engine.constants {
             let at = address as usize * lanes;
             numbers[at..at + lanes].fill(T::from_f64(x));
         }

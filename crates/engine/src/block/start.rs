@@ -50,7 +50,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             for propagator in &engine.plan.propagators {
                 propagators::inverse(m, propagator);
             }
-            for f in &engine.plan.factors {
+            for f in &engine.factors {
                 factor(m, &engine.plan.couplings, f);
             }
             externals(m, engine);
