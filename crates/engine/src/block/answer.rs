@@ -61,11 +61,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             if self.inputs.channel.is_some() {
                 value = value * self.channel_weights(m);
             }
-            // Infinity less infinity is NaN, which equals nothing.
-            let mut kept = (value - value).eq(V::zero());
-            if engine.helicity_sum == HelicitySum::Positive {
-                kept = V::both(kept, V::zero().le(value));
-            }
+            let infinity = value.same(f64::INFINITY);
+            let kept = match engine.helicity_sum {
+                HelicitySum::Positive => V::both(V::zero().le(value), value.lt(infinity)),
+                HelicitySum::Signed | HelicitySum::Absolute => value.abs().lt(infinity),
+            };
             self.worker.lost |= !V::all(kept);
             let matrix_elements = &mut self.outputs.matrix_elements[first..first + count];
             put_doubles(m, scratch.lanes, value, matrix_elements);
