@@ -286,7 +286,8 @@ impl Bridge {
             color: answers.color,
         };
         let nevt = inputs.count();
-        if servers.run(&asked, outputs.part(0, nevt))? {
+        let may_be_lost = servers.run(&asked, outputs.part(0, nevt))?;
+        if may_be_lost {
             again::run_again(servers.recipe(), &mut self.in_double, &asked, &mut outputs)?;
         }
         if let (Some(propagators), Some(channel)) = (propagators, inputs.channel) {
@@ -296,7 +297,12 @@ impl Bridge {
         }
         numbering::count_from_one(outputs.helicity);
         numbering::count_from_one(outputs.color);
-        Ok(first_not_finite(outputs.matrix_elements))
+        // Backends look at what they answer while they have it at hand.
+        let all_finite = !may_be_lost && propagators.is_none();
+        Ok(match all_finite {
+            true => None,
+            false => first_not_finite(outputs.matrix_elements),
+        })
     }
 
     /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
