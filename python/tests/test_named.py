@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -345,6 +346,29 @@ class Refusals(Folder):
             with self.subTest(process), self.assertRaisesRegex(mebridge.Error, "the cross section is zero: of .* cancel at all points"):
                 mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
         self.assertFalse((self.folder / "Events").exists())
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_vanishes_in_an_output_is_zero(self):
+        """Helicity by helicity, and in their sum, for which MadEvent has the sum of absolute values with a sign."""
+        source = pathlib.Path(__file__).parents[2] / "fortran" / "outputs"
+        one_channel = {"JAMP(1,1) = 5.0D-01*AMP(5)+": "JAMP(1,1) = ", "JAMP(2,1) = -(1.666666666666667D-01)*AMP(5)-": "JAMP(2,1) = -",
+                       "JAMP(2,2) = AMP(4)+AMP(6)": "JAMP(2,2) = (0D0,0D0)"}
+        # A vector at one end of the photon and an axial vector at the other.
+        odd = {"JAMP(1,2) = -AMP(1)-": "JAMP(1,2) = -AMP(1)+2D0*", "JAMP(2,2) = AMP(4)+": "JAMP(2,2) = AMP(4)-2D0*",
+               "FFV2_3(": "FFV1P0_3(", "GC_3,MDL_MZ,KEPT_WZ": "GC_2,ZERO,KEPT_0", "W(1,5),GC_3,": "W(1,5),GC_2,"}
+        for number, changes in enumerate((one_channel, odd)):
+            with self.subTest(number):
+                folder = self.folder / str(number)
+                shutil.copytree(source, folder)
+                directory = folder / "old" / "SubProcesses" / "P1_qq_qq"
+                file = directory / "matrix1.f"
+                text = file.read_text()
+                for old, new in changes.items():
+                    self.assertIn(old, text)
+                    text = text.replace(old, new)
+                file.write_text(text)
+                with self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of 2 -2 2 -2 .* vanishes identically: the cross section is 0"):
+                    mebridge.generate_events(directory, energy=500, cuts={"pt": 50}, events=20)
 
     def test_rounding_is_told_from_small_numbers(self):
         momenta = _trial.events((0.0,) * 4, 100)
