@@ -1,6 +1,8 @@
 """The command on machines and in folders as they are: links, names, streams, interruptions, several runs at once."""
 
+import contextlib
 import importlib.util
+import io
 import os
 import pathlib
 import platform
@@ -17,7 +19,7 @@ from unittest import mock
 
 from common import Folder, FolderHere
 import mebridge
-from mebridge import _library, _runs
+from mebridge import _command, _library, _runs
 
 MADSPACE = importlib.util.find_spec("madspace") is not None
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -116,6 +118,16 @@ class Libraries(Folder):
             os.environ.pop("MEBRIDGE_LIBRARY", None)
             with self.assertRaisesRegex(mebridge.Error, "libmebridge.so is missing; install the package again"):
                 _library._load()
+
+    def test_lines_that_a_run_card_cuts(self):
+        """A library for MadSpace says that it knows no decay chains; what cuts these does not."""
+        directory = ROOT / "fortran/outputs/old/SubProcesses/P1_qq_wh_w_lv"
+        for windows, lines in ((False, 1), (True, 0)):
+            told = io.StringIO()
+            with self.subTest(windows), contextlib.redirect_stderr(told):
+                _command.umami([str(directory)], self.folder / "a.so", None, {}, "cpu", {}, windows)
+                self.assertEqual(told.getvalue().count("decayBW.inc of this directory asks"), lines)
+                self.assertEqual(len(told.getvalue().splitlines()), lines)
 
     def test_the_command_says_it_in_a_line(self):
         (self.folder / "x").touch()
