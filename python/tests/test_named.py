@@ -253,14 +253,19 @@ class Refusals(Folder):
     def test_scales_without_alpha_s(self):
         """It is run to no scale where nothing depends on it; otherwise the entry is named."""
         low = {"fixed_ren_scale": True, "scale": 0.5, "use_syst": False, "nevents": 50}
-        for strong, process, entries in (
-            (False, "z > e+ e-", {}),
-            (True, "z > u u~ g", {"mmjj": 10}),
-            (False, "e+ e- > mu+ mu-", PARTONS),
-            (True, "e+ e- > u u~ g", PARTONS),
+        # Whose own mass is the scale, as of a muon.
+        light = self.folder / "light.dat"
+        decay = mebridge.Run("ta- > e- ve~ vt", folder=self.folder)
+        light.write_text(re.sub(r"(?m)^( +15) 1\.777.*", r"\1 0.1", decay.param_card.read_text()))
+        for strong, process, entries, card in (
+            (False, "z > e+ e-", {}, None),
+            (False, "ta- > e- ve~ vt", {"fixed_ren_scale": False}, light),
+            (True, "z > u u~ g", {"mmjj": 10}, None),
+            (False, "e+ e- > mu+ mu-", PARTONS, None),
+            (True, "e+ e- > u u~ g", PARTONS, None),
         ):
-            run = mebridge.Run(process, run_card={**low, **entries}, folder=self.folder)
-            with self.subTest(process):
+            run = mebridge.Run(process, run_card={**low, **entries}, param_card=card, folder=self.folder)
+            with self.subTest(process, card=card):
                 if not strong:
                     self.assertGreater(run.generate(seed=1).cross_section, 0.0)
                     continue
