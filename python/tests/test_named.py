@@ -19,6 +19,7 @@ import numpy as np
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
 from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _trial, _widths
+from mebridge._run_card import RunCard
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -248,6 +249,22 @@ class Refusals(Folder):
         with mock.patch.object(_command, "run", too_many):
             with self.assertRaisesRegex(mebridge.Error, "element 1 of u u~ > t t~ are too many .*; ask for fewer particles"):
                 _named.Named("u u~ > t t~", None, self.folder, None)
+
+    def test_beams_are_those_of_the_process(self):
+        """As MG5aMC 3.5.7 writes cards."""
+        for process, wanted in (
+            ("p p > t t~", [1, 1, 6500, 6500, True]),
+            ("a a > e+ e-", [1, 1, 6500, 6500, True]),
+            ("e+ e- > mu+ mu-", [0, 0, 500, 500, False]),
+            ("mu+ mu- > w+ w-; add process mu+ mu- > z z", [0, 0, 500, 500, False]),
+            ("e- p > e- j", [0, 1, 1000, 6500, True]),
+            ("p e+ > j e+", [1, 0, 6500, 1000, True]),
+            ("z > e+ e-", [1, 1, 6500, 6500, True]),
+        ):
+            with self.subTest(process):
+                named = _named.Named(process, None, self.folder, None)
+                card = RunCard.read(named.card("run_card.dat"), {})
+                self.assertEqual([card[entry] for entry in ("lpp1", "lpp2", "ebeam1", "ebeam2", "use_syst")], wanted)
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_scales_without_alpha_s(self):
