@@ -217,7 +217,7 @@ class Installed(Folder):
         for python, said in (
             (self.python("-S"), r"\(Python 3.\d+\) cannot import numpy \(No module named 'numpy'\); type `.* -m pip install"),
             (self.python("-c", old), r"\(Python 3.9\) is too old, this needs 3.10 or later; name another interpreter in MEB"),
-            (self.python("-c", path), r"\(Python 3.\d+\) has no package mebridge; type `.* -m pip install .*mebridge\[events\]"),
+            (self.python("-c", path), r"\(Python 3.\d+\) has no package mebridge; type `.* -m pip install .\./python\[events\].` in a checkout"),
         ):
             done = self.events(mebridge.command(), python)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
