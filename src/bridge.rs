@@ -31,7 +31,7 @@ use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::inputs::{Inputs, Outputs};
 use crate::plan::Plan;
-use crate::process::Process;
+use crate::process::{HelicitySum, Process};
 use crate::propagators::Propagators;
 use crate::runtime::Switches;
 use crate::sample::first_not_finite;
@@ -309,6 +309,13 @@ impl Bridge {
     /// `event` is its number for the message.
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         self.servers.own.what_is_wrong(momenta, event)
+    }
+
+    /// Whether contributions of helicities of both signs cancel at all points, where calls choose among their absolute
+    /// values.
+    pub fn cancels(&self) -> bool {
+        let own = &self.servers.own;
+        own.process().helicity_sum == HelicitySum::Absolute && own.cancels(f64::clone)
     }
 
     /// Masses of the legs in GeV.
