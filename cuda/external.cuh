@@ -19,21 +19,18 @@ DEVICE Real modulus(Momentum p) {
     return smaller(root(transverse_square(p) + product(p.p[3], p.p[3])), p.p[0]);
 }
 
-// |p| + p3, given |p|. Towards -z the sum would lose its digits.
-DEVICE Real light_cone(Momentum p, Real size) {
-    return p.p[3] < 0 ? quotient(transverse_square(p), size - p.p[3]) : size + p.p[3];
-}
-
 // Whether a leg with this |p| counts as at rest.
 DEVICE bool is_at_rest(Real size, Real mass) { return size <= Real(0x1p-26) * magnitude(mass); }
 
 // The two components of a massless spinor. `flow` is 1 for flowing in, -1 for out.
 DEVICE Half massless_spinor(Momentum p, int helicity, int sign, int flow) {
-    Real cone = light_cone(p, p.p[0]);
-    if (cone <= 0)
-        return half_spinor(cx(0, 0), cx(signed_by(-helicity, root(p.p[0] + p.p[0])), 0));
-    Real size = root(cone);
-    Real inverse = quotient(Real(1), size);
+    // p0 + p3, which towards -z is pt^2 / (p0 - p3): its root and one over that, by one division.
+    const bool backward = p.p[3] < 0;
+    const Real square = transverse_square(p), cone = p.p[0] + magnitude(p.p[3]);
+    if (backward && square == 0) return half_spinor(cx(0, 0), cx(signed_by(-helicity, root(cone)), 0));
+    const Real below = backward ? cone * square : cone, over = root(below);
+    const Real one_over = over * quotient(Real(1), below);
+    const Real size = backward ? square * one_over : over, inverse = backward ? cone * one_over : one_over;
     return half_spinor(cx(signed_by(sign, size), 0),
                 cx(signed_by(helicity, p.p[1] * inverse), signed_by(sign * flow, p.p[2] * inverse)));
 }
@@ -42,14 +39,19 @@ DEVICE Half massless_spinor(Momentum p, int helicity, int sign, int flow) {
 // second.
 DEVICE Four massive_spinor(Momentum p, Real mass, Real size, int helicity, int sign, int flow) {
     int nh = helicity * sign;
-    Real cone = light_cone(p, size);
-    Real large = root(p.p[0] + size), small = quotient(mass, large);
-    Cx along = cx(root(quotient(cone * Real(0.5), size)), 0);
-    Cx across = cx(signed_by(nh, Real(-1)), 0);
-    if (cone != 0) {
-        Real inverse = quotient(Real(1), root((size + size) * cone));
-        across = cx(signed_by(nh, p.p[1] * inverse), signed_by(flow, p.p[2] * inverse));
-    }
+    // The components of chi are sqrt((|p| + p3) / 2 |p|) and what goes with pt: towards -z they change places.
+    const bool backward = p.p[3] < 0;
+    const Real square = transverse_square(p), cone = size + magnitude(p.p[3]);
+    const bool on_axis = backward && square == 0;
+    const Real large = root(p.p[0] + size);
+    Real below = root((size + size) * cone);
+    if (backward && !on_axis) below *= root(square);
+    const Real one_over = quotient(Real(1), below * large);
+    const Real small = mass * (one_over * below), inverse = one_over * large;
+    const Real transverse = backward ? cone * inverse : inverse;
+    const Cx along = cx((backward ? square : cone) * inverse, 0);
+    const Cx across = on_axis ? cx(signed_by(nh, Real(-1)), 0)
+                              : cx(signed_by(nh, p.p[1] * transverse), signed_by(flow, p.p[2] * transverse));
     // sf(1) = sf(2) = 1 for particles, nh and -nh for antiparticles.
     int sf1 = sign > 0 ? 1 : nh, sf2 = sign > 0 ? 1 : -nh;
     Real a = signed_by(sf1, nh > 0 ? small : large), b = signed_by(sf2, nh > 0 ? large : small);
@@ -120,8 +122,8 @@ DEVICE Four external_vector(Momentum p, Real mass, int massive, int helicity, in
             return four(cx(re * (p.p[1] * over_mass), im * (p.p[2] * over_mass)), cx(re, 0), cx(0, im), cx(0, 0));
         }
     }
-    Real inverse = quotient(Real(1), size);
     if (helicity == 0) {
+        Real inverse = quotient(Real(1), size);
         Real inverse_mass = quotient(Real(1), mass);
         Real emp = p.p[0] * inverse_mass * inverse;
         return four(cx(size * inverse_mass, 0), cx(p.p[1] * emp, 0), cx(p.p[2] * emp, 0),
@@ -129,8 +131,10 @@ DEVICE Four external_vector(Momentum p, Real mass, int massive, int helicity, in
     }
     // h p1/pt and h p2/pt
     Real c1 = with_sign(h, p.p[3]), c2 = 0;
+    Real inverse = quotient(Real(1), pt != 0 ? pt * size : size);
     if (pt != 0) {
-        Real along = quotient(h, pt);
+        Real along = h * (inverse * size);
+        inverse *= pt;
         c1 = p.p[1] * along;
         c2 = p.p[2] * along;
     }

@@ -64,33 +64,38 @@ DEVICE Real momentum_square(Momentum p, Real mass_squared) {
     return magnitude(square - mass_squared) <= energies * (LEG_ON_SHELL * ROUNDING) ? mass_squared : square;
 }
 
-/// The product of two momenta, given their squares.
-DEVICE Real momentum_product(Momentum p, Momentum q, Real p2, Real q2) {
+/// The product of two momenta, given their squares: its numerator and, in the place of an imaginary part, its denominator.
+DEVICE Cx momentum_product(Momentum p, Momentum q, Real p2, Real q2) {
     const Real energies = product(p.p[0], q.p[0]), pq = along(p, q);
-    if (!(0 < pq)) return energies - pq;
-    const Real scale = quotient(Real(1), energies + pq);
+    if (!(0 < pq)) return cx(energies - pq, 1);
     const Real x = across(p, q, 2, 3), y = across(p, q, 3, 1), z = across(p, q, 1, 2);
-    const Real largest = larger(magnitude(x), larger(magnitude(y), magnitude(z)));
-    Real sum = fused(z, z * scale, fused(y, y * scale, x * (x * scale)));
-    if (largest <= energies * (COLLINEAR * ROUNDING)) sum = 0;
-    sum = fused(p2, q.p[0] * (q.p[0] * scale), sum);
-    return fused(q2, fused(p.p[0], p.p[0], -p2) * scale, sum);
+    const Real rounding = energies * (COLLINEAR * ROUNDING);
+    Real sum = fused(x, x, fused(y, y, z * z));
+    if (sum <= rounding * rounding) sum = 0;
+    sum = fused(p2, q.p[0] * q.p[0], sum);
+    return cx(fused(q2, fused(p.p[0], p.p[0], -p2), sum), energies + pq);
 }
+
+/// The value of such a product.
+DEVICE Real ratio(Cx product) { return quotient(product.re, product.im); }
 
 DEVICE void execute_Square(const unsigned *op, Memory m, const Real *numbers) {
     m.put_real(op[2], momentum_square(m.momentum(op[0]), numbers[op[1]]));
 }
 
 DEVICE void execute_Product(const unsigned *op, Memory m, const Real *) {
-    m.put_real(op[4], momentum_product(m.momentum(op[0]), m.momentum(op[1]), m.real(op[2]), m.real(op[3])));
+    m.put_complex(op[4], momentum_product(m.momentum(op[0]), m.momentum(op[1]), m.real(op[2]), m.real(op[3])));
 }
 
-/// 1 / (p^2 - m^2) of a line without a width, given the terms of that and their sizes, added up; NaN at a pole, where
-/// no digit is left.
-DEVICE Cx line(Real sum, Real size) {
-    const Real zero = 0;
-    if (magnitude(sum) <= size * (ON_SHELL * ROUNDING)) return cx(quotient(zero, zero), 0);
-    return cx(1 / sum, 0);
+/// 1 / (p^2 - m^2) of a line without a width, given the terms of that and their sizes, added up, and its last product
+/// with a factor; NaN at a pole, where no digit is left.
+DEVICE Cx line(Real sum, Real size, Real factor, Cx product) {
+    const Real zero = 0, least = sizeof(Real) == 8 ? Real(0x1p-970) : Real(0x1p-103);
+    const Real last = factor * product.re;
+    sum = fused(product.im, sum, last);
+    size = fused(product.im, size, magnitude(last));
+    if (magnitude(sum) <= fused(size, ON_SHELL * ROUNDING, least)) return cx(quotient(zero, zero), 0);
+    return cx(product.im / sum, 0);
 }
 
 DEVICE void execute_Line(const unsigned *op, Memory m, const Real *numbers) {
@@ -98,12 +103,12 @@ DEVICE void execute_Line(const unsigned *op, Memory m, const Real *numbers) {
     const unsigned squares = op[2], count = op[3];
     op += 4;
     for (unsigned i = 0; i < squares; i++) sum += m.real(*op++);
-    for (unsigned i = 0; i < count; i++, op += 2) {
-        const Real product = m.real(op[0]), factor = numbers[op[1]];
+    for (unsigned i = 1; i < count; i++, op += 2) {
+        const Real product = ratio(m.complex(op[0])), factor = numbers[op[1]];
         sum = fused(factor, product, sum);
         size = fused(magnitude(factor), magnitude(product), size);
     }
-    m.put_complex(*op, line(sum, size));
+    m.put_complex(op[2], line(sum, size, numbers[op[1]], m.complex(op[0])));
 }
 
 DEVICE void execute_Factor(const unsigned *op, Memory m, const Real *numbers) {

@@ -5,9 +5,10 @@ use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::{
+    blocks::{blocks, weigh},
     integrand::{BeamDensities, Running},
-    rounds::{self, round},
-    survey::{Settings, survey},
+    random::Philox,
+    survey::{Count, cross_section, survey},
 };
 use std::{path::Path, sync::Arc, time::Instant};
 fn main() {
@@ -16,6 +17,15 @@ fn main() {
     let protons = a[2] == "pp";
     let events: f64 = a[3].parse().unwrap();
     let threads: usize = a[4].parse().unwrap();
+    let damping: f64 = a.get(5).map_or(0.7, |x| x.parse().unwrap());
+    let parts: Vec<usize> = a
+        .get(6)
+        .map_or("1000,2000,4000", |s| s)
+        .split(',')
+        .map(|x| x.parse().unwrap())
+        .collect();
+    let seed: u64 = a.get(7).map_or(1, |x| x.parse().unwrap());
+    let shown: usize = a.get(8).map_or(8, |x| x.parse().unwrap());
     let t0 = Instant::now();
     let model = models::model(None).unwrap();
     let processes = generate_with(text, &model).unwrap();
@@ -126,43 +136,109 @@ fn main() {
         unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut r) };
         r.ru_utime.tv_sec as f64 + r.ru_utime.tv_usec as f64 * 1e-6
     };
-    let settings = Settings {
-        seed: a.get(5).map_or(1, |x| x.parse().unwrap()),
-        events: events as u64,
-        overweight: 0.01,
-        precision: None,
-    };
     let (t, c) = (Instant::now(), cpu());
-    let found = survey(&mut what, &settings, &mut evaluators).unwrap();
+    let known = survey(&mut what, seed, &parts, damping, &mut evaluators).unwrap();
     let (dt, dc) = (t.elapsed().as_secs_f64(), cpu() - c);
-    let xs = found.cross_section();
+    let points = parts.iter().sum::<usize>() * what.sources.len();
+    let xs = cross_section(&known);
     println!(
-        "survey {dt:.2} s {dc:.2} cpu, {} points, {:.3e} points/cpu s, {} of {} sources; cross section {} +- {}",
-        found.points,
-        found.points as f64 / dc,
-        found.stay.len(),
-        found.of,
+        "survey {dt:.2} s {dc:.2} cpu, {:.3e} points/cpu s; cross section {} +- {}",
+        points as f64 / dc,
         xs.mean,
         xs.error
     );
+    let thresholds: Vec<f64> = known
+        .iter()
+        .map(|k| k.spectrum.threshold(0.01).unwrap_or(f64::INFINITY))
+        .collect();
+    // points by events
+    let total: f64 = known.iter().map(|k| k.sums.mean().mean).sum();
+    let mut plan = Vec::new();
+    let mut n = 0;
+    for (i, k) in known.iter().enumerate() {
+        let s = k.sums.mean().mean;
+        if s <= 0.0 || !s.is_finite() {
+            continue;
+        }
+        let eff = s / thresholds[i];
+        let need = (events * s / total / eff).ceil() as usize;
+        let need = need.next_multiple_of(8).max(8);
+        n += need;
+        plan.extend(blocks(
+            i,
+            &k.grid,
+            Philox {
+                seed,
+                round: 100,
+                channel: i as u32,
+            },
+            0,
+            need,
+        ));
+    }
     let (t, c) = (Instant::now(), cpu());
-    let got = round(&what, &found, &settings, 0, events as u64, &mut evaluators).unwrap();
-    let (dt, dr) = (t.elapsed().as_secs_f64(), cpu() - c);
-    let n = got.points;
-    let xs = rounds::cross_section(&found, [(events as u64, &got.sums[..])]);
-    let pass: u64 = got.sums.iter().map(|s| s.passed()).sum();
-    let planned: u64 = got.sums.iter().map(|s| s.points()).sum();
-    let over: f64 = got.events.iter().map(|e| e.weight.abs() - 1.0).sum();
-    let largest = got.events.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
+    let got = weigh(
+        &what,
+        &plan,
+        &mut evaluators,
+        &Count {
+            thresholds: &thresholds,
+        },
+    )
+    .unwrap();
+    let (dt, dc) = (t.elapsed().as_secs_f64(), cpu() - c);
+    let (mut ev, mut pass) = (0, 0);
+    let mut sums = vec![mebridge_sampler::sums::WeightSums::default(); known.len()];
+    for (i, s, e) in &got {
+        ev += e;
+        pass += s.passed();
+        sums[*i].merge(s);
+    }
+    let xs = mebridge_sampler::sums::Estimate::sum(sums.iter().map(|s| s.mean()));
     println!(
-        "round: {n} points, {planned} planned, pass {:.2}, efficiency {:.4}, {dt:.2} s {dr:.2} cpu: {:.3e} points/s {:.3e} events/s; over {:.4} largest {largest:.1}; all {:.2} cpu; {} +- {}",
-        pass as f64 / planned as f64,
-        events / n as f64,
-        n as f64 / dr,
-        events / dr,
-        over / events,
-        dc + dr,
+        "round: {n} points, pass {:.2}, {ev} events, efficiency {:.4}, {dt:.2} s {dc:.2} cpu: {:.3e} points/s {:.3e} events/s; {} +- {}",
+        pass as f64 / n as f64,
+        ev as f64 / n as f64,
+        n as f64 / dc,
+        ev as f64 / dc,
         xs.mean,
         xs.error
     );
+    let mut by: Vec<(f64, usize)> = known
+        .iter()
+        .enumerate()
+        .map(|(i, k)| (k.sums.mean().mean, i))
+        .filter(|(s, _)| *s > 0.0)
+        .collect();
+    by.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let all: f64 = by.iter().map(|(_, i)| thresholds[*i]).sum();
+    by.sort_by(|a, b| thresholds[b.1].total_cmp(&thresholds[a.1]));
+    for (s, i) in by.iter().take(shown) {
+        println!(
+            "  source {i} group {} xs {:.4} points {:.4} eff {:.4} pass {:.2} perms {} {}",
+            what.sources[*i].group,
+            s / total,
+            thresholds[*i] / all,
+            s / thresholds[*i],
+            known[*i].sums.passed() as f64 / known[*i].sums.points() as f64,
+            what.sources[*i].permutations.len(),
+            what.sources[*i].channel.dimension()
+        );
+        if std::env::var("T_GRID").is_ok() {
+            for d in 0..known[*i].grid.dimensions() {
+                let e = known[*i].grid.edges(d);
+                let kl: f64 = -(0..64)
+                    .map(|b| (64.0 * (e[b + 1] - e[b])).ln())
+                    .sum::<f64>()
+                    / 64.0;
+                println!(
+                    "      dim {d}: kl {kl:.2}  {}",
+                    [4, 8, 16, 24, 32, 40, 48, 56, 60]
+                        .iter()
+                        .map(|b| format!("{:.4} ", e[*b]))
+                        .collect::<String>()
+                );
+            }
+        }
+    }
 }

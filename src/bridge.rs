@@ -31,7 +31,7 @@ use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::inputs::{Inputs, Outputs};
 use crate::plan::Plan;
-use crate::process::Process;
+use crate::process::{HelicitySum, Process};
 use crate::propagators::Propagators;
 use crate::runtime::Switches;
 use crate::sample::first_not_finite;
@@ -286,7 +286,8 @@ impl Bridge {
             color: answers.color,
         };
         let nevt = inputs.count();
-        if servers.run(&asked, outputs.part(0, nevt))? {
+        let may_be_lost = servers.run(&asked, outputs.part(0, nevt))?;
+        if may_be_lost {
             again::run_again(servers.recipe(), &mut self.in_double, &asked, &mut outputs)?;
         }
         if let (Some(propagators), Some(channel)) = (propagators, inputs.channel) {
@@ -296,13 +297,25 @@ impl Bridge {
         }
         numbering::count_from_one(outputs.helicity);
         numbering::count_from_one(outputs.color);
-        Ok(first_not_finite(outputs.matrix_elements))
+        // Backends look at what they answer while they have it at hand.
+        let all_finite = !may_be_lost && propagators.is_none();
+        Ok(match all_finite {
+            true => None,
+            false => first_not_finite(outputs.matrix_elements),
+        })
     }
 
     /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
     /// `event` is its number for the message.
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         self.servers.own.what_is_wrong(momenta, event)
+    }
+
+    /// Whether contributions of helicities of both signs cancel at all points, where calls choose among their absolute
+    /// values.
+    pub fn cancels(&self) -> bool {
+        let own = &self.servers.own;
+        own.process().helicity_sum == HelicitySum::Absolute && own.cancels(f64::clone)
     }
 
     /// Masses of the legs in GeV.

@@ -67,6 +67,8 @@ pub mod propagators;
 #[doc(hidden)]
 pub mod abi;
 #[doc(hidden)]
+pub mod event_generator;
+#[doc(hidden)]
 pub mod import_cached;
 #[doc(hidden)]
 pub mod locate;
@@ -76,6 +78,8 @@ pub mod models;
 pub mod open_widths;
 #[doc(hidden)]
 pub mod policy;
+#[doc(hidden)]
+pub mod records;
 #[doc(hidden)]
 pub mod sampling;
 #[doc(hidden)]

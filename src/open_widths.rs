@@ -1,5 +1,4 @@
-//! Widths that the card of an output leaves to be computed (`DECAY 6 Auto`): by the formulas of the UFO model that MG5aMC
-//! put beside it.
+//! Widths that the card of an output leaves to be computed (`DECAY 6 Auto`): by the UFO model that MG5aMC put beside it.
 //!
 //! MG5aMC computes them when a run is launched, and writes the numbers into the card. Who reads the output without
 //! launching it needs them before.
@@ -65,9 +64,8 @@ pub fn add_formulas<'a>(
                 Ok(model) => model.auto_width(at, parameter),
                 Err(why) => Err(why.clone()),
             };
-            let width = width.and_then(|width| {
-                width.ok_or_else(|| format!("{MODEL}/decays.py has no formula for it"))
-            });
+            let width = width
+                .and_then(|width| width.ok_or_else(|| format!("{MODEL} has no such particle")));
             let width = width.map_err(|why| card.not_computed(parameter, &why))?;
             process.auto_widths.push(width);
         }

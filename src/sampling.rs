@@ -5,7 +5,7 @@ use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
-use crate::process::Process;
+use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -13,6 +13,7 @@ use mebridge_phasespace::{
     Alike, Beams, Channel, Diagram, Edge, Limits, Propagator, Rows, Settings, Weights, alike,
     canonical,
 };
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{
     BeamDensities, Failure, Group, Integrand, Partons, Running, Source, Squared,
 };
@@ -198,6 +199,18 @@ fn add(
             }
         }
     }
+    let mut fermions = vec![false; legs];
+    for wavefunction in &element.process.wavefunctions {
+        if let Wavefunction::External(one) = wavefunction {
+            fermions[one.leg as usize] = matches!(
+                one.kind,
+                ExternalKind::FermionIn
+                    | ExternalKind::FermionOut
+                    | ExternalKind::RaritaIn
+                    | ExternalKind::RaritaOut
+            );
+        }
+    }
     let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,
@@ -212,6 +225,7 @@ fn add(
             energy: common.energy,
             beams,
             incoming: [0.0; 2],
+            fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
         found.sources.push(Source {
@@ -236,24 +250,106 @@ fn add(
 /// |M|^2 of one thread.
 pub struct Elements {
     samplers: Vec<Sampler>,
+    diagrams: bool,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
 }
 
+/// What an event has besides its momenta, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The row of the helicity table.
+    pub helicity: i32,
+    /// The colour flow, among those that the diagram allows.
+    pub color: i32,
+    /// The diagram.
+    pub diagram: i32,
+}
+
 impl Elements {
-    /// Of matrix elements in the order of their numbers.
+    /// Of matrix elements in the order of their numbers; `diagrams` for [`Elements::choose`].
     ///
     /// # Errors
     /// One has no helicity, or no plan.
-    pub fn new(bridges: &mut [Bridge]) -> Result<Self> {
-        let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(false));
+    pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
             samplers: samplers.collect::<Result<_>>()?,
+            diagrams,
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
         })
+    }
+
+    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    pub fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        let mut found = vec![Choice::default(); events.len()];
+        for element in 0..self.samplers.len() {
+            let own = |&event: &usize| events[event].element as usize == element;
+            let own: Vec<usize> = (0..events.len()).filter(own).collect();
+            let legs = self.samplers[element].legs();
+            let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
+            let mut numbers = [const { Vec::new() }; 3];
+            self.g_s.clear();
+            for &event in &own {
+                momenta.extend(events[event].momenta.as_flattened());
+                self.g_s.push(g_s(events[event].alpha_s));
+                for (to, &number) in numbers.iter_mut().zip(&random[event]) {
+                    to.push(number);
+                }
+            }
+            let mut squared = vec![0.0; own.len()];
+            let random = [&numbers[0][..], &numbers[1], &numbers[2]];
+            self.run(element, Momenta::rows(&momenta, legs), random, &mut squared)?;
+            let [helicity, color, diagram] = &self.choices;
+            for (place, event) in own.into_iter().enumerate() {
+                found[event] = Choice {
+                    helicity: helicity[place],
+                    color: color[place],
+                    diagram: diagram[place],
+                };
+            }
+        }
+        Ok(found)
+    }
+
+    /// Evaluates a sample with the couplings that lie here; choices come here.
+    fn run(
+        &mut self,
+        element: usize,
+        momenta: Momenta,
+        random: [&[f64]; 3],
+        squared: &mut [f64],
+    ) -> Result<()> {
+        let count = squared.len();
+        for choice in &mut self.choices {
+            choice.resize(choice.len().max(count), 0);
+        }
+        let sample = Sample {
+            momenta,
+            g_s: &self.g_s,
+            random_helicity: random[0],
+            random_color: random[1],
+            random_diagram: random[2],
+            helicity: None,
+            diagram: None,
+            diagrams: self.diagrams,
+        };
+        let [helicity, color, diagram] = &mut self.choices;
+        let answers = SampleAnswers {
+            matrix_elements: squared,
+            helicity: &mut helicity[..count],
+            color: &mut color[..count],
+            diagram: &mut diagram[..count],
+            amp2: None,
+        };
+        self.samplers[element].run(&sample, answers)?;
+        Ok(())
     }
 }
 
@@ -268,10 +364,6 @@ impl Squared for Elements {
         let (count, legs) = (points.points(), self.samplers[element].legs());
         self.g_s.clear();
         self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
-        self.random.resize(count, 0.5);
-        for choice in &mut self.choices {
-            choice.resize(count, 0);
-        }
         let stride = points.stride() as isize;
         let strides = Strides {
             event: 1,
@@ -281,25 +373,10 @@ impl Squared for Elements {
         assert!(points.count() >= 4 * legs && squared.len() == count);
         // SAFETY: rows of momenta of that many legs lie `stride` numbers apart, each with `count` numbers at least.
         let momenta = unsafe { Momenta::new(points.row(0).as_ptr(), count, legs, strides) };
-        let sample = Sample {
-            momenta,
-            g_s: &self.g_s,
-            random_helicity: &self.random[..count],
-            random_color: &self.random[..count],
-            random_diagram: &self.random[..count],
-            helicity: None,
-            diagram: None,
-            diagrams: false,
-        };
-        let [helicity, color, diagram] = &mut self.choices;
-        let answers = SampleAnswers {
-            matrix_elements: squared,
-            helicity: &mut helicity[..count],
-            color: &mut color[..count],
-            diagram: &mut diagram[..count],
-            amp2: None,
-        };
-        self.samplers[element].run(&sample, answers)?;
-        Ok(())
+        let mut random = std::mem::take(&mut self.random);
+        random.resize(random.len().max(count), 0.5);
+        let answer = self.run(element, momenta, [&random[..count]; 3], squared);
+        self.random = random;
+        Ok(answer?)
     }
 }

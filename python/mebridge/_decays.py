@@ -138,7 +138,9 @@ class Decay:
         self.scalup = card["dsqrt_q2fact1"]
         some = self._spaces[0].draw(np.random.default_rng(1), _TURNED)
         if _trial.vanishes(lambda momenta: np.asarray(process.evaluate(momenta, self.alpha_s, bad="nan")), some):
-            raise Error(f"|M|^2 of {self.name} vanishes identically: the width is 0; are the coupling orders those that are meant?")
+            raise Error(
+                f"|M|^2 of {self.name} vanishes identically: the width is 0; are coupling orders and polarisations those that are meant?"
+            )
         self._shares = np.full(len(self._spaces), 1.0 / len(self._spaces))
         self.ceiling = self.kept = 0.0
         self.width = self.error = 0.0

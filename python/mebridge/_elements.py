@@ -59,6 +59,7 @@ def write(
     environment: Mapping[str, str],
     folder: str,
     apart: bool = False,
+    windows: bool = False,
 ) -> list[Element]:
     """The matrix elements that processes stand for, in libraries that are written into a folder.
 
@@ -67,11 +68,12 @@ def write(
 
     Args:
         apart: whether libraries are those of a GPU on a CPU as well.
+        windows: as of :func:`mebridge._command.umami`.
     """
 
     def write_one(name: str, *sources: str) -> list[Element]:
         library = pathlib.Path(folder) / f"{name}.so"
-        _command.umami(sources, library, card, parameters, backend, environment)
+        _command.umami(sources, library, card, parameters, backend, environment, windows)
         return read(library)
 
     def write_each(name: str, source: str) -> list[Element]:

@@ -461,6 +461,8 @@ class Order:
     """Which :func:`mebridge._integrands.build` reads besides libraries and densities."""
     more: Callable[[list[_elements.Element]], Mapping[str, Any]] = lambda _: {}
     """Further arguments of :func:`mebridge._integrands.build`, by the matrix elements."""
+    windows: bool = False
+    """Whether lines are kept near their masses, or away, as decay chains and ``$`` of an output ask."""
 
 
 @dataclass(frozen=True)
@@ -570,12 +572,12 @@ def prepared(order: Order) -> Iterator[Prepared]:
         card = None if order.card is None else os.fspath(order.card)
         of = order.sources, card, order.parameters
         more = order.environment, folder
-        elements = _elements.write(*of, order.backend, *more)
+        elements = _elements.write(*of, order.backend, *more, windows=order.windows)
         libraries = _elements.libraries(elements)
         # Of a GPU's run, channels of few points are for the host's cores.
         others: list[_elements.Element] = []
         if order.backend != "cpu":
-            others = _elements.write(*of, "cpu", *more, apart=True)
+            others = _elements.write(*of, "cpu", *more, apart=True, windows=order.windows)
             others = others if _elements.same(elements, others) else []
         host = _elements.libraries(others)
         # A library is its process with its parameters, and nothing of where or when it was made.

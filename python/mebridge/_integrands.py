@@ -263,8 +263,8 @@ def build(
     zero = {number for number in range(len(elements)) if squared.is_zero(number, legs[number])}
     if len(zero) == len(elements):
         raise Error(
-            f"|M|^2 of {_said(elements)} vanishes identically: the cross section is 0, and there are no events; are the coupling "
-            "orders those that are meant?"
+            f"|M|^2 of {_said(elements)} vanishes identically: the cross section is 0, and there are no events; are coupling "
+            "orders and polarisations those that are meant?"
         )
     for number in zero:
         warnings.warn(f"|M|^2 of {_said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)

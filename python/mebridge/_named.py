@@ -15,6 +15,8 @@ from ._library import Error, version
 from ._output import Config, Directory, Line, Place
 from ._process import Path, absolute, model_environment, model_path
 
+# Whose beams may be protons, by PDG code.
+_PARTONS = (1, 2, 3, 4, 5, 21, 22)
 # Legs that come in, as bits.
 _FIRST, _SECOND = 1, 2
 
@@ -43,7 +45,6 @@ class Named:
             self._cards = pathlib.Path(kept.enter_context(_scratch.folder()))
             weakref.finalize(self, kept.pop_all().close)
         (self._cards / "param_card.dat").write_text(_card(found["card"], found["scales"]))
-        (self._cards / "run_card.dat").write_text("# What is not here has MG5aMC's default.\n")
         self.described: list[dict[str, Any]] = []
         for number, lines in enumerate(found["elements"], 1):
             if lines is None:
@@ -52,6 +53,7 @@ class Named:
                     "clustered along them; ask for fewer particles"
                 )
             self.described.append(lines)
+        (self._cards / "run_card.dat").write_text(_run_card([] if self.decays else [lines["legs"] for lines in self.described]))
         self.directories: list[pathlib.Path] = []
 
     def read(self) -> list[Directory]:
@@ -116,8 +118,9 @@ class Named:
         given = self.pdf_data
         if given is None:
             raise Error(
-                "the run card's pdlabel is about grids that MG5aMC puts into its outputs; set it to lhapdf, with a set below "
-                "LHAPDF_DATA_PATH, or give pdf_data (--pdf-data): an output, or the folder of MG5aMC"
+                "the run card's pdlabel is about grids that MG5aMC puts into its outputs; give pdf_data (--pdf-data): an output, or "
+                "the folder of MG5aMC; or set pdlabel to lhapdf, with a set below LHAPDF_DATA_PATH; or lpp1 and lpp2 to 0 where "
+                "the beams are the particles of the process"
             )
         places = [given, given / "Template" / "LO"]
         found = [place for place in places if (place / "lib" / "Pdfdata").is_dir()]
@@ -183,6 +186,19 @@ def _daughters(side: int, known: set[int]) -> tuple[int, int]:
     """The two lines that meet in one."""
     one = next(one for one in known if one & side == one and side - one in known)
     return one, side - one
+
+
+def _run_card(legs: Sequence[Sequence[int]]) -> str:
+    """As MG5aMC begins the run card of a process: beams that have no partons are the particles that come in.
+
+    Args:
+        legs: PDG codes of each matrix element of two that come in.
+    """
+    text = "# What is not here has MG5aMC's default.\n"
+    whole = [beam for beam in (0, 1) if legs and not any(abs(codes[beam]) in _PARTONS for codes in legs)]
+    for beam in whole:
+        text += f"0 = lpp{beam + 1}\n{500 if len(whole) == 2 else 1000} = ebeam{beam + 1}\n"
+    return text + ("False = use_syst\n" if len(whole) == 2 else "")
 
 
 def _card(entries: Sequence[Mapping[str, Any]], scales: Mapping[str, float]) -> str:

@@ -55,6 +55,7 @@ def order(
             },
         },
         files=[*varied.files, *inputs.output.files(param_card)],
+        windows=True,
         more=lambda elements: {
             **_asked.integrands(inputs, elements, param_card),
             **({"systematics": varied.asked()} if varied.groups else {}),

@@ -87,7 +87,8 @@ def _round(width: float) -> float:
 def _bars(values: NDArray[np.float64], weights: NDArray[np.float64], low: float, high: float) -> list[str]:
     counts, edges = np.histogram(values, _BINS, (low, high), weights=weights)
     total = float(weights.sum()) or 1.0
-    shares = 100.0 * counts / total
+    # Without the sign of a zero.
+    shares = np.round(100.0 * counts / total, 2) + 0.0
     largest = float(np.abs(shares).max()) or 1.0
     return [
         f"{before:8.4g} {share:6.2f} {'#' * round(_LONGEST * max(share, 0.0) / largest)}"

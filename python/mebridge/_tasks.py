@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -23,7 +22,7 @@ from typing import Any
 
 from . import _bundle, _command, _remote, _scratch
 from ._library import Error, version
-from ._worker import KINDS, Worker, show_message
+from ._worker import KINDS, SWITCH, Worker, patience, show_message
 
 # How often a part is begun, where workers fail or executors break, before the run ends.
 TRIES = 4
@@ -32,11 +31,8 @@ TRIES = 4
 SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
 # Nothing of what is asked for has ended yet: so many times the latter, as nobody knows how long it takes.
 FIRST = 15.0
-# Seconds for which a run waits for an answer of any worker, unless MEBRIDGE_WORKER_SECONDS says otherwise.
-PATIENCE = 6 * 3600.0
 # Bytes that are sent with a task whether the worker has them or not.
 _SMALL = 1 << 20
-_SWITCH = "MEBRIDGE_WORKER_SECONDS"
 # Seconds after which the caller looks whether parts are late.
 _LOOK = 0.5
 # Where an executor does not say how many workers it has; and at least where it may start others for more tasks (Dask).
@@ -190,7 +186,7 @@ class Spread:
         self._bundles: dict[str, bytes] = {}
         self._surveys: dict[pathlib.Path, str] = {}
         self._recipe, self._breaks, self._sent = "", 0, 0
-        self._patience = _patience()
+        self._patience = patience()
         # Tasks that nobody waits for any more.
         self._left: list[futures.Future[Any]] = []
         self.again = 0
@@ -320,7 +316,7 @@ class Spread:
                 if opened and time.monotonic() - last > self._patience:
                     one = next(iter(opened.values()))
                     raise Error(
-                        f"{one.task.said}: no worker has answered for {self._patience:g} s, for which {_SWITCH} names another "
+                        f"{one.task.said}: no worker has answered for {self._patience:g} s, for which {SWITCH} names another "
                         "limit; what is done is kept where the run has a folder"
                     )
                 for one in opened.values():
@@ -457,14 +453,3 @@ def _why(future: futures.Future[Any]) -> BaseException | str | None:
 
 class _Damaged(Exception):
     """An answer that is none."""
-
-
-def _patience() -> float:
-    given = os.environ.get(_SWITCH)
-    try:
-        found = PATIENCE if not given else float(given)
-    except ValueError:
-        found = math.nan
-    if not found > 0.0:
-        raise Error(f"{_SWITCH} is {given!r}; it must be a number of seconds above 0")
-    return found

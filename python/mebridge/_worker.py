@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import pathlib
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -52,13 +54,29 @@ _THREADS = {} if "OMP_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "
 _PR_SET_PDEATHSIG = 1
 # Errors that are the caller's, by the names under which they are sent.
 KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
-
+# Seconds for which a run waits for an answer of any worker of an executor, or for a process of its own that takes no time of a
+# CPU, unless the variable says otherwise; and how often it looks in that time. Where all processes are stopped for a while, as
+# batch systems do, that is one look.
+PATIENCE, SWITCH = 6 * 3600.0, "MEBRIDGE_WORKER_SECONDS"
+_LOOKS = 100
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Ended(Error):
     """The process has ended."""
+
+
+def patience() -> float:
+    """Seconds."""
+    given = os.environ.get(SWITCH)
+    try:
+        found = PATIENCE if not given else float(given)
+    except ValueError:
+        found = math.nan
+    if not found > 0.0:
+        raise Error(f"{SWITCH} is {given!r}; it must be a number of seconds above 0")
+    return found
 
 
 def show_message(kind: str, text: str) -> None:
@@ -90,7 +108,7 @@ class Worker:
         on_message: Callable[[str, str], None] = show_message,
         backend: str = "cpu",
     ) -> None:
-        self._on_message = on_message
+        self._on_message, self._patience = on_message, patience()
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
         arguments = [sys.executable, "-c", _PROGRAM, str(os.getpid()), _PACKAGE, *_DRIVERS.get(backend, ("", ""))]
@@ -100,12 +118,11 @@ class Worker:
             arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            encoding="utf-8",
             env={**_THREADS, **os.environ, **environment},
             start_new_session=True,
         )
-        # Calls that have no answer yet.
-        self._open = 0
+        # Calls that have no answer yet, and what was read of one.
+        self._open, self._read = 0, b""
 
     def __enter__(self) -> Worker:
         return self
@@ -123,7 +140,7 @@ class Worker:
         assert self._child.stdin is not None
         check_names(arguments)
         with contextlib.suppress(BrokenPipeError):
-            self._child.stdin.write(json.dumps([name, arguments]) + "\n")
+            self._child.stdin.write(json.dumps([name, arguments]).encode() + b"\n")
             self._child.stdin.flush()
         self._open += 1
 
@@ -148,12 +165,8 @@ class Worker:
         self._child.kill()
 
     def _answer(self) -> Any:
-        assert self._child.stdout is not None
         self._open -= 1
-        for line in self._child.stdout:
-            if not line.endswith("\n"):
-                # It ended within its words.
-                break
+        while line := self._line():
             kind, said = json.loads(line)
             if kind in ("log", "warning"):
                 self._on_message(kind, said)
@@ -168,6 +181,42 @@ class Worker:
             if -status == signal.SIGKILL:
                 how += ", perhaps for want of memory"
         raise Ended(f"MadSpace ended the run with {how}; what it said is on stderr")
+
+    def _line(self) -> bytes:
+        """What it says next; nothing where it has ended, be it within its words."""
+        assert self._child.stdout is not None
+        while b"\n" not in self._read:
+            self._wait(self._child.stdout)
+            more = os.read(self._child.stdout.fileno(), 1 << 16)
+            if not more:
+                return b""
+            self._read += more
+        line, _, self._read = self._read.partition(b"\n")
+        return line
+
+    def _wait(self, answers: IO[bytes]) -> None:
+        """Until it says something. One that hangs is ended."""
+        poll = select.poll()
+        poll.register(answers, select.POLLIN)
+        looks, before = 0, self._seconds()
+        while not poll.poll(min(1e3 * self._patience / _LOOKS, 1e9)):
+            now = self._seconds()
+            looks, before = looks + 1 if now == before else 0, now
+            if looks >= _LOOKS:
+                self.end()
+                raise Ended(
+                    f"MadSpace hangs: its process has taken no time of a CPU for {self._patience:g} s, for which {SWITCH} names "
+                    "another limit; what is done is kept where the run has a folder"
+                )
+
+    def _seconds(self) -> float:
+        """Of a CPU that it has taken; NaN, which is no number twice, where the system does not say."""
+        try:
+            found = pathlib.Path(f"/proc/{self._child.pid}/stat").read_text()
+        except OSError:
+            return math.nan
+        user, system = found.rpartition(")")[2].split()[11:13]
+        return float(user) + float(system)
 
 
 def check_names(given: Any) -> None:

@@ -2,6 +2,9 @@
 
 import contextlib
 import io
+import itertools
+import os
+import signal
 import threading
 import unittest
 from unittest import mock
@@ -86,6 +89,24 @@ class Beside(Folder):
         with self.assertRaisesRegex(mebridge.Error, r"signal 9 \(Killed\)"):
             self.run_with(3, FirstFails, "round")
         self.assertEqual({of._child.poll() is None for of in made}, {False})
+
+    def test_one_that_hangs(self):
+        """It takes no time of a CPU; one that does may take as long as it likes."""
+        looks = itertools.count()
+
+        def seconds(worker):
+            look = next(looks)
+            if look == 250:
+                os.kill(worker._child.pid, signal.SIGCONT)
+            return look
+
+        with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS="0.2"), _worker.Worker({}) as worker:
+            os.kill(worker._child.pid, signal.SIGSTOP)
+            with mock.patch.object(_worker.Worker, "_seconds", seconds):
+                worker.call("prepare", devices=["cpu"], threads=1)
+            os.kill(worker._child.pid, signal.SIGSTOP)
+            with self.assertRaisesRegex(mebridge.Error, "MadSpace hangs: .* no time of a CPU for 0.2 s, for which MEBRIDGE_WORKER_SECONDS"):
+                worker.call("prepare", devices=["cpu"], threads=1)
 
     def test_how_many_there_are(self):
         asked = ((40, "cpu", 1), (40, "cpu", 8), (40, "cpu", 64), (1, "cuda", 1), (4, "cuda", 1), (40, "hip", 1))

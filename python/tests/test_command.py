@@ -1,6 +1,8 @@
 """The command on machines and in folders as they are: links, names, streams, interruptions, several runs at once."""
 
+import contextlib
 import importlib.util
+import io
 import os
 import pathlib
 import platform
@@ -17,7 +19,7 @@ from unittest import mock
 
 from common import Folder, FolderHere
 import mebridge
-from mebridge import _library, _runs
+from mebridge import _command, _library, _runs
 
 MADSPACE = importlib.util.find_spec("madspace") is not None
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -117,6 +119,16 @@ class Libraries(Folder):
             with self.assertRaisesRegex(mebridge.Error, "libmebridge.so is missing; install the package again"):
                 _library._load()
 
+    def test_lines_that_a_run_card_cuts(self):
+        """A library for MadSpace says that it knows no decay chains; what cuts these does not."""
+        directory = ROOT / "fortran/outputs/old/SubProcesses/P1_qq_wh_w_lv"
+        for windows, lines in ((False, 1), (True, 0)):
+            told = io.StringIO()
+            with self.subTest(windows), contextlib.redirect_stderr(told):
+                _command.umami([str(directory)], self.folder / "a.so", None, {}, "cpu", {}, windows)
+                self.assertEqual(told.getvalue().count("decayBW.inc of this directory asks"), lines)
+                self.assertEqual(len(told.getvalue().splitlines()), lines)
+
     def test_the_command_says_it_in_a_line(self):
         (self.folder / "x").touch()
         for arguments in (["plugin", "--help"], ["events", "--help"], ["pack", "--help"], ["link", str(self.folder)]):
@@ -205,7 +217,7 @@ class Installed(Folder):
         for python, said in (
             (self.python("-S"), r"\(Python 3.\d+\) cannot import numpy \(No module named 'numpy'\); type `.* -m pip install"),
             (self.python("-c", old), r"\(Python 3.9\) is too old, this needs 3.10 or later; name another interpreter in MEB"),
-            (self.python("-c", path), r"\(Python 3.\d+\) has no package mebridge; type `.* -m pip install .*mebridge\[events\]"),
+            (self.python("-c", path), r"\(Python 3.\d+\) has no package mebridge; type `.* -m pip install .\./python\[events\].` in a checkout"),
         ):
             done = self.events(mebridge.command(), python)
             self.assertEqual((done.returncode, done.stdout), (1, ""))

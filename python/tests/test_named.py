@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,6 +19,7 @@ import numpy as np
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
 from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _trial, _widths
+from mebridge._run_card import RunCard
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -248,18 +250,39 @@ class Refusals(Folder):
             with self.assertRaisesRegex(mebridge.Error, "element 1 of u u~ > t t~ are too many .*; ask for fewer particles"):
                 _named.Named("u u~ > t t~", None, self.folder, None)
 
+    def test_beams_are_those_of_the_process(self):
+        """As MG5aMC 3.5.7 writes cards."""
+        for process, wanted in (
+            ("p p > t t~", [1, 1, 6500, 6500, True]),
+            ("a a > e+ e-", [1, 1, 6500, 6500, True]),
+            ("e+ e- > mu+ mu-", [0, 0, 500, 500, False]),
+            ("mu+ mu- > w+ w-; add process mu+ mu- > z z", [0, 0, 500, 500, False]),
+            ("e- p > e- j", [0, 1, 1000, 6500, True]),
+            ("p e+ > j e+", [1, 0, 6500, 1000, True]),
+            ("z > e+ e-", [1, 1, 6500, 6500, True]),
+        ):
+            with self.subTest(process):
+                named = _named.Named(process, None, self.folder, None)
+                card = RunCard.read(named.card("run_card.dat"), {})
+                self.assertEqual([card[entry] for entry in ("lpp1", "lpp2", "ebeam1", "ebeam2", "use_syst")], wanted)
+
     @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_scales_without_alpha_s(self):
         """It is run to no scale where nothing depends on it; otherwise the entry is named."""
         low = {"fixed_ren_scale": True, "scale": 0.5, "use_syst": False, "nevents": 50}
-        for strong, process, entries in (
-            (False, "z > e+ e-", {}),
-            (True, "z > u u~ g", {"mmjj": 10}),
-            (False, "e+ e- > mu+ mu-", PARTONS),
-            (True, "e+ e- > u u~ g", PARTONS),
+        # Whose own mass is the scale, as of a muon.
+        light = self.folder / "light.dat"
+        decay = mebridge.Run("ta- > e- ve~ vt", folder=self.folder)
+        light.write_text(re.sub(r"(?m)^( +15) 1\.777.*", r"\1 0.1", decay.param_card.read_text()))
+        for strong, process, entries, card in (
+            (False, "z > e+ e-", {}, None),
+            (False, "ta- > e- ve~ vt", {"fixed_ren_scale": False}, light),
+            (True, "z > u u~ g", {"mmjj": 10}, None),
+            (False, "e+ e- > mu+ mu-", PARTONS, None),
+            (True, "e+ e- > u u~ g", PARTONS, None),
         ):
-            run = mebridge.Run(process, run_card={**low, **entries}, folder=self.folder)
-            with self.subTest(process):
+            run = mebridge.Run(process, run_card={**low, **entries}, param_card=card, folder=self.folder)
+            with self.subTest(process, card=card):
                 if not strong:
                     self.assertGreater(run.generate(seed=1).cross_section, 0.0)
                     continue
@@ -345,6 +368,29 @@ class Refusals(Folder):
             with self.subTest(process), self.assertRaisesRegex(mebridge.Error, "the cross section is zero: of .* cancel at all points"):
                 mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
         self.assertFalse((self.folder / "Events").exists())
+
+    @unittest.skipIf(madspace is None, "madspace is not installed")
+    def test_what_vanishes_in_an_output_is_zero(self):
+        """Helicity by helicity, and in their sum, for which MadEvent has the sum of absolute values with a sign."""
+        source = pathlib.Path(__file__).parents[2] / "fortran" / "outputs"
+        one_channel = {"JAMP(1,1) = 5.0D-01*AMP(5)+": "JAMP(1,1) = ", "JAMP(2,1) = -(1.666666666666667D-01)*AMP(5)-": "JAMP(2,1) = -",
+                       "JAMP(2,2) = AMP(4)+AMP(6)": "JAMP(2,2) = (0D0,0D0)"}
+        # A vector at one end of the photon and an axial vector at the other.
+        odd = {"JAMP(1,2) = -AMP(1)-": "JAMP(1,2) = -AMP(1)+2D0*", "JAMP(2,2) = AMP(4)+": "JAMP(2,2) = AMP(4)-2D0*",
+               "FFV2_3(": "FFV1P0_3(", "GC_3,MDL_MZ,KEPT_WZ": "GC_2,ZERO,KEPT_0", "W(1,5),GC_3,": "W(1,5),GC_2,"}
+        for number, changes in enumerate((one_channel, odd)):
+            with self.subTest(number):
+                folder = self.folder / str(number)
+                shutil.copytree(source, folder)
+                directory = folder / "old" / "SubProcesses" / "P1_qq_qq"
+                file = directory / "matrix1.f"
+                text = file.read_text()
+                for old, new in changes.items():
+                    self.assertIn(old, text)
+                    text = text.replace(old, new)
+                file.write_text(text)
+                with self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of 2 -2 2 -2 .* vanishes identically: the cross section is 0"):
+                    mebridge.generate_events(directory, energy=500, cuts={"pt": 50}, events=20)
 
     def test_rounding_is_told_from_small_numbers(self):
         momenta = _trial.events((0.0,) * 4, 100)

@@ -74,6 +74,12 @@ class Spectra(Folder):
         # A fourth lies below 120 GeV, and a tenth of the others.
         self.assertLess(abs(of_pt[0] - 100 * (0.25 * 100 / 120 + 0.75 / 12)), 2.0)
 
+    def test_negative_weights_leave_zeros_without_a_sign(self):
+        records = pairs(100)
+        records["weight"] = -1.0
+        self.assertIn("   0.00", self.text(records))
+        self.assertNotIn("-0.00", self.text(records))
+
     def test_what_goes_along_a_beam(self):
         records = pairs(100)
         particles = _records.nested(records)["particles"]

@@ -7,6 +7,7 @@
 //! is never followed. Every function that can fail gives 0 or a code, and keeps the message of the
 //! last failure for its thread.
 
+use super::event_arrays::EventArrays;
 use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
 use super::no_panic;
@@ -19,7 +20,7 @@ use super::sized::{self, Grows};
 use crate::bridge::Bridge;
 use crate::describe::{describe, topologies};
 use crate::error::{CALL_WITHIN_CALL, Error, Result};
-use crate::events::{Answers, Events};
+use crate::events::Events;
 use crate::locate::locate;
 use crate::propagators::Topology;
 use crate::runtime::{CachePlace, Switches};
@@ -192,53 +193,19 @@ pub unsafe extern "C" fn mebridge_run(
     status(|| {
         with(bridge, |entry| {
             check_count(NAME, nevt, entry)?;
-            let legs = entry.bridge.process().legs.len();
-            let count = numbers(NAME, nevt, 4 * legs)?;
-            check_apart(
-                NAME,
-                [
-                    ("momenta", CallerArray::of(momenta, count, Access::Read)),
-                    ("g_s", CallerArray::of(g_s, nevt, Access::Read)),
-                    (
-                        "random_helicity",
-                        CallerArray::of(random_helicity, nevt, Access::Read),
-                    ),
-                    (
-                        "random_color",
-                        CallerArray::of(random_color, nevt, Access::Read),
-                    ),
-                    ("channels", CallerArray::of(channels, nevt, Access::Read)),
-                    ("igraph", CallerArray::of(igraph, nevt, Access::Read)),
-                    (
-                        "matrix_elements",
-                        CallerArray::of(matrix_elements, nevt, Access::Write),
-                    ),
-                    ("helicity", CallerArray::of(helicity, nevt, Access::Write)),
-                    ("color", CallerArray::of(color, nevt, Access::Write)),
-                ],
-            )?;
-            // SAFETY: the caller's promise; NULL and misalignment are refused, and no output overlaps another array.
-            let (events, mut answers) = unsafe {
-                let [channels, igraph] = entry.indices.of(
-                    input_or_none(NAME, "channels", channels, nevt)?,
-                    input_or_none(NAME, "igraph", igraph, nevt)?,
-                )?;
-                let events = Events {
-                    momenta: input(NAME, "momenta", momenta, count)?,
-                    g_s: input(NAME, "g_s", g_s, nevt)?,
-                    random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
-                    random_color: input(NAME, "random_color", random_color, nevt)?,
-                    channels,
-                    igraph,
-                };
-                let answers = Answers {
-                    matrix_elements: output(NAME, "matrix_elements", matrix_elements, nevt)?,
-                    helicity: output(NAME, "helicity", helicity, nevt)?,
-                    color: output(NAME, "color", color, nevt)?,
-                };
-                (events, answers)
+            let arrays = EventArrays {
+                momenta,
+                g_s,
+                random_helicity,
+                random_color,
+                channels,
+                igraph,
+                matrix_elements,
+                helicity,
+                color,
             };
-            entry.bridge.run(&events, &mut answers)
+            // SAFETY: the caller's promise.
+            unsafe { arrays.run(NAME, entry, nevt) }
         })
     })
 }

@@ -25,6 +25,7 @@
 //! for all of them, the others are looked up.
 
 use super::check_mode;
+use super::event_arrays::EventArrays;
 use super::fbridge::{announce, or_stop};
 use super::generation::Caller;
 use super::pointers::{
@@ -33,10 +34,10 @@ use super::pointers::{
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
 use crate::error::Result;
-use crate::events::{Answers, Events};
 use crate::process::{Contract, Process};
 use crate::runtime::{Igraph, Switches};
 use std::path::Path;
+use std::ptr;
 use std::slice::from_raw_parts;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -243,60 +244,27 @@ pub unsafe extern "C" fn mebridge_batch_(
             let with = value(NAME, "with_channels", with_channels)? != 0;
             (value(NAME, "handle", handle)?, nevt.max(0) as usize, with)
         };
+        // Neither may be missing here.
+        if with_channels && channels.is_null() {
+            return Err(null(NAME, "channels"));
+        }
+        if igraph.is_null() {
+            return Err(null(NAME, "igraph"));
+        }
         registry::with(handle, |entry| {
-            let legs = entry.bridge.process().legs.len();
-            let count = numbers(NAME, nevt, 4 * legs)?;
-            let looked_at = if with_channels { nevt } else { 0 };
-            check_apart(
-                NAME,
-                [
-                    ("momenta", CallerArray::of(momenta, count, Access::Read)),
-                    ("g_s", CallerArray::of(g_s, nevt, Access::Read)),
-                    (
-                        "random_helicity",
-                        CallerArray::of(random_helicity, nevt, Access::Read),
-                    ),
-                    (
-                        "random_color",
-                        CallerArray::of(random_color, nevt, Access::Read),
-                    ),
-                    (
-                        "channels",
-                        CallerArray::of(channels, looked_at, Access::Read),
-                    ),
-                    ("igraph", CallerArray::of(igraph, nevt, Access::Read)),
-                    (
-                        "matrix_elements",
-                        CallerArray::of(matrix_elements, nevt, Access::Write),
-                    ),
-                    ("helicity", CallerArray::of(helicity, nevt, Access::Write)),
-                    ("color", CallerArray::of(color, nevt, Access::Write)),
-                ],
-            )?;
-            // SAFETY: the caller's promise; null is refused, and no output overlaps another array.
-            let (events, mut answers) = unsafe {
-                let channels = match with_channels {
-                    true => Some(input(NAME, "channels", channels, nevt)?),
-                    false => None,
-                };
-                let igraph = input(NAME, "igraph", igraph, nevt)?;
-                let [channels, igraph] = entry.indices.of(channels, Some(igraph))?;
-                let events = Events {
-                    momenta: input(NAME, "momenta", momenta, count)?,
-                    g_s: input(NAME, "g_s", g_s, nevt)?,
-                    random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
-                    random_color: input(NAME, "random_color", random_color, nevt)?,
-                    channels,
-                    igraph,
-                };
-                let answers = Answers {
-                    matrix_elements: output(NAME, "matrix_elements", matrix_elements, nevt)?,
-                    helicity: output(NAME, "helicity", helicity, nevt)?,
-                    color: output(NAME, "color", color, nevt)?,
-                };
-                (events, answers)
+            let arrays = EventArrays {
+                momenta,
+                g_s,
+                random_helicity,
+                random_color,
+                channels: if with_channels { channels } else { ptr::null() },
+                igraph,
+                matrix_elements,
+                helicity,
+                color,
             };
-            entry.bridge.run(&events, &mut answers)
+            // SAFETY: the caller's promise.
+            unsafe { arrays.run(NAME, entry, nevt) }
         })
     });
 }

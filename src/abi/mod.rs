@@ -6,6 +6,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | `event_arrays` | the arrays of a call for events, of [`c`] and [`linked`] |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`lhe`] | event files for the Python package |
@@ -21,6 +22,7 @@
 
 pub mod c;
 mod check_mode;
+mod event_arrays;
 pub mod fbridge;
 pub mod generation;
 pub mod lhe;
@@ -38,10 +40,11 @@ use crate::float_environment::in_default_environment;
 use crate::process::model::Model;
 use crate::sample::{DEFAULT_ALPHA_S, g_s};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 thread_local! {
-    /// Whether this thread is behind a door. Handlers of signals look at it.
+    /// Whether this thread is behind a door. Handlers of signals look at it; they run in this thread, so that the order
+    /// of its instructions is all that counts.
     static INSIDE: AtomicBool = const { AtomicBool::new(false) };
 }
 
@@ -51,7 +54,13 @@ struct Inside;
 impl Inside {
     /// An error where it is there already: a signal handler called. It would wait for what this thread holds.
     fn enter() -> Result<Inside> {
-        match INSIDE.with(|inside| inside.swap(true, Ordering::SeqCst)) {
+        let was = INSIDE.with(|inside| {
+            let was = inside.load(Ordering::Relaxed);
+            inside.store(true, Ordering::Relaxed);
+            was
+        });
+        compiler_fence(Ordering::SeqCst);
+        match was {
             false => Ok(Inside),
             true => Err(Error::CallWithinCall),
         }
@@ -60,7 +69,8 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.with(|inside| inside.store(false, Ordering::SeqCst));
+        compiler_fence(Ordering::SeqCst);
+        INSIDE.with(|inside| inside.store(false, Ordering::Relaxed));
     }
 }
 

@@ -63,16 +63,20 @@ impl Form {
         Ok(count)
     }
 
-    /// Whether |M|^2 vanishes at all points, though its terms do not: where products of amplitudes can be negative, the
-    /// plain meaning of the process says what the terms are that a sum is the rounding of.
+    /// Whether what calls give vanishes at all points, though its terms do not.
     fn vanishes(&self) -> bool {
+        match self.process().helicity_sum {
+            HelicitySum::Positive => false,
+            HelicitySum::Signed => self.cancels(f64::clone),
+            HelicitySum::Absolute => self.cancels(|x| x.abs()),
+        }
+    }
+
+    /// Whether what is added of each helicity's contribution cancels at all points: where products of amplitudes can be
+    /// negative, the plain meaning of the process says what the terms are that a sum is the rounding of.
+    pub fn cancels(&self, of: impl Fn(&f64) -> f64) -> bool {
         let (process, recipe) = (self.process(), self.recipe());
-        let signed = process.helicity_sum == HelicitySum::Signed;
-        let (Some(trial), true, true) = (
-            self.trial(),
-            signed,
-            process.amplitudes.diagrams().is_some(),
-        ) else {
+        let (Some(trial), Some(_)) = (self.trial(), process.amplitudes.diagrams()) else {
             return false;
         };
         let points = trial.inputs();
@@ -81,7 +85,7 @@ impl Form {
             let one = points.part(point, 1);
             let momenta: &[[f64; 4]] = one.momenta.as_chunks().0;
             let answer = process.evaluate(momenta, one.g_s[0], &recipe.card);
-            let total: f64 = answer.contributions.iter().sum();
+            let total: f64 = answer.contributions.iter().map(&of).sum();
             // NaN is no zero.
             let vanishes = total.abs() <= ROUNDING_OF_TERMS * answer.terms;
             if !vanishes {
@@ -140,7 +144,7 @@ mod tests {
     use super::super::Bridge;
     use super::super::numbering::tests::call;
     use crate::events::Answers;
-    use crate::process::{Process, TermSource};
+    use crate::process::{HelicitySum, Process, TermSource};
     use crate::runtime::{BackendChoice, CachePlace, Switches};
 
     /// An interference that vanishes at all points is 0, not the rounding of its terms.
@@ -181,6 +185,9 @@ mod tests {
             out.0
         };
         assert!(answers(&whole).iter().all(|&x| x != 0.0));
-        assert!(answers(&process).iter().all(|&x| x == 0.0));
+        for sum in [HelicitySum::Signed, HelicitySum::Absolute] {
+            process.helicity_sum = sum;
+            assert!(answers(&process).iter().all(|&x| x == 0.0), "{sum:?}");
+        }
     }
 }

@@ -904,6 +904,18 @@ fn other_averages_are_computed() {
     let average = "ANS = ANS/AVERAGE";
     let change = changed(sa, "matrix.f", average, "ANS = ANS*SPINS/AVERAGE");
     near(ratio(sa, change), 4.0);
+    // A flow without diagrams of an order is not set.
+    let (sa, file_of_sa) = ("standalone/P1_qq_qq", "matrix.f");
+    let flow = "      JAMP(2,2) = AMP(4)+AMP(6)\n";
+    let without = |instead: &str| {
+        let change = changed(sa, file_of_sa, flow, instead);
+        let processes = import_directory(&change.path).unwrap();
+        total(&processes[0], &two_to_two()[5].0, 1.1)
+    };
+    assert_eq!(without(""), without("      JAMP(2,2) = (0D0,0D0)\n"));
+    let both = "      JAMP(1,2) = -AMP(1)-AMP(3)\n      JAMP(2,2) = AMP(4)+AMP(6)\n";
+    changed(sa, file_of_sa, both, "")
+        .is_refused_at("RES(K) = RES(K)+DBLE", "JAMP has no value here");
     let qq = "new/P1_qq_qq";
     near(
         ratio(qq, changed(qq, file, "DATA BELOW/1/", "DATA BELOW/3/")),
@@ -1046,10 +1058,12 @@ fn what_cancels_is_compared_with_its_terms() {
     });
     std::fs::write(&path, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
     let ran = mebridge(&change.path, &["compare", change.path.to_str().unwrap()]);
+    let agree = "events agree to 1e-14 of the terms that cancel";
     assert!(
-        ran.ok()
-            .contains("events agree to 1e-14 of the terms that cancel"),
+        ran.code == 0 && ran.stdout.contains(agree),
         "{}",
         ran.stdout
     );
+    let zero = "with this card |M|^2 vanishes at all points; 0 is given";
+    assert!(ran.stderr.contains(zero), "{}", ran.stderr);
 }

@@ -26,7 +26,7 @@ pub fn hand_over(subcommand: &str, arguments: Vec<OsString>) -> Result<()> {
     let cure = match checkout {
         Some(root) => format!("type `make -C {} python`", root.display()),
         None => format!(
-            "type `{} -m pip install \"mebridge[events]\"`",
+            "type `{} -m pip install \"./python[events]\"` in a checkout of mebridge",
             python.display()
         ),
     };

@@ -535,6 +535,12 @@ fn turned_fermion(numbers: &BTreeMap<i32, i32>, charge: i32) -> Option<i32> {
     Some(found * number)
 }
 
+/// The code of the antiparticle, where codes of lines tell it from the particle.
+pub fn conjugate(code: i32) -> i32 {
+    let differs = charge_of(code.abs()) != 0 || is_fermion(code.abs());
+    if differs { -code } else { code }
+}
+
 /// Three times the charge of a particle of the Standard Model.
 fn charge_of(pdg: i32) -> i32 {
     match pdg {

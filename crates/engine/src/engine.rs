@@ -18,11 +18,12 @@ use mebridge_ops::Address;
 use mebridge_ops::general::General;
 use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_plan::{ChannelPlan, External, Plan, ValidPlan};
+use mebridge_plan::{ChannelPlan, External, Factor, Plan, ValidPlan};
 use mebridge_process::color::FlowWeight;
 use mebridge_process::{HelicitySum, Process};
 use mebridge_simd::{Level, Real, dispatch};
 use mebridge_support::error::{Error, Result};
+use num_complex::Complex64;
 use std::time::Duration;
 
 /// A plan with its numbers in one precision.
@@ -30,7 +31,11 @@ pub struct Engine<T: Real> {
     pub(super) plan: ValidPlan,
     pub(super) binding: Binding,
     pub(super) level: Level,
+    /// Numbers that are the same for all events, and where they are: couplings and factors without G among them.
+    pub(super) constants: Vec<(Address, f64)>,
     pub(super) polynomials: Vec<Polynomial<T>>,
+    /// Factors that are not constant.
+    pub(super) factors: Vec<Factor>,
     pub(super) jamp: JampSums<T>,
     /// Squared diagrams of a helicity, where amplitudes give them.
     pub(super) amp2: ChannelSquares,
@@ -49,8 +54,10 @@ pub struct Engine<T: Real> {
     pub(super) order: Vec<u32>,
     /// How many are evaluated: of loops perhaps half, the others being the same.
     pub(super) evaluated: usize,
-    /// Which legs come in.
-    pub(super) incoming: Vec<bool>,
+    /// What is known of each leg.
+    pub(super) legs: Vec<Leg>,
+    /// The plan's sums of momenta.
+    pub(super) momenta: Vec<LegSum>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
     /// For each diagram its configuration.
@@ -73,6 +80,21 @@ pub struct Engine<T: Real> {
     pub(super) off_shell: bool,
     /// Weights of the rows of the helicity table, where beams are polarised.
     pub(super) beam_weights: Vec<f64>,
+}
+
+/// A leg whose momentum is read.
+pub(super) struct Leg {
+    pub mass: f64,
+    pub incoming: bool,
+    /// Where the square of its momentum goes, where that is asked for.
+    pub square: Option<Address>,
+}
+
+/// A sum of momenta of legs.
+pub(super) struct LegSum {
+    pub address: Address,
+    /// Where the momenta are, and their signs.
+    pub terms: Vec<(Address, f64)>,
 }
 
 /// Squares of sums of amplitudes: of one amplitude each, and of several.
@@ -249,27 +271,66 @@ impl<T: Real> Engine<T> {
                 what: "a plan that takes more than 4e9 numbers for a vector of events".into(),
             });
         }
-        let polynomials = binding
-            .couplings
-            .iter()
-            .zip(&plan.couplings)
-            .filter_map(|(coupling, &address)| match coupling {
-                Coupling::Polynomial(coefficients) => Some(Polynomial {
-                    address,
-                    coefficients: coefficients
-                        .iter()
-                        .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
-                        .collect(),
-                }),
-                Coupling::Formula => None,
-            })
-            .collect();
+        let mut constants = plan.constants.clone();
+        let mut keep = |address: Address, x: Complex64| {
+            constants.extend([(address, x.re), (address + 1, x.im)]);
+        };
+        let mut polynomials = Vec::new();
+        for (coupling, &address) in binding.couplings.iter().zip(&plan.couplings) {
+            match coupling {
+                Coupling::Polynomial(coefficients) => match coefficients[..] {
+                    [x] => keep(address, x),
+                    _ => polynomials.push(Polynomial {
+                        address,
+                        coefficients: coefficients
+                            .iter()
+                            .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
+                            .collect(),
+                    }),
+                },
+                Coupling::Formula => {}
+            }
+        }
+        let mut factors = Vec::new();
+        for factor in &plan.factors {
+            let terms = factor.terms.iter();
+            let terms = terms.map(|&(i, c)| match &binding.couplings[i as usize] {
+                Coupling::Polynomial(coefficients) if coefficients.len() == 1 => {
+                    Some(c * coefficients[0])
+                }
+                _ => None,
+            });
+            match (factor.propagator, terms.sum::<Option<Complex64>>()) {
+                (None, Some(x)) => keep(factor.address, x),
+                _ => factors.push(factor.clone()),
+            }
+        }
         let channels = &process.channels;
         let mut allowed = channels.allowed_flows();
         allowed.push((0..process.color_flows() as u32).collect());
         let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
         let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
         let drawn = plan.channels().drawn(channels).into_iter();
+        let legs = process.legs.iter().zip(&plan.masses).zip(0..);
+        let legs = legs.map(|((leg, &mass), number)| {
+            let mut squares = plan.squares.iter();
+            let square = squares.find(|square| square.leg == number);
+            Leg {
+                mass,
+                incoming: leg.incoming,
+                square: square.map(|square| square.address),
+            }
+        });
+        let legs = legs.collect();
+        let momenta = plan.momenta.iter().map(|sum| {
+            let terms = (plan.leg_momenta..).step_by(4).zip(&sum.signs);
+            let terms = terms.filter(|&(_, &sign)| sign != 0);
+            LegSum {
+                address: sum.address,
+                terms: terms.map(|(at, &sign)| (at, f64::from(sign))).collect(),
+            }
+        });
+        let momenta = momenta.collect();
         Ok(Engine {
             general: plan
                 .operations()
@@ -284,7 +345,9 @@ impl<T: Real> Engine<T> {
                 Some(loops) => loops.evaluated().count(),
                 None => plan.helicities.len(),
             },
+            constants,
             polynomials,
+            factors,
             jamp: JampSums::new(
                 &plan.operations().jamp,
                 |address| jamp2_of(&plan, &scratch, address),
@@ -302,7 +365,8 @@ impl<T: Real> Engine<T> {
             squares: pairs::steps(&plan.channels().squares, level),
             color,
             scratch,
-            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
+            legs,
+            momenta,
             normalization: 1.0 / f64::from(process.iden),
             config_of_diagram: channels.config_of_diagrams(process.diagrams),
             color_allowed: allowed.into_iter().map(with_jamp2).collect(),

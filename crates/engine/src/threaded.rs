@@ -85,6 +85,9 @@ impl<T: Real> ThreadedEngine<T> {
         let engine = &self.engine;
         let lanes = engine.lanes();
         let vectors = inputs.count().div_ceil(lanes);
+        for worker in &mut self.workers {
+            worker.lost = false;
+        }
         let threads = self.threads_for(vectors);
         if threads == 1 {
             return engine.run(&mut self.workers[0], inputs, outputs);
@@ -224,6 +227,10 @@ impl<T: Real> Backend for ThreadedEngine<T> {
 
     fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
         Ok(ThreadedEngine::run(self, inputs, outputs)?)
+    }
+
+    fn may_be_lost(&self) -> bool {
+        self.workers.iter().any(|worker| worker.lost)
     }
 
     fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {

@@ -25,6 +25,8 @@ pub struct Worker<T> {
     pub slots: Vec<u32>,
     /// Lanes of the block at hand whose momenta are bad, a bit for each; of samples alone.
     pub bad: u32,
+    /// Whether a |M|^2 is none since this was false; not of samples.
+    pub lost: bool,
     /// Whether to measure where the time goes; it costs a little.
     pub profile: bool,
     /// Time spent, where it is measured.
@@ -52,12 +54,13 @@ impl<T: Real> Worker<T> {
             single_helicities: None,
             slots: Vec::new(),
             bad: 0,
+            lost: false,
             profile: false,
             timers: Timers::default(),
         };
         let lanes = engine.lanes();
         let numbers = worker.vectors.as_mut_slice();
-        for &(address, x) in &engine.plan.constants {
+        for &(address, x) in &engine.constants {
             let at = address as usize * lanes;
             numbers[at..at + lanes].fill(T::from_f64(x));
         }

@@ -18,6 +18,7 @@
 //! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
 //! | `assemble` | all of it into a [`Process`] |
 //! | `lines` | the lines of diagrams with their particles |
+//! | `partial_widths` | partial widths by |M|^2 as formulas |
 //!
 //! docs/generate.md says which conventions hold, and what cannot be generated.
 
@@ -33,6 +34,7 @@ mod matrix;
 mod matrix_elements;
 pub mod model;
 mod number;
+mod partial_widths;
 mod request;
 mod reroot;
 mod same_color;

@@ -18,8 +18,12 @@ use super::vanishing::vanishes;
 use super::weighted;
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
+use mebridge_process::model::CardParameter;
+use mebridge_process::widths::AutoWidth;
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -34,6 +38,8 @@ pub struct MatrixElements<'a> {
     elements: Vec<MatrixElement>,
     /// What those are called that vanish identically.
     vanishing: Vec<String>,
+    /// How the widths of the card are computed, by index, of those that were asked for.
+    widths: RefCell<HashMap<Vec<i32>, Option<AutoWidth>>>,
 }
 
 /// One of them.
@@ -196,6 +202,7 @@ impl<'a> MatrixElements<'a> {
             builder: Assembler::new(model),
             elements: Vec::new(),
             vanishing: Vec::new(),
+            widths: RefCell::default(),
         };
         let kinds = Kinds::of(model);
         for (number, request) in requests.iter().enumerate() {
@@ -470,6 +477,15 @@ impl<'a> MatrixElements<'a> {
             process.ok_or_else(|| failure(&self.text, "it has no diagrams".into()))?;
         let others = element.others.iter();
         process.other_flavours = others.map(|p| self.builder.pdg(p)).collect();
+        for (at, parameter) in (0..).zip(&process.model.card) {
+            let width = self.auto_width(parameter);
+            let width = width.map_err(|what| failure(&self.text, what))?;
+            let width = width.map(|width| AutoWidth {
+                parameter: at,
+                ..width
+            });
+            process.model.auto_widths.extend(width);
+        }
         process.validate().map_err(|error| match error {
             // What is made here is sound, and can be too much to evaluate.
             Error::InvalidProcess { what } => failure(
@@ -480,6 +496,77 @@ impl<'a> MatrixElements<'a> {
         })?;
         Ok(process)
     }
+
+    fn auto_width(&self, parameter: &CardParameter) -> Fallible<Option<AutoWidth>> {
+        if parameter.block != "decay" {
+            return Ok(None);
+        }
+        if let Some(known) = self.widths.borrow().get(&parameter.index) {
+            return Ok(known.clone());
+        }
+        let width = self.builder.model().auto_width(0, parameter)?;
+        let mut widths = self.widths.borrow_mut();
+        widths.insert(parameter.index.clone(), width.clone());
+        Ok(width)
+    }
+}
+
+/// The products of a decay, and its |M|^2 or why there is none.
+pub type TwoBody = (Vec<ParticleId>, Fallible<Process>);
+
+/// All decays of a particle into two by vertices of the model, whatever the masses and coupling orders are.
+pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
+    let count = model.orders.len() + 1;
+    let orders = Rc::new(vec![0..=u32::MAX; count]);
+    let rules = Rules::new(model, &Request::default())?;
+    let builder = Assembler::new(model);
+    let anti = model.anti(mother);
+    // No particle decays into itself.
+    let other = |p: &ParticleId| {
+        let unphysical = model.of(*p).goldstone || model.of(*p).ghost;
+        !unphysical && ![mother, anti].contains(p)
+    };
+    let products = model.vertices.iter().filter_map(|vertex| {
+        let mut rest = vertex.particles.clone();
+        rest.remove(rest.iter().position(|&p| p == anti)?);
+        rest.sort_unstable();
+        (rest.len() == 2 && rest.iter().all(other)).then_some(rest)
+    });
+    let products: BTreeSet<Vec<ParticleId>> = products.collect();
+    let squared = |products: &[ParticleId]| -> Fallible<Option<Process>> {
+        let all = |first| std::iter::once(first).chain(products.iter().copied());
+        let subprocess = Subprocess {
+            incoming: 1,
+            particles: all(mother).collect(),
+            outgoing: all(anti).collect(),
+            polarizations: vec![Vec::new(); 3],
+            identical: if products[0] == products[1] { 2 } else { 1 },
+        };
+        let lowest = rules.lowest(&subprocess.outgoing);
+        let diagrams = rules.diagrams(&subprocess.outgoing, &lowest, &orders)?;
+        let element = MatrixElement {
+            name: builder.name(&subprocess, "", ""),
+            subprocess,
+            line: None,
+            content: AmplitudeContent::Diagrams(Diagrams::default()),
+            selection: None,
+            on_shell: Vec::new(),
+            off_shell: Vec::new(),
+            zero_width: false,
+            orders: orders.clone(),
+            request: 0,
+            others: Vec::new(),
+        };
+        builder.process(&element, &diagrams)
+    };
+    let all = products.into_iter().filter_map(|products| {
+        let process = squared(&products).transpose()?.and_then(|process| {
+            process.validate().map_err(|error| error.to_string())?;
+            Ok(process)
+        });
+        Some((products, process))
+    });
+    Ok(all.collect())
 }
 
 /// Leaves those diagrams that squared coupling orders take, and says which products.

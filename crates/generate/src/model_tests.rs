@@ -1,6 +1,7 @@
 //! Vertices that the Standard Model does not have, in small models: each by what it has to satisfy.
 
 use super::*;
+use crate::tests::partial_width;
 use mebridge_process::evaluate::Evaluation;
 use mebridge_process::phase_space::PhaseSpace;
 use mebridge_support::random::SplitMix64;
@@ -812,4 +813,116 @@ FFS = "Identity(2,1)"
         !why.contains("generation") && why.contains("nothing that is conserved"),
         "{why}"
     );
+}
+
+/// Partial widths by the vertices of a model are those of amplitudes: all spins and colours, masses below zero, and a pair
+/// of Majorana fermions whose vertices are written both ways.
+#[test]
+fn partial_widths_follow_from_vertices() {
+    let masses = [
+        ("n1", 1, 2, 1, -97.0),
+        ("n2", 2, 2, 1, 400.0),
+        ("v", 3, 3, 1, 91.0),
+        ("gr", 4, 4, 1, 130.0),
+        ("big", 5, 4, 1, -2000.0),
+        ("phi", 6, 1, 1, 700.0),
+        ("oct", 7, 1, 8, 500.0),
+        ("t2", 8, 5, 1, 1000.0),
+        ("top", 9, 1, 1, 5000.0),
+        ("f", 10, 2, 3, 40.0),
+        ("k", 11, 2, 3, 50.0),
+        ("psi", 12, 4, 3, 600.0),
+        ("six", 13, 1, 6, 800.0),
+        ("s", 14, 1, 1, 250.0),
+    ];
+    let mut text = "orders = { NP = 1, QCD = 1 }\n".to_owned();
+    for (name, pdg, spin, color, mass) in masses {
+        let anti = match pdg >= 10 {
+            true => format!("antiname = \"{name}~\"\n"),
+            false => String::new(),
+        };
+        text += &format!(
+            "[[particles]]\nname = \"{name}\"\n{anti}pdg = {pdg}\nspin = {spin}\ncolor = {color}\nmass = \"M{name}\"\n\
+             [[card]]\nname = \"M{name}\"\nblock = \"mass\"\nindex = [{pdg}]\nvalue = {mass}\n"
+        );
+    }
+    text += r#"
+[couplings]
+L = { value = "complex(0.2,0.7)", orders = { NP = 1 } }
+R = { value = "complex(0,1)*0.3", orders = { NP = 1 } }
+Q = { value = "complex(0,1)*G", orders = { QCD = 1 } }
+[lorentz]
+VL = "Gamma(3,2,-1)*ProjM(-1,1)"
+VR = "Gamma(3,2,-1)*ProjP(-1,1)"
+SL = "ProjM(2,1)"
+SR = "ProjP(2,1)"
+RS = "P(2,3)*ProjM(2,1)"
+RV = "Metric(2,3)*ProjP(2,1)"
+RL = "Metric(1,3)*ProjP(2,1)"
+RR = "Metric(1,2)*ProjP(2,1)"
+FT = "Gamma(1003,2,1)*P(2003,1) - Gamma(1003,2,1)*P(2003,2)"
+VT = "Metric(1,1003)*Metric(2,2003)"
+ST = "P(1003,1)*P(2003,2)"
+SVT = "Metric(2,1003)*P(2003,1)"
+VVS = "Metric(1,2)"
+"#;
+    for (particles, terms) in [
+        ("n1 n2 v", r#"["1", "VL", "L"], ["1", "VR", "R"]"#),
+        ("n2 n1 v", r#"["1", "VL", "R"]"#),
+        ("n1 n1 phi", r#"["1", "SL", "L"], ["1", "SR", "R"]"#),
+        ("n1 gr s", r#"["1", "RS", "L"]"#),
+        ("n1 gr s~", r#"["1", "RS", "R"]"#),
+        ("n1 big v", r#"["1", "RV", "L"]"#),
+        ("gr big phi", r#"["1", "RR", "L"]"#),
+        ("f~ psi v", r#"["Identity(1,2)", "RV", "L"]"#),
+        ("psi~ f v", r#"["Identity(1,2)", "RL", "L"]"#),
+        (
+            "f~ k oct",
+            r#"["T(3,2,1)", "SL", "Q"], ["T(3,2,1)", "SR", "R"]"#,
+        ),
+        ("k f six~", r#"["K6Bar(3,1,2)", "SL", "L"]"#),
+        ("k~ f s~", r#"["1", "SL", "L"]"#),
+        ("f~ f t2", r#"["Identity(1,2)", "FT", "L"]"#),
+        ("v v t2", r#"["1", "VT", "L"]"#),
+        ("s s~ t2", r#"["1", "ST", "L"]"#),
+        ("top v t2", r#"["1", "SVT", "L"]"#),
+        ("v v top", r#"["1", "VVS", "R"]"#),
+    ] {
+        text += &format!("[[vertices]]\nparticles = \"{particles}\"\nterms = [{terms}]\n");
+    }
+    let model = model(&text);
+    let (mut open, mut refused) = (0, Vec::new());
+    for (_, pdg, ..) in masses {
+        let parameter = mebridge_process::model::CardParameter {
+            name: "W".into(),
+            block: "decay".into(),
+            index: vec![pdg],
+            default: 0.0,
+        };
+        let width = model.auto_width(0, &parameter).unwrap().unwrap();
+        let card = width.card.iter().map(|p| p.default);
+        let inputs: Vec<_> = card.chain([1.2]).map(|x| x.into()).collect();
+        let values = width.program.evaluate(&inputs);
+        for partial in &width.values[1..] {
+            let ours = values[partial.value as usize].re;
+            if partial.name.contains('(') {
+                let card: Vec<f64> = width.card.iter().map(|p| p.default).collect();
+                refused.push(width.of(&card).map(|(width, _)| width));
+                continue;
+            }
+            let process = generate_with(&partial.name, &model).unwrap().remove(0);
+            match partial_width(&process, &process.model.default_card(), 1.2) {
+                None => assert_eq!(ours, 0.0, "{}", partial.name),
+                Some(width) => {
+                    close(ours, width);
+                    open += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(open, 13);
+    // What there is no |M|^2 of is refused where the masses allow it: of s, and not of k.
+    let why = "s > f k~ (vertex k~ f s~: the colour structure does not fit leg 1)";
+    let message = format!("the model's formula for {why} gives NaN GeV");
+    assert_eq!(refused, [Ok(0.0), Err(message)]);
 }

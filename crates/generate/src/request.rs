@@ -106,7 +106,7 @@ impl SChannels {
 }
 
 /// A process with labels, such as `p p > t t~ j QED=0`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The legs that come in.
     pub incoming: Vec<RequestedLeg>,
@@ -171,23 +171,8 @@ impl Request {
         refuse_what_is_missing(text)?;
         let words = words(text, &|name| is_order(name, model, labels));
         let count = model.orders.len() + 1;
-        let mut request = Request {
-            incoming: Vec::new(),
-            outgoing: Vec::new(),
-            orders: vec![0..=u32::MAX; count],
-            overall: vec![0..=u32::MAX; count],
-            asked: Vec::new(),
-            ordered: false,
-            lowest: true,
-            squared: Vec::new(),
-            excluded: Vec::new(),
-            s_channels: SChannels::default(),
-            zero_width: false,
-            decays: Vec::new(),
-            tail: String::new(),
-            through: String::new(),
-            number: String::new(),
-        };
+        let mut request = Request::default();
+        (request.orders, request.overall) = (vec![0..=u32::MAX; count], vec![0..=u32::MAX; count]);
         let mut section = Section::Incoming;
         // A sign behind which there is no particle yet.
         let mut bare: Option<&str> = None;

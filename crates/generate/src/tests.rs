@@ -2,6 +2,7 @@ use super::*;
 use mebridge_process::example;
 use mebridge_process::model::CardParameter;
 use num_complex::Complex64;
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
 use std::path::Path;
 
@@ -265,6 +266,35 @@ fn orders_of_a_chain_are_those_of_all_of_it() {
     }
 }
 
+/// The width of a decay into two particles in a frame where all move, along no axis, if the masses allow it.
+pub(crate) fn partial_width(process: &Process, card: &[f64], g: f64) -> Option<f64> {
+    let quantities = process.model.evaluate(card, g);
+    let mass = |leg: usize| {
+        let mass = process.legs[leg].mass.0;
+        let mass = mass.map(|n| &process.model.parameters[n as usize]);
+        mass.map_or(0.0, |mass| quantities[mass.value as usize].re.abs())
+    };
+    let [m, a, b] = [0, 1, 2].map(mass);
+    if m <= a + b {
+        return None;
+    }
+    let p = ((m * m - (a + b).powi(2)) * (m * m - (a - b).powi(2))).sqrt() / (2.0 * m);
+    let energy = |mass: f64| (mass * mass + p * p).sqrt();
+    let momenta = [
+        [m, 0.0, 0.0, 0.0],
+        [energy(a), 0.36 * p, 0.48 * p, 0.8 * p],
+        [energy(b), -0.36 * p, -0.48 * p, -0.8 * p],
+    ];
+    // The particle itself moves along x.
+    let (gamma, beta_gamma) = (1.25, 0.75);
+    let momenta = momenta.map(|[e, x, y, z]| {
+        let [e, x] = [gamma * e + beta_gamma * x, gamma * x + beta_gamma * e];
+        [e, x, y, z]
+    });
+    let squared = process.evaluate(&momenta, g, card).total();
+    Some(squared * p / (8.0 * PI * m * m))
+}
+
 /// Partial widths are |M|^2 of the decays at rest times phase space. With a heavy Z and Higgs boson, and so a heavy
 /// W, those are open that are closed with their own masses.
 #[test]
@@ -302,28 +332,10 @@ fn partial_widths_are_those_of_amplitudes() {
                 let ours = values[partial.value as usize].re;
                 let process = generate_with(&partial.name, &model).unwrap().remove(0);
                 let own = card(&process.model.card);
-                let quantities = process.model.evaluate(&own, 1.2);
-                let mass = |leg: usize| {
-                    let mass = process.legs[leg]
-                        .mass
-                        .0
-                        .map(|n| &process.model.parameters[n as usize]);
-                    mass.map_or(0.0, |mass| quantities[mass.value as usize].re)
-                };
-                let [m, a, b] = [0, 1, 2].map(mass);
-                if m <= a + b {
+                let Some(expected) = partial_width(&process, &own, 1.2) else {
                     assert_eq!(ours, 0.0, "{}", partial.name);
                     continue;
-                }
-                let p = ((m * m - (a + b).powi(2)) * (m * m - (a - b).powi(2))).sqrt() / (2.0 * m);
-                let energy = |mass: f64| (mass * mass + p * p).sqrt();
-                let momenta = [
-                    [m, 0.0, 0.0, 0.0],
-                    [energy(a), 0.36 * p, 0.48 * p, 0.8 * p],
-                    [energy(b), -0.36 * p, -0.48 * p, -0.8 * p],
-                ];
-                let squared = process.evaluate(&momenta, 1.2, &own).total();
-                let expected = squared * p / (8.0 * PI * m * m);
+                };
                 assert!(
                     (ours / expected - 1.0).abs() < 1e-9,
                     "{}: {ours} {expected}",
@@ -335,6 +347,49 @@ fn partial_widths_are_those_of_amplitudes() {
     }
     // Of 24 decays 19 are open with the masses of the card, and all but t > w+ b with the others.
     assert_eq!(open, 42);
+}
+
+/// Without formulas of partial widths the vertices give the same.
+#[test]
+fn partial_widths_without_formulas() {
+    let model = Model::standard().unwrap();
+    let mut without = model.clone();
+    without.decays.clear();
+    let mut open = 0;
+    for mother in [6, 23, 24, 25] {
+        let entry = model
+            .card
+            .iter()
+            .find(|e| e.block == "decay" && e.index == [mother]);
+        let parameter = entry.unwrap().parameter();
+        let partial = |model: &Model, heavy: f64| {
+            let width = model.auto_width(0, &parameter).unwrap().unwrap();
+            let factor = |name: &str| match name {
+                "MDL_MZ" => heavy,
+                "MDL_MH" => heavy * heavy,
+                _ => 1.0,
+            };
+            let card = width.card.iter().map(|p| p.default * factor(&p.name));
+            let inputs: Vec<Complex64> = card.chain([1.2]).map(|x| x.into()).collect();
+            let values = width.program.evaluate(&inputs);
+            let partial = width.values.iter().map(|named| {
+                let mut names: Vec<&str> = named.name.split_whitespace().collect();
+                names.sort_unstable();
+                (names.join(" "), values[named.value as usize].re)
+            });
+            partial.collect::<BTreeMap<String, f64>>()
+        };
+        for heavy in [1.0, 5.0] {
+            let [known, found] = [&model, &without].map(|model| partial(model, heavy));
+            for (name, known) in &known {
+                let found = found[name];
+                let same = *known == 0.0 && found == 0.0 || (found / known - 1.0).abs() < 1e-12;
+                assert!(same, "{name}: {found} {known}");
+                open += usize::from(*known > 0.0);
+            }
+        }
+    }
+    assert_eq!(open, 50);
 }
 
 /// With the card of its own the library's Standard Model has MG5aMC's widths (`compute_widths --body_decay=2`).

@@ -16,7 +16,7 @@
 //! [`super::color_ordered::schedule`] has the loops.
 
 use mebridge_ops::opcode::Opcode;
-use mebridge_ops::opcode::{FOUR, MOMENTUM};
+use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
 use mebridge_plan::Plan;
@@ -40,7 +40,7 @@ pub enum OperationKind {
     Propagator,
     /// The square of a leg's momentum: that, number of the squared mass, result.
     Square,
-    /// The product of two momenta: these, their squares, result.
+    /// The product of two momenta as a fraction: these, their squares, result.
     Product,
     /// `1 / (p^2 - m^2)` of a line without a width: numbers of m^2 and of the size of squared masses, numbers of squares
     /// and of products, squares, products (each with the number of its factor), result.
@@ -499,7 +499,7 @@ impl LevelScheduler {
             for square in product.squares {
                 operands.push(self.of(square)?);
             }
-            operands.push(self.result(product.address, 1, 2));
+            operands.push(self.result(product.address, COMPLEX, 2));
             self.operation(2, OperationKind::Product, &operands);
         }
         for p in &plan.propagators {

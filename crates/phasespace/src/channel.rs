@@ -51,6 +51,8 @@ pub(crate) enum Step {
     /// The energy fractions of the partons, by a random number that shares them between two beams.
     Fractions {
         random: Option<usize>,
+        /// How it is drawn from 0 to 1.
+        map: Map,
         whole: Cluster,
         measure: f64,
     },
@@ -68,8 +70,8 @@ pub(crate) enum Step {
         map: Map,
         /// The squared mass of what is exchanged.
         pole: f64,
-        /// The least -t that cuts leave.
-        floor: f64,
+        /// What cuts leave at least of the transverse energies of both parts, 0 where nothing is known of -t by that.
+        transverse: [f64; 2],
         incoming: [Incoming; 2],
         whole: Cluster,
         parts: [Cluster; 2],
@@ -117,16 +119,27 @@ pub struct Settings {
     pub beams: Beams,
     /// Masses of the partons, GeV.
     pub incoming: [f64; 2],
+    /// Which legs are fermions, both that come in first.
+    pub fermions: Vec<bool>,
     /// What the cuts leave.
     pub limits: Limits,
 }
 
 /// Above the mass of a resonance by this many widths nothing is left of it.
 const WIDTHS: f64 = 5.0;
-/// The energy of partons falls like this power of its square at least, with densities.
-const FALL: f64 = 2.0;
-/// Of the square of a massless exchange that no cut keeps from 0.
-const EXCHANGE: f64 = 0.8;
+/// The squared energy of partons falls like this power of it, with densities.
+const FALL: f64 = 1.2;
+/// Half of the width of the distribution of rapidities, of those that are possible.
+const CENTRAL: f64 = 0.2;
+/// A square that nothing keeps from 0.
+const TO_ZERO: f64 = 0.8;
+/// One whose least value is small, and hardly ever 0.
+const CLOSE_TO_ZERO: f64 = 0.9;
+/// The squares of exchanges, less those of their masses: |M|^2 falls like 1 / t^2 with a boson and like 1 / t with a
+/// fermion, where nothing else is in the way.
+const BOSON: f64 = 1.3;
+const HEAVY_BOSON: f64 = 2.0;
+const HEAVY_FERMION: f64 = 1.5;
 
 /// A line, or several that count as one.
 #[derive(Debug)]
@@ -149,7 +162,15 @@ struct Node {
 enum Branching {
     None,
     Decay,
-    Scatter(Propagator),
+    Scatter(Exchange),
+}
+
+/// What is exchanged between the beams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Exchange {
+    /// Its squared mass.
+    pole: f64,
+    fermion: bool,
 }
 
 struct Builder<'a> {
@@ -160,6 +181,8 @@ struct Builder<'a> {
     slots: usize,
     constants: Vec<(usize, f64)>,
     randoms: usize,
+    /// The node of all that goes out.
+    root: usize,
 }
 
 impl Channel {
@@ -181,6 +204,7 @@ impl Channel {
             slots: 0,
             constants: Vec::new(),
             randoms: 0,
+            root: usize::MAX,
         };
         builder.root(&spine);
         builder.build()
@@ -251,7 +275,7 @@ impl Builder<'_> {
         } else if least > 0.0 {
             Map::Inverse
         } else {
-            Map::Power(EXCHANGE)
+            Map::Power(TO_ZERO)
         };
         let part = self.part();
         let number = self.nodes.len();
@@ -331,15 +355,31 @@ impl Builder<'_> {
     fn root(&mut self, spine: &Spine) {
         let out = spine.out.iter().map(|out| self.at_vertex(out));
         let out: Vec<usize> = out.collect();
-        self.chain(&out, &spine.exchanged);
+        let is_fermion = |leg: usize| self.settings.fermions.get(leg).copied().unwrap_or(false);
+        let mut fermion = is_fermion(0);
+        let mut exchanged = Vec::new();
+        for (of, &node) in spine.exchanged.iter().zip(&out) {
+            for leg in 0..self.masses.len() {
+                fermion ^= self.nodes[node].legs & (1 << leg) != 0 && is_fermion(leg + 2);
+            }
+            let pole = of.mass * of.mass;
+            exchanged.push(Exchange { pole, fermion });
+        }
+        self.chain(&out, &exchanged);
     }
 
-    /// A chain of exchanges: the first exchange divides it.
-    fn chain(&mut self, out: &[usize], exchanged: &[Propagator]) -> usize {
+    /// A chain of exchanges: one at an end divides it, that beside a leg without mass where there is one: cuts keep its
+    /// square from 0.
+    fn chain(&mut self, out: &[usize], exchanged: &[Exchange]) -> usize {
         if let [one] = *out {
             return one;
         }
-        let at = dividing(exchanged);
+        let massless = |&node: &usize| self.nodes[node].least == 0.0;
+        let ends = [out.first(), out.last()].map(|end| end.is_some_and(massless));
+        let at = match ends {
+            [false, true] => exchanged.len() - 1,
+            _ => 0,
+        };
         let first = self.chain(&out[..=at], &exchanged[..at]);
         let second = self.chain(&out[at + 1..], &exchanged[at + 1..]);
         self.node(vec![first, second], Branching::Scatter(exchanged[at]), None)
@@ -365,6 +405,7 @@ impl Builder<'_> {
         }
         if !self.nodes[root].children.is_empty() {
             self.nodes[root].least = needed;
+            self.root = root;
         }
         if beams == Beams::Neither {
             let part = self.nodes[root].part;
@@ -372,7 +413,8 @@ impl Builder<'_> {
             self.constants.push((part.square, energy * energy));
             self.nodes[root].drawn = true;
         } else if !self.nodes[root].resonant && !self.nodes[root].children.is_empty() {
-            self.nodes[root].map = Map::Power(FALL);
+            let fall = if needed > 0.0 { FALL } else { TO_ZERO };
+            self.nodes[root].map = Map::Power(fall);
         }
         let mut order: Vec<usize> = (0..self.nodes.len())
             .filter(|&n| !self.nodes[n].drawn)
@@ -398,6 +440,10 @@ impl Builder<'_> {
             let alone = self.nodes[root].children.is_empty();
             self.steps.push(Step::Fractions {
                 random,
+                map: Map::BreitWigner {
+                    square: 0.5,
+                    product: CENTRAL,
+                },
                 whole,
                 measure: if alone { TAU } else { 1.0 } / (energy * energy),
             });
@@ -434,23 +480,28 @@ impl Builder<'_> {
     }
 
     fn draw(&mut self, node: usize, energy: f64) {
-        let mut without = Vec::new();
+        let mut siblings = Vec::new();
         let (mut at, mut whole) = (node, None);
         while let Some(parent) = self.nodes[at].parent {
-            for sibling in self.nodes[parent].children.clone() {
-                if sibling != at {
-                    let least = self.least(sibling);
-                    without.push(least);
-                }
-            }
+            let children = self.nodes[parent].children.clone();
+            siblings.extend(children.into_iter().filter(|&sibling| sibling != at));
             at = parent;
             if self.nodes[at].drawn {
                 whole = Some(self.nodes[at].part.mass);
                 break;
             }
         }
+        let at_rest = whole.is_none() || at == self.root;
+        let without = siblings.into_iter().map(|sibling| match at_rest {
+            true => self.transverse(sibling),
+            false => self.least(sibling),
+        });
+        let without = without.collect();
         let whole = whole.unwrap_or_else(|| self.constant(energy));
-        let least = self.least(node);
+        let least = match node == self.root {
+            true => self.transverse(node),
+            false => self.least(node),
+        };
         let random = self.random();
         let Node { map, part, .. } = self.nodes[node];
         self.steps.push(Step::Invariant {
@@ -488,6 +539,33 @@ impl Builder<'_> {
         to
     }
 
+    /// Where the least transverse energy of a node lies, its mass included. Those of parts add up, and the energy of what
+    /// has no transverse momentum altogether is no less.
+    fn transverse(&mut self, node: usize) -> usize {
+        let floor = f64::max(self.nodes[node].least, self.transverse_floor(node));
+        let of = if self.nodes[node].drawn && !self.nodes[node].children.is_empty() {
+            vec![self.nodes[node].part.mass]
+        } else if self.any_drawn(node) {
+            let children = self.nodes[node].children.clone();
+            children
+                .into_iter()
+                .map(|child| self.transverse(child))
+                .collect()
+        } else {
+            return self.constant(floor);
+        };
+        let to = self.slot(1);
+        self.steps.push(Step::Least { floor, of, to });
+        to
+    }
+
+    /// What masses and cuts leave of the transverse energy.
+    fn transverse_floor(&self, node: usize) -> f64 {
+        let some = (0..self.masses.len()).filter(|leg| self.nodes[node].legs & (1 << leg) != 0);
+        some.map(|leg| self.masses[leg].hypot(self.settings.limits.pt(leg)))
+            .sum()
+    }
+
     /// Whether the invariant of a part has been drawn.
     fn any_drawn(&self, node: usize) -> bool {
         self.nodes[node].children.iter().any(|&child| {
@@ -506,21 +584,30 @@ impl Builder<'_> {
         match self.nodes[node].split {
             Branching::Scatter(of) => {
                 let exchanged = [self.incoming(), self.incoming()];
-                let floor = f64::max(
-                    self.exchange_floor(first, incoming[0]),
-                    self.exchange_floor(second, incoming[1]),
-                );
-                let pole = of.mass * of.mass;
-                let map = if pole + floor > 0.0 {
-                    Map::Inverse
-                } else {
-                    Map::Power(EXCHANGE)
+                let ends = [(first, incoming[0]), (second, incoming[1])];
+                let transverse = ends.map(|(node, from)| match self.known(from) {
+                    Some(0.0) => self.transverse_floor(node),
+                    _ => 0.0,
+                });
+                let massless = |&(node, _): &(usize, Incoming)| {
+                    self.nodes[node].children.is_empty() && self.nodes[node].least == 0.0
+                };
+                let above_zero = (ends.iter().zip(transverse))
+                    .any(|(end, transverse)| massless(end) && transverse > 0.0);
+                let apart = (ends.into_iter()).all(|(node, from)| self.differs(node, from));
+                let Exchange { pole, fermion } = of;
+                let map = match (fermion, pole > 0.0, above_zero) {
+                    (true, true, _) => Map::Power(HEAVY_FERMION),
+                    (false, true, _) => Map::Power(HEAVY_BOSON),
+                    (true, false, true) => Map::Inverse,
+                    (false, false, true) => Map::Power(BOSON),
+                    (_, false, false) => Map::Power(if apart { CLOSE_TO_ZERO } else { TO_ZERO }),
                 };
                 self.steps.push(Step::Scatter {
                     random,
                     map,
                     pole,
-                    floor,
+                    transverse,
                     incoming,
                     whole,
                     parts,
@@ -541,23 +628,16 @@ impl Builder<'_> {
         }
     }
 
-    /// Of a leg without mass that leaves a beam without mass, -t is at least the square of its transverse momentum.
-    fn exchange_floor(&self, node: usize, from: Incoming) -> f64 {
-        let node = &self.nodes[node];
-        let beam =
-            (self.constants.iter()).any(|&(slot, value)| slot == from.square && value == 0.0);
-        if node.children.is_empty() && node.least == 0.0 && beam {
-            let pt = self.settings.limits.pt(node.legs.trailing_zeros() as usize);
-            return pt * pt;
-        }
-        0.0
+    /// The square of what comes in, where it is known.
+    fn known(&self, from: Incoming) -> Option<f64> {
+        let mut of = (self.constants.iter()).filter(|(slot, _)| *slot == from.square);
+        of.next().map(|(_, value)| *value)
     }
-}
 
-/// Which exchange divides a chain.
-fn dividing(exchanged: &[Propagator]) -> usize {
-    let _ = exchanged;
-    0
+    /// Whether a part has another mass than what comes in beside it: where both have, no -t is 0.
+    fn differs(&self, node: usize, from: Incoming) -> bool {
+        (self.known(from)).is_none_or(|square| square == 0.0 && self.nodes[node].least > 0.0)
+    }
 }
 
 /// Whether a line can be on its mass shell, and is not far above it.

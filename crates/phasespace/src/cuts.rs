@@ -9,7 +9,7 @@ mod program;
 
 use crate::Rows;
 use mebridge_simd::{Level, dispatch};
-use program::{Program, Run};
+use program::{Program, Selection};
 use serde::Deserialize;
 use std::str::FromStr;
 
@@ -287,7 +287,7 @@ impl Cuts {
             boost.is_none_or(|boost| boost.len() == momenta.points()),
             "a rapidity for each point"
         );
-        let run = Run {
+        let run = Selection {
             program: &self.program,
             momenta,
             boost,
@@ -297,3 +297,6 @@ impl Cuts {
         unsafe { dispatch(level, run) };
     }
 }
+
+#[cfg(test)]
+mod tests;

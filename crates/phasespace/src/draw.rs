@@ -324,6 +324,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
         }
         Step::Fractions {
             random: number,
+            map,
             whole,
             measure,
         } => {
@@ -335,7 +336,8 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                     // SAFETY: the caller's promise.
                     let at = unsafe { random.load::<V>(*number, register) };
                     let logarithm = functions::ln(share);
-                    *weight = *weight * -logarithm;
+                    let (at, slope) = map.forward(at, zero, zero.same(1.0));
+                    *weight = *weight * -logarithm * slope;
                     let first = functions::exp(logarithm * (zero.same(1.0) - at));
                     *fractions = [first, share / first];
                     *rapidity = logarithm * at.neg_mul_add(zero.same(1.0), zero.same(0.5));
@@ -387,7 +389,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             random: [first, second],
             map,
             pole,
-            floor,
+            transverse,
             incoming,
             whole,
             parts,
@@ -401,7 +403,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                 )
             };
             let frame = Scattering::new(slots, *incoming, *whole, *parts);
-            let (from, up_to, possible) = frame.bounds(*pole, *floor);
+            let (from, up_to, possible) = frame.bounds(*pole, *transverse);
             let (value, slope) = map.forward(at, from, up_to);
             let value = value.max(from).min(up_to);
             let pole = zero.same(*pole);
@@ -491,6 +493,8 @@ struct Scattering<V> {
     forward: V,
     /// Half of how far it falls from there.
     range_half: V,
+    /// Those of what goes out.
+    squares: [V; 2],
     /// The direction of what comes in first, and two across.
     frame: [[V; 3]; 3],
 }
@@ -522,17 +526,22 @@ impl<V: Simd<Scalar = f64>> Scattering<V> {
             size: root_out * half / mass,
             forward,
             range_half,
+            squares: [c, d],
             frame: [x, y, along],
         }
     }
 
     /// The bounds of the squared mass of what is exchanged less t.
     #[inline(always)]
-    fn bounds(&self, pole: f64, floor: f64) -> (V, V, V::Mask) {
+    fn bounds(&self, pole: f64, transverse: [f64; 2]) -> (V, V, V::Mask) {
         let pole = self.forward.same(pole);
-        let least = (pole - self.forward).max(pole + pole.same(floor));
-        let zero = pole.same(0.0);
-        let least = least.max(zero);
+        let mut least = not_negative(pole - self.forward);
+        // Beside a beam without mass, -t is no less than the square of the transverse momentum.
+        for (transverse, square) in transverse.into_iter().zip(self.squares) {
+            if transverse > 0.0 {
+                least = least.max(pole + (pole.same(transverse * transverse) - square));
+            }
+        }
         let most = pole - self.forward + self.range_half + self.range_half;
         let possible = least.lt(most);
         let most = V::select(possible, most, least + least + pole.same(1.0));
@@ -643,6 +652,7 @@ fn backward<V: Simd<Scalar = f64>>(
         }
         Step::Fractions {
             random: number,
+            map,
             whole,
             measure,
         } => {
@@ -651,8 +661,9 @@ fn backward<V: Simd<Scalar = f64>>(
                 let share =
                     slots.get(whole.square) * zero.same(1.0 / (channel.energy * channel.energy));
                 let logarithm = functions::ln(share);
-                *weight = *weight * -logarithm;
                 let at = zero.same(1.0) - functions::ln(fraction) / logarithm;
+                let (at, slope) = map.inverse(at, zero, zero.same(1.0));
+                *weight = *weight * -logarithm * slope;
                 random.store(*number, register, at);
             }
         }
@@ -676,7 +687,7 @@ fn backward<V: Simd<Scalar = f64>>(
             random: [first, second],
             map,
             pole,
-            floor,
+            transverse,
             incoming,
             whole,
             parts,
@@ -685,7 +696,7 @@ fn backward<V: Simd<Scalar = f64>>(
             let frame = Scattering::new(slots, *incoming, *whole, *parts);
             let p = slots.momentum(parts[0].momentum);
             let t = square(difference(p, slots.momentum(incoming[0].momentum)));
-            let (from, up_to, possible) = frame.bounds(*pole, *floor);
+            let (from, up_to, possible) = frame.bounds(*pole, *transverse);
             let (at, slope) = map.inverse(zero.same(*pole) - t, from, up_to);
             random.store(*first, register, at);
             let mass = slots.get(whole.mass);

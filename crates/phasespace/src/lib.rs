@@ -2,6 +2,7 @@
 
 mod alike;
 mod channel;
+pub mod clustering;
 pub mod compact;
 pub mod cuts;
 mod diagram;

@@ -1,8 +1,10 @@
-//! Observables of the momenta of a register of points, each computed once for all that ask for it.
+//! Observables of the momenta of a chunk of points, each computed once for all that ask for it.
 
 use crate::Rows;
 use mebridge_simd::{Simd, functions};
 use std::f64::consts::PI;
+use std::marker::PhantomData;
+use std::ops::Range;
 
 /// A momentum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,12 +15,15 @@ pub enum Body {
     Sum(usize),
 }
 
+/// The value that says the rapidity of the frame of the momenta in that of the detector.
+pub const BOOST: usize = 0;
+
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The rapidity of the frame of the momenta in that of the detector.
-    Boost,
-    /// exp(2 y) of that.
+    /// 1 where all components of the legs are finite, otherwise 0.
+    Finite,
+    /// exp(2 y) of the rapidity of the frame of the momenta in that of the detector.
     BoostSquared,
     /// Its hyperbolic cosine and sine; two values.
     BoostMatrix,
@@ -33,12 +38,12 @@ pub enum Kind {
     Mass,
     /// The rapidity in the frame of the detector.
     SeenRapidity,
+    /// The absolute value of it.
+    RapiditySize,
     /// E + pz and E - pz. Two values.
     Cone,
     /// Two numbers with the ratio of |p| + pz and |p| - pz in the frame of the detector.
     PseudoCone,
-    /// The absolute value of that in the frame of the detector.
-    RapiditySize,
     /// GeV.
     PlainEnergy,
 }
@@ -72,7 +77,7 @@ enum Step {
 }
 
 /// Steps in an order in which each has what it needs, and which values they give.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Observables {
     steps: Vec<Step>,
     /// Of all sums.
@@ -80,15 +85,179 @@ pub struct Observables {
     values: usize,
 }
 
-/// A register of points.
-pub struct Points<'a, V> {
-    pub momenta: &'a Rows,
-    pub register: usize,
-    /// The rapidity of their frame in that of the detector.
-    pub boost: Option<V>,
+/// Points of a chunk: few enough for all values to stay in the first cache, and more than a register.
+pub const POINTS: usize = 64;
+
+/// Values of the points of a chunk.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Column([f64; POINTS]);
+
+/// Rows of values, each of a chunk of points.
+pub struct Values(Vec<Column>);
+
+impl Values {
+    /// So many.
+    pub fn new(rows: usize) -> Self {
+        Values(vec![Column([0.0; POINTS]); rows])
+    }
+}
+
+/// A chunk of points, with values of them.
+pub struct Chunk<'a, V> {
+    momenta: &'a Rows,
+    /// The first of its points.
+    first: usize,
+    /// How many registers it has.
+    pub registers: usize,
+    values: *mut Column,
+    rows: usize,
+    /// Whether the frame of the momenta is not that of the detector.
+    boosted: bool,
+    /// It shows that the CPU has the level.
+    pub zero: V,
+    owner: PhantomData<&'a mut Values>,
+}
+
+/// Registers of a row.
+#[derive(Clone, Copy)]
+pub struct Row<'a, V> {
+    from: *const f64,
+    registers: usize,
+    _proof: V,
+    owner: PhantomData<&'a V>,
+}
+
+/// Registers of a row that is written.
+pub struct RowMut<'a, V> {
+    to: *mut f64,
+    registers: usize,
+    _proof: V,
+    owner: PhantomData<&'a V>,
+}
+
+impl<V: Simd<Scalar = f64>> Row<'_, V> {
+    /// One of them.
+    #[inline(always)]
+    pub fn at(&self, register: usize) -> V {
+        assert!(register < self.registers, "a register of the chunk");
+        // SAFETY: the row has so many, aligned, and they live as long as the chunk that it borrows; a value of `V` shows
+        // that the CPU has the level.
+        unsafe { V::load(self.from.add(register * V::LANES)) }
+    }
+}
+
+impl<V: Simd<Scalar = f64>> RowMut<'_, V> {
+    /// Writes one of them.
+    #[inline(always)]
+    pub fn set(&self, register: usize, value: V) {
+        assert!(register < self.registers, "a register of the chunk");
+        // SAFETY: as above; the chunk has the only reference to them.
+        unsafe { value.store(self.to.add(register * V::LANES)) }
+    }
+}
+
+impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
+    /// The points from this one on, a whole number of chunks before it.
+    #[inline(always)]
+    pub fn new(
+        momenta: &'a Rows,
+        boost: Option<&[f64]>,
+        first: usize,
+        values: &'a mut Values,
+        zero: V,
+    ) -> Self {
+        let points = (momenta.points() - first).min(POINTS);
+        if let Some(boost) = boost {
+            values.0[BOOST].0[..points].copy_from_slice(&boost[first..first + points]);
+        }
+        Chunk {
+            momenta,
+            first,
+            registers: points.div_ceil(V::LANES),
+            rows: values.0.len(),
+            values: values.0.as_mut_ptr(),
+            boosted: boost.is_some(),
+            zero,
+            owner: PhantomData,
+        }
+    }
+
+    /// A component of a leg's momentum.
+    #[inline(always)]
+    fn row(&self, row: usize) -> Row<'_, V> {
+        let (begin, numbers) = self.momenta.begin(row);
+        assert!(self.first + self.registers * V::LANES <= numbers, "points");
+        Row {
+            // SAFETY: the row has these numbers.
+            from: unsafe { begin.add(self.first) },
+            registers: self.registers,
+            _proof: self.zero,
+            owner: PhantomData,
+        }
+    }
+
+    /// A value of each point.
+    #[inline(always)]
+    pub fn value(&self, value: usize) -> Row<'_, V> {
+        Row {
+            from: self.line(value),
+            registers: self.registers,
+            _proof: self.zero,
+            owner: PhantomData,
+        }
+    }
+
+    /// A value that is written.
+    #[inline(always)]
+    pub fn value_mut(&self, value: usize) -> RowMut<'_, V> {
+        RowMut {
+            to: self.line(value),
+            registers: self.registers,
+            _proof: self.zero,
+            owner: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn line(&self, value: usize) -> *mut f64 {
+        assert!(value < self.rows, "a value of the chunk");
+        // SAFETY: there are so many lines, each of which has the registers of a chunk.
+        unsafe { self.values.add(value).cast() }
+    }
+
+    #[inline(always)]
+    fn momentum(&self, body: Body) -> [Row<'_, V>; 4] {
+        match body {
+            Body::Leg(leg) => {
+                let first = 4 * leg;
+                [
+                    self.row(first),
+                    self.row(first + 1),
+                    self.row(first + 2),
+                    self.row(first + 3),
+                ]
+            }
+            Body::Sum(first) => [
+                self.value(first),
+                self.value(first + 1),
+                self.value(first + 2),
+                self.value(first + 3),
+            ],
+        }
+    }
 }
 
 impl Observables {
+    /// None but the rapidity of the frame.
+    pub fn new() -> Self {
+        Observables {
+            steps: Vec::new(),
+            legs: Vec::new(),
+            values: BOOST + 1,
+        }
+    }
+
     /// How many values there are.
     pub fn values(&self) -> usize {
         self.values
@@ -124,6 +293,18 @@ impl Observables {
         }))
     }
 
+    /// Whether the first legs are finite.
+    pub fn finite(&mut self, legs: usize) -> usize {
+        let to = self.reserve(1);
+        self.steps.push(Step::Compute {
+            kind: Kind::Finite,
+            body: Body::Leg(0),
+            of: [legs, 0],
+            to,
+        });
+        to
+    }
+
     /// The value of an observable of a momentum: its first one where it has two.
     pub fn of(&mut self, kind: Kind, body: Body) -> usize {
         let known = self.steps.iter().find_map(|step| match *step {
@@ -149,12 +330,15 @@ impl Observables {
         // What belongs to the frame has no momentum.
         let frame = Body::Leg(0);
         match kind {
-            Kind::LightCone => [self.of(Kind::BoostSquared, frame), 0],
+            Kind::LightCone => [
+                self.of(Kind::Cone, body),
+                self.of(Kind::BoostSquared, frame),
+            ],
             Kind::Pt => [self.of(Kind::PtSquared, body), 0],
             Kind::Mass => [self.of(Kind::MassSquared, body), 0],
             Kind::RapiditySize => [self.of(Kind::SeenRapidity, body), 0],
             Kind::PlainEnergy => [self.of(Kind::Energy, body), 0],
-            Kind::SeenRapidity => [self.of(Kind::Cone, body), self.of(Kind::Boost, frame)],
+            Kind::SeenRapidity => [self.of(Kind::Cone, body), 0],
             Kind::PseudoCone => [
                 self.of(Kind::PtSquared, body),
                 self.of(Kind::BoostMatrix, frame),
@@ -165,65 +349,26 @@ impl Observables {
 
     /// Computes the values of some of the steps.
     #[inline(always)]
-    pub fn compute<V: Simd<Scalar = f64>>(
-        &self,
-        steps: std::ops::Range<usize>,
-        points: &Points<V>,
-        values: &mut Rows,
-        zero: V,
-    ) {
+    pub fn compute<V: Simd<Scalar = f64>>(&self, steps: Range<usize>, chunk: &Chunk<V>) {
         for step in &self.steps[steps] {
             match *step {
                 Step::Add { first, count, to } => {
-                    for i in 0..4 {
-                        let mut sum = zero;
-                        for &leg in &self.legs[first..first + count] {
-                            sum = sum + load(points.momenta, 4 * leg + i, points.register, zero);
+                    for component in 0..4 {
+                        let sum = chunk.value_mut(to + component);
+                        let so_far = chunk.value(to + component);
+                        for (i, &leg) in self.legs[first..first + count].iter().enumerate() {
+                            let row = chunk.row(4 * leg + component);
+                            for r in 0..chunk.registers {
+                                let before = if i == 0 { chunk.zero } else { so_far.at(r) };
+                                sum.set(r, before + row.at(r));
+                            }
                         }
-                        values.store(to + i, 0, sum);
                     }
                 }
-                Step::Compute { kind, body, of, to } => {
-                    compute(kind, body, of, to, points, values, zero);
-                }
+                Step::Compute { kind, body, of, to } => compute(kind, body, of, to, chunk),
             }
         }
     }
-}
-
-/// A register of a row.
-#[inline(always)]
-pub fn load<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize, _proof: V) -> V {
-    // SAFETY: a value of `V` exists, so the CPU has the level.
-    unsafe { rows.load::<V>(row, register) }
-}
-
-/// Two values that follow each other.
-#[inline(always)]
-fn pair<V: Simd<Scalar = f64>>(values: &Rows, first: usize, zero: V) -> (V, V) {
-    (
-        load(values, first, 0, zero),
-        load(values, first + 1, 0, zero),
-    )
-}
-
-#[inline(always)]
-fn momentum<V: Simd<Scalar = f64>>(
-    body: Body,
-    points: &Points<V>,
-    values: &Rows,
-    zero: V,
-) -> [V; 4] {
-    let (rows, first, register) = match body {
-        Body::Leg(leg) => (points.momenta, 4 * leg, points.register),
-        Body::Sum(first) => (values, first, 0),
-    };
-    [
-        load(rows, first, register, zero),
-        load(rows, first + 1, register, zero),
-        load(rows, first + 2, register, zero),
-        load(rows, first + 3, register, zero),
-    ]
 }
 
 /// The squared mass of a momentum, not below 0.
@@ -243,82 +388,148 @@ fn compute<V: Simd<Scalar = f64>>(
     body: Body,
     of: [usize; 2],
     to: usize,
-    points: &Points<V>,
-    values: &mut Rows,
-    zero: V,
+    chunk: &Chunk<V>,
 ) {
-    // What belongs to the frame has none.
-    let p = momentum(body, points, values, zero);
-    let found = match kind {
-        Kind::Boost => match points.boost {
-            Some(y) => y,
-            None => zero,
-        },
-        Kind::BoostSquared => match points.boost {
-            Some(y) => functions::exp(y + y),
-            None => zero.same(1.0),
-        },
-        Kind::BoostMatrix => match points.boost {
-            Some(y) => {
+    let (zero, one, half) = (chunk.zero, chunk.zero.same(1.0), chunk.zero.same(0.5));
+    let to_row = chunk.value_mut(to);
+    match kind {
+        Kind::BoostSquared => {
+            let boost = chunk.value(BOOST);
+            for r in 0..chunk.registers {
+                let mut factor = one;
+                if chunk.boosted {
+                    let y = boost.at(r);
+                    factor = functions::exp(y + y);
+                }
+                to_row.set(r, factor);
+            }
+        }
+        Kind::BoostMatrix => {
+            let (boost, second) = (chunk.value(BOOST), chunk.value_mut(to + 1));
+            for r in 0..chunk.registers {
+                let y = boost.at(r);
                 let (up, down) = (functions::exp(y), functions::exp(-y));
-                let half = zero.same(0.5);
-                values.store(to + 1, 0, (up - down) * half);
-                (up + down) * half
+                to_row.set(r, (up + down) * half);
+                second.set(r, (up - down) * half);
             }
-            None => {
-                values.store(to + 1, 0, zero);
-                zero.same(1.0)
-            }
-        },
+        }
         Kind::Energy => {
-            let first = momentum(Body::Leg(0), points, values, zero);
-            let second = momentum(Body::Leg(1), points, values, zero);
-            let all = [
-                first[0] + second[0],
-                first[1] + second[1],
-                first[2] + second[2],
-                first[3] + second[3],
-            ];
-            let square = mass_squared(all);
-            let mass = V::select(zero.lt(square), square.sqrt(), zero.same(f64::NAN));
-            values.store(to + 1, 0, mass);
-            let product = p[1].neg_mul_add(all[1], p[0] * all[0]);
-            p[3].neg_mul_add(all[3], p[2].neg_mul_add(all[2], product))
+            let (first, second) = (chunk.momentum(Body::Leg(0)), chunk.momentum(Body::Leg(1)));
+            let (p, mass) = (chunk.momentum(body), chunk.value_mut(to + 1));
+            for r in 0..chunk.registers {
+                let mut all = [zero; 4];
+                for (i, all) in all.iter_mut().enumerate() {
+                    *all = first[i].at(r) + second[i].at(r);
+                }
+                let square = mass_squared(all);
+                let known = zero.lt(square);
+                mass.set(r, V::select(known, square.sqrt(), zero.same(f64::NAN)));
+                let product = p[1].at(r).neg_mul_add(all[1], p[0].at(r) * all[0]);
+                let product = p[2].at(r).neg_mul_add(all[2], product);
+                to_row.set(r, p[3].at(r).neg_mul_add(all[3], product));
+            }
         }
         Kind::LightCone => {
-            let factor = load(values, of[0], 0, zero);
-            let (along, against) = ((p[0] + p[3]) * factor, p[0] - p[3]);
-            let (larger, smaller) = (along.max(against), along.min(against));
-            let known = V::both(zero.lt(larger), zero.le(smaller));
-            values.store(to + 1, 0, V::select(known, smaller, zero.same(f64::NAN)));
-            larger
+            let ([along, against], factor) = (
+                [chunk.value(of[0]), chunk.value(of[0] + 1)],
+                chunk.value(of[1]),
+            );
+            let second = chunk.value_mut(to + 1);
+            for r in 0..chunk.registers {
+                let (along, against) = (along.at(r) * factor.at(r), against.at(r));
+                let (larger, smaller) = (along.max(against), along.min(against));
+                let known = V::both(zero.lt(larger), zero.le(smaller));
+                to_row.set(r, larger);
+                second.set(r, V::select(known, smaller, zero.same(f64::NAN)));
+            }
         }
-        Kind::PtSquared => p[1].mul_add(p[1], p[2] * p[2]),
-        Kind::Pt | Kind::Mass => load(values, of[0], 0, zero).sqrt(),
-        Kind::RapiditySize => load(values, of[0], 0, zero).abs(),
-        Kind::PlainEnergy => load(values, of[0], 0, zero) / load(values, of[0] + 1, 0, zero),
-        Kind::MassSquared => mass_squared(p),
+        Kind::PtSquared => {
+            let p = chunk.momentum(body);
+            for r in 0..chunk.registers {
+                let (x, y) = (p[1].at(r), p[2].at(r));
+                to_row.set(r, x.mul_add(x, y * y));
+            }
+        }
+        Kind::Pt | Kind::Mass => {
+            let square = chunk.value(of[0]);
+            for r in 0..chunk.registers {
+                to_row.set(r, square.at(r).sqrt());
+            }
+        }
+        Kind::RapiditySize => {
+            let rapidity = chunk.value(of[0]);
+            for r in 0..chunk.registers {
+                to_row.set(r, rapidity.at(r).abs());
+            }
+        }
+        Kind::PlainEnergy => {
+            let (energy, mass) = (chunk.value(of[0]), chunk.value(of[0] + 1));
+            for r in 0..chunk.registers {
+                to_row.set(r, energy.at(r) / mass.at(r));
+            }
+        }
+        Kind::MassSquared => {
+            let p = chunk.momentum(body);
+            for r in 0..chunk.registers {
+                to_row.set(
+                    r,
+                    mass_squared([p[0].at(r), p[1].at(r), p[2].at(r), p[3].at(r)]),
+                );
+            }
+        }
         Kind::Cone => {
-            values.store(to + 1, 0, p[0] - p[3]);
-            p[0] + p[3]
+            let (p, second) = (chunk.momentum(body), chunk.value_mut(to + 1));
+            for r in 0..chunk.registers {
+                let (energy, pz) = (p[0].at(r), p[3].at(r));
+                to_row.set(r, energy + pz);
+                second.set(r, energy - pz);
+            }
         }
         Kind::SeenRapidity => {
-            let (along, against) = pair(values, of[0], zero);
-            functions::ln(along / against).mul_add(zero.same(0.5), load(values, of[1], 0, zero))
+            let (along, against) = (chunk.value(of[0]), chunk.value(of[0] + 1));
+            let boost = chunk.value(BOOST);
+            for r in 0..chunk.registers {
+                let twice = functions::ln(along.at(r) / against.at(r));
+                to_row.set(r, twice.mul_add(half, boost.at(r)));
+            }
         }
         Kind::PseudoCone => {
-            let (cosh, sinh) = pair(values, of[1], zero);
-            let along = sinh.mul_add(p[0], cosh * p[3]);
-            let square = load(values, of[0], 0, zero);
-            // The square of the larger one, and their product.
-            let larger = along.abs() + along.mul_add(along, square).sqrt();
-            let larger = larger * larger;
-            let forward = zero.le(along);
-            values.store(to + 1, 0, V::select(forward, square, larger));
-            V::select(forward, larger, square)
+            let (p, second) = (chunk.momentum(body), chunk.value_mut(to + 1));
+            let (square, cosh) = (chunk.value(of[0]), chunk.value(of[1]));
+            let sinh = chunk.value(of[1] + 1);
+            for r in 0..chunk.registers {
+                let (pz, square) = (p[3].at(r), square.at(r));
+                let along = sinh.at(r).mul_add(p[0].at(r), cosh.at(r) * pz);
+                // The square of the larger one, and their product.
+                let larger = along.abs() + along.mul_add(along, square).sqrt();
+                let larger = larger * larger;
+                let forward = zero.le(along);
+                to_row.set(r, V::select(forward, larger, square));
+                second.set(r, V::select(forward, square, larger));
+            }
         }
-    };
-    values.store(to, 0, found);
+        Kind::Finite => {
+            for leg in 0..of[0] {
+                let p = chunk.momentum(Body::Leg(leg));
+                let sums = chunk.value(to);
+                for r in 0..chunk.registers {
+                    // What is infinite or no number stays so in a sum.
+                    let sum = (p[0].at(r) + p[1].at(r)) + (p[2].at(r) + p[3].at(r));
+                    let before = if leg == 0 {
+                        chunk.value(BOOST).at(r)
+                    } else {
+                        sums.at(r)
+                    };
+                    to_row.set(r, before + sum);
+                }
+            }
+            let sums = chunk.value(to);
+            for r in 0..chunk.registers {
+                let sum = sums.at(r);
+                to_row.set(r, V::select((sum * zero).eq(zero), one, zero));
+            }
+        }
+    }
 }
 
 /// Two momenta whose distance is asked for.
@@ -368,48 +579,66 @@ impl Pair {
         }
     }
 
+    /// What it needs, of a chunk.
+    #[inline(always)]
+    pub fn of<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a Chunk<V>) -> PairOf<'a, V> {
+        let (p, q) = (
+            chunk.momentum(self.bodies[0]),
+            chunk.momentum(self.bodies[1]),
+        );
+        let [first, second] = self.cones;
+        PairOf {
+            transverse: [p[1], p[2], q[1], q[2]],
+            squares: [
+                chunk.value(self.transverse[0]),
+                chunk.value(self.transverse[1]),
+            ],
+            cones: [
+                chunk.value(first),
+                chunk.value(first + 1),
+                chunk.value(second),
+                chunk.value(second + 1),
+            ],
+        }
+    }
+}
+
+/// Two momenta of each point.
+pub struct PairOf<'a, V> {
+    /// Components x and y of both.
+    transverse: [Row<'a, V>; 4],
+    squares: [Row<'a, V>; 2],
+    cones: [Row<'a, V>; 4],
+}
+
+impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
     /// Scalar and vector product of what is transverse.
     #[inline(always)]
-    fn products<V: Simd<Scalar = f64>>(
-        &self,
-        points: &Points<V>,
-        values: &Rows,
-        zero: V,
-    ) -> (V, V) {
-        let p = momentum(self.bodies[0], points, values, zero);
-        let q = momentum(self.bodies[1], points, values, zero);
-        (
-            p[1].mul_add(q[1], p[2] * q[2]),
-            p[2].neg_mul_add(q[1], p[1] * q[2]),
-        )
+    fn products(&self, r: usize) -> (V, V) {
+        let [a, b, c, d] = &self.transverse;
+        let (a, b, c, d) = (a.at(r), b.at(r), c.at(r), d.at(r));
+        (a.mul_add(c, b * d), b.neg_mul_add(c, a * d))
     }
 
     /// 1 where the distance is at least the radius, 0 where it is smaller, and NaN where sines do not tell.
     #[inline(always)]
-    pub fn apart<V: Simd<Scalar = f64>>(
-        &self,
-        radius: &Radius,
-        points: &Points<V>,
-        values: &Rows,
-        zero: V,
-    ) -> V {
-        let (dot, cross) = self.products(points, values, zero);
-        let (a, b) = pair(values, self.cones[0], zero);
-        let (c, d) = pair(values, self.cones[1], zero);
-        let pts =
-            load(values, self.transverse[0], 0, zero) * load(values, self.transverse[1], 0, zero);
+    pub fn apart(&self, radius: &Radius, r: usize) -> V {
+        let (dot, cross) = self.products(r);
+        let [a, b, c, d] = &self.cones;
+        let (a, b, c, d) = (a.at(r), b.at(r), c.at(r), d.at(r));
+        let pts = self.squares[0].at(r) * self.squares[1].at(r);
         let masses = (a * b) * (c * d);
-        let half = a.mul_sub(d, b * c) * zero.same(0.5);
+        let half = a.mul_sub(d, b * c) * a.same(0.5);
         let (sine, sinh) = (cross * cross * masses, half * half * pts);
         let both = pts * masses;
-        let known = zero.same(SMALLEST).lt(both);
+        let known = a.same(SMALLEST).lt(both);
         let (more, less) = (
-            both * zero.same(radius.square * (1.0 + ROUNDING)),
-            both * zero.same(radius.square * (1.0 - ROUNDING)),
+            both * a.same(radius.square * (1.0 + ROUNDING)),
+            both * a.same(radius.square * (1.0 - ROUNDING)),
         );
-        let (one, nan) = (zero.same(1.0), zero.same(f64::NAN));
-        let near = sine.mul_add(zero.same(radius.over_sine), sinh).lt(less);
-        let far = more.lt(sinh.mul_add(zero.same(radius.over_sinh), sine));
+        let (zero, one, nan) = (a.same(0.0), a.same(1.0), a.same(f64::NAN));
+        let near = sine.mul_add(a.same(radius.over_sine), sinh).lt(less);
+        let far = more.lt(sinh.mul_add(a.same(radius.over_sinh), sine));
         let found = V::select(near, zero, V::select(far, one, nan));
         let found = V::select(dot.le(zero), one, found);
         V::select(known, found, nan)
@@ -418,12 +647,13 @@ impl Pair {
     /// The squared distance. NaN where one of the two has no rapidity or no angle; but what goes along a beam without a
     /// mass is far from all else.
     #[inline(always)]
-    pub fn distance<V: Simd<Scalar = f64>>(&self, points: &Points<V>, values: &Rows, zero: V) -> V {
-        let (dot, cross) = self.products(points, values, zero);
+    pub fn distance(&self, r: usize) -> V {
+        let (dot, cross) = self.products(r);
+        let zero = dot.same(0.0);
         let angle = functions::atan(cross.abs() / dot.abs());
         let angle = V::select(dot.lt(zero), zero.same(PI) - angle, angle);
-        let (a, b) = pair(values, self.cones[0], zero);
-        let (c, d) = pair(values, self.cones[1], zero);
+        let [a, b, c, d] = &self.cones;
+        let (a, b, c, d) = (a.at(r), b.at(r), c.at(r), d.at(r));
         let ratio = (a * d) / (b * c);
         let least = (a.min(b)).min(c.min(d));
         let ratio = V::select(zero.le(least), ratio, zero.same(f64::NAN));

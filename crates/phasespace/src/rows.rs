@@ -100,6 +100,12 @@ impl Rows {
         unsafe { value.store(self.lines.as_mut_ptr().cast::<f64>().add(at)) }
     }
 
+    /// Where a row begins, and how many numbers may be read from there on, those of whole registers.
+    pub(crate) fn begin(&self, row: usize) -> (*const f64, usize) {
+        let lines = &self.lines[row * self.per_row..][..self.per_row];
+        (lines.as_ptr().cast(), self.per_row * LONGEST)
+    }
+
     /// Where a register begins.
     #[inline(always)]
     fn at<V: Simd<Scalar = f64>>(&self, row: usize, register: usize) -> usize {

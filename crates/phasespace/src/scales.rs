@@ -1,7 +1,7 @@
 //! Scales of renormalisation and of both densities, from the momenta of each point.
 
 use crate::Rows;
-use crate::observables::{load, mass_squared};
+use crate::observables::mass_squared;
 use mebridge_simd::{Level, Simd, Task, dispatch};
 use serde::Deserialize;
 
@@ -54,7 +54,7 @@ impl Scale {
         first: usize,
     ) {
         assert_eq!(momenta.points(), scales.points(), "scales of each point");
-        let run = Run {
+        let run = Evaluation {
             scale: *self,
             legs,
             momenta,
@@ -75,7 +75,7 @@ impl Scale {
 }
 
 /// Points, and the rows that their scales go to.
-struct Run<'a> {
+struct Evaluation<'a> {
     scale: Scale,
     legs: usize,
     momenta: &'a Rows,
@@ -83,7 +83,7 @@ struct Run<'a> {
     first: usize,
 }
 
-impl Task<f64> for Run<'_> {
+impl Task<f64> for Evaluation<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -151,3 +151,13 @@ fn transverse_energy<V: Simd<Scalar = f64>>(p: [V; 4]) -> V {
     let found = p[0] * (pt / p[3].mul_add(p[3], pt)).sqrt();
     V::select(pt.eq(zero), zero, found)
 }
+
+/// A register of a row.
+#[inline(always)]
+fn load<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize, _proof: V) -> V {
+    // SAFETY: a value of `V` exists, so the CPU has the level.
+    unsafe { rows.load::<V>(row, register) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,7 @@ fn settings(energy: f64, beams: Beams) -> Settings {
         energy,
         beams,
         incoming: [0.0; 2],
+        fermions: Vec::new(),
         limits: Limits::default(),
     }
 }
@@ -232,6 +233,79 @@ fn volumes_without_masses() {
         let (found, wanted) = (volume(&channel, n), massless(n, 1000.0));
         let off = (found / wanted - 1.0).abs();
         assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+    }
+}
+
+/// Without what energy does to them they are those at the energy of the beams.
+#[test]
+fn volumes_of_two_beams() {
+    for (n, diagram) in shapes() {
+        for fermions in [Vec::new(), [true, false].repeat(n)] {
+            let settings = Settings {
+                fermions,
+                ..settings(1000.0, Beams::Both)
+            };
+            let channel = Channel::new(&diagram, &settings).expect("a channel");
+            assert_eq!(channel.dimension(), 3 * n - 2, "{diagram:?}");
+            let (_, points) = draw(&channel, n, Level::best(), POINTS);
+            let layout = Layout::new(n + 2);
+            let some = (points.row(layout.weight()).iter()).zip(points.row(layout.energy_square()));
+            let scaled = some
+                .filter(|(weight, _)| **weight > 0.0)
+                .map(|(weight, s)| weight * (s / 1e6).powi(2 - n as i32));
+            let found = scaled.sum::<f64>() / POINTS as f64;
+            let wanted = massless(n, 1000.0);
+            let off = (found / wanted - 1.0).abs();
+            assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+        }
+    }
+}
+
+/// Limits leave out points that fail the cuts, and no others.
+#[test]
+fn limits_lose_nothing() {
+    for (n, diagram) in shapes() {
+        for masses in [[0.0; 3], [0.0, 80.0, 0.0]] {
+            let masses: Vec<f64> = (0..n).map(|leg| masses[leg % 3]).collect();
+            let pt: Vec<f64> = (masses.iter().enumerate())
+                .map(|(leg, mass)| {
+                    if *mass > 0.0 {
+                        0.0
+                    } else {
+                        20.0 + 5.0 * leg as f64
+                    }
+                })
+                .collect();
+            let diagram = Diagram {
+                masses,
+                ..diagram.clone()
+            };
+            let volume = |limits: Limits| {
+                let settings = Settings {
+                    limits,
+                    ..settings(400.0, Beams::Neither)
+                };
+                let channel = Channel::new(&diagram, &settings).expect("a channel");
+                let (_, points) = draw(&channel, n, Level::best(), POINTS);
+                let layout = Layout::new(n + 2);
+                let passes = |point: &usize| {
+                    pt.iter().enumerate().all(|(leg, least)| {
+                        let of = |i: usize| points.row(layout.momentum(leg + 2) + i)[*point];
+                        of(1).hypot(of(2)) >= *least
+                    })
+                };
+                let some = (0..POINTS).filter(passes);
+                let sum: f64 = some.map(|point| points.row(layout.weight())[point]).sum();
+                sum / POINTS as f64
+            };
+            let all = volume(Limits::default());
+            let limited = volume(Limits {
+                pt: pt.clone(),
+                ..Limits::default()
+            });
+            let off = (limited / all - 1.0).abs();
+            assert!(off < 0.01 * n as f64, "{limited} for {all}: {off} {diagram:?}");
+        }
     }
 }
 

@@ -685,7 +685,7 @@ impl<'a> Compiler<'a> {
             return address;
         }
         let squares = legs.map(|leg| self.square(leg));
-        let address = self.allocate(1);
+        let address = self.allocate(2);
         self.plan.products.push(MomentumProduct {
             address,
             legs,

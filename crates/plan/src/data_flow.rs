@@ -172,12 +172,12 @@ impl Plan {
             for square in product.squares {
                 memory.read(square, 1)?;
             }
-            memory.write(product.address, 1, NOTHING)?;
+            memory.write(product.address, 2, NOTHING)?;
         }
         for propagator in &self.propagators {
             memory.read(propagator.momentum, 4)?;
-            for part in propagator.virtuality.iter().flat_map(Virtuality::addresses) {
-                memory.read(part, 1)?;
+            for (part, count) in propagator.virtuality.iter().flat_map(Virtuality::addresses) {
+                memory.read(part, count)?;
             }
             memory.write(propagator.address, 2, NOTHING)?;
         }

@@ -204,10 +204,11 @@ pub struct MomentumSquare {
 }
 
 /// The product of the momenta of two legs. From their directions it has all digits where they are nearly collinear or
-/// one is soft, and a sum of momenta, squared, has none.
+/// one is soft, and a sum of momenta, squared, has none. It is left as a fraction, so that a line of two legs takes one
+/// division.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MomentumProduct {
-    /// Where it goes (real).
+    /// Where numerator and denominator go (two reals).
     pub address: Address,
     /// The legs.
     pub legs: [u32; 2],
@@ -227,10 +228,10 @@ pub struct Virtuality {
 }
 
 impl Virtuality {
-    /// Addresses of squares and products.
-    fn addresses(&self) -> impl Iterator<Item = Address> {
-        let products = self.terms.iter().map(|&(product, _)| product);
-        self.squares.iter().copied().chain(products)
+    /// Addresses of squares and products, and how many numbers each has.
+    fn addresses(&self) -> impl Iterator<Item = (Address, u32)> {
+        let squares = self.squares.iter().map(|&square| (square, 1));
+        squares.chain(self.terms.iter().map(|&(product, _)| (product, 2)))
     }
 }
 

@@ -138,14 +138,14 @@ impl Display for Plan {
         })?;
         lines(f, "products of momenta", &self.products, |f, product| {
             let [a, b] = product.legs.map(|leg| leg + 1);
-            write!(f, "{} = {a} {b}", At(product.address, REAL))
+            write!(f, "{} = {a} {b}", At(product.address, COMPLEX))
         })?;
         lines(f, "propagators", &self.propagators, |f, p| {
             if let Some(virtuality) = &p.virtuality {
                 let squares = virtuality.squares.iter();
                 let squares = squares.map(|&at| format!("+ {}", At(at, REAL)));
                 let terms = virtuality.terms.iter();
-                let terms = terms.map(|&(at, x)| format!("{x:+} {}", At(at, REAL)));
+                let terms = terms.map(|&(at, x)| format!("{x:+} {}", At(at, COMPLEX)));
                 return write!(
                     f,
                     "{} = 1 / (-{}^2 {})",

@@ -139,15 +139,18 @@ impl Plan {
                 .iter()
                 .all(|square| self.holds(square.address, 1) && (square.leg as usize) < legs)
             && self.products.iter().all(|product| {
-                self.holds(product.address, 1)
+                self.holds(product.address, 2)
                     && product.legs.iter().all(|&leg| (leg as usize) < legs)
                     && product.squares.iter().all(|&square| self.holds(square, 1))
             })
             && self.propagators.iter().all(|p| {
                 let mut parts = p.virtuality.iter().flat_map(Virtuality::addresses);
                 self.holds(p.address, 2)
+                    && p.virtuality
+                        .as_ref()
+                        .is_none_or(|line| !line.terms.is_empty())
                     && self.holds(p.momentum, 4)
-                    && parts.all(|part| self.holds(part, 1))
+                    && parts.all(|(part, count)| self.holds(part, count))
             })
             && self.factors.iter().all(|f| {
                 self.holds(f.address, 2)

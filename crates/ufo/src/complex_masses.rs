@@ -74,7 +74,6 @@ impl Imported {
             complex.entry(mass).or_insert(name);
         }
         self.yukawas_follow()?;
-        self.no_decays = Some("in the complex-mass scheme couplings depend on the widths".into());
         self.decays.clear();
         self.has_complex_masses = true;
         let by = |name: &str| complex.get(name).map(|new| Expr::Name(new.clone()));

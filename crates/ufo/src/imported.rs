@@ -67,8 +67,6 @@ pub struct Imported {
     pub interactions: Vec<Interaction>,
     pub orders: Vec<CouplingOrder>,
     pub decays: Vec<Decays>,
-    /// Why there are none.
-    pub no_decays: Option<String>,
     /// What `running.py` says.
     pub running: Vec<running::Term>,
     /// The gauge.
@@ -159,7 +157,6 @@ impl Imported {
             propagators: source.propagators,
             orders: source.orders,
             decays: source.decays,
-            no_decays: source.no_decays,
             running: source.running,
             open_widths: OpenWidths::new(),
             gauge,

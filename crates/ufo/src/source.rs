@@ -131,9 +131,8 @@ pub struct Source {
     pub orders: Vec<CouplingOrder>,
     /// The one that is taken.
     pub gauge: Gauge,
-    /// What `decays.py` says, or why it says nothing: a model without it is a model.
+    /// What `decays.py` says; nothing where it is not there, or cannot be read.
     pub decays: Vec<Decays>,
-    pub no_decays: Option<String>,
     /// What `running.py` says.
     pub running: Vec<running::Term>,
 }
@@ -199,14 +198,9 @@ impl Source {
             ..Source::default()
         };
         let functions = source.collect(&modules)?;
-        let found = match decays {
-            Ok(true) => source.decays(&modules, &functions),
-            Ok(false) => Err("there is no decays.py".into()),
-            Err(what) => Err(what),
-        };
-        match found {
-            Ok(decays) => source.decays = decays,
-            Err(what) => source.no_decays = Some(what),
+        // Without them partial widths follow from the vertices.
+        if decays.is_ok() {
+            source.decays = source.decays(&modules, &functions).unwrap_or_default();
         }
         Ok(source)
     }

@@ -1,12 +1,13 @@
 //! Widths that the card of a restriction leaves to be computed (`DECAY 6 Auto`).
 
 use crate::imported::Imported;
-use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
+use mebridge_generate::model::{Model, ParticleId};
+use mebridge_process::model::CardParameter;
 use mebridge_support::message;
 
-/// Puts them into the document of a model, computed by its partial widths with its card. A line on stderr says what each
-/// is. Where there are no formulas the model's own value stays, if it has one.
+/// Puts them into the document of a model, computed by partial widths with its card. A line on stderr says what each is.
+/// Where they do not follow from vertices the model's own value stays, if it has one.
 pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Result<(), String> {
     for (pdg, open) in &from.open_widths {
         let is = |block: &str, index: &[i32]| block == "decay" && index == [*pdg];
@@ -17,36 +18,50 @@ pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Resul
             continue;
         };
         let auto = format!("{}: DECAY {pdg} is Auto", open.card.display());
-        let Some(width) = model.auto_width(0, &entry.parameter())? else {
-            let why = match &from.no_decays {
-                Some(why) => why.clone(),
-                None => format!("decays.py has no formulas for {}", from.name(*pdg)),
-            };
-            let Some(own) = open.own else {
-                return Err(format!("{auto}, and {why}; write a number in its place"));
-            };
-            message::say_once(format!(
-                "{auto}, and {why}; {} stays {own}, the model's own value",
-                entry.name
-            ));
-            entry.value = own;
-            continue;
-        };
-        let is_open = |p: &&mebridge_process::model::CardParameter| {
-            p.block == "decay" && p.index.iter().any(|pdg| from.open_widths.contains_key(pdg))
-        };
-        if let Some(other) = width.card.iter().find(is_open) {
-            return Err(format!(
-                "{auto}, and its formula needs the width {}, which is Auto as well; write a number in its place",
-                other.name
-            ));
+        match computed(from, model, &entry.parameter())? {
+            Ok((value, line)) => {
+                message::say_once(format!("{auto}: {line}"));
+                entry.value = value;
+            }
+            Err(why) => {
+                let is_mother = |p: &ParticleId| model.of(*p).pdg.abs() == pdg.abs();
+                let has_formulas = model.decays.keys().any(is_mother);
+                let Some(own) = open.own.filter(|_| !has_formulas) else {
+                    return Err(format!("{auto}, and {why}; write a number in its place"));
+                };
+                message::say_once(format!(
+                    "{auto}, and {why}; {} stays {own}, the model's own value",
+                    entry.name
+                ));
+                entry.value = own;
+            }
         }
-        let inputs: Vec<f64> = width.card.iter().map(|p| p.default).collect();
-        let (value, of) = width
-            .of(&inputs)
-            .map_err(|what| format!("{auto}, and {what}; write a number in its place"))?;
-        message::say_once(format!("{auto}: {}", width.line(value, &of)));
-        entry.value = value;
     }
     Ok(())
+}
+
+/// A width with what a line says of it, or why there is none.
+fn computed(
+    from: &Imported,
+    model: &Model,
+    parameter: &CardParameter,
+) -> Result<Result<(f64, String), String>, String> {
+    let Some(width) = model.auto_width(0, parameter)? else {
+        return Ok(Err(match from.has_complex_masses {
+            true => "in the complex-mass scheme couplings depend on the widths".into(),
+            false => "the model has no such particle".into(),
+        }));
+    };
+    let is_open = |p: &&CardParameter| {
+        p.block == "decay" && p.index.iter().any(|pdg| from.open_widths.contains_key(pdg))
+    };
+    if let Some(other) = width.card.iter().find(is_open) {
+        return Ok(Err(format!(
+            "its formula needs the width {}, which is Auto as well",
+            other.name
+        )));
+    }
+    let inputs: Vec<f64> = width.card.iter().map(|p| p.default).collect();
+    let found = width.of(&inputs);
+    Ok(found.map(|(value, of)| (value, width.line(value, &of))))
 }

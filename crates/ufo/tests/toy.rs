@@ -1,11 +1,11 @@
 //! A toy model, and folders that somebody made to do harm.
 
 use mebridge_generate::generate_with;
-use mebridge_generate::model::Model;
 use mebridge_generate::model::file::Document;
+use mebridge_generate::model::{Model, Scheme};
 use mebridge_process::card::Card;
 use mebridge_support::random::SplitMix64;
-use mebridge_ufo::{Restriction, is_ufo, read};
+use mebridge_ufo::{Restriction, is_ufo, read, read_in};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -276,7 +276,7 @@ fn cards_are_what_mg5amc_takes() {
     );
 }
 
-/// Widths that a card leaves to be computed are sums of the partial widths of `decays.py`.
+/// Widths that a card leaves to be computed are sums of the partial widths of `decays.py`, or of those of vertices.
 #[test]
 fn widths_are_computed() {
     let (_folder, path) = copy();
@@ -320,10 +320,10 @@ fn widths_are_computed() {
     let auto = card
         .replace("9000004 1.", "9000004 300.")
         .replace("9000004 0.0", "9000004 Auto");
-    let quarks = coupling * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
+    let lighter = coupling * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
     assert!(near(
         widths(&auto).unwrap(),
-        quarks + coupling * 300.0 * 1.5
+        lighter + coupling * 300.0 * 1.5
     ));
     assert_eq!(widths(&auto.replace("Auto", "7.5")), Ok(7.5));
     let error = widths(&auto.replace("Auto", "Auto@NLO")).unwrap_err();
@@ -352,7 +352,8 @@ fn widths_are_computed() {
     let later = read(&path, &Restriction::By("later".into())).unwrap();
     assert!(near(width(&later), coupling * 150.0));
     fs::remove_file(path.join("paramcard_auto.dat")).unwrap();
-    // What is no formula is no width, and says so.
+    // Where formulas cannot be read, or are not there, the width follows from the vertices: zp > Q Q~ by an axial current.
+    let by_vertices = quarks * (1.0 - 0.16);
     let file = path.join("decays.py");
     let decays = fs::read_to_string(&file).unwrap();
     let with = |from: &str, to: &str| {
@@ -373,24 +374,39 @@ fn widths_are_computed() {
         ("particle = P.zp", "particle = 7"),
         ("particle = P.zp", "particle = P.g"),
     ] {
-        // The model's own value stays.
         let document = with(from, to).unwrap();
-        assert_eq!(
-            (width(&document), document.decays.get("zp")),
-            (20.0, None),
-            "{to}"
-        );
+        assert_eq!(document.decays.get("zp"), None, "{to}");
+        assert!(near(width(&document), by_vertices), "{to}");
     }
     fs::remove_file(&file).unwrap();
+    assert!(near(
+        width(&restricted("9000004 500.").unwrap()),
+        by_vertices
+    ));
+    let closed = restricted("9000004 150.").unwrap();
+    assert_eq!(width(&closed), 0.0);
+    // A vertex that cannot be generated leaves the model's own value, if the masses allow its decay.
+    let file = path.join("lorentz.py");
+    let lorentz = fs::read_to_string(&file).unwrap();
+    let form_factor = lorentz.replace("Gamma(3,2,-1)*ProjP", "ff(P(-2,3))*Gamma(3,2,-1)*ProjP");
+    fs::write(&file, form_factor).unwrap();
     assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
+    assert_eq!(width(&restricted("9000004 150.").unwrap()), 0.0);
+    fs::write(&file, lorentz).unwrap();
     let file = path.join("parameters.py");
     let text = fs::read_to_string(&file).unwrap();
     let with = |own: &str| {
         let own = text.replace("value = 20.", &format!("value = {own}"));
         fs::write(&file, own).unwrap();
-        restricted("9000004 500.")
+        let document = read_in(
+            &path,
+            &Restriction::By("auto".into()),
+            Scheme::COMPLEX_MASSES,
+        );
+        document.map_err(|error| error.to_string())
     };
-    // Any number is a value, but those that stand for none.
+    // In the complex-mass scheme, where couplings depend on widths, the model's own value stays. Any number is a value, but
+    // those that stand for none.
     assert_eq!(width(&with("0.5").unwrap()), 0.5);
     // A second card that does not name the width leaves it open.
     let less: Vec<&str> = card
@@ -404,7 +420,7 @@ fn widths_are_computed() {
     fs::remove_file(path.join("param_auto.dat")).unwrap();
     let error = with("0.").unwrap_err();
     assert!(
-        error.contains("DECAY 9000004 is Auto, and there is no decays.py; write a number"),
+        error.contains("DECAY 9000004 is Auto, and in the complex-mass scheme couplings depend on the widths; write a number"),
         "{error}"
     );
 }

@@ -10,8 +10,8 @@ use crate::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platf
 use crate::describe::Tables;
 use crate::error::{Error, Result};
 use crate::locate::locate;
-use crate::process::Process;
 use crate::process::card::Card;
+use crate::process::{HelicitySum, Process};
 use crate::runtime::{BackendChoice, Devices, Switches};
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
@@ -178,7 +178,17 @@ impl MatrixElements {
         };
         let mut bridges = Vec::new();
         for (process, card) in self.processes.iter().zip(&cards) {
-            bridges.push(Bridge::new(process.clone(), card, &switches, 1)?);
+            let mut bridge = Bridge::new(process.clone(), card, &switches, 1)?;
+            if bridge.cancels() {
+                // Events of both signs would be all that there is.
+                let helicity_sum = HelicitySum::Signed;
+                let summed = Process {
+                    helicity_sum,
+                    ..process.clone()
+                };
+                bridge = Bridge::new(summed, card, &switches, 1)?;
+            }
+            bridges.push(bridge);
         }
         // Majorana fermions may have negative ones.
         let masses = bridges.first().map(Bridge::masses).unwrap_or_default();

@@ -61,6 +61,12 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             if self.inputs.channel.is_some() {
                 value = value * self.channel_weights(m);
             }
+            let infinity = value.same(f64::INFINITY);
+            let kept = match engine.helicity_sum {
+                HelicitySum::Positive => V::both(V::zero().le(value), value.lt(infinity)),
+                HelicitySum::Signed | HelicitySum::Absolute => value.abs().lt(infinity),
+            };
+            self.worker.lost |= !V::all(kept);
             let matrix_elements = &mut self.outputs.matrix_elements[first..first + count];
             put_doubles(m, scratch.lanes, value, matrix_elements);
             let helicity = &mut self.outputs.helicity[first..first + count];

@@ -4,8 +4,9 @@
 //! Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less than itself: what is not
 //! finite is bad without a test of its own.
 
+use super::propagators::LEG_ON_SHELL;
 use mebridge_backend::{NOT_CONSERVED, OFF_SHELL};
-use mebridge_simd::Simd;
+use mebridge_simd::{Real, Simd};
 
 /// What the legs so far have shown.
 pub(super) struct MomentumCheck<V: Simd> {
@@ -26,13 +27,15 @@ impl<V: Simd> MomentumCheck<V> {
         }
     }
 
-    /// The momentum (E, px, py, pz) of the next leg.
+    /// The momentum (E, px, py, pz) of the next leg. Its square: that of the mass, unless the momentum is off the mass
+    /// shell by more than its rounding.
     #[inline(always)]
-    pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, off_shell: bool) {
+    pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, off_shell: bool) -> V {
         let [e, x, y, z] = p;
-        let e2 = e * e;
-        let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
-        let off = (e2 - p2).abs();
+        let (e2, mass_squared) = (e * e, e.same(mass * mass));
+        let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, mass_squared)));
+        let excess = e2 - p2;
+        let off = excess.abs();
         let near = match off_shell {
             false => off.lt(e2 * e.same(OFF_SHELL)),
             true => off.lt(e.same(f64::INFINITY)),
@@ -45,6 +48,8 @@ impl<V: Simd> MomentumCheck<V> {
         } else {
             [s[0] - e, s[1] - x, s[2] - y, s[3] - z]
         };
+        let rounding = e2 * e.same(LEG_ON_SHELL * V::Scalar::EPSILON.to_f64());
+        V::select(off.le(rounding), mass_squared, excess + mass_squared)
     }
 
     /// The events whose momenta can be used.

@@ -13,9 +13,15 @@ const COLLINEAR: f64 = 64.0;
 /// A line is on its mass shell up to this many roundings,
 const ON_SHELL: f64 = 16.0;
 /// a leg, which may have been boosted, up to this many.
-const LEG_ON_SHELL: f64 = 256.0;
+pub(super) const LEG_ON_SHELL: f64 = 256.0;
 
-/// The squares and products of legs' momenta that a plan asks for.
+/// Below this, what is left of a sum may have fewer digits than others.
+#[inline(always)]
+fn least<V: Simd>(zero: V) -> V {
+    zero.same(f64::powi(2.0, if V::Scalar::DOUBLE { -970 } else { -103 }))
+}
+
+/// The products of legs' momenta that a plan asks for; squares are there.
 ///
 /// # Safety
 /// The level is there; addresses of the plan.
@@ -23,61 +29,45 @@ const LEG_ON_SHELL: f64 = 256.0;
 pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan) {
     // SAFETY: the caller's promise.
     unsafe {
-        for square in &plan.squares {
-            let mass = plan.masses[square.leg as usize];
-            let momentum = m.momentum(plan.leg_momenta + 4 * square.leg);
-            m.put_real(square.address, momentum_square(momentum, mass * mass));
-        }
         for product in &plan.products {
             let [a, b] = product.legs;
             let p = m.momentum(plan.leg_momenta + 4 * a);
             let q = m.momentum(plan.leg_momenta + 4 * b);
             let squares = [m.real(product.squares[0]), m.real(product.squares[1])];
-            m.put_real(product.address, momentum_product(p, q, squares));
+            let [numerator, denominator] = momentum_product(p, q, squares);
+            m.put_real(product.address, numerator);
+            m.put_real(product.address + 1, denominator);
         }
     }
 }
 
-/// `p^2`: the mass squared, unless the momentum is off the mass shell by more than its rounding.
-#[inline(always)]
-fn momentum_square<V: Simd>([e, x, y, z]: [V; 4], mass_squared: f64) -> V {
-    let mass_squared = e.same(mass_squared);
-    let energies = e * e;
-    let square = energies - x.mul_add(x, y.mul_add(y, z * z));
-    let rounding = energies * e.same(LEG_ON_SHELL * V::Scalar::EPSILON.to_f64());
-    let on_shell = (square - mass_squared).abs().le(rounding);
-    V::select(on_shell, mass_squared, square)
-}
-
-/// `p q`, given `p^2` and `q^2`. For momenta in one direction
+/// Numerator and denominator of `p q`, given `p^2` and `q^2`. For momenta in one direction it is
 /// `((p x q)^2 + p^2 E_q^2 + q^2 (E_p^2 - p^2)) / (E_p E_q + p q)`, in which nothing cancels; zero of massless ones that
 /// have one direction up to rounding.
 #[inline(always)]
-fn momentum_product<V: Simd>(p: [V; 4], q: [V; 4], [p2, q2]: [V; 2]) -> V {
-    let zero = p[0].same(0.0);
+fn momentum_product<V: Simd>(p: [V; 4], q: [V; 4], [p2, q2]: [V; 2]) -> [V; 2] {
+    let (zero, one) = (p[0].same(0.0), p[0].same(1.0));
     let energies = p[0] * q[0];
     let along = p[1].mul_add(q[1], p[2].mul_add(q[2], p[3] * q[3]));
     // As of what comes in.
     if V::all(along.le(zero)) {
-        return energies - along;
+        return [energies - along, one];
     }
-    let scale = zero.same(1.0) / (energies + along);
-    let across = [
+    let [x, y, z] = [
         p[2].mul_sub(q[3], p[3] * q[2]),
         p[3].mul_sub(q[1], p[1] * q[3]),
         p[1].mul_sub(q[2], p[2] * q[1]),
     ];
-    let mut sum = zero;
-    let mut largest = zero;
-    for x in across {
-        sum = x.mul_add(x * scale, sum);
-        largest = largest.max(x.abs());
-    }
+    let across = x.mul_add(x, y.mul_add(y, z * z));
     let rounding = energies * zero.same(COLLINEAR * V::Scalar::EPSILON.to_f64());
-    let sum = V::select(largest.le(rounding), zero, sum);
-    let sum = p2.mul_add(q[0] * (q[0] * scale), sum);
-    let forward = q2.mul_add(p[0].mul_sub(p[0], p2) * scale, sum);
-    V::select(zero.lt(along), forward, energies - along)
+    let across = V::select(across.le(rounding * rounding), zero, across);
+    let sum = p2.mul_add(q[0] * q[0], across);
+    let sum = q2.mul_add(p[0].mul_sub(p[0], p2), sum);
+    let forward = zero.lt(along);
+    [
+        V::select(forward, sum, energies - along),
+        V::select(forward, energies + along, one),
+    ]
 }
 
 /// `1 / (p^2 - m (m - i width))`.
@@ -125,15 +115,23 @@ unsafe fn without_width<V: Simd>(m: Memory<V>, virtuality: &Virtuality, square: 
         for &square in &virtuality.squares {
             sum = sum + m.real(square);
         }
-        for &(product, factor) in &virtuality.terms {
-            let product = m.real(product);
-            let factor = zero.same(factor);
-            sum = factor.mul_add(product, sum);
-            size = factor.abs().mul_add(product.abs(), size);
+        // What they are over: the denominator of the last product, which takes no division of its own.
+        let mut under = zero.same(1.0);
+        for (i, &(product, factor)) in virtuality.terms.iter().enumerate() {
+            if i > 0 {
+                let inverse = zero.same(1.0) / under;
+                (sum, size) = (sum * inverse, size * inverse);
+            }
+            under = m.real(product + 1);
+            let product = zero.same(factor) * m.real(product);
+            sum = under.mul_add(sum, product);
+            size = under.mul_add(size, product.abs());
         }
-        let rounding = size * zero.same(ON_SHELL * V::Scalar::EPSILON.to_f64());
-        let inverse = zero.same(1.0) / sum;
+        let rounding = size.mul_add(
+            zero.same(ON_SHELL * V::Scalar::EPSILON.to_f64()),
+            least(zero),
+        );
         let pole = sum.abs().le(rounding);
-        Cx::new(V::select(pole, zero.same(f64::NAN), inverse), zero)
+        Cx::new(V::select(pole, zero.same(f64::NAN), under / sum), zero)
     }
 }

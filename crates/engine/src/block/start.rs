@@ -3,12 +3,12 @@
 
 use super::momentum_check::MomentumCheck;
 use super::{EventBlocks, lane_of, propagators};
-use crate::engine::Engine;
+use crate::engine::{Engine, Leg, LegSum};
 use mebridge_backend::BadMomentum;
 use mebridge_backend::sample::Momenta;
 use mebridge_ops::Address;
 use mebridge_ops::kernels::{self, Memory};
-use mebridge_plan::{Factor, MomentumSum};
+use mebridge_plan::Factor;
 use mebridge_simd::{Cx, Real, Simd};
 
 impl<T: Real> EventBlocks<'_, '_, T> {
@@ -43,14 +43,14 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 self.worker.bad = bad;
             }
             self.couplings(m, first, count);
-            for sum in &engine.plan.momenta {
-                momentum(m, engine.plan.leg_momenta, sum);
+            for sum in &engine.momenta {
+                momentum(m, sum);
             }
             propagators::products(m, &engine.plan);
             for propagator in &engine.plan.propagators {
                 propagators::inverse(m, propagator);
             }
-            for f in &engine.plan.factors {
+            for f in &engine.factors {
                 factor(m, &engine.plan.couplings, f);
             }
             externals(m, engine);
@@ -77,10 +77,10 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 return loaded_momenta(m, engine);
             }
             let mut check = MomentumCheck::new(V::zero());
-            for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
-                let p = V::columns(momenta.as_ptr().add(4 * leg), numbers);
-                m.put_momentum(plan.leg_momenta + 4 * leg as u32, p);
-                check.leg(p, mass, incoming, engine.off_shell);
+            for (number, leg) in engine.legs.iter().enumerate() {
+                let p = V::columns(momenta.as_ptr().add(4 * number), numbers);
+                m.put_momentum(plan.leg_momenta + 4 * number as u32, p);
+                look_at(m, &mut check, leg, p, engine.off_shell);
             }
             check.good()
         }
@@ -142,15 +142,33 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
 /// All of the legs' are there.
 #[inline(always)]
 unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V::Mask {
-    let plan = &engine.plan;
     // SAFETY: the level is there; addresses of the plan.
     unsafe {
         let mut check = MomentumCheck::new(V::zero());
-        for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
-            let p = m.momentum(plan.leg_momenta + 4 * leg as u32);
-            check.leg(p, mass, incoming, engine.off_shell);
+        for (number, leg) in (0..).zip(&engine.legs) {
+            let p = m.momentum(engine.plan.leg_momenta + 4 * number);
+            look_at(m, &mut check, leg, p, engine.off_shell);
         }
         check.good()
+    }
+}
+
+/// Looks at the momentum of the next leg, and stores its square where that is asked for.
+///
+/// # Safety
+/// The level is there; the leg is one of the engine's.
+#[inline(always)]
+unsafe fn look_at<V: Simd>(
+    m: Memory<V>,
+    check: &mut MomentumCheck<V>,
+    leg: &Leg,
+    p: [V; 4],
+    off_shell: bool,
+) {
+    let square = check.leg(p, leg.mass, leg.incoming, off_shell);
+    if let Some(at) = leg.square {
+        // SAFETY: an address of the plan.
+        unsafe { m.put_real(at, square) };
     }
 }
 
@@ -224,14 +242,14 @@ unsafe fn bad_lanes<V: Simd>(m: Memory<V>, at: Address, good: V::Mask, count: us
 }
 
 #[inline(always)]
-unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
+unsafe fn momentum<V: Simd>(m: Memory<V>, sum: &LegSum) {
     // SAFETY: addresses of the plan.
     unsafe {
         let mut total = [V::zero(); 4];
         // Multiplied, as branches on signs are not foreseen.
-        for (leg, &sign) in (0..).zip(&sum.signs) {
-            let p = m.momentum(legs + 4 * leg);
-            let sign = V::splat(V::Scalar::from_f64(f64::from(sign)));
+        for &(leg, sign) in &sum.terms {
+            let p = m.momentum(leg);
+            let sign = total[0].same(sign);
             for i in 0..4 {
                 total[i] = sign.mul_add(p[i], total[i]);
             }

@@ -119,7 +119,6 @@ impl<'a> Parameters<'a> {
         let card = self.model.card.iter().filter(|e| needed.contains(&e.name));
         let mut card: Vec<CardParameter> = card.map(CardEntry::parameter).collect();
         card.extend(running.into_iter().flat_map(|(_, entries)| entries));
-        let auto_widths = (0..).zip(&card).map(|(at, p)| self.model.auto_width(at, p));
         let mut program = lowering.builder.finish();
         let (mut parameters, mut couplings) = (parameters, couplings);
         if !sets.is_empty() {
@@ -133,9 +132,8 @@ impl<'a> Parameters<'a> {
             program = pruned;
         }
         Ok(Formulas {
-            auto_widths: auto_widths
-                .filter_map(Result::transpose)
-                .collect::<Result<_, _>>()?,
+            // Added to what is a process of its own: that of a decay is a part of a width.
+            auto_widths: Vec::new(),
             card,
             program,
             parameters,

@@ -2,13 +2,17 @@
 
 use super::expression::{Binary, Expr};
 use super::parameters::{needed, program};
-use super::{Model, ParticleId};
+use super::{Decay, Model, ParticleId};
+use crate::matrix_elements::{TwoBody, two_body};
+use crate::partial_widths::Formulas;
+use mebridge_process::arith::ValueId;
 use mebridge_process::model::{CardParameter, Named};
 use mebridge_process::widths::AutoWidth;
 
 impl Model {
-    /// How a width of the card is computed from the partial widths of the model, if it is a width and the model has them;
-    /// `place` is that of the parameter in the card of a process.
+    /// How a width of the card is computed from partial widths, if it is a width: those of the model, or where it has
+    /// none of the particle those of its vertices. In the complex-mass scheme there are none, as vertices depend on widths
+    /// there. `place` is that of the parameter in the card of a process.
     pub fn auto_width(
         &self,
         place: u32,
@@ -17,47 +21,107 @@ impl Model {
         let (&[pdg], "decay") = (&*parameter.index, parameter.block.as_str()) else {
             return Ok(None);
         };
-        let mother = self
-            .decays
-            .keys()
-            .find(|&&p| self.of(p).pdg.abs() == pdg.abs());
-        let Some(&mother) = mother else {
+        let is_mother = |p: &ParticleId| self.of(*p).pdg.abs() == pdg.abs();
+        if let Some((&mother, decays)) = self.decays.iter().find(|(p, _)| is_mother(p)) {
+            return self.sum_of(place, mother, decays, &[]).map(Some);
+        }
+        let mother = (0..self.particles.len() as ParticleId).find(is_mother);
+        let complex = self.particles.iter().any(|p| p.complex_mass.is_some());
+        let Some(mother) = mother.filter(|_| !complex) else {
             return Ok(None);
         };
+        // Parameters are those of the card.
+        let squared = match self.running.is_empty() {
+            true => two_body(mother, self),
+            false => two_body(
+                mother,
+                &Model {
+                    running: Vec::new(),
+                    ..self.clone()
+                },
+            ),
+        }?;
+        let decays = squared.iter().map(|(particles, squared)| {
+            // What there is no |M|^2 of is no number.
+            let width = squared.as_ref().map_or(f64::NAN, |_| 1.0);
+            (particles.clone(), Expr::Number(width))
+        });
+        let decays: Vec<Decay> = decays.collect();
+        self.sum_of(place, mother, &decays, &squared).map(Some)
+    }
+
+    /// The sum of partial widths, or of those that follow from |M|^2 in the place of each number that is not zero.
+    fn sum_of(
+        &self,
+        place: u32,
+        mother: ParticleId,
+        decays: &[Decay],
+        squared: &[TwoBody],
+    ) -> Result<AutoWidth, String> {
         let mass = |p: ParticleId| match &self.of(p).mass {
             Some(name) => Expr::Call("abs".into(), vec![Expr::Name(name.clone())]),
             None => Expr::Number(0.0),
         };
         let mut formulas = vec![mass(mother)];
         let mut names = vec![self.of(mother).name.clone()];
-        for (particles, width) in &self.decays[&mother] {
+        for (n, (particles, width)) in decays.iter().enumerate() {
             let sum = particles.iter().map(|&p| mass(p));
             let add = |a, b| Expr::Binary(Binary::Add, Box::new(a), Box::new(b));
             let sum = sum.reduce(add).unwrap_or(Expr::Number(0.0));
             let open = Expr::Binary(Binary::Greater, Box::new(mass(mother)), Box::new(sum));
             let real = Expr::Call("re".into(), vec![width.clone()]);
             formulas.push(Expr::If([open, real, Expr::Number(0.0)].into()));
+            let why = squared
+                .get(n)
+                .and_then(|(_, squared)| squared.as_ref().err());
             names.push(format!(
-                "{} > {}",
+                "{} > {}{}",
                 self.of(mother).name,
-                self.names(particles)
+                self.names(particles),
+                why.map_or(String::new(), |why| format!(" ({why})"))
             ));
         }
         let formulas: Vec<&Expr> = formulas.iter().collect();
         let alpha_s = self.alpha_s.clone().map(Expr::Name);
         let all: Vec<&Expr> = formulas.iter().copied().chain(&alpha_s).collect();
-        let card = needed(self, &all)?;
-        let inputs: Vec<&str> = card.iter().map(|entry| entry.name.as_str()).collect();
+        let needed = needed(self, &all)?;
+        let processes = squared.iter().map(|(_, squared)| squared.as_ref().ok());
+        let processes: Vec<_> = processes.collect();
+        let card: Vec<_> = (self.card.iter().map(|entry| (entry, entry.parameter())))
+            .filter(|(entry, parameter)| {
+                needed.contains(entry)
+                    || (processes.iter().flatten()).any(|p| p.model.card.contains(parameter))
+            })
+            .collect();
+        let inputs: Vec<&str> = card.iter().map(|(entry, _)| entry.name.as_str()).collect();
         let (program, values) = program(&inputs, &self.parameters, &formulas)?;
         let at = |name: &String| inputs.iter().position(|n| n == name);
+        let alpha_s = self.alpha_s.as_ref().and_then(at).map(|n| n as u32);
+        let card: Vec<CardParameter> = card.into_iter().map(|(_, parameter)| parameter).collect();
+        let mut formulas = Formulas::new(program.inputs);
+        let inputs = (0..program.inputs).map(|n| formulas.input(n));
+        let inputs: Vec<ValueId> = inputs.collect();
+        let known = formulas.inline(&program, &inputs);
+        let mut values: Vec<ValueId> = values.iter().map(|&v| known[v as usize]).collect();
+        for (value, process) in values[1..].iter_mut().zip(processes) {
+            let Some(process) = process else {
+                continue;
+            };
+            let own = process.model.card.iter();
+            let own = own.filter_map(|p| card.iter().position(|other| other == p));
+            let own = own.map(|at| inputs[at]).chain(inputs.last().copied());
+            let width = formulas.partial_width(process, &own.collect::<Vec<_>>());
+            *value = formulas.unless_zero(*value, width);
+        }
+        let (program, values) = formulas.finish(&values);
         let values = names.into_iter().zip(values);
-        Ok(Some(AutoWidth {
+        Ok(AutoWidth {
             parameter: place,
-            alpha_s: self.alpha_s.as_ref().and_then(at).map(|n| n as u32),
-            card: card.into_iter().map(|entry| entry.parameter()).collect(),
+            alpha_s,
+            card,
             values: values.map(|(name, value)| Named { name, value }).collect(),
             program,
             colored: self.of(mother).color != 1,
-        }))
+        })
     }
 }

@@ -243,7 +243,10 @@ impl Generator<'_> {
                     return None;
                 };
                 let arguments = [p, q, p2, q2].map(Expression::Value);
-                graph.push(Type::Real, Expression::call("momentum_product", arguments))
+                graph.push(
+                    Type::Complex,
+                    Expression::call("momentum_product", arguments),
+                )
             }
             OperationKind::Line => {
                 let mut sum = Expression::Negative(Box::new(number_of(&rest[0])?));
@@ -252,17 +255,23 @@ impl Generator<'_> {
                 for &square in squares {
                     sum = Expression::infix(sum, "+", Expression::Value(at(graph, square)?));
                 }
-                for term in terms.chunks_exact(2) {
-                    let product = || Some(Expression::Value(at(graph, term[0])?));
+                let mut terms = terms.chunks_exact(2).peekable();
+                loop {
+                    let term = terms.next()?;
+                    let product = Expression::Value(at(graph, term[0])?);
                     let factor = *numbers.get(term[1] as usize)?;
+                    if terms.peek().is_none() {
+                        let arguments = [sum, size, Expression::number(factor), product];
+                        break graph.push(Type::Complex, Expression::call("line", arguments));
+                    }
+                    let value = graph.push(Type::Real, Expression::call("ratio", [product]));
                     let fused = |factor: f64, product, sum| {
                         Expression::call("fused", [Expression::number(factor), product, sum])
                     };
-                    sum = fused(factor, product()?, sum);
-                    let magnitude = Expression::call("magnitude", [product()?]);
+                    sum = fused(factor, Expression::Value(value), sum);
+                    let magnitude = Expression::call("magnitude", [Expression::Value(value)]);
                     size = fused(factor.abs(), magnitude, size);
                 }
-                graph.push(Type::Complex, Expression::call("line", [sum, size]))
             }
             OperationKind::Factor => {
                 let mut sum = None;

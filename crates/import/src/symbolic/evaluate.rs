@@ -120,6 +120,7 @@ impl<'l> Interpreter<'l> {
         match self
             .unset(at, ty)
             .or_else(|| self.global(frame, name, at, ty))
+            .or_else(|| self.flow_without_diagrams(frame, name, at, ty))
         {
             Some(value) => Ok(value),
             None if frame.missing_includes.is_empty() => Err(format!(
@@ -131,6 +132,29 @@ impl<'l> Interpreter<'l> {
                 frame.missing_includes.join(", ")
             )),
         }
+    }
+
+    /// JAMP of a flow to which no diagram with an order contributes, which standalone outputs do not set: others of the
+    /// order and of the flow are set.
+    fn flow_without_diagrams(
+        &mut self,
+        frame: &Frame,
+        name: &str,
+        at: Location,
+        ty: Type,
+    ) -> Option<Value> {
+        let dims = frame.symbols.get(name)?.dims.as_ref()?;
+        let [(1, Some(flows @ 1..)), _] = dims[..] else {
+            return None;
+        };
+        let set = |by: fn(i64, i64) -> i64| {
+            let mut of_others = self.elements(at).map(|(place, _)| by(place, flows));
+            of_others.any(|other| other == by(at.1, flows))
+        };
+        let has_others = name == "JAMP"
+            && set(|place, flows| place / flows)
+            && set(|place, flows| place % flows);
+        if has_others { self.zero(ty) } else { None }
     }
 
     /// A value as a variable of this type sees it. Arguments are passed by reference: of a COMPLEX one a REAL

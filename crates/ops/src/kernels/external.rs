@@ -89,20 +89,28 @@ pub unsafe fn external<V: Simd>(
     }
 }
 
-/// `px^2 + py^2`; zero where it is too small to have all its digits, a direction that no number tells from the axis.
+/// A square `px^2 + py^2` below this has not all its digits: no number tells the direction from the axis.
 #[inline(always)]
-fn transverse_square<V: Simd>(p: [V; 4]) -> V {
-    let smallest = if V::Scalar::DOUBLE { -1000 } else { -100 };
-    let square = p[1] * p[1] + p[2] * p[2];
-    let zero = square.same(0.0);
-    V::select(square.lt(zero.same(f64::powi(2.0, smallest))), zero, square)
+fn least_square<V: Simd>(zero: V) -> V {
+    zero.same(f64::powi(2.0, if V::Scalar::DOUBLE { -1000 } else { -100 }))
 }
 
-/// `|p| + p3`, given `|p|` and `px^2 + py^2`. Towards -z the sum would lose its digits.
+/// `px^2 + py^2`; zero where it is too small.
 #[inline(always)]
-fn light_cone<V: Simd>(p: [V; 4], size: V, square: V) -> V {
-    let backward = p[3].lt(p[3].same(0.0));
-    V::select(backward, square / (size - p[3]), size + p[3])
+fn transverse_square<V: Simd>(p: [V; 4]) -> V {
+    let square = p[1] * p[1] + p[2] * p[2];
+    let zero = square.same(0.0);
+    V::select(square.lt(least_square(zero)), zero, square)
+}
+
+/// Where a momentum points to -z, and where to nothing else; `px^2 + py^2`.
+#[inline(always)]
+fn backward<V: Simd>(p: [V; 4]) -> (V::Mask, V::Mask, V) {
+    let zero = p[3].same(0.0);
+    let square = p[1].mul_add(p[1], p[2] * p[2]);
+    let backward = p[3].lt(zero);
+    let along = V::both(backward, square.lt(least_square(zero)));
+    (backward, along, square)
 }
 
 /// Whether a leg with this |p| counts as at rest, and whether that of any event does, which is rare.
@@ -120,11 +128,11 @@ fn signed<V: Simd>(sign: i8, x: V) -> V {
 
 /// What both helicities of a massless fermion share.
 struct MasslessFermion<V> {
-    /// `sqrt(p0 + p3)`, and zero along -z.
+    /// `sqrt(p0 + p3)`; along -z zero, as far as numbers tell.
     root: V,
     /// For helicity +1: p1 over the root, along -z `-sqrt(2 p0)`.
     p1: V,
-    /// p2 over the root, along -z zero.
+    /// p2 over the root, along -z zero as well.
     p2: V,
     zero: V,
 }
@@ -132,16 +140,20 @@ struct MasslessFermion<V> {
 impl<V: Simd> MasslessFermion<V> {
     #[inline(always)]
     fn new(p: [V; 4]) -> Self {
-        let zero = p[0].same(0.0);
-        let cone = light_cone(p, p[0], transverse_square(p));
-        let special = cone.le(zero);
-        let root = V::select(special, p[0] + p[0], cone).sqrt();
-        let inverse = root.same(1.0) / root;
+        let (backward, along, square) = backward(p);
+        // `p0 + p3`, which towards -z loses its digits: there it is `pt^2 / (p0 - p3)`. Its root and one over that come
+        // from the root of `(p0 - p3) pt^2` and one over it, so that there is one division.
+        let cone = p[0] + p[3].abs();
+        let product = V::select(backward, cone * square, cone);
+        let product = V::select(along, cone, product);
+        let root = product.sqrt();
+        let inverse = root * (root.same(1.0) / product);
+        let scale = V::select(backward, cone * inverse, inverse);
         MasslessFermion {
-            root: V::select(special, zero, root),
-            p1: V::select(special, -root, p[1] * inverse),
-            p2: V::select(special, zero, p[2] * inverse),
-            zero,
+            root: V::select(backward, square * inverse, root),
+            p1: V::select(along, -root, p[1] * scale),
+            p2: p[2] * scale,
+            zero: p[0].same(0.0),
         }
     }
 
@@ -191,7 +203,7 @@ struct MassiveFermion<V: Simd> {
     any_at_rest: bool,
     /// Then p1, p2 and p3 over `2 |m|`: how far the boost from there turns the chiralities.
     boost: [V; 3],
-    /// Roots of the mass for the rest frame: of |m|, and that with the sign of m.
+    /// Then the root of |m|, and that with the sign of m.
     sqm: [V; 2],
     zero: V,
 }
@@ -201,34 +213,37 @@ impl<V: Simd> MassiveFermion<V> {
     fn new(p: [V; 4], mass: V) -> Self {
         let zero = p[0].same(0.0);
         let one = zero.same(1.0);
-        let square = transverse_square(p);
-        let size = (square + p[3] * p[3]).sqrt().min(p[0]);
+        let (backward, along, square) = backward(p);
+        let size = p[3].mul_add(p[3], square).sqrt().min(p[0]);
         let omega = (p[0] + size).sqrt();
-        // The components of chi are sqrt((|p| + p3) / 2 |p|) and what goes with pt: towards -z they change places.
-        let backward = p[3].lt(zero);
+        // The components of chi are sqrt((|p| + p3) / 2 |p|) and what goes with pt: towards -z they change places. All
+        // that is divided by comes from one division.
         let cone = size + p[3].abs();
-        let inverse = one / ((size + size) * cone).sqrt();
-        let transverse = square.sqrt();
-        let larger = cone * inverse;
-        let scale = V::select(backward, larger / transverse, inverse);
-        let special = V::both(backward, square.le(zero));
-        let magnitude = mass.abs();
-        let root = magnitude.sqrt();
+        let below = ((size + size) * cone).sqrt();
+        let across = V::select(backward, square.sqrt(), one);
+        let below = V::select(along, one, across) * below;
+        let inverse = one / (below * omega);
+        let inverse_omega = inverse * below;
+        let inverse = inverse * omega;
+        let scale = V::select(backward, cone * inverse, inverse);
         let (rest, any_at_rest) = at_rest(size, mass);
-        let mut boost = [zero; 3];
+        let (mut boost, mut sqm) = ([zero; 3], [zero; 2]);
         if any_at_rest {
+            let magnitude = mass.abs();
+            let root = magnitude.sqrt();
+            sqm = [root, root.copysign(mass)];
             let over_mass = zero.same(0.5) / magnitude;
             boost = [p[1] * over_mass, p[2] * over_mass, p[3] * over_mass];
         }
         MassiveFermion {
-            omega: [omega, mass / omega],
-            chi1: V::select(backward, transverse * inverse, larger),
-            p1: V::select(special, -one, p[1] * scale),
-            p2: V::select(special, zero, p[2] * scale),
+            omega: [omega, mass * inverse_omega],
+            chi1: V::select(backward, square, cone) * inverse,
+            p1: V::select(along, -one, p[1] * scale),
+            p2: p[2] * scale,
             rest,
             any_at_rest,
             boost,
-            sqm: [root, root.copysign(mass)],
+            sqm,
             zero,
         }
     }
@@ -357,8 +372,7 @@ impl<V: Simd> Vector<V> {
         let pt2 = transverse_square(p);
         let pt = pt2.sqrt();
         let Some(mass) = mass else {
-            let (c1, c2) = Self::azimuth(p, pt, h);
-            let inverse = one / p[0];
+            let (c1, c2, inverse) = Self::azimuth(p, pt, p[0], h);
             return Vector {
                 c1,
                 c2,
@@ -374,8 +388,7 @@ impl<V: Simd> Vector<V> {
         let size = (pt2 + p[3] * p[3]).sqrt().min(p[0]);
         let pt = pt.min(size);
         let (rest, any_at_rest) = at_rest(size, mass);
-        let (c1, c2) = Self::azimuth(p, pt, h);
-        let inverse = one / size;
+        let (c1, c2, inverse) = Self::azimuth(p, pt, size, h);
         let inverse_mass = one / mass;
         let emp = p[0] * inverse_mass * inverse;
         let mut leg = Vector {
@@ -409,14 +422,18 @@ impl<V: Simd> Vector<V> {
         leg
     }
 
+    /// `c1` and `c2`, and one over the size, by one division.
     #[inline(always)]
-    fn azimuth(p: [V; 4], pt: V, h: V) -> (V, V) {
-        let zero = pt.same(0.0);
+    fn azimuth(p: [V; 4], pt: V, size: V, h: V) -> (V, V, V) {
+        let (zero, one) = (pt.same(0.0), pt.same(1.0));
         let along = pt.eq(zero);
-        let inverse = h / pt;
+        let transverse = V::select(along, one, pt);
+        let inverse = one / (transverse * size);
+        let scale = h * (inverse * size);
         (
-            V::select(along, h.copysign(p[3]), p[1] * inverse),
-            V::select(along, zero, p[2] * inverse),
+            V::select(along, h.copysign(p[3]), p[1] * scale),
+            V::select(along, zero, p[2] * scale),
+            inverse * transverse,
         )
     }
 

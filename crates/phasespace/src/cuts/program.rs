@@ -2,7 +2,7 @@
 
 use super::{Error, Observable, Rule, Take, Window};
 use crate::Rows;
-use crate::observables::{Body, Kind, Observables, Pair, Points, Radius, load};
+use crate::observables::{Body, Chunk, Kind, Observables, POINTS, Pair, Radius, Values};
 use mebridge_simd::{Simd, Task, functions};
 
 /// What is compared with limits.
@@ -29,6 +29,11 @@ struct Photon {
     near: Vec<(Pair, usize)>,
     /// For squared distances.
     room: usize,
+    cone: Option<Radius>,
+    least: f64,
+    radius: f64,
+    power: f64,
+    share: f64,
 }
 
 /// Cuts are of these kinds.
@@ -59,14 +64,7 @@ enum Test {
         least: f64,
         apart: f64,
     },
-    Isolated {
-        photon: Photon,
-        cone: Option<Radius>,
-        least: f64,
-        radius: f64,
-        power: f64,
-        share: f64,
-    },
+    Isolated(Photon),
 }
 
 /// A test, after the steps that it needs.
@@ -74,22 +72,32 @@ enum Test {
 struct Tested {
     /// Its own steps end there; they begin where those of the test before end.
     steps: usize,
-    /// Whether it takes long, so that it is worth looking whether any point is left.
-    dear: bool,
     test: Test,
 }
 
 /// All cuts.
 #[derive(Clone, Debug)]
 pub struct Program {
-    legs: usize,
     observables: Observables,
+    /// The value that is 1 for points that may pass, otherwise 0.
+    left: usize,
     tests: Vec<Tested>,
 }
 
-/// The square with the sign of the number.
+/// The square with the sign of the number; above 0 for any number that is.
 fn signed_square(x: f64) -> f64 {
-    x * x.abs()
+    match x > 0.0 {
+        true => (x * x).max(f64::MIN_POSITIVE),
+        false => x * x.abs(),
+    }
+}
+
+/// The ratio of E + |pz| and E - |pz| at a rapidity, which is finite where that is.
+fn ratio(y: f64) -> f64 {
+    match y.is_finite() {
+        true => (2.0 * y).exp().min(f64::MAX),
+        false => y,
+    }
 }
 
 impl Limits {
@@ -120,26 +128,16 @@ impl Limits {
     }
 }
 
-impl Value {
-    #[inline(always)]
-    fn hold<V: Simd<Scalar = f64>>(self, limits: &Limits, values: &Rows, zero: V) -> V {
-        let value = load(values, self.value, 0, zero);
-        match self.unit {
-            Some(unit) => limits.hold(value, Some(load(values, unit, 0, zero))),
-            None => limits.hold(value, None),
-        }
-    }
-}
-
 impl Program {
     pub fn new(legs: usize, windows: &[Window], rules: &[Rule]) -> Result<Self, Error> {
         let there = |leg: &usize| match *leg < legs {
             true => Ok(()),
             false => Err(Error::NoLeg { leg: *leg, legs }),
         };
+        let mut observables = Observables::new();
         let mut program = Program {
-            legs,
-            observables: Observables::default(),
+            left: observables.finite(legs),
+            observables,
             tests: Vec::new(),
         };
         for window in windows {
@@ -167,11 +165,7 @@ impl Program {
 
     fn push(&mut self, test: Test) {
         let steps = self.observables.steps();
-        let dear = matches!(
-            test,
-            Test::Distance(..) | Test::Opposite { .. } | Test::Isolated { .. }
-        );
-        self.tests.push(Tested { steps, dear, test });
+        self.tests.push(Tested { steps, test });
     }
 
     fn window(&mut self, window: &Window) -> Option<Test> {
@@ -209,7 +203,7 @@ impl Program {
         let limits = match window.observable {
             Pt | Mass if !sum => Limits::new(window, signed_square),
             // Of rapidities y exp(2 y) is compared, the ratio of E + |pz| and E - |pz|.
-            Rapidity if compared => Limits::new(window, |y| (2.0 * y).exp()),
+            Rapidity if compared => Limits::new(window, ratio),
             _ => Limits::new(window, |x| x),
         };
         let ratios = compared && matches!(window.observable, Rapidity | Energy);
@@ -350,14 +344,16 @@ impl Program {
         };
         let near: Vec<_> = near.iter().map(of).collect();
         let room = observables.reserve(near.len());
-        Test::Isolated {
-            photon: Photon { pt, near, room },
+        Test::Isolated(Photon {
+            pt,
+            near,
+            room,
             cone: Radius::new(radius),
             least,
             radius,
             power,
             share,
-        }
+        })
     }
 }
 
@@ -381,165 +377,175 @@ fn check(window: &Window) -> Result<(), Error> {
 }
 
 /// Points, and where the answers go.
-pub struct Run<'a> {
+pub struct Selection<'a> {
     pub program: &'a Program,
     pub momenta: &'a Rows,
     pub boost: Option<&'a [f64]>,
     pub passed: &'a mut [bool],
 }
 
-/// Numbers that the longest register holds.
-const LONGEST: usize = 8;
-
-impl Task<f64> for Run<'_> {
+impl Task<f64> for Selection<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let program = self.program;
-        let mut values = Rows::new(program.observables.values(), LONGEST);
+        let mut values = Values::new(program.observables.values());
         // SAFETY: the CPU has the level.
         let zero = unsafe { V::zero() };
-        for (register, passed) in self.passed.chunks_mut(V::LANES).enumerate() {
-            let boost = match self.boost {
-                Some(boost) => {
-                    let mut rapidities = [0.0; LONGEST];
-                    let some = &boost[register * V::LANES..][..passed.len()];
-                    rapidities[..some.len()].copy_from_slice(some);
-                    // SAFETY: the array holds as many numbers as the longest register; the CPU has the level.
-                    Some(unsafe { V::load_doubles(rapidities.as_ptr()) })
+        for (chunk, passed) in self.passed.chunks_mut(POINTS).enumerate() {
+            let first = chunk * POINTS;
+            let chunk = Chunk::new(self.momenta, self.boost, first, &mut values, zero);
+            program.run(&chunk);
+            let left = chunk.value(program.left);
+            for (register, passed) in passed.chunks_mut(V::LANES).enumerate() {
+                let mut lanes = [0.0; LONGEST];
+                // SAFETY: the array holds as many numbers as the longest register.
+                unsafe { left.at(register).store_doubles(lanes.as_mut_ptr()) };
+                for (passed, lane) in passed.iter_mut().zip(lanes) {
+                    *passed = lane != 0.0;
                 }
-                None => None,
-            };
-            let points = Points {
-                momenta: self.momenta,
-                register,
-                boost,
-            };
-            let found = program.passed(&points, &mut values, zero);
-            let mut lanes = [0.0; LONGEST];
-            // SAFETY: as above.
-            unsafe { found.store_doubles(lanes.as_mut_ptr()) };
-            for (passed, lane) in passed.iter_mut().zip(lanes) {
-                *passed = lane != 0.0;
             }
         }
     }
 }
 
+/// Numbers that the longest register holds.
+const LONGEST: usize = 8;
+
 impl Program {
-    /// 1 for points that pass, otherwise 0.
+    /// Says which points pass.
     #[inline(always)]
-    fn passed<V: Simd<Scalar = f64>>(&self, points: &Points<V>, values: &mut Rows, zero: V) -> V {
-        // What is infinite or no number stays so in a sum.
-        let (mut sums, mut first) = ([zero; 4], 0);
-        if let Some(boost) = points.boost {
-            sums[0] = boost;
-        }
-        while first < 4 * self.legs {
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = *sum + load(points.momenta, first + i, points.register, zero);
-            }
-            first += 4;
-        }
-        let sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        let mut left = V::select((sum * zero).eq(zero), zero.same(1.0), zero);
+    fn run<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>) {
         let mut done = 0;
         for tested in &self.tests {
-            if tested.dear && V::all(left.eq(zero)) {
-                return zero;
-            }
-            let steps = done..tested.steps;
-            self.observables.compute(steps, points, values, zero);
+            self.observables.compute(done..tested.steps, chunk);
             done = tested.steps;
-            left = tested.test.hold(left, points, values);
+            tested.test.run(self.left, chunk);
         }
-        left
+        self.observables
+            .compute(done..self.observables.steps(), chunk);
     }
+}
+
+/// Whether nothing is left of a register.
+#[inline(always)]
+fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
+    V::all(left.eq(left.same(0.0)))
 }
 
 impl Test {
-    /// What is left where it holds, otherwise 0.
+    /// Takes away what does not pass.
     #[inline(always)]
-    fn hold<V: Simd<Scalar = f64>>(&self, left: V, points: &Points<V>, values: &mut Rows) -> V {
-        let (zero, one) = (left.same(0.0), left.same(1.0));
+    fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &Chunk<V>) {
+        let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+        let (before, after) = (chunk.value(left), chunk.value_mut(left));
         match self {
             Test::All(of, limits) => {
-                let mut left = left;
-                for value in of {
-                    left = left * value.hold(limits, values, zero);
-                }
-                left
-            }
-            Test::Any(of, limits) => {
-                let mut found = zero;
-                for value in of {
-                    found = found.max(value.hold(limits, values, zero));
-                }
-                left * found
-            }
-            Test::Sum(of, limits) => {
-                let mut sum = zero;
-                for &value in of {
-                    sum = sum + load(values, value, 0, zero);
-                }
-                left * limits.hold(sum, None)
-            }
-            Test::Distance(pair, radius, limits) => {
-                if let Some(radius) = radius {
-                    let apart = pair.apart(radius, points, values, zero);
-                    let found = V::select(left.eq(zero), zero, apart);
-                    if V::all(found.eq(found)) {
-                        return found;
+                for of in of {
+                    let value = chunk.value(of.value);
+                    match of.unit {
+                        Some(unit) => {
+                            let unit = chunk.value(unit);
+                            for r in 0..chunk.registers {
+                                let inside = limits.hold(value.at(r), Some(unit.at(r)));
+                                after.set(r, before.at(r) * inside);
+                            }
+                        }
+                        None => {
+                            for r in 0..chunk.registers {
+                                let inside = limits.hold(value.at(r), None);
+                                after.set(r, before.at(r) * inside);
+                            }
+                        }
                     }
                 }
-                left * limits.hold(pair.distance(points, values, zero), None)
+            }
+            Test::Any(of, limits) => {
+                for r in 0..chunk.registers {
+                    let mut found = zero;
+                    for of in of {
+                        let value = chunk.value(of.value).at(r);
+                        let inside = match of.unit {
+                            Some(unit) => limits.hold(value, Some(chunk.value(unit).at(r))),
+                            None => limits.hold(value, None),
+                        };
+                        found = found.max(inside);
+                    }
+                    after.set(r, before.at(r) * found);
+                }
+            }
+            Test::Sum(of, limits) => {
+                for r in 0..chunk.registers {
+                    let mut sum = zero;
+                    for &value in of {
+                        sum = sum + chunk.value(value).at(r);
+                    }
+                    after.set(r, before.at(r) * limits.hold(sum, None));
+                }
+            }
+            Test::Distance(pair, radius, limits) => {
+                let pair = pair.of(chunk);
+                for r in 0..chunk.registers {
+                    let left = before.at(r);
+                    let mut found = zero.same(f64::NAN);
+                    if let Some(radius) = radius {
+                        found = V::select(left.eq(zero), zero, pair.apart(radius, r));
+                    }
+                    if !V::all(found.eq(found)) {
+                        found = left * limits.hold(pair.distance(r), None);
+                    }
+                    after.set(r, found);
+                }
             }
             Test::Largest {
-                values: of,
+                values,
                 room,
                 count,
                 sum,
                 limits,
             } => {
-                let known = sort(of, *room, *count, values, zero);
                 let first = if *sum { 0 } else { *count - 1 };
-                let mut found = zero;
-                for place in first..*count {
-                    found = found + load(values, room + place, 0, zero);
+                for r in 0..chunk.registers {
+                    let known = sort(values, *room, *count, chunk, r);
+                    let mut found = zero;
+                    for place in first..*count {
+                        found = found + chunk.value(room + place).at(r);
+                    }
+                    after.set(r, before.at(r) * known * limits.hold(found, None));
                 }
-                left * known * limits.hold(found, None)
             }
             Test::Some {
-                values: of,
+                values,
                 room,
                 limits,
             } => {
-                let known = sort(of, *room, limits.len(), values, zero);
-                let mut found = zero;
-                for (place, limits) in limits.iter().enumerate() {
-                    found = found.max(limits.hold(load(values, room + place, 0, zero), None));
+                for r in 0..chunk.registers {
+                    let known = sort(values, *room, limits.len(), chunk, r);
+                    let mut found = zero;
+                    for (place, limits) in limits.iter().enumerate() {
+                        let value = chunk.value(room + place).at(r);
+                        found = found.max(limits.hold(value, None));
+                    }
+                    after.set(r, before.at(r) * known * found);
                 }
-                left * known * found
             }
             Test::Opposite { jets, least, apart } => {
-                left * opposite(jets, *least, *apart, values, zero)
-            }
-            Test::Isolated {
-                photon,
-                cone,
-                least,
-                radius,
-                power,
-                share,
-            } => {
-                let pt = load(values, photon.pt, 0, zero);
-                let hard = V::select(zero.same(*least).le(pt), one, zero);
-                let left = left * hard;
-                if photon.is_alone(cone, left, points, values) {
-                    return left;
+                for r in 0..chunk.registers {
+                    after.set(r, before.at(r) * opposite(jets, *least, *apart, chunk, r));
                 }
-                left * photon.isolated([*radius, *power, *share], pt, points, values)
+            }
+            Test::Isolated(photon) => {
+                let pt = chunk.value(photon.pt);
+                for r in 0..chunk.registers {
+                    let hard = zero.same(photon.least).le(pt.at(r));
+                    let left = V::select(hard, before.at(r), zero);
+                    let mut alone = one;
+                    if !is_over(left) && !photon.is_alone(left, chunk, r) {
+                        alone = photon.isolated(chunk, r);
+                    }
+                    after.set(r, left * alone);
+                }
             }
         }
     }
@@ -551,19 +557,22 @@ fn sort<V: Simd<Scalar = f64>>(
     of: &[usize],
     room: usize,
     count: usize,
-    values: &mut Rows,
-    zero: V,
+    chunk: &Chunk<V>,
+    r: usize,
 ) -> V {
+    let zero = chunk.zero;
     let mut known = zero.same(1.0);
     for place in 0..count {
-        values.store(room + place, 0, zero.same(f64::NEG_INFINITY));
+        chunk
+            .value_mut(room + place)
+            .set(r, zero.same(f64::NEG_INFINITY));
     }
     for &value in of {
-        let mut value = load(values, value, 0, zero);
+        let mut value = chunk.value(value).at(r);
         known = V::select(value.eq(value), known, zero);
         for place in 0..count {
-            let here = load(values, room + place, 0, zero);
-            values.store(room + place, 0, here.max(value));
+            let here = chunk.value(room + place).at(r);
+            chunk.value_mut(room + place).set(r, here.max(value));
             value = here.min(value);
         }
     }
@@ -576,20 +585,21 @@ fn opposite<V: Simd<Scalar = f64>>(
     jets: &[[usize; 2]],
     least: f64,
     apart: f64,
-    values: &Rows,
-    zero: V,
+    chunk: &Chunk<V>,
+    r: usize,
 ) -> V {
-    let (mut first, mut second) = (-zero.same(1.0), -zero.same(1.0));
+    let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+    let (mut first, mut second) = (-one, -one);
     let (mut first_y, mut second_y) = (zero, zero);
     for [pt, y] in jets {
-        let (pt, y) = (load(values, *pt, 0, zero), load(values, *y, 0, zero));
+        let (pt, y) = (chunk.value(*pt).at(r), chunk.value(*y).at(r));
         let (harder, harder_than_second) = (first.lt(pt), second.lt(pt));
         second = V::select(harder, first, V::select(harder_than_second, pt, second));
         second_y = V::select(harder, first_y, V::select(harder_than_second, y, second_y));
         first = V::select(harder, pt, first);
         first_y = V::select(harder, y, first_y);
     }
-    let (one, least, apart) = (zero.same(1.0), zero.same(least), zero.same(apart));
+    let (least, apart) = (zero.same(least), zero.same(apart));
     let far = V::both(least.le(first_y.abs()), least.le(second_y.abs()));
     let sides = (first_y * second_y).le(zero);
     let apart = apart.le((first_y - second_y).abs());
@@ -599,19 +609,13 @@ fn opposite<V: Simd<Scalar = f64>>(
 impl Photon {
     /// Whether sines tell that nothing is in the cone about any photon of the points that are left.
     #[inline(always)]
-    fn is_alone<V: Simd<Scalar = f64>>(
-        &self,
-        cone: &Option<Radius>,
-        left: V,
-        points: &Points<V>,
-        values: &Rows,
-    ) -> bool {
-        let (zero, one) = (left.same(0.0), left.same(1.0));
-        let Some(cone) = cone else {
+    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &Chunk<V>, r: usize) -> bool {
+        let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+        let Some(cone) = &self.cone else {
             return self.near.is_empty();
         };
         for (pair, _) in &self.near {
-            let apart = pair.apart(cone, points, values, zero);
+            let apart = pair.of(chunk).apart(cone, r);
             if !V::all(V::select(left.eq(zero), one, apart).eq(one)) {
                 return false;
             }
@@ -622,44 +626,40 @@ impl Photon {
     /// 1 where little is near, otherwise 0: within each distance up to the radius R, the transverse momenta are in sum
     /// no more than a share of the photon's, times ((1 - cos d) / (1 - cos R))^power.
     #[inline(always)]
-    fn isolated<V: Simd<Scalar = f64>>(
-        &self,
-        cone: [f64; 3],
-        pt: V,
-        points: &Points<V>,
-        values: &mut Rows,
-    ) -> V {
-        let [radius, power, share] = cone;
-        let (zero, one) = (pt.same(0.0), pt.same(1.0));
-        let (square, whole) = (pt.same(radius * radius), pt.same(1.0 - radius.cos()));
+    fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>, r: usize) -> V {
+        let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+        let pt = chunk.value(self.pt).at(r);
+        let square = zero.same(self.radius * self.radius);
+        let whole = zero.same(1.0 - self.radius.cos());
         for (i, (pair, _)) in self.near.iter().enumerate() {
-            let distance = pair.distance(points, values, zero);
-            values.store(self.room + i, 0, distance);
+            let distance = pair.of(chunk).distance(r);
+            chunk.value_mut(self.room + i).set(r, distance);
         }
         let mut found = one;
         for i in 0..self.near.len() {
-            let distance = load(values, self.room + i, 0, zero);
+            let distance = chunk.value(self.room + i).at(r);
             let outside = square.lt(distance);
             if V::all(outside) {
                 continue;
             }
             let mut sum = zero;
             for (other, (_, pt)) in self.near.iter().enumerate() {
-                let nearer = load(values, self.room + other, 0, zero).le(distance);
-                sum = sum + V::select(nearer, load(values, *pt, 0, zero), zero);
+                let nearer = chunk.value(self.room + other).at(r).le(distance);
+                sum = sum + V::select(nearer, chunk.value(*pt).at(r), zero);
             }
             let (_, cosine) = functions::sin_cos(distance.sqrt());
             let share_of_cone = (one - cosine) / whole;
-            let allowed = if power == 1.0 {
+            let allowed = if self.power == 1.0 {
                 share_of_cone
             } else {
                 // A power of what is next to 0 is 0, but for the power 0.
-                let least = pt.same(f64::MIN_POSITIVE);
-                let none = pt.same(if power == 0.0 { 1.0 } else { 0.0 });
-                let raised = functions::pow(share_of_cone.max(least), pt.same(power));
+                let least = zero.same(f64::MIN_POSITIVE);
+                let none = zero.same(if self.power == 0.0 { 1.0 } else { 0.0 });
+                let raised = functions::pow(share_of_cone.max(least), zero.same(self.power));
                 V::select(least.lt(share_of_cone), raised, none)
             };
-            let within = V::both(sum.le(pt * allowed * pt.same(share)), distance.eq(distance));
+            let allowed = pt * allowed * zero.same(self.share);
+            let within = V::both(sum.le(allowed), distance.eq(distance));
             found = found * V::select(outside, one, V::select(within, one, zero));
         }
         found

@@ -1,0 +1,217 @@
+use super::*;
+
+const SETTINGS: Settings = Settings {
+    hadrons: true,
+    maxjetflavor: 4,
+    bwcutoff: 15.0,
+    small_width: 1e-6,
+    distance: 1.0,
+    scheme: 1,
+    alone: false,
+    xqcut: 0.0,
+    xmtcentral: 0.0,
+};
+
+const COLORS: [(i32, i32); 10] = [
+    (1, 3),
+    (-1, -3),
+    (2, 3),
+    (-2, -3),
+    (6, 3),
+    (-6, -3),
+    (21, 8),
+    (11, 1),
+    (-11, 1),
+    (23, 1),
+];
+
+fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> Propagator {
+    Propagator {
+        legs,
+        daughters,
+        code,
+        spacelike,
+        forced: Forced::No,
+        mass: if code == 23 { 91.2 } else { 0.0 },
+        width: if code == 23 { 2.5 } else { 0.0 },
+    }
+}
+
+/// Momenta that come in along the beams with the energy of those that go out, which rest together.
+fn point(out: &[[f64; 4]]) -> Vec<[f64; 4]> {
+    let half = out.iter().map(|p| p[0]).sum::<f64>() / 2.0;
+    let beams = [1.0, -1.0].map(|side| [half, 0.0, 0.0, side * half]);
+    beams.into_iter().chain(out.iter().copied()).collect()
+}
+
+fn with_mass(mass: f64, [x, y, z]: [f64; 3]) -> [f64; 4] {
+    [(mass * mass + x * x + y * y + z * z).sqrt(), x, y, z]
+}
+
+/// The scales of a point in its first channel.
+fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> [f64; 3] {
+    let mut rows = Rows::new(4 * p.len(), 1);
+    for (row, component) in p.iter().flatten().enumerate() {
+        rows.row_mut(row)[0] = *component;
+    }
+    clustering.count_jets(&rows, &[0]).expect("jets");
+    let mut found = Rows::new(ROWS, 1);
+    clustering
+        .evaluate(&rows, &[0], given, &mut found, 0)
+        .expect("scales");
+    [0, 1, 2].map(|row| found.row(row)[0])
+}
+
+#[track_caller]
+fn assert_near(found: [f64; 3], wanted: [f64; 3]) {
+    for (found, wanted) in found.into_iter().zip(wanted) {
+        assert!(
+            (found - wanted).abs() <= 1e-12 * wanted,
+            "{found} for {wanted}"
+        );
+    }
+}
+
+fn diagram(nqcd: i32, lines: Vec<Propagator>) -> Diagram {
+    Diagram { lines, nqcd }
+}
+
+#[test]
+fn a_strong_pair_has_its_transverse_mass() {
+    let diagrams = vec![diagram(2, vec![line(12, [4, 8], 21, false)])];
+    let made = Clustering::new(&[2, -2, 6, -6], diagrams, &COLORS, SETTINGS);
+    let mut clustering = made.expect("a process");
+    let p = [30.0, 40.0, 77.0];
+    let out = [with_mass(173.0, p), with_mass(173.0, p.map(|x| -x))];
+    let wanted = 173f64.hypot(50.0);
+    let given = Given::nothing(1.0);
+    assert_near(scales(&mut clustering, &point(&out), &given), [wanted; 3]);
+    let half = Given::nothing(0.5);
+    assert_near(
+        scales(&mut clustering, &point(&out), &half),
+        [wanted / 2.0; 3],
+    );
+    // What is given is kept, and multiplied where it is not fixed.
+    let given = Given {
+        renormalisation: 91.0,
+        factorisation: [10.0, 20.0],
+        fixed: true,
+        factor: 0.5,
+    };
+    assert_near(
+        scales(&mut clustering, &point(&out), &given),
+        [91.0, 10.0, 20.0],
+    );
+    let given = Given {
+        fixed: false,
+        ..given
+    };
+    assert_near(
+        scales(&mut clustering, &point(&out), &given),
+        [91.0, 5.0, 10.0],
+    );
+}
+
+#[test]
+fn what_a_colour_singlet_becomes_has_its_mass() {
+    let diagrams = vec![diagram(0, vec![line(12, [4, 8], 23, false)])];
+    let made = Clustering::new(&[2, -2, -11, 11], diagrams, &COLORS, SETTINGS);
+    let mut clustering = made.expect("a process");
+    let p = [10.0, 20.0, 38.0];
+    let out = [with_mass(0.0, p), with_mass(0.0, p.map(|x| -x))];
+    let given = Given::nothing(1.0);
+    let wanted = out[0][0] + out[1][0];
+    assert_near(scales(&mut clustering, &point(&out), &given), [wanted; 3]);
+}
+
+/// u u~ > e+ e- g: the gluon is emitted from a beam at its transverse momentum; scales are the pair's transverse mass.
+#[test]
+fn an_emission_from_a_beam() {
+    let from = |beam: u32, legs: u32| {
+        let lines = vec![
+            line(12, [4, 8], 23, false),
+            line(legs, [beam, 16], if beam == 1 { 2 } else { -2 }, true),
+        ];
+        diagram(1, lines)
+    };
+    let diagrams = vec![from(1, 17), from(2, 18)];
+    let codes = [2, -2, -11, 11, 21];
+    let mut clustering =
+        Clustering::new(&codes, diagrams.clone(), &COLORS, SETTINGS).expect("a process");
+    let gluon = [3.0, -4.0, 12.0];
+    let (one, other) = ([17.0, 31.0, 14.0], [-20.0, -27.0, -26.0]);
+    let out = [
+        with_mass(0.0, one),
+        with_mass(0.0, other),
+        with_mass(0.0, gluon),
+    ];
+    let p = point(&out);
+    let found = scales(&mut clustering, &p, &Given::nothing(1.0));
+    // The pair is on its mass shell.
+    let pair = event::mass(&p, 12);
+    assert!(pair > 91.2 - 37.5, "{pair}");
+    assert_near(found, [pair.hypot(5.0); 3]);
+    let cut = Settings {
+        xqcut: 5.1,
+        ..SETTINGS
+    };
+    let mut clustering = Clustering::new(&codes, diagrams, &COLORS, cut).expect("a process");
+    let found = scales(&mut clustering, &p, &Given::nothing(1.0));
+    assert_eq!(found, [0.0; 3]);
+    assert!(drops(found, [false; 2]));
+}
+
+#[test]
+fn points_that_are_dropped() {
+    let p = [10.0, 20.0, 38.0];
+    let out = [with_mass(0.0, p), with_mass(0.0, p.map(|x| -x))];
+    let mass = out[0][0] + out[1][0];
+    for (forced, near, dropped) in [
+        (Forced::No, true, false),
+        (Forced::On, true, false),
+        (Forced::Off, true, true),
+        (Forced::On, false, true),
+        (Forced::Off, false, false),
+    ] {
+        let resonance = Propagator {
+            forced,
+            mass: mass + if near { 30.0 } else { 40.0 },
+            ..line(12, [4, 8], 23, false)
+        };
+        let diagrams = vec![diagram(0, vec![resonance])];
+        let made = Clustering::new(&[2, -2, -11, 11], diagrams, &COLORS, SETTINGS);
+        let found = scales(
+            &mut made.expect("a process"),
+            &point(&out),
+            &Given::nothing(1.0),
+        );
+        assert_eq!(drops(found, [true; 2]), dropped, "{forced:?}, {near}");
+    }
+    assert!(drops([1.0, 2.0, 1.9], [true; 2]));
+    assert!(!drops([1.0, 2.0, 1.9], [true, false]));
+}
+
+#[test]
+fn what_cannot_be_clustered() {
+    let error = Clustering::new(&[21; 17], Vec::new(), &COLORS, SETTINGS).expect_err("too many");
+    assert!(error.to_string().contains("17 legs"), "{error}");
+    for legs in [0, 15, 16] {
+        let diagrams = vec![diagram(2, vec![line(legs, [4, 8], 21, false)])];
+        let error = Clustering::new(&[21; 4], diagrams, &COLORS, SETTINGS).expect_err("no line");
+        assert!(error.to_string().contains(&format!("{legs:#b}")), "{error}");
+    }
+    // A quark that becomes two gluons.
+    let diagrams = vec![diagram(2, vec![line(12, [4, 8], 2, false)])];
+    let made = Clustering::new(&[21, 21, 21, 21], diagrams, &COLORS, SETTINGS);
+    let p = [10.0, 20.0, 38.0];
+    let out = [with_mass(0.0, p), with_mass(0.0, p.map(|x| -x))];
+    let mut rows = Rows::new(16, 1);
+    for (row, component) in point(&out).iter().flatten().enumerate() {
+        rows.row_mut(row)[0] = *component;
+    }
+    let error = made
+        .expect("a process")
+        .count_jets(&rows, &[0])
+        .expect_err("colours");
+    assert!(error.to_string().contains("2 becomes 21 and 21"), "{error}");
+}

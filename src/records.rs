@@ -1,0 +1,215 @@
+//! Events as records of the Les Houches Accord (hep-ph/0109068): partons, resonances and what goes out, with mothers,
+//! colours and helicities.
+//!
+//! A line of the event's diagram that is on its mass shell within some widths, where no parton of a beam comes in behind
+//! it, stands between what comes in and what goes out. Its colours are those that its products have together.
+
+use crate::describe::{self, Channel, Subprocess};
+use mebridge_lhe::{Particle, record_bytes};
+use mebridge_sampler::events::Event;
+
+/// Status of what comes in, what is on its mass shell within, and what goes out.
+const STATUS: [i32; 3] = [-1, 2, 1];
+/// The spin of a resonance: unknown.
+const UNKNOWN: f64 = 9.0;
+
+/// A line that may be on its mass shell.
+#[derive(Clone, Debug)]
+struct Resonance {
+    code: i32,
+    mass: f64,
+    width: f64,
+    /// Legs behind it, from 0 with those that come in.
+    legs: Vec<usize>,
+}
+
+/// What completes the events of a matrix element.
+#[derive(Clone, Debug)]
+pub struct Completer {
+    /// By diagram, from the outside in.
+    resonances: Vec<Vec<Resonance>>,
+    flows: Vec<Vec<(i32, i32)>>,
+    helicities: Vec<Vec<i8>>,
+    /// Masses of the legs, GeV.
+    masses: Vec<f64>,
+    widths: f64,
+}
+
+impl Completer {
+    /// Of a matrix element, described by itself.
+    ///
+    /// Args: `masses` are those of its legs; lines are on their mass shells up to so many `widths`.
+    pub fn new(of: &Subprocess, masses: &[f64], widths: f64) -> Self {
+        let mut resonances = vec![Vec::new(); of.diagram_count];
+        for channel in &of.channels {
+            for diagram in &channel.diagrams {
+                resonances[diagram.diagram] = lines(channel, masses.len());
+            }
+        }
+        Completer {
+            resonances,
+            flows: of.color_flows.clone(),
+            helicities: of.helicities.clone(),
+            masses: masses.to_vec(),
+            widths,
+        }
+    }
+
+    /// How many particles an event has at most.
+    pub fn particles(&self) -> usize {
+        let most = self.resonances.iter().map(Vec::len).max();
+        self.masses.len() + most.unwrap_or(0)
+    }
+
+    /// The particles of an event whose legs have these codes.
+    fn complete(&self, event: &Event, codes: &[i32], choice: [usize; 3]) -> Vec<Particle> {
+        let [helicity, color, diagram] = choice;
+        let legs = self.masses.len();
+        let leg = |leg: usize| {
+            let [e, x, y, z] = event.momenta[leg];
+            Particle {
+                pdg: codes[leg],
+                status: STATUS[if leg < 2 { 0 } else { 2 }],
+                mothers: if leg < 2 { [0; 2] } else { [1, 2] },
+                colors: self
+                    .flows
+                    .get(color)
+                    .map_or([0; 2], |flow| flow[leg].into()),
+                momentum: [x, y, z, e, self.masses[leg]],
+                lifetime: 0.0,
+                spin: f64::from(self.helicities[helicity][leg]),
+            }
+        };
+        let mut particles: Vec<Particle> = (0..2).map(leg).collect();
+        // The one along +z comes first.
+        if event.momenta[0][3] < 0.0 {
+            particles.swap(0, 1);
+        }
+        let mut mothers = vec![0; legs];
+        for line in &self.resonances[diagram] {
+            let mut momentum = [0.0; 4];
+            for &leg in &line.legs {
+                let [e, x, y, z] = event.momenta[leg];
+                for (sum, one) in momentum.iter_mut().zip([x, y, z, e]) {
+                    *sum += one;
+                }
+            }
+            let [x, y, z, e] = momentum;
+            let mass = f64::max((e - z) * (e + z) - x * x - y * y, 0.0).sqrt();
+            if (mass - line.mass).abs() > self.widths * line.width {
+                continue;
+            }
+            let mother = mothers[line.legs[0]];
+            particles.push(Particle {
+                pdg: line.code,
+                status: STATUS[1],
+                mothers: if mother == 0 { [1, 2] } else { [mother; 2] },
+                colors: self.together(color, &line.legs),
+                momentum: [x, y, z, e, mass],
+                lifetime: 0.0,
+                spin: UNKNOWN,
+            });
+            for &leg in &line.legs {
+                mothers[leg] = particles.len() as i32;
+            }
+        }
+        for (number, &mother) in mothers.iter().enumerate().skip(2) {
+            let mut one = leg(number);
+            if mother != 0 {
+                one.mothers = [mother; 2];
+            }
+            particles.push(one);
+        }
+        particles
+    }
+
+    /// The colour and the anticolour that some legs have together.
+    fn together(&self, color: usize, legs: &[usize]) -> [i32; 2] {
+        let Some(flow) = self.flows.get(color) else {
+            return [0; 2];
+        };
+        let colors: Vec<i32> = legs.iter().map(|&leg| flow[leg].0).collect();
+        let anticolors: Vec<i32> = legs.iter().map(|&leg| flow[leg].1).collect();
+        let left = |own: &[i32], others: &[i32]| {
+            let mut alone = own.iter().filter(|&tag| *tag != 0 && !others.contains(tag));
+            alone.next().copied().unwrap_or(0)
+        };
+        [left(&colors, &anticolors), left(&anticolors, &colors)]
+    }
+
+    /// Appends the record of an event, with room for so many particles.
+    ///
+    /// Args: `number` is the event's process, from 1; `codes` are those of its legs, `choice` its helicity, colour flow and
+    /// diagram, counted from 0.
+    pub fn write(
+        &self,
+        event: &Event,
+        number: i32,
+        codes: &[i32],
+        choice: [usize; 3],
+        room: usize,
+        to: &mut Vec<u8>,
+    ) {
+        let mut record = mebridge_lhe::Event::default();
+        record.process = number;
+        record.weight = event.weight;
+        record.scale = event.scales[0];
+        record.alpha_qcd = event.alpha_s;
+        record.particles = self.complete(event, codes, choice);
+        let end = to.len() + record_bytes(room).expect("the records are in memory");
+        let mut particles = Vec::new();
+        record.push_record(to, &mut particles);
+        to.append(&mut particles);
+        to.resize(end, 0);
+    }
+}
+
+/// The lines of a diagram behind which no beam comes in and that have a width, those that contain others first.
+fn lines(channel: &Channel, legs: usize) -> Vec<Resonance> {
+    let mut found = Vec::new();
+    for (number, (&code, &(mass, width))) in
+        channel.propagators.iter().zip(&channel.masses).enumerate()
+    {
+        let name = format!("p{number}");
+        // Lines are made by the vertices whose last one they are.
+        let behind = behind(channel, &name);
+        let incoming = behind.iter().filter(|&&leg| leg < 2).count();
+        // Where both beams are behind it, the line is seen from what goes out.
+        let (own, code) = match incoming {
+            0 => (behind, code),
+            2 => {
+                let others = (2..legs).filter(|leg| !behind.contains(leg));
+                (others.collect(), describe::conjugate(code))
+            }
+            _ => continue,
+        };
+        if width != 0.0 && mass != 0.0 {
+            found.push(Resonance {
+                code,
+                mass: mass.abs(),
+                width: width.abs(),
+                legs: own,
+            });
+        }
+    }
+    found.sort_by_key(|line| std::cmp::Reverse(line.legs.len()));
+    found
+}
+
+/// The legs that a line leads to, on the side of the vertex that makes it.
+fn behind(channel: &Channel, name: &str) -> Vec<usize> {
+    let vertex = channel
+        .vertices
+        .iter()
+        .find(|vertex| vertex.last().is_some_and(|last| last == name));
+    let mut found = Vec::new();
+    for line in vertex.into_iter().flatten().filter(|line| *line != name) {
+        match (&line[..1], line[1..].parse::<usize>()) {
+            ("i", Ok(leg)) => found.push(leg),
+            ("o", Ok(leg)) => found.push(leg + 2),
+            _ => found.extend(behind(channel, line)),
+        }
+    }
+    found.sort_unstable();
+    found
+}

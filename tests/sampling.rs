@@ -1,0 +1,300 @@
+//! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
+
+use mebridge::generate::generate_with;
+use mebridge::sampling::{Common, Element, Elements, integrand};
+use mebridge::{Bridge, Switches, models};
+use mebridge_densities::{Coupling, Densities};
+use mebridge_phasespace::cuts::{Observable, Window};
+use mebridge_phasespace::scales::{Dynamical, Scale};
+use mebridge_sampler::blocks::{blocks, weigh};
+use mebridge_sampler::events::{Accept, Event};
+use mebridge_sampler::integrand::{BeamDensities, Integrand, Running};
+use mebridge_sampler::random::Philox;
+use mebridge_sampler::sums::{Estimate, WeightSums};
+use mebridge_sampler::survey::{Known, cross_section, survey};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// A process with what evaluates it.
+struct Run {
+    integrand: Integrand,
+    bridges: Vec<Bridge>,
+}
+
+impl Run {
+    fn new(text: &str, common: &Common, windows: impl Fn(&[i32]) -> Vec<Window>) -> Run {
+        let model = models::model(None).expect("the Standard Model");
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        for process in generate_with(text, &model).expect("a process") {
+            let card = process.model.default_card();
+            let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
+            let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
+            let bridge = bridge.expect("a bridge");
+            elements.push(Element {
+                process,
+                masses: bridge.masses(),
+                mirrored: common.densities.is_some() && codes[0] != codes[1],
+                windows: windows(&codes),
+                rules: Vec::new(),
+            });
+            bridges.push(bridge);
+        }
+        let integrand = integrand(&elements, common).expect("an integrand");
+        Run { integrand, bridges }
+    }
+
+    fn evaluators(&mut self, count: usize, diagrams: bool) -> Vec<Elements> {
+        let bridges = &mut self.bridges;
+        let one = |_| Elements::new(bridges, diagrams).expect("samplers");
+        (0..count).map(one).collect()
+    }
+
+    fn survey(&mut self, parts: &[usize], threads: usize) -> Vec<Known> {
+        let mut evaluators = self.evaluators(threads, false);
+        survey(&mut self.integrand, 1, parts, 0.7, &mut evaluators).expect("a survey")
+    }
+
+    /// So many points of each source, as events.
+    fn events(&mut self, known: &[Known], points: usize, threads: usize) -> (Estimate, Vec<Event>) {
+        let thresholds: Vec<f64> = (known.iter())
+            .map(|one| one.spectrum.threshold(0.01).unwrap_or(f64::INFINITY))
+            .collect();
+        let mut plan = Vec::new();
+        for (source, one) in known.iter().enumerate() {
+            let random = Philox {
+                seed: 1,
+                round: 100,
+                channel: source as u32,
+            };
+            plan.extend(blocks(source, &one.grid, random, 0, points));
+        }
+        let mut evaluators = self.evaluators(threads, false);
+        let accept = Accept {
+            integrand: &self.integrand,
+            thresholds: &thresholds,
+        };
+        let kept = weigh(&self.integrand, &plan, &mut evaluators, &accept).expect("points");
+        let mut sums = vec![WeightSums::default(); known.len()];
+        let mut events = Vec::new();
+        for (source, of_block, some) in kept {
+            sums[source as usize].merge(&of_block);
+            events.extend(some);
+        }
+        (Estimate::sum(sums.iter().map(WeightSums::mean)), events)
+    }
+}
+
+fn fixed(scale: f64) -> Scale {
+    Scale {
+        dynamical: Dynamical::PartonicEnergy,
+        factor: 1.0,
+        renormalisation: Some(scale),
+        factorisation: Some([scale; 2]),
+    }
+}
+
+fn partons() -> Common {
+    Common {
+        energy: 1000.0,
+        densities: None,
+        running: Running::Fixed(0.118),
+        scale: fixed(91.188),
+    }
+}
+
+/// x f(x) of python/examples/densities.py at its scale of 91.188 GeV.
+fn density(code: i32, x: f64) -> f64 {
+    if code == 21 {
+        return 3.0 * x.powf(-0.2) * (1.0 - x).powi(5);
+    }
+    let size = [0.3, 0.25, 0.15, 0.1][code.unsigned_abs() as usize - 1];
+    let valence = match code {
+        1 => 1.5 * (1.0 - x),
+        2 => 3.0,
+        _ => 0.0,
+    };
+    size * x.powf(-0.2) * (1.0 - x).powi(7) + valence * x.sqrt() * (1.0 - x).powi(3)
+}
+
+/// Protons of 13 TeV with densities that do not depend on the scale.
+fn protons() -> Common {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("toy_0000.dat");
+    let codes = [-4, -3, -2, -1, 21, 1, 2, 3, 4];
+    let mut x: Vec<f64> = (0..160)
+        .map(|i| 10f64.powf(-6.0 + 5.0 * f64::from(i) / 160.0))
+        .collect();
+    x.extend((0..=120).map(|i| 0.1 + 0.9 * f64::from(i) / 120.0));
+    let q = [5.0, 20.0, 100.0, 1e3, 1e5];
+    let mut text = "PdfType: central\nFormat: lhagrid1\n---\n".to_owned();
+    for numbers in [&x[..], &q] {
+        let words: Vec<String> = numbers.iter().map(|n| format!("{n:.12e}")).collect();
+        writeln!(text, "{}", words.join(" ")).expect("text");
+    }
+    writeln!(text, "{}", codes.map(|code| code.to_string()).join(" ")).expect("text");
+    for &x in &x {
+        for _ in q {
+            let words = codes.map(|code| format!("{:.12e}", density(code, x)));
+            writeln!(text, "{}", words.join(" ")).expect("text");
+        }
+    }
+    text += "---\n";
+    std::fs::write(&file, text).expect("a file");
+    let densities = Arc::new(Densities::lhapdf(&file).expect("a set"));
+    let table = Coupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.118; 4]).expect("a table");
+    Common {
+        energy: 13_000.0,
+        densities: Some(BeamDensities { densities }),
+        running: Running::Table(Arc::new(table)),
+        scale: fixed(200.0),
+    }
+}
+
+fn no_cuts(_: &[i32]) -> Vec<Window> {
+    Vec::new()
+}
+
+/// pt, rapidities and distances of gluons and quarks.
+fn jets(codes: &[i32]) -> Vec<Window> {
+    let jets = (2..codes.len()).filter(|&leg| codes[leg] == 21 || codes[leg].abs() < 6);
+    let jets: Vec<usize> = jets.collect();
+    let mut found = Vec::new();
+    for (i, &jet) in jets.iter().enumerate() {
+        let one = vec![vec![jet]];
+        found.push(Window::new(
+            Observable::Pt,
+            one.clone(),
+            20.0,
+            f64::INFINITY,
+        ));
+        found.push(Window::new(
+            Observable::Rapidity,
+            one,
+            f64::NEG_INFINITY,
+            5.0,
+        ));
+        for &other in &jets[i + 1..] {
+            let both = vec![vec![jet], vec![other]];
+            found.push(Window::new(Observable::Distance, both, 0.4, f64::INFINITY));
+        }
+    }
+    found
+}
+
+/// The cross section of g g > t t~ at a squared energy, pb, and that of u u~ > t t~ (B. Combridge, Nucl. Phys. B151 (1979)
+/// 429), with alpha_s = 0.118.
+fn top_pairs(s: f64) -> [f64; 2] {
+    let (mass, alpha_s) = (173.0f64, 0.118f64);
+    let rho = 4.0 * mass * mass / s;
+    if rho >= 1.0 {
+        return [0.0; 2];
+    }
+    let beta = (1.0 - rho).sqrt();
+    let logarithm = ((1.0 + beta) / (1.0 - beta)).ln();
+    let gluons =
+        (1.0 + rho + rho * rho / 16.0) * logarithm - beta * (7.0 / 4.0 + 31.0 / 16.0 * rho);
+    let size = std::f64::consts::PI * alpha_s * alpha_s / s * mebridge_sampler::integrand::PICOBARN;
+    [
+        size / 3.0 * gluons,
+        size * 8.0 / 27.0 * beta * (1.0 + rho / 2.0),
+    ]
+}
+
+#[test]
+fn top_pairs_of_gluons() {
+    let mut run = Run::new("g g > t t~", &partons(), no_cuts);
+    let found = cross_section(&run.survey(&[1000, 2000, 40_000], 1));
+    let [wanted, _] = top_pairs(1e6);
+    let pull = (found.mean - wanted) / found.error;
+    assert!(
+        pull.abs() < 4.0 && found.error < 0.004 * wanted,
+        "{found:?} for {wanted}"
+    );
+}
+
+#[test]
+fn top_pairs_of_protons() {
+    let mut run = Run::new("p p > t t~", &protons(), no_cuts);
+    let found = cross_section(&run.survey(&[2000, 4000, 40_000], 2));
+    // Over ln tau and the rapidity, by midpoints.
+    let (least, steps) = ((4.0 * 173.0 * 173.0 / 1.69e8f64).ln(), 400);
+    let mut wanted = 0.0;
+    for i in 0..steps {
+        let u = (f64::from(i) + 0.5) / f64::from(steps) * (-least).sqrt();
+        let log_tau = least + u * u;
+        let of_tau = 2.0 * u * (-least).sqrt() / f64::from(steps);
+        let [gluons, quarks] = top_pairs(1.69e8 * log_tau.exp());
+        for j in 0..steps {
+            let y = (f64::from(j) + 0.5) / f64::from(steps) * -log_tau + 0.5 * log_tau;
+            let of_y = -log_tau / f64::from(steps);
+            let (x1, x2) = ((0.5 * log_tau + y).exp(), (0.5 * log_tau - y).exp());
+            let both = |a: i32, b: i32| density(a, x1) * density(b, x2);
+            let of_quarks: f64 = (1..=4)
+                .map(|code| both(code, -code) + both(-code, code))
+                .sum();
+            wanted += of_tau * of_y * (gluons * both(21, 21) + quarks * of_quarks);
+        }
+    }
+    let pull = (found.mean - wanted) / found.error;
+    assert!(
+        pull.abs() < 4.0 && found.error < 0.01 * wanted,
+        "{found:?} for {wanted}"
+    );
+}
+
+#[test]
+fn events_do_not_depend_on_threads() {
+    let mut runs = [1, 3].map(|threads| {
+        let mut run = Run::new("p p > t t~ j", &protons(), jets);
+        let known = run.survey(&[504, 1000], threads);
+        run.events(&known, 1504, threads)
+    });
+    let [(one, some), (other, others)] = &mut runs;
+    assert!(some.len() > 1000, "{} events", some.len());
+    assert_eq!(one, other);
+    assert_eq!(some, others);
+}
+
+/// Events conserve momentum, lie within the cuts, have the partons of their process, and choices of their matrix element.
+#[test]
+fn events_are_those_of_their_process() {
+    let common = protons();
+    let mut run = Run::new("p p > t t~ j", &common, jets);
+    let known = run.survey(&[504, 1000], 1);
+    let (_, events) = run.events(&known, 1000, 1);
+    let random = vec![[0.3, 0.6, 0.9]; events.len()];
+    let mut evaluators = run.evaluators(1, true);
+    let choices = evaluators[0].choose(&events, &random).expect("choices");
+    let mut exchanged = 0;
+    for (event, choice) in events.iter().zip(choices) {
+        let group = run.integrand.sources[event.source as usize].group;
+        let partons = &run.integrand.groups[group].partons[event.partons as usize];
+        let p = &event.momenta;
+        for i in 0..4 {
+            let off: f64 = p[2..].iter().map(|q| q[i]).sum::<f64>() - p[0][i] - p[1][i];
+            assert!(off.abs() < 1e-9 * p[0][0].max(p[1][0]), "{off} {event:?}");
+        }
+        for (beam, fraction) in event.fractions.iter().enumerate() {
+            let leg = if partons.exchanged { 1 - beam } else { beam };
+            let sign = [1.0, -1.0][beam];
+            assert!(
+                (p[leg][3] / (sign * 6500.0 * fraction) - 1.0).abs() < 1e-9,
+                "{event:?}"
+            );
+        }
+        exchanged += usize::from(partons.exchanged);
+        let jet = p[4];
+        assert!(jet[1].hypot(jet[2]) >= 20.0 * (1.0 - 1e-12), "{event:?}");
+        let rapidity = 0.5 * ((jet[0] + jet[3]) / (jet[0] - jet[3])).ln();
+        assert!(rapidity.abs() <= 5.0 + 1e-9, "{rapidity}");
+        assert!(event.weight >= 1.0, "{event:?}");
+        assert!((event.alpha_s - 0.118).abs() < 1e-12, "{event:?}");
+        let process = run.bridges[event.element as usize].process();
+        assert!((choice.helicity as usize) < process.helicities.len());
+        assert!((choice.color as usize) < process.color_flows());
+        assert!((choice.diagram as usize) < process.diagrams as usize);
+    }
+    let share = exchanged as f64 / events.len() as f64;
+    // Gluons with quarks in both orders are most of it, half of them exchanged.
+    assert!((0.15..0.45).contains(&share), "{share} of {}", events.len());
+}
