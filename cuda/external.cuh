@@ -193,8 +193,9 @@ DEVICE Sixteen external_rarita(Momentum p, Real mass, int helicity, int sign, bo
     const int of_vector = in ? -sign : sign;
     const Real pt = root(transverse_square(p));
     const bool rest = is_at_rest(modulus(p), mass);
-    // The phase of the spinor of helicity -1 relative to that of the vector.
-    Cx phase = cx(!rest && p.p[3] < 0 ? Real(-1) : Real(1), 0);
+    // The phase of the spinor of helicity -1 relative to that of the vector. At rest the longitudinal vector has not the sign
+    // of the mass that it has in motion.
+    Cx phase = cx((rest ? mass : p.p[3]) < 0 ? Real(-1) : Real(1), 0);
     if (!rest && pt != 0) {
         const Real inverse = quotient(Real(1), pt);
         phase = cx(p.p[1] * inverse, signed_by(-of_vector, p.p[2] * inverse));

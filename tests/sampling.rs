@@ -6,12 +6,10 @@ use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_sampler::blocks::{blocks, weigh};
-use mebridge_sampler::events::{Accept, Event};
 use mebridge_sampler::integrand::{BeamDensities, Integrand, Running};
-use mebridge_sampler::random::Philox;
-use mebridge_sampler::sums::{Estimate, WeightSums};
-use mebridge_sampler::survey::{Known, cross_section, survey};
+use mebridge_sampler::rounds::{self, Round, round};
+use mebridge_sampler::sums::Estimate;
+use mebridge_sampler::survey::{Settings, Survey, survey};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -49,38 +47,31 @@ impl Run {
         (0..count).map(one).collect()
     }
 
-    fn survey(&mut self, parts: &[usize], threads: usize) -> Vec<Known> {
+    fn survey(&mut self, settings: Settings, threads: usize) -> Survey {
         let mut evaluators = self.evaluators(threads, false);
-        survey(&mut self.integrand, 1, parts, 0.7, &mut evaluators).expect("a survey")
+        survey(&mut self.integrand, &settings, &mut evaluators).expect("a survey")
     }
 
-    /// So many points of each source, as events.
-    fn events(&mut self, known: &[Known], points: usize, threads: usize) -> (Estimate, Vec<Event>) {
-        let thresholds: Vec<f64> = (known.iter())
-            .map(|one| one.spectrum.threshold(0.01).unwrap_or(f64::INFINITY))
-            .collect();
-        let mut plan = Vec::new();
-        for (source, one) in known.iter().enumerate() {
-            let random = Philox {
-                seed: 1,
-                round: 100,
-                channel: source as u32,
-            };
-            plan.extend(blocks(source, &one.grid, random, 0, points));
-        }
+    fn events(&mut self, survey: &Survey, settings: Settings, threads: usize) -> Round {
         let mut evaluators = self.evaluators(threads, false);
-        let accept = Accept {
-            integrand: &self.integrand,
-            thresholds: &thresholds,
-        };
-        let kept = weigh(&self.integrand, &plan, &mut evaluators, &accept).expect("points");
-        let mut sums = vec![WeightSums::default(); known.len()];
-        let mut events = Vec::new();
-        for (source, of_block, some) in kept {
-            sums[source as usize].merge(&of_block);
-            events.extend(some);
-        }
-        (Estimate::sum(sums.iter().map(WeightSums::mean)), events)
+        let found = round(
+            &self.integrand,
+            survey,
+            &settings,
+            0,
+            settings.events,
+            &mut evaluators,
+        );
+        found.expect("events")
+    }
+}
+
+fn settings(events: u64) -> Settings {
+    Settings {
+        seed: 1,
+        events,
+        overweight: 0.01,
+        precision: None,
     }
 }
 
@@ -200,10 +191,17 @@ fn top_pairs(s: f64) -> [f64; 2] {
     ]
 }
 
+/// The cross section of a process by a survey and a round of so many events.
+fn cross_section(run: &mut Run, events: u64, threads: usize) -> Estimate {
+    let survey = run.survey(settings(events), threads);
+    let made = run.events(&survey, settings(events), threads);
+    rounds::cross_section(&survey, [(events, &made.sums[..])])
+}
+
 #[test]
 fn top_pairs_of_gluons() {
     let mut run = Run::new("g g > t t~", &partons(), no_cuts);
-    let found = cross_section(&run.survey(&[1000, 2000, 40_000], 1));
+    let found = cross_section(&mut run, 40_000, 1);
     let [wanted, _] = top_pairs(1e6);
     let pull = (found.mean - wanted) / found.error;
     assert!(
@@ -215,7 +213,7 @@ fn top_pairs_of_gluons() {
 #[test]
 fn top_pairs_of_protons() {
     let mut run = Run::new("p p > t t~", &protons(), no_cuts);
-    let found = cross_section(&run.survey(&[2000, 4000, 40_000], 2));
+    let found = cross_section(&mut run, 40_000, 2);
     // Over ln tau and the rapidity, by midpoints.
     let (least, steps) = ((4.0 * 173.0 * 173.0 / 1.69e8f64).ln(), 400);
     let mut wanted = 0.0;
@@ -244,13 +242,14 @@ fn top_pairs_of_protons() {
 
 #[test]
 fn events_do_not_depend_on_threads() {
-    let mut runs = [1, 3].map(|threads| {
+    let runs = [1, 3].map(|threads| {
         let mut run = Run::new("p p > t t~ j", &protons(), jets);
-        let known = run.survey(&[504, 1000], threads);
-        run.events(&known, 1504, threads)
+        let survey = run.survey(settings(2000), threads);
+        let made = run.events(&survey, settings(2000), threads);
+        (survey, made.events)
     });
-    let [(one, some), (other, others)] = &mut runs;
-    assert!(some.len() > 1000, "{} events", some.len());
+    let [(one, some), (other, others)] = &runs;
+    assert_eq!(some.len(), 2000);
     assert_eq!(one, other);
     assert_eq!(some, others);
 }
@@ -260,8 +259,8 @@ fn events_do_not_depend_on_threads() {
 fn events_are_those_of_their_process() {
     let common = protons();
     let mut run = Run::new("p p > t t~ j", &common, jets);
-    let known = run.survey(&[504, 1000], 1);
-    let (_, events) = run.events(&known, 1000, 1);
+    let survey = run.survey(settings(2000), 1);
+    let events = run.events(&survey, settings(2000), 1).events;
     let random = vec![[0.3, 0.6, 0.9]; events.len()];
     let mut evaluators = run.evaluators(1, true);
     let choices = evaluators[0].choose(&events, &random).expect("choices");

@@ -244,7 +244,8 @@ fn rarita(p: &Momentum, mass: f64, helicity: f64, nsr: f64, incoming: bool) -> V
     // The phase of the spinor of helicity -1 relative to that of the vector.
     let pt = transverse_square(p).sqrt().min(modulus(p));
     let phase = if is_at_rest(modulus(p), mass) {
-        real(1.0)
+        // In motion the longitudinal vector has the sign of the mass, which it does not have at rest.
+        real(1f64.copysign(mass))
     } else if pt == 0.0 {
         real(1f64.copysign(p[3]))
     } else {

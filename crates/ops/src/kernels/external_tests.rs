@@ -486,3 +486,28 @@ fn a_leg_nearly_at_rest_has_its_spin_along_z() {
         at_rest::<f32>(level);
     }
 }
+
+/// Spin 3/2 at rest is what it is in slow motion along z, up to a phase, whatever the sign of the mass.
+#[test]
+fn spin_three_halves_at_rest_follows_the_sign_of_the_mass() {
+    let helicities = [3, 1, -1, -3];
+    for level in Level::supported() {
+        for (kind, mass, sign) in [RaritaIn, RaritaOut]
+            .into_iter()
+            .flat_map(|kind| [100.0, -100.0].map(|mass| (kind, mass)))
+            .flat_map(|(kind, mass)| [1, -1].map(|sign| (kind, mass, sign)))
+        {
+            let momenta = [[100.0, 0.0, 0.0, 0.0], [100.0, 0.0, 0.0, 1e-5]];
+            let all = run::<f64>(level, kind, sign, mass, &momenta, &helicities);
+            for (resting, moving) in all[0].iter().zip(&all[1]) {
+                let product: C = resting.iter().zip(moving).map(|(a, b)| a.conj() * b).sum();
+                let size = |of: &[C]| of.iter().map(|c| c.norm_sqr()).sum::<f64>().sqrt();
+                let along = product.norm() / size(resting) / size(moving);
+                assert!(
+                    along > 1.0 - 1e-6,
+                    "{kind:?} {mass} {sign}: {resting:?} {moving:?}"
+                );
+            }
+        }
+    }
+}

@@ -142,7 +142,8 @@ impl<V: Simd> Rarita<V> {
         let pt = V::select(fermion.rest, zero, transverse_square(p).sqrt());
         let along = pt.eq(zero);
         let inverse = one / V::select(along, one, pt);
-        let axis = V::select(fermion.rest, one, one.copysign(p[3]));
+        // At rest the longitudinal vector has not the sign of the mass that it has in motion.
+        let axis = one.copysign(V::select(fermion.rest, mass, p[3]));
         // NSV is -NSR for what flows in.
         let across = signed(if incoming { sign } else { -sign }, p[2] * inverse);
         Rarita {

@@ -1,0 +1,103 @@
+//! Unweighted events of a process, as an event file of the Les Houches Accord:
+//!
+//! ```text
+//! cargo run --release --example events -- "g g > t t~ g" 1000 10000 events.lhe
+//! cargo run --release --example events -- "p p > t t~ j" 13000 10000 events.lhe NAME_0000.dat
+//! ```
+//!
+//! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file; and where
+//! protons come in, a member of a set of densities in LHAPDF's format. Jets have 20 GeV and distances of 0.4.
+
+use mebridge::event_generator::{EventGenerator, Request};
+use mebridge::generate;
+use mebridge_phasespace::cuts::{Observable, Window};
+use mebridge_phasespace::scales::{Dynamical, Scale};
+use mebridge_sampler::integrand::Failure;
+use mebridge_sampler::rounds;
+use mebridge_sampler::survey::Settings;
+use std::env::args;
+use std::io::Write;
+
+fn main() -> Result<(), Failure> {
+    let given: Vec<String> = args().skip(1).collect();
+    let [text, energy, events, file, densities @ ..] = &given[..] else {
+        return Err("PROCESS ENERGY EVENTS FILE [DENSITIES]".into());
+    };
+    let (energy, events): (f64, u64) = (energy.parse()?, events.parse()?);
+    let processes = generate(text)?;
+    let either_beam = text.split_whitespace().next() == text.split_whitespace().nth(1);
+    let codes = |process: &mebridge::Process| -> Vec<i32> {
+        process.legs.iter().map(|leg| leg.pdg).collect()
+    };
+    let request = Request {
+        energy,
+        densities: densities.first().map(Into::into),
+        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
+        scale: Scale {
+            dynamical: Dynamical::HalfTransverseMass,
+            factor: 1.0,
+            renormalisation: None,
+            factorisation: None,
+        },
+        windows: processes
+            .iter()
+            .map(|process| jets(&codes(process)))
+            .collect(),
+        rules: Vec::new(),
+        mirrored: (processes.iter().map(&codes))
+            .map(|codes| either_beam && codes[0] != codes[1] && !densities.is_empty())
+            .collect(),
+        threads: 1,
+        widths: 15.0,
+    };
+    let mut generator = EventGenerator::new(processes, &request)?;
+    let survey = generator.survey(Settings {
+        seed: 1,
+        events,
+        overweight: 0.01,
+        precision: None,
+    })?;
+    let survey = survey.clone();
+    let made = generator.round(0, events)?;
+    let found = rounds::cross_section(&survey, [(events, &made.round.sums[..])]);
+    println!(
+        "{text}: {} +- {} pb, {} events of {} points after {} of the survey",
+        found.mean,
+        found.error,
+        made.round.events.len(),
+        made.round.points,
+        survey.points
+    );
+    let mut text = Vec::new();
+    let weight = found.mean;
+    mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, weight)?;
+    let mut file = std::fs::File::create(file)?;
+    let beam = if densities.is_empty() { 21 } else { 2212 };
+    let half = energy / 2.0;
+    writeln!(file, "<LesHouchesEvents version=\"3.0\">\n<init>")?;
+    writeln!(file, "{beam} {beam} {half:e} {half:e} 0 0 0 0 -4 1")?;
+    writeln!(
+        file,
+        "{:e} {:e} {weight:e} 1\n</init>",
+        found.mean, found.error
+    )?;
+    file.write_all(&text)?;
+    writeln!(file, "</LesHouchesEvents>")?;
+    Ok(())
+}
+
+/// Cuts on gluons and quarks but the top.
+fn jets(codes: &[i32]) -> Vec<Window> {
+    let is_jet = |&leg: &usize| codes[leg] == 21 || codes[leg].abs() < 6;
+    let jets: Vec<usize> = (2..codes.len()).filter(is_jet).collect();
+    let mut found = Vec::new();
+    for (number, &jet) in jets.iter().enumerate() {
+        let one = vec![vec![jet]];
+        found.push(Window::new(Observable::Pt, one, 20.0, f64::INFINITY));
+        for &other in &jets[number + 1..] {
+            let both = vec![vec![jet], vec![other]];
+            found.push(Window::new(Observable::Distance, both, 0.4, f64::INFINITY));
+        }
+    }
+    found
+}
