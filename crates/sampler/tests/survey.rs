@@ -77,6 +77,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
         energy: ENERGY,
         beams: Beams::Neither,
         incoming: [0.0; 2],
+        fermions: Vec::new(),
         limits: limits.clone(),
     };
     let source = |(column, diagram): (u32, &Diagram)| Source {
