@@ -172,7 +172,7 @@ impl Trial {
                 }
             }
             // What is no number is too much.
-            if !(grown <= most) || !self.others_peak(i, &has) {
+            if grown.is_nan() || grown > most || !self.others_peak(i, &has) {
                 continue;
             }
             for peaks in &self.peaks[i] {

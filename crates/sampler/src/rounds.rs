@@ -95,7 +95,7 @@ pub fn round<S: Squared + Send>(
         one.sums.mean_size().mean * (1.0 - excess)
     });
     let total: f64 = sizes.sum();
-    if !(total > 0.0) {
+    if total.is_nan() || total <= 0.0 {
         return Err(Nothing::Weighs.into());
     }
     let wanted = events.max(1) as f64;
