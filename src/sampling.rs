@@ -10,12 +10,12 @@ use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
-    Alike, Beams, Channel, Diagram, Edge, Limits, Propagator, Rows, Settings, Weights, alike,
+    PermutedDiagrams, Beams, Channel, Diagram, Edge, Limits, Propagator, Rows, Settings, Weights, permuted,
     canonical,
 };
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{
-    BeamDensities, Failure, Group, Integrand, Partons, Running, Source, Squared,
+    BeamDensities, Failure, ElementGroup, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,10 +216,10 @@ fn add(
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
     };
-    for Alike {
+    for PermutedDiagrams {
         members: same,
         permutations,
-    } in alike(&diagrams, &labels, &codes, turns)?
+    } in permuted(&diagrams, &labels, &codes, turns)?
     {
         let settings = Settings {
             energy: common.energy,
@@ -236,7 +236,7 @@ fn add(
             chances: vec![1.0; members.len()],
         });
     }
-    found.groups.push(Group {
+    found.groups.push(ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,

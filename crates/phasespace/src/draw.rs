@@ -1,7 +1,7 @@
 //! The steps of a channel on registers: from random numbers to momenta, and back.
 
 use super::Rows;
-use super::alike::Permutation;
+use super::permutations::Permutation;
 use super::channel::{Beams, Channel, Cluster, Incoming, Step};
 use super::kinematics::{
     Momentum, across, boost, difference, direction, lambda, lambda_of_masses, not_negative,

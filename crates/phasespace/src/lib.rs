@@ -1,6 +1,6 @@
 //! Phase space as data: a channel is a list of steps, made of a diagram, which draws momenta of many points at once.
 
-mod alike;
+mod permutations;
 mod channel;
 pub mod clustering;
 pub mod compact;
@@ -15,7 +15,7 @@ mod rows;
 pub mod scales;
 mod weights;
 
-pub use alike::{Alike, Permutation, alike, canonical};
+pub use permutations::{PermutedDiagrams, Permutation, permuted, canonical};
 pub use channel::{Beams, Channel, Settings};
 pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
 pub use draw::Layout;

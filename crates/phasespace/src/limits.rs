@@ -1,6 +1,6 @@
 //! What cuts imply for invariants, so that no points are drawn where all would fail.
 
-use super::alike::Permutation;
+use super::permutations::Permutation;
 use super::cuts::{Observable, Take, Window};
 use super::diagram::Legs;
 use std::collections::BTreeSet;

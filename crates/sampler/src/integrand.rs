@@ -52,7 +52,7 @@ pub struct Partons {
 
 /// Matrix elements that have their channels in common.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct ElementGroup {
     /// Their numbers.
     pub elements: Vec<usize>,
     /// What comes in.
@@ -102,7 +102,7 @@ pub enum Running {
 #[derive(Clone, Debug)]
 pub struct Integrand {
     /// Matrix elements with their channels.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ElementGroup>,
     /// The channels of all groups.
     pub sources: Vec<Source>,
     /// None where the beams are the partons.
@@ -140,12 +140,12 @@ pub struct Workspace {
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
     factors: Vec<f64>,
-    parts: Vec<Part>,
+    parts: Vec<DrawnElement>,
 }
 
 /// The points of a block that have one matrix element.
 #[derive(Debug)]
-struct Part {
+struct DrawnElement {
     points: Rows,
     which: Vec<u32>,
     alpha_s: Vec<f64>,
@@ -172,7 +172,7 @@ impl Workspace {
             .iter()
             .map(|group| group.elements.len())
             .max();
-        let part = || Part {
+        let part = || DrawnElement {
             points: Rows::new(rows - MORE, points),
             which: Vec::new(),
             alpha_s: Vec::new(),
@@ -280,7 +280,7 @@ impl Integrand {
     }
 
     /// Leaves the points that pass the cuts.
-    fn select(&self, group: &Group, count: usize, work: &mut Workspace) {
+    fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
         let layout = Layout::new(group.legs);
         work.passed.clear();
         work.passed.resize(count, true);
@@ -314,7 +314,7 @@ impl Integrand {
     /// Draws what comes in, and writes what it counts.
     fn draw_partons(
         &self,
-        group: &Group,
+        group: &ElementGroup,
         source: &Source,
         passed: usize,
         layout: Layout,
@@ -388,7 +388,7 @@ impl BeamDensities {
 
 /// |M|^2 of all points, by matrix element.
 fn evaluate(
-    group: &Group,
+    group: &ElementGroup,
     elements: &mut dyn Squared,
     passed: usize,
     work: &mut Workspace,

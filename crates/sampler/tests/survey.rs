@@ -9,7 +9,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::integrand::{
-    Failure, Group, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    Failure, ElementGroup, Integrand, PICOBARN, Partons, Running, Source, Squared,
 };
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::WeightSums;
@@ -88,7 +88,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
         chances: vec![1.0],
     };
     Integrand {
-        groups: vec![Group {
+        groups: vec![ElementGroup {
             elements: vec![0],
             partons: vec![Partons {
                 element: 0,

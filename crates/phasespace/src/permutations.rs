@@ -28,7 +28,7 @@ impl Permutation {
 
 /// Diagrams with one tree.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Alike {
+pub struct PermutedDiagrams {
     /// Which ones; the first has the mapping.
     pub members: Vec<usize>,
     /// For each of them, how the legs of the first become its own.
@@ -43,19 +43,19 @@ pub struct Alike {
 ///
 /// # Errors
 /// A diagram is no tree.
-pub fn alike<L: std::fmt::Debug>(
+pub fn permuted<L: std::fmt::Debug>(
     diagrams: &[Diagram],
     labels: &[L],
     codes: &[Vec<i32>],
     turns: bool,
-) -> Result<Vec<Alike>, Error> {
+) -> Result<Vec<PermutedDiagrams>, Error> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut found: Vec<(Vec<usize>, bool, Alike)> = Vec::new();
+    let mut found: Vec<(Vec<usize>, bool, PermutedDiagrams)> = Vec::new();
     for (number, (diagram, codes)) in diagrams.iter().zip(codes).enumerate() {
         let (name, order, turned) = canonical(diagram, labels, codes, turns)?;
         let place = *places.entry(name).or_insert(found.len());
         if place == found.len() {
-            let nothing = Alike {
+            let nothing = PermutedDiagrams {
                 members: Vec::new(),
                 permutations: Vec::new(),
             };
