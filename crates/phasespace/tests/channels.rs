@@ -304,7 +304,10 @@ fn limits_lose_nothing() {
                 ..Limits::default()
             });
             let off = (limited / all - 1.0).abs();
-            assert!(off < 0.01 * n as f64, "{limited} for {all}: {off} {diagram:?}");
+            assert!(
+                off < 0.01 * n as f64,
+                "{limited} for {all}: {off} {diagram:?}"
+            );
         }
     }
 }
