@@ -128,18 +128,19 @@ pub struct Settings {
 /// Above the mass of a resonance by this many widths nothing is left of it.
 const WIDTHS: f64 = 5.0;
 /// The squared energy of partons falls like this power of it, with densities.
-const FALL: f64 = 1.2;
+const FALL: f64 = 1.3;
 /// Half of the width of the distribution of rapidities, of those that are possible.
 const CENTRAL: f64 = 0.2;
 /// A square that nothing keeps from 0.
 const TO_ZERO: f64 = 0.8;
 /// One whose least value is small, and hardly ever 0.
 const CLOSE_TO_ZERO: f64 = 0.9;
-/// The squares of exchanges, less those of their masses: |M|^2 falls like 1 / t^2 with a boson and like 1 / t with a
-/// fermion, where nothing else is in the way.
+/// Of a line without mass that decays.
+const LINE: f64 = 1.2;
+/// Of the square of a boson that is exchanged, without a mass and with one: |M|^2 falls like 1 / t^2 where nothing else is
+/// in the way, and like 1 / t with a fermion.
 const BOSON: f64 = 1.3;
 const HEAVY_BOSON: f64 = 2.0;
-const HEAVY_FERMION: f64 = 1.5;
 
 /// A line, or several that count as one.
 #[derive(Debug)]
@@ -273,7 +274,10 @@ impl Builder<'_> {
                 product: of.mass * of.width,
             }
         } else if least > 0.0 {
-            Map::Inverse
+            match split {
+                Branching::Decay => Map::Power(LINE),
+                _ => Map::Inverse,
+            }
         } else {
             Map::Power(TO_ZERO)
         };
@@ -596,12 +600,11 @@ impl Builder<'_> {
                     .any(|(end, transverse)| massless(end) && transverse > 0.0);
                 let apart = (ends.into_iter()).all(|(node, from)| self.differs(node, from));
                 let Exchange { pole, fermion } = of;
-                let map = match (fermion, pole > 0.0, above_zero) {
-                    (true, true, _) => Map::Power(HEAVY_FERMION),
-                    (false, true, _) => Map::Power(HEAVY_BOSON),
-                    (true, false, true) => Map::Inverse,
-                    (false, false, true) => Map::Power(BOSON),
-                    (_, false, false) => Map::Power(if apart { CLOSE_TO_ZERO } else { TO_ZERO }),
+                let map = match (pole > 0.0, above_zero, fermion) {
+                    (false, false, _) => Map::Power(if apart { CLOSE_TO_ZERO } else { TO_ZERO }),
+                    (_, _, true) => Map::Inverse,
+                    (true, _, false) => Map::Power(HEAVY_BOSON),
+                    (false, true, false) => Map::Power(BOSON),
                 };
                 self.steps.push(Step::Scatter {
                     random,
