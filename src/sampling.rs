@@ -10,12 +10,12 @@ use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
-    PermutedDiagrams, Beams, Channel, Diagram, Edge, Limits, Propagator, Rows, Settings, Weights, permuted,
-    canonical,
+    Beams, Channel, Diagram, Edge, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
+    canonical, permuted,
 };
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{
-    BeamDensities, Failure, ElementGroup, Integrand, Partons, Running, Source, Squared,
+    BeamDensities, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
 use std::collections::{BTreeMap, BTreeSet};

@@ -264,7 +264,7 @@ fn events_are_those_of_their_process() {
     let random = vec![[0.3, 0.6, 0.9]; events.len()];
     let mut evaluators = run.evaluators(1, true);
     let choices = evaluators[0].choose(&events, &random).expect("choices");
-    let mut exchanged = 0;
+    let (mut exchanged, mut different) = (0, 0);
     for (event, choice) in events.iter().zip(choices) {
         let group = run.integrand.sources[event.source as usize].group;
         let partons = &run.integrand.groups[group].partons[event.partons as usize];
@@ -282,6 +282,7 @@ fn events_are_those_of_their_process() {
             );
         }
         exchanged += usize::from(partons.exchanged);
+        different += usize::from(partons.codes[0] != partons.codes[1]);
         let jet = p[4];
         assert!(jet[1].hypot(jet[2]) >= 20.0 * (1.0 - 1e-12), "{event:?}");
         let rapidity = 0.5 * ((jet[0] + jet[3]) / (jet[0] - jet[3])).ln();
@@ -293,7 +294,10 @@ fn events_are_those_of_their_process() {
         assert!((choice.color as usize) < process.color_flows());
         assert!((choice.diagram as usize) < process.diagrams as usize);
     }
-    let share = exchanged as f64 / events.len() as f64;
-    // Gluons with quarks in both orders are most of it, half of them exchanged.
-    assert!((0.15..0.45).contains(&share), "{share} of {}", events.len());
+    // Both orders of different partons are as likely.
+    let off = exchanged as f64 / different as f64 - 0.5;
+    assert!(
+        different > 200 && off.abs() < 2.0 / f64::sqrt(different as f64),
+        "{off}"
+    );
 }

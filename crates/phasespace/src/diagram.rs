@@ -100,6 +100,9 @@ pub struct Spine {
     pub numbers: Vec<usize>,
 }
 
+/// Vertices, and lines between them.
+type Path = (Vec<usize>, Vec<Edge>);
+
 impl Diagram {
     /// The tree as seen from the legs that come in.
     pub fn spine(&self) -> Result<Spine, Error> {
@@ -166,11 +169,7 @@ impl Diagram {
     }
 
     /// Vertices, and lines between them, that lead to `i1`.
-    fn path(
-        &self,
-        vertex: usize,
-        from: Option<Edge>,
-    ) -> Result<Option<(Vec<usize>, Vec<Edge>)>, Error> {
+    fn path(&self, vertex: usize, from: Option<Edge>) -> Result<Option<Path>, Error> {
         // As many steps as there are vertices.
         let mut paths = vec![(vec![vertex], Vec::<Edge>::new(), from)];
         while let Some((vertices, lines, from)) = paths.pop() {

@@ -1,12 +1,12 @@
 //! The steps of a channel on registers: from random numbers to momenta, and back.
 
 use super::Rows;
-use super::permutations::Permutation;
 use super::channel::{Beams, Channel, Cluster, Incoming, Step};
 use super::kinematics::{
     Momentum, across, boost, difference, direction, lambda, lambda_of_masses, not_negative,
     opposite, square, sum,
 };
+use super::permutations::Permutation;
 use mebridge_simd::{Level, Simd, Task, dispatch, functions};
 use std::f64::consts::{PI, TAU};
 
@@ -210,24 +210,23 @@ impl Task<f64> for Draw<'_> {
             slots.set(slot, zero.same(value));
         }
         for register in 0..self.random.registers::<V>() {
-            let mut weight = zero.same(1.0);
-            let mut fractions = [weight; 2];
-            let mut rapidity = zero;
+            let one = zero.same(1.0);
+            let mut point = Point {
+                weight: one,
+                fractions: [one; 2],
+                rapidity: zero,
+            };
             for step in &channel.steps {
                 // SAFETY: as above.
                 unsafe {
-                    forward(
-                        step,
-                        channel,
-                        self.random,
-                        register,
-                        &mut slots,
-                        &mut weight,
-                        &mut fractions,
-                        &mut rapidity,
-                    );
+                    forward(step, channel, self.random, register, &mut slots, &mut point);
                 }
             }
+            let Point {
+                weight,
+                fractions,
+                rapidity,
+            } = point;
             let permutation = permutation_of::<V>(self.permutations, self.first, register);
             for (leg, incoming) in channel.incoming.iter().enumerate() {
                 put(
@@ -287,6 +286,13 @@ pub unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usi
     }
 }
 
+/// What a point has besides its momenta.
+struct Point<V> {
+    weight: V,
+    fractions: [V; 2],
+    rapidity: V,
+}
+
 /// # Safety
 /// The CPU has the level.
 #[inline(always)]
@@ -296,10 +302,13 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
     random: &Rows,
     register: usize,
     slots: &mut Slots<V>,
-    weight: &mut V,
-    fractions: &mut [V; 2],
-    rapidity: &mut V,
+    point: &mut Point<V>,
 ) {
+    let Point {
+        weight,
+        fractions,
+        rapidity,
+    } = point;
     let zero = weight.same(0.0);
     match step {
         Step::Least { floor, of, to } => least(*floor, of, *to, slots, zero),

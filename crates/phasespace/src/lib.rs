@@ -1,6 +1,5 @@
 //! Phase space as data: a channel is a list of steps, made of a diagram, which draws momenta of many points at once.
 
-mod permutations;
 mod channel;
 pub mod clustering;
 pub mod compact;
@@ -11,14 +10,15 @@ mod kinematics;
 mod limits;
 mod map;
 mod observables;
+mod permutations;
 mod rows;
 pub mod scales;
 mod weights;
 
-pub use permutations::{PermutedDiagrams, Permutation, permuted, canonical};
 pub use channel::{Beams, Channel, Settings};
 pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
 pub use draw::Layout;
 pub use limits::Limits;
+pub use permutations::{Permutation, PermutedDiagrams, canonical, permuted};
 pub use rows::Rows;
 pub use weights::Weights;

@@ -1,8 +1,8 @@
 //! What cuts imply for invariants, so that no points are drawn where all would fail.
 
-use super::permutations::Permutation;
 use super::cuts::{Observable, Take, Window};
 use super::diagram::Legs;
+use super::permutations::Permutation;
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 

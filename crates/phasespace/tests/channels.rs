@@ -327,15 +327,11 @@ fn momenta_and_the_way_back() {
             let (from, points) = draw(&channel, n, level, 500);
             let layout = Layout::new(n + 2);
             let weights = points.row(layout.weight());
-            for k in 0..500 {
-                if weights[k] == 0.0 {
+            for (k, &weight) in weights.iter().enumerate() {
+                if weight == 0.0 {
                     continue;
                 }
-                assert!(
-                    weights[k] > 0.0 && weights[k].is_finite(),
-                    "{} {diagram:?}",
-                    weights[k]
-                );
+                assert!(weight > 0.0 && weight.is_finite(), "{} {diagram:?}", weight);
                 let p = |leg: usize, i: usize| points.row(layout.momentum(leg) + i)[k];
                 let energy = points.row(layout.energy_square())[k].sqrt();
                 for i in 0..4 {
