@@ -96,7 +96,7 @@ operations for all helicities of one event
   propagators                              3                3
   multiply-adds                          204              198
   the same in colour sums                  4                4
-  numbers in memory                       73               73
+  numbers in memory                       76               76
 ";
 
 #[test]

@@ -19,10 +19,8 @@
 //! number < |w| / t. Events of a larger threshold are among those of a smaller one, so when t rises those that were
 //! accepted are asked again with the same numbers, and which are left depends on the last t alone.
 //!
-//! *Channels together.* Channel j, of which the size |w| is s_j in the mean, gives n_j = n s_j (1 - excess_j) / Z of n events,
-//! where Z is the sum of s (1 - excess) over the channels: its events weigh 1 / (1 - excess_j) in the mean, and all channels
-//! have weights in proportion to their cross sections. An event stands for Z / n times its weight. The numbers are made
-//! whole by one random number for all channels ([`events_of_channels`]), so that their mean is n_j and their sum n.
+//! *Channels together.* With a luminosity L channel j has L t_j points, so that all events weigh 1 / L: see
+//! [`crate::rounds`].
 
 use crate::sums::is_usable;
 
@@ -227,32 +225,6 @@ pub fn events(weights: &[f64], numbers: &[f64], threshold: f64) -> impl Iterator
 /// The weight of an event: 1 or, above the threshold, more; negative if the point's was.
 pub fn event_weight(weight: f64, threshold: f64) -> f64 {
     (weight.abs() / threshold).max(1.0).copysign(weight)
-}
-
-/// How many of so many events each channel gives, by its mean |w| and its excess. `number` is a random number in (0, 1).
-/// None where no channel contributes, or a number is negative or not usable.
-pub fn events_of_channels(channels: &[(f64, f64)], events: u64, number: f64) -> Option<Vec<u64>> {
-    let shares: Vec<f64> = channels
-        .iter()
-        .map(|(size, excess)| size * (1.0 - excess))
-        .collect();
-    let total: f64 = shares.iter().sum();
-    let usable = shares.iter().all(|&share| share >= 0.0 && is_usable(share));
-    if !usable || total <= 0.0 {
-        return None;
-    }
-    let last = shares.iter().rposition(|&share| share > 0.0);
-    let (mut sum, mut before) = (0.0, 0);
-    let counts = shares.iter().enumerate().map(|(channel, share)| {
-        sum += share / total * events as f64;
-        // Rounding leaves the last one what there is.
-        let until = match last {
-            Some(last) if channel >= last => events,
-            _ => ((sum + number) as u64).min(events),
-        };
-        until - std::mem::replace(&mut before, until)
-    });
-    Some(counts.collect())
 }
 
 #[cfg(test)]
