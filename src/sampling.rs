@@ -371,8 +371,8 @@ impl Squared for Elements {
             component: stride,
         };
         assert!(points.count() >= 4 * legs && squared.len() == count);
-        // SAFETY: rows of momenta of that many legs lie `stride` numbers apart, each with `count` numbers at least.
-        let momenta = unsafe { Momenta::new(points.row(0).as_ptr(), count, legs, strides) };
+        // SAFETY: these are all rows; those of the legs lie `stride` numbers apart and have `count` numbers each.
+        let momenta = unsafe { Momenta::new(points.numbers().as_ptr(), count, legs, strides) };
         let mut random = std::mem::take(&mut self.random);
         random.resize(random.len().max(count), 0.5);
         let answer = self.run(element, momenta, [&random[..count]; 3], squared);

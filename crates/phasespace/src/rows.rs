@@ -55,24 +55,25 @@ impl Rows {
         self.lines.len().checked_div(self.per_row).unwrap_or(0)
     }
 
+    /// All rows, each [`Rows::stride`] numbers after the one before.
+    pub fn numbers(&self) -> &[f64] {
+        let count = self.lines.len() * LONGEST;
+        // SAFETY: a line is eight doubles without padding.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<f64>(), count) }
+    }
+
     /// A row.
     pub fn row(&self, row: usize) -> &[f64] {
-        let lines = &self.lines[row * self.per_row..][..self.per_row];
-        // SAFETY: a line is eight doubles without padding.
-        let numbers = unsafe {
-            std::slice::from_raw_parts(lines.as_ptr().cast::<f64>(), self.per_row * LONGEST)
-        };
-        &numbers[..self.points]
+        &self.numbers()[row * self.stride()..][..self.points]
     }
 
     /// A row, to be written.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
-        let lines = &mut self.lines[row * self.per_row..][..self.per_row];
+        let (begin, count) = (row * self.stride(), self.lines.len() * LONGEST);
         // SAFETY: a line is eight doubles without padding; the borrow is the caller's own.
-        let numbers = unsafe {
-            std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast::<f64>(), self.per_row * LONGEST)
-        };
-        &mut numbers[..self.points]
+        let numbers =
+            unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<f64>(), count) };
+        &mut numbers[begin..][..self.points]
     }
 
     /// Registers of `V` that a row takes.

@@ -3,7 +3,6 @@
 //! | module | what it does with points |
 //! |---|---|
 //! | [`random`] | numbers of each, whoever draws it |
-//! | [`choice`] | the discrete part: which option a point has |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
@@ -15,7 +14,6 @@
 
 pub mod blocks;
 mod bytes;
-pub mod choice;
 pub mod events;
 pub mod grid;
 pub mod integrand;
@@ -56,11 +54,6 @@ pub enum Error {
         /// Which dimension, from 0.
         dimension: usize,
     },
-    /// Probabilities that are none.
-    #[error(
-        "the probabilities of a choice are not above or equal to 0 with a sum of 1: the file is damaged; run the survey again"
-    )]
-    Probabilities,
     /// Something else.
     #[error("this is no survey of mebridge: name the file that a survey wrote")]
     NoSurvey,

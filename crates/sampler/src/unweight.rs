@@ -214,14 +214,6 @@ pub fn is_event(weight: f64, number: f64, threshold: f64) -> bool {
     is_usable(weight) && number * threshold < weight.abs()
 }
 
-/// The points that become events, in their order, by their weights and their numbers for [`crate::random::ACCEPTANCE`].
-pub fn events(weights: &[f64], numbers: &[f64], threshold: f64) -> impl Iterator<Item = usize> {
-    let pairs = weights.iter().zip(numbers).enumerate();
-    pairs.filter_map(move |(point, (&weight, &number))| {
-        is_event(weight, number, threshold).then_some(point)
-    })
-}
-
 /// The weight of an event: 1 or, above the threshold, more; negative if the point's was.
 pub fn event_weight(weight: f64, threshold: f64) -> f64 {
     (weight.abs() / threshold).max(1.0).copysign(weight)

@@ -2,6 +2,14 @@ use super::*;
 use crate::random::{ACCEPTANCE, Philox};
 use crate::sums::WeightSums;
 
+/// The points that become events, in their order.
+fn events(weights: &[f64], numbers: &[f64], threshold: f64) -> impl Iterator<Item = usize> {
+    let pairs = weights.iter().zip(numbers).enumerate();
+    pairs.filter_map(move |(point, (&weight, &number))| {
+        is_event(weight, number, threshold).then_some(point)
+    })
+}
+
 fn numbers(channel: u32, dimension: u32, count: usize) -> Vec<f64> {
     let philox = Philox {
         seed: 17,
