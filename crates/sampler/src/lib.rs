@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`weigh`] | blocks of them weighed, by a CPU or GPUs |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
 //! | [`sums`] | weights into a cross section with its error |
@@ -17,13 +18,14 @@ mod bytes;
 pub mod events;
 pub mod grid;
 pub mod integrand;
-mod leave_out;
+pub mod leave_out;
 pub mod random;
 pub mod rounds;
 mod stored;
 pub mod sums;
 pub mod survey;
 pub mod unweight;
+pub mod weigh;
 
 /// Why what a survey wrote cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,13 +6,14 @@
 //! are larger than those of the survey, the threshold of the source does. The points that are drawn then are events, but do
 //! not count: there are more of them where weights came out low.
 
-use super::blocks::{Block, Harvest, blocks, weigh_each};
-use super::events::{Accept, Event};
-use super::integrand::{Failure, Integrand, Squared, Workspace};
+use super::blocks::blocks;
+use super::events::Event;
+use super::integrand::{Failure, Integrand};
 use super::random::{ACCEPTANCE, Philox};
 use super::sums::{Estimate, WeightSums};
 use super::survey::{self, Nothing, Settings, Survey, whole};
 use super::unweight::{Spectrum, event_weight, is_event};
+use super::weigh::Weigh;
 
 /// Events, and what their points say.
 #[derive(Clone, Debug, Default)]
@@ -27,37 +28,6 @@ pub struct Round {
     pub unusable: u64,
 }
 
-struct Draw<'a> {
-    accept: Accept<'a>,
-}
-
-/// What becomes of a block.
-struct Drawn {
-    source: u32,
-    sums: WeightSums,
-    spectrum: Spectrum,
-    /// With the size of each one's weight.
-    events: Vec<(f64, Event)>,
-}
-
-impl Harvest for Draw<'_> {
-    type Kept = Drawn;
-
-    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
-        let (source, sums, events) = self.accept.keep(block, work);
-        let mut spectrum = Spectrum::default();
-        spectrum.add(&work.weights);
-        let weight = |event: &Event| work.weights[(event.point - block.first) as usize];
-        let events = events.into_iter().map(|event| (weight(&event), event));
-        Drawn {
-            source,
-            sums,
-            spectrum,
-            events: events.collect(),
-        }
-    }
-}
-
 /// Makes events. Rounds have numbers, and the same one has the same events.
 ///
 /// # Errors
@@ -65,16 +35,17 @@ impl Harvest for Draw<'_> {
 ///
 /// # Panics
 /// If the survey is of another integrand, or there are too many rounds for their numbers.
-pub fn round<S: Squared + Send>(
+pub fn round<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
     settings: &Settings,
     number: u16,
     events: u64,
-    evaluators: &mut [S],
+    weigher: &mut W,
 ) -> Result<Round, Failure> {
     let known = &survey.sources;
     assert_eq!(known.len(), integrand.sources.len(), "another survey");
+    weigher.set(integrand)?;
     let round = number.checked_add(survey::ROUNDS).expect("fewer rounds");
     let of = |source: usize| Philox {
         seed: settings.seed,
@@ -114,12 +85,8 @@ pub fn round<S: Squared + Send>(
             let grid = &known[source].grid;
             plan.extend(blocks(source, grid, of(source), from as u64, until - from));
         }
-        let accept = Accept {
-            integrand,
-            thresholds: &thresholds,
-        };
-        weigh_each(integrand, &plan, evaluators, &Draw { accept }, |one| {
-            let source = one.source as usize;
+        weigher.draw(integrand, &plan, &thresholds, &mut |one| {
+            let source = one.source;
             if first {
                 sums[source].merge(&one.sums);
             }
