@@ -1,12 +1,18 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
+mod backend;
+
+pub use backend::Points;
+
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
-use crate::runtime::Switches;
-use crate::sampling::{Choice, Common, Element, Elements, integrand};
+use crate::runtime::{BackendChoice, Switches};
+use crate::sampling::{Choice, Common, Element, integrand};
+use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -35,6 +41,10 @@ pub struct Request {
     pub elements: Vec<ElementRequest>,
     /// Threads.
     pub threads: usize,
+    /// What weighs points: `cpu`, `cuda` or `hip`; as `CUDACPP_RUNTIME_BACKEND` says where it is left out, the CPU where that
+    /// is `auto`.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
     /// The electromagnetic coupling of the records.
@@ -65,8 +75,8 @@ pub struct ElementRequest {
 /// Makes events of some matrix elements.
 pub struct EventGenerator {
     integrand: Integrand,
-    evaluators: Vec<Elements>,
-    chooser: Elements,
+    weigher: Weigher,
+    chooser: Box<dyn Choose>,
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
@@ -100,6 +110,33 @@ impl EventGenerator {
     /// # Errors
     /// They cannot be evaluated, or what is asked cannot be.
     pub fn new(processes: Vec<Process>, request: &Request) -> Result<Self, Failure> {
+        let mut switches = Switches::from_env()?;
+        switches.backend = match request.backend.as_deref() {
+            None => switches.backend,
+            Some("cpu") => BackendChoice::Cpu,
+            Some("cuda") => BackendChoice::Cuda,
+            Some("hip") => BackendChoice::Hip,
+            Some(other) => {
+                return Err(wrong(format!("backend {other}: say cpu, cuda or hip")).into());
+            }
+        };
+        let gpus = backend::gpus(&switches)?;
+        let gpus = gpus
+            .as_ref()
+            .map(|gpus| (gpus, &backend::kernels as Points));
+        EventGenerator::on(gpus, processes, request, &switches)
+    }
+
+    /// The same on GPUs that are given, with what makes points there, or by threads.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn on(
+        gpus: Option<(&Gpus, Points)>,
+        processes: Vec<Process>,
+        request: &Request,
+        switches: &Switches,
+    ) -> Result<Self, Failure> {
         let (count, given) = (processes.len(), request.elements.len());
         if given != count {
             return Err(wrong(format!(
@@ -122,7 +159,10 @@ impl EventGenerator {
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
         };
-        let switches = Switches::from_env()?;
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            ..switches.clone()
+        };
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
         for (process, given) in processes.into_iter().zip(&request.elements) {
@@ -149,11 +189,18 @@ impl EventGenerator {
             bridges.push(bridge);
         }
         let integrand = integrand(&elements, &common)?;
-        let evaluators = (0..request.threads.max(1)).map(|_| Elements::new(&mut bridges, false));
+        let (weigher, chooser) = match gpus {
+            None => backend::by_threads(&mut bridges, request.threads)?,
+            Some((gpus, points)) => {
+                let processes = elements.into_iter().map(|element| element.process);
+                let processes: Vec<Process> = processes.collect();
+                backend::by_gpus(gpus, points, &processes, &switches)?
+            }
+        };
         Ok(EventGenerator {
             integrand,
-            evaluators: evaluators.collect::<Result<_>>()?,
-            chooser: Elements::new(&mut bridges, true)?,
+            weigher,
+            chooser,
             completers,
             described,
             alpha_qed: request.alpha_qed,
@@ -178,7 +225,7 @@ impl EventGenerator {
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
-        let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
+        let found = survey(&mut self.integrand, settings, &mut *self.weigher)?;
         Ok(self.surveyed.insert(found))
     }
 
@@ -204,7 +251,7 @@ impl EventGenerator {
             settings,
             number,
             settings.events,
-            &mut self.evaluators,
+            &mut *self.weigher,
         )?;
         // No point and no source has these numbers.
         let philox = Philox {

@@ -2,12 +2,13 @@
 
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
+use mebridge::event_generator::{ElementRequest, EventGenerator, Points, Request};
 use mebridge::generate::generate_with;
-use mebridge::gpu::Gpus;
 use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::{Driver, Pointer, Stream};
+use mebridge::gpu::{Gpus, ModuleCache};
 use mebridge::models;
-use mebridge::runtime::Switches;
+use mebridge::runtime::{CachePlace, Switches};
 use mebridge::sampling::{Common, Element, Elements, integrand};
 use mebridge::target::Target;
 use mebridge_backend::DeviceSession;
@@ -140,6 +141,18 @@ impl MakePoints for FromCpu {
     }
 }
 
+/// Tables alone: code of processes takes a C++ compiler long.
+fn switches() -> Switches {
+    Switches {
+        gpu_group: Some(0),
+        ..Switches::default()
+    }
+}
+
+fn off() -> Cache {
+    Cache::new(&CachePlace::Off)
+}
+
 /// A process with its matrix elements on the CPU and on stand-ins.
 struct Run {
     integrand: Integrand,
@@ -152,10 +165,7 @@ impl Run {
     fn new(text: &str, common: &Common, gpus: usize, launch: usize) -> Option<Run> {
         let model = models::model(None).expect("the Standard Model");
         let processes = generate_with(text, &model).expect("a process");
-        let switches = Switches {
-            gpu_group: Some(0),
-            ..Switches::default()
-        };
+        let switches = switches();
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         for process in &processes {
             let card = process.model.default_card();
@@ -175,12 +185,7 @@ impl Run {
         for _ in 0..gpus {
             drivers.push(Emulator::new(check_where_named)?);
         }
-        let all = Gpus::of(
-            drivers,
-            &switches,
-            Cache::new(&mebridge::runtime::CachePlace::Off),
-        )
-        .expect("GPUs");
+        let all = Gpus::of(drivers, &switches, off()).expect("GPUs");
         let one = |(gpus, library): (Gpus, &Arc<_>)| {
             let target = Target::Gpu(gpus);
             let sessions = processes.iter().map(|process| {
@@ -251,8 +256,8 @@ fn same(text: &str, cpu: &(Survey, Round), gpu: &(Survey, Round)) {
         }
     }
     assert_eq!(
-        (cpu.1.points, cpu.1.unusable),
-        (gpu.1.points, gpu.1.unusable),
+        (&cpu.1.drawn, cpu.1.unusable),
+        (&gpu.1.drawn, gpu.1.unusable),
         "{text}"
     );
     assert_eq!(cpu.1.events.len(), gpu.1.events.len(), "{text}");
@@ -371,4 +376,57 @@ fn two_gpus_share_a_run() {
     };
     assert_eq!(survey, others);
     assert_eq!(round.events, other.events);
+}
+
+/// Records are the same, with the helicities, colour flows and diagrams that GPUs choose.
+#[test]
+fn records_are_those_of_the_cpu() {
+    let model = models::model(None).expect("the Standard Model");
+    let processes = generate_with("g g > t t~", &model).expect("a process");
+    let common = common(false);
+    let request = Request {
+        energy: common.energy,
+        densities: None,
+        alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
+        scale: common.scale,
+        elements: vec![ElementRequest::default(); processes.len()],
+        threads: 1,
+        backend: None,
+        widths: 15.0,
+        alpha_qed: 0.0,
+        forced: Vec::new(),
+        excluded: Vec::new(),
+    };
+    let Some(driver) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let switches = switches();
+    let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
+    let points = |_: &Arc<ModuleCache>| Ok(Box::new(FromCpu::default()) as Box<dyn MakePoints>);
+    let [cpu, gpu] = [None, Some((&gpus, &points as Points))].map(|gpus| {
+        let generator = EventGenerator::on(gpus, processes.clone(), &request, &switches);
+        let mut generator = generator.expect("a generator");
+        let settings = Settings {
+            seed: 3,
+            events: 100,
+            overweight: 0.01,
+            precision: None,
+        };
+        generator.survey(&settings).expect("a survey");
+        let made = generator.round(&settings, 0).expect("events");
+        let mut text = Vec::new();
+        mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0).expect("text");
+        String::from_utf8(text).expect("text")
+    });
+    let words =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let (cpu, gpu) = (words(&cpu), words(&gpu));
+    assert_eq!(cpu.len(), gpu.len());
+    for (a, b) in cpu.iter().zip(&gpu) {
+        match (a.parse::<f64>(), b.parse::<f64>()) {
+            // Momenta of components that are nearly zero differ by more of themselves.
+            (Ok(x), Ok(y)) => assert!((x - y).abs() < 1e-7 * x.abs().max(1.0), "{a} {b}"),
+            _ => assert_eq!(a, b),
+        }
+    }
 }

@@ -648,6 +648,12 @@ fn event(integrand: &Integrand, block: &Block, record: &[u8]) -> (f64, Event) {
 
 impl Weigh for Gpus {
     fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure> {
+        if integrand.selection.is_some() {
+            return Err(Error::NotOnGpu {
+                what: "a cut that is a function of the caller's".into(),
+            }
+            .into());
+        }
         self.tables = Tables::new(integrand);
         for gpu in &mut self.gpus {
             gpu.set(integrand, &self.tables)?;
