@@ -14,9 +14,12 @@ use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{Choice, Common, Element, integrand};
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities};
+use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
+use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
@@ -194,7 +197,8 @@ impl EventGenerator {
             Some((gpus, points)) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
-                backend::by_gpus(gpus, points, &processes, &switches)?
+                let threads = request.threads;
+                backend::by_gpus(gpus, points, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
@@ -259,14 +263,13 @@ impl EventGenerator {
             round: number,
             channel: u32::MAX - 1,
         };
-        let numbers =
-            (0..made.events.len() as u64).map(|event| [0, 1, 2].map(|of| philox.number(event, of)));
-        let numbers: Vec<[f64; 3]> = numbers.collect();
+        let (threads, count) = (self.weigher.threads(), made.events.len());
+        let numbers = parallel::map(threads, count, |event| {
+            [0, 1, 2].map(|of| philox.number(event as u64, of))
+        });
         let choices = self.chooser.choose(&made.events, &numbers)?;
-        let particles = self.particles();
-        let (mut bytes, mut elements) = (Vec::new(), BTreeMap::new());
-        for (event, choice) in made.events.iter().zip(choices) {
-            let element = event.element as usize;
+        let mut elements = BTreeMap::new();
+        for event in &made.events {
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
                 .iter_mut()
@@ -274,23 +277,19 @@ impl EventGenerator {
             {
                 *sum += one;
             }
-            let source = &self.integrand.sources[event.source as usize];
-            let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
-            let options = self.described[element].flavors[0].options.iter();
-            let own: Vec<&Vec<i32>> = options
-                .filter(|codes| codes[..2] == partons.codes)
-                .collect();
-            let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
-            let Choice {
-                helicity,
-                color,
-                diagram,
-            } = choice;
-            let choice = [helicity, color, diagram].map(|number| number as usize);
-            let completer = &self.completers[element];
-            let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-            completer.write(event, number, codes, choice, alpha, particles, &mut bytes);
         }
+        let particles = self.particles();
+        let size = record_bytes(particles).expect("the records are in memory");
+        let mut bytes = vec![0; size * count];
+        parallel::fill(threads, &mut bytes, size, |first, to| {
+            let mut record = Vec::new();
+            for (place, to) in to.chunks_exact_mut(size).enumerate() {
+                record.clear();
+                let event = &made.events[first + place];
+                self.record(event, choices[first + place], particles, &mut record);
+                to.copy_from_slice(&record);
+            }
+        });
         Ok(Records {
             bytes,
             particles,
@@ -298,6 +297,27 @@ impl EventGenerator {
             elements,
             round: made,
         })
+    }
+
+    /// Appends the record of an event.
+    fn record(&self, event: &Event, choice: Choice, particles: usize, to: &mut Vec<u8>) {
+        let element = event.element as usize;
+        let source = &self.integrand.sources[event.source as usize];
+        let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
+        let options = self.described[element].flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options
+            .filter(|codes| codes[..2] == partons.codes)
+            .collect();
+        let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
+        let Choice {
+            helicity,
+            color,
+            diagram,
+        } = choice;
+        let choice = [helicity, color, diagram].map(|number| number as usize);
+        let completer = &self.completers[element];
+        let (number, alpha) = (element as i32 + 1, self.alpha_qed);
+        completer.write(event, number, codes, choice, alpha, particles, to);
     }
 
     /// For how many particles records have room.

@@ -15,6 +15,11 @@ use mebridge_sampler::events::Event;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::Arc;
 
+/// Events of a thread that chooses, at least.
+const LEAST: usize = 512;
+/// Threads that choose on a GPU.
+const CHOOSERS: usize = 4;
+
 /// What weighs points.
 pub(super) type Weigher = Box<dyn Weigh + Send>;
 
@@ -55,8 +60,9 @@ pub(super) fn by_threads(
 ) -> Result<(Weigher, Box<dyn Choose>)> {
     let evaluators = (0..threads.max(1)).map(|_| Elements::new(bridges, false));
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
-    let chooser = Elements::new(bridges, true)?;
-    Ok((Box::new(evaluators), Box::new(chooser)))
+    let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
+    let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
+    Ok((Box::new(evaluators), Box::new(choosers)))
 }
 
 /// By GPUs.
@@ -65,6 +71,7 @@ pub(super) fn by_gpus(
     points: Points,
     processes: &[Process],
     switches: &Switches,
+    threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
     let switches = Switches {
         backend: BackendChoice::Cpu,
@@ -80,11 +87,14 @@ pub(super) fn by_gpus(
             Ok(Arc::new(bridge?.device_sampler()?))
         };
         let sessions = in_threads(processes, session)?;
-        choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
+        // While one thread puts events together, the GPU has those of others.
+        for _ in 0..threads.clamp(1, CHOOSERS) {
+            choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
+        }
         weighers.push(Gpu::new(library, points(library)?, sessions)?);
     }
-    let weigher = weigher::Gpus::new(weighers);
-    Ok((Box::new(weigher), Box::new(Choosers(choosers))))
+    let weigher = weigher::Gpus::new(weighers, threads);
+    Ok((Box::new(weigher), Box::new(choosers)))
 }
 
 /// What is made of each process, by as many threads as the machine has: compilers take long.
@@ -111,20 +121,18 @@ fn in_threads<T: Send>(
     })
 }
 
-/// GPUs that choose, each for some of the events.
-struct Choosers(Vec<Chooser>);
-
-impl Choose for Choosers {
+/// Several that choose, each for some of the events.
+impl<C: Choose> Choose for Vec<C> {
     fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        let each = events.len().div_ceil(self.0.len()).max(1);
+        let each = events.len().div_ceil(self.len()).max(LEAST);
         let lost = || Error::Internal {
-            what: "a thread that chooses on a GPU".into(),
+            what: "a thread that chooses".into(),
         };
         let parts = events.chunks(each).zip(random.chunks(each));
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (self.0.iter_mut().zip(parts))
+            let threads: Vec<_> = (self.iter_mut().zip(parts))
                 .map(|(chooser, (events, random))| {
-                    scope.spawn(move || choose(chooser, events, random))
+                    scope.spawn(move || chooser.choose(events, random))
                 })
                 .collect();
             let mut found = Vec::with_capacity(events.len());
@@ -136,29 +144,31 @@ impl Choose for Choosers {
     }
 }
 
-fn choose(chooser: &mut Chooser, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-    let mut of_elements: Vec<Vec<usize>> = Vec::new();
-    for (number, event) in events.iter().enumerate() {
-        let element = event.element as usize;
-        of_elements.resize_with(of_elements.len().max(element + 1), Vec::new);
-        of_elements[element].push(number);
-    }
-    let mut found = vec![Choice::default(); events.len()];
-    for (element, own) in of_elements.iter().enumerate() {
-        let chosen = own.iter().map(|&number| Chosen {
-            momenta: &events[number].momenta,
-            alpha_s: events[number].alpha_s,
-            random: random[number],
-        });
-        let chosen: Vec<Chosen> = chosen.collect();
-        for (&number, answer) in own.iter().zip(chooser.choose(element, &chosen)?) {
-            let [helicity, color, diagram] = answer;
-            found[number] = Choice {
-                helicity,
-                color,
-                diagram,
-            };
+impl Choose for Chooser {
+    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        let mut of_elements: Vec<Vec<usize>> = Vec::new();
+        for (number, event) in events.iter().enumerate() {
+            let element = event.element as usize;
+            of_elements.resize_with(of_elements.len().max(element + 1), Vec::new);
+            of_elements[element].push(number);
         }
+        let mut found = vec![Choice::default(); events.len()];
+        for (element, own) in of_elements.iter().enumerate() {
+            let chosen = own.iter().map(|&number| Chosen {
+                momenta: &events[number].momenta,
+                alpha_s: events[number].alpha_s,
+                random: random[number],
+            });
+            let chosen: Vec<Chosen> = chosen.collect();
+            let answers = Chooser::choose(self, element, &chosen)?;
+            for (&number, [helicity, color, diagram]) in own.iter().zip(answers) {
+                found[number] = Choice {
+                    helicity,
+                    color,
+                    diagram,
+                };
+            }
+        }
+        Ok(found)
     }
-    Ok(found)
 }

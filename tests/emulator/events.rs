@@ -199,7 +199,7 @@ impl Run {
         Some(Run {
             integrand,
             elements: vec![Elements::new(&mut bridges, false).expect("samplers")],
-            gpus: weigher::Gpus::new(all.each().map(one).collect()).with_launches_of(launch),
+            gpus: weigher::Gpus::new(all.each().map(one).collect(), 2).with_launches_of(launch),
         })
     }
 }

@@ -19,6 +19,7 @@ use mebridge_sampler::events::Event;
 use mebridge_sampler::grid::{self, Training};
 use mebridge_sampler::integrand::{Failure, Integrand};
 use mebridge_sampler::leave_out::{self, Tried};
+use mebridge_sampler::parallel;
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::unweight::{self, Spectrum};
 use mebridge_sampler::weigh::{Drawn, Taught, Weigh};
@@ -183,13 +184,15 @@ pub struct Gpus {
     gpus: Vec<Gpu>,
     tables: Tables,
     launch: usize,
+    threads: usize,
 }
 
 impl Gpus {
-    /// These.
-    pub fn new(gpus: Vec<Gpu>) -> Gpus {
+    /// These, with so many threads of the host for events.
+    pub fn new(gpus: Vec<Gpu>, threads: usize) -> Gpus {
         Gpus {
             gpus,
+            threads: threads.max(1),
             tables: Tables::default(),
             launch: LAUNCH,
         }
@@ -619,12 +622,13 @@ fn taught(
 }
 
 /// An event of its record.
-fn event(integrand: &Integrand, block: &Block, record: &[u8]) -> (f64, Event) {
+fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event) {
     let mut longs = longs(record);
     let first = longs.next().unwrap_or(0);
     let (slot, partons) = (first as u32, (first >> 32) as u32);
     let mut numbers = longs.map(f64::from_bits);
     let mut next = || numbers.next().unwrap_or(0.0);
+    let block = &blocks[slot as usize / SLOTS];
     let source = &integrand.sources[block.source];
     let group = &integrand.groups[source.group];
     let weight = next();
@@ -647,6 +651,10 @@ fn event(integrand: &Integrand, block: &Block, record: &[u8]) -> (f64, Event) {
 }
 
 impl Weigh for Gpus {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
     fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure> {
         if integrand.selection.is_some() {
             return Err(Error::NotOnGpu {
@@ -687,19 +695,21 @@ impl Weigh for Gpus {
         take: &mut dyn FnMut(Drawn),
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Draw { thresholds };
+        let threads = self.threads;
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
-            let mut records = slot
-                .answers
-                .events
-                .chunks_exact(8 * (EVENT_HEAD + sizes.rows));
+            let bytes = 8 * (EVENT_HEAD + sizes.rows);
+            let mut records = &slot.answers.events[..];
             for (number, run) in launch.runs.iter().enumerate() {
                 let own = run.first..run.first + run.count;
-                let mut events = Vec::new();
-                for (block, of) in launch.blocks[own.clone()].iter().zip(&sums[own.clone()]) {
-                    let records = records.by_ref().take(of.accepted as usize);
-                    events.extend(records.map(|record| event(integrand, block, record)));
-                }
+                let count: usize = (sums[own.clone()].iter())
+                    .map(|of| of.accepted as usize)
+                    .sum();
+                let (mine, rest) = records.split_at(bytes * count);
+                records = rest;
+                let events = parallel::map(threads, count, |place| {
+                    event(integrand, launch.blocks, &mine[bytes * place..][..bytes])
+                });
                 take(Drawn {
                     source: run.source,
                     sums: merged(&launch.blocks[own.clone()], &sums[own]),
