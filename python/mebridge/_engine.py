@@ -8,7 +8,7 @@ import dataclasses
 import json
 import pathlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ _CUT = ctypes.CFUNCTYPE(
 class Generator:
     """Events of a run. Arguments are those of :class:`mebridge._generator.Generator`, which has them by MadSpace."""
 
-    def __init__(self, log: Callable[[str], None]) -> None:
+    def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
         self._counts = [0, 0]
 
