@@ -12,7 +12,7 @@ use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -205,7 +205,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
@@ -225,7 +225,13 @@ impl EventGenerator {
         let choices = self.chooser.choose(&made.events, &numbers)?;
         let particles = self.particles();
         let (mut bytes, mut elements) = (Vec::new(), BTreeMap::new());
-        for (event, choice) in made.events.iter().zip(choices) {
+        // Weights average to the cross section; where they have signs, those of them without.
+        let sums = [(settings.events, &made.sums[..])];
+        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
+        let unit = size * made.events.len() as f64 / total;
+        for (event, choice) in made.events.iter_mut().zip(choices) {
+            event.weight *= unit;
             let element = event.element as usize;
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
