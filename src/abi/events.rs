@@ -333,6 +333,7 @@ fn digest(processes: &[Process], run: &Request) -> Result<[u8; 32]> {
     let same = Request {
         densities: None,
         threads: 0,
+        backend: None,
         ..run.clone()
     };
     bytes.extend(format!("{same:?}").into_bytes());
