@@ -21,7 +21,7 @@ use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -256,7 +256,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
@@ -275,8 +275,14 @@ impl EventGenerator {
             [0, 1, 2].map(|of| philox.number(event as u64, of))
         });
         let choices = self.chooser.choose(&made.events, &numbers)?;
+        // Weights average to the cross section; where they have signs, those of them without.
+        let sums = [(settings.events, &made.sums[..])];
+        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
+        let unit = size * made.events.len() as f64 / total;
         let mut elements = BTreeMap::new();
-        for event in &made.events {
+        for event in &mut made.events {
+            event.weight *= unit;
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
                 .iter_mut()
