@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::Switches;
-use crate::sampling::{Choice, Common, Element, Elements, integrand};
+use crate::sampling::{
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -29,8 +31,11 @@ pub struct Request {
     pub densities: Option<PathBuf>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
-    /// Scales of events.
+    /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
     pub scale: Scale,
+    /// How points are clustered; none where they are not.
+    #[serde(default)]
+    pub clustering: Option<Clustered>,
     /// Of each matrix element.
     pub elements: Vec<ElementRequest>,
     /// Threads.
@@ -60,6 +65,8 @@ pub struct ElementRequest {
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// What its points are clustered by.
+    pub clustered: ClusteredLines,
 }
 
 /// Makes events of some matrix elements.
@@ -81,6 +88,9 @@ pub struct Records {
     pub particles: usize,
     /// Of each event the scales of renormalisation and of the densities of both beams, GeV.
     pub scales: Vec<[f64; 3]>,
+    /// Where events are weighted by matching, what it found of each, as
+    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
+    pub matched: Vec<u8>,
     /// By matrix element how many events there are, and the sums of their weights and of the squares.
     pub elements: BTreeMap<u32, [f64; 3]>,
     /// What points say.
@@ -121,6 +131,7 @@ impl EventGenerator {
             densities,
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
+            clustering: request.clustering.clone(),
         };
         let switches = Switches::from_env()?;
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
@@ -145,14 +156,31 @@ impl EventGenerator {
                 mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
+                clustered: given.clustered.clone(),
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, &common)?;
-        let evaluators = (0..request.threads.max(1)).map(|_| Elements::new(&mut bridges, false));
+        let mut integrand = integrand(&elements, &common)?;
+        let shares = match &request.clustering {
+            None => Vec::new(),
+            Some(how) => {
+                let of = elements.iter().zip(&bridges).map(|(element, bridge)| {
+                    let by_denominators = how.settings.denominators;
+                    Shares::new(&element.clustered, by_denominators, request.energy, bridge)
+                });
+                of.collect::<std::result::Result<_, _>>()?
+            }
+        };
+        let shares: Arc<[Shares]> = shares.into();
+        let evaluators = (0..request.threads.max(1))
+            .map(|_| Elements::in_channels(&mut bridges, shares.clone()));
+        let mut evaluators = evaluators.collect::<Result<Vec<_>>>()?;
+        if request.clustering.is_some() {
+            integrand.count_jets(&mut evaluators[0])?;
+        }
         Ok(EventGenerator {
             integrand,
-            evaluators: evaluators.collect::<Result<_>>()?,
+            evaluators,
             chooser: Elements::new(&mut bridges, true)?,
             completers,
             described,
@@ -244,10 +272,20 @@ impl EventGenerator {
             let (number, alpha) = (element as i32 + 1, self.alpha_qed);
             completer.write(event, number, codes, choice, alpha, particles, &mut bytes);
         }
+        let mut matched = Vec::new();
+        let legs = self.integrand.groups.iter().map(|group| group.legs).max();
+        for of in made
+            .events
+            .iter()
+            .filter_map(|event| event.matched.as_ref())
+        {
+            of.push_record(legs.unwrap_or(0), &mut matched);
+        }
         Ok(Records {
             bytes,
             particles,
             scales: made.events.iter().map(|event| event.scales).collect(),
+            matched,
             elements,
             round: made,
         })

@@ -174,6 +174,13 @@ pub struct Clustered {
     traced: usize,
 }
 
+/// How many jets points have, by channel and by the resonances that are on their mass shells.
+#[derive(Debug, Default)]
+pub struct JetCounts {
+    counts: BTreeMap<(usize, u32), Vec<usize>>,
+    memory: Memory,
+}
+
 /// The least squared scale of densities, GeV^2.
 const LEAST: f64 = 4.0;
 
@@ -251,40 +258,52 @@ impl Clustering {
         self.matching.reweighted
     }
 
-    /// How many jets points of each channel have, from some of them: what most have that are clustered along their own
-    /// diagram. A channel that has been counted, or has no points, stays as it is.
+    /// How many channels there are.
+    pub fn channels(&self) -> usize {
+        self.diagrams.len()
+    }
+
+    /// Counts the jets of points that are clustered along the diagrams of their own channels; those with a negative channel
+    /// have none.
     ///
     /// # Errors
     /// A point cannot be clustered.
     ///
     /// # Panics
     /// The arrays do not fit each other.
-    pub fn count_jets(&mut self, momenta: &Rows, channels: &[usize]) -> Result<(), Error> {
+    pub fn count_jets(
+        &self,
+        momenta: &Rows,
+        channels: &[i32],
+        counts: &mut JetCounts,
+    ) -> Result<(), Error> {
         assert_eq!(channels.len(), momenta.points(), "a channel for each point");
-        let mut memory = Memory::default();
-        // By channel and resonances, of which the first ones count, as in the Python package.
-        let mut counts: BTreeMap<(usize, u32), Vec<usize>> = BTreeMap::new();
         let mut momentum = [[0.0; 4]; MOST_LEGS];
         for (point, &channel) in channels.iter().enumerate() {
-            if self.jets[channel].is_some() {
+            let Ok(channel) = usize::try_from(channel) else {
                 continue;
-            }
+            };
             let p = take(momenta, point, &mut momentum[..self.legs]);
             let Some(key) = self.on_shell(channel, p) else {
                 continue;
             };
-            if let Some((_, traced)) = self.walk(channel, key, true, 0, p, &mut memory)? {
-                let jets = memory.traced(traced).jets;
-                let found = counts.entry((channel, key)).or_default();
+            if let Some((_, traced)) = self.walk(channel, key, true, 0, p, &mut counts.memory)? {
+                let jets = counts.memory.traced(traced).jets;
+                let found = counts.counts.entry((channel, key)).or_default();
                 found.resize(found.len().max(jets + 1), 0);
                 found[jets] += 1;
             }
         }
-        for ((channel, _), found) in counts {
-            let most = (0..found.len()).rev().max_by_key(|&jets| found[jets]);
-            self.jets[channel] = self.jets[channel].or(most);
-        }
         Ok(())
+    }
+
+    /// From now on points of a channel have as many jets as most have that were counted. What is known of a channel stays.
+    pub fn settle(&mut self, counts: &JetCounts) {
+        // Of several resonances the first ones count.
+        for ((channel, _), found) in &counts.counts {
+            let most = (0..found.len()).rev().max_by_key(|&jets| found[jets]);
+            self.jets[*channel] = self.jets[*channel].or(most);
+        }
     }
 
     /// Clusters a point; nothing where MadEvent drops it: it cannot be clustered, is cut, or has a scale of densities, of

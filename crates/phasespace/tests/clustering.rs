@@ -2,7 +2,7 @@
 
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::clustering::{
-    Clustering, Given, Lines, Matched, Matching, Memory, Settings, Weighing,
+    Clustering, Given, JetCounts, Lines, Matched, Matching, Memory, Settings, Weighing,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ struct Case {
 
 #[derive(Deserialize)]
 struct Event {
-    channel: usize,
+    channel: i32,
     process: usize,
     /// Of what goes out but the last one, GeV; it rests together.
     momenta: Vec<[f64; 3]>,
@@ -130,8 +130,10 @@ fn points_are_clustered_as_in_the_python_package() {
                 rows.row_mut(row)[point] = *component;
             }
         }
-        let channels: Vec<usize> = case.events.iter().map(|event| event.channel).collect();
-        clustering.count_jets(&rows, &channels).expect("jets");
+        let channels: Vec<i32> = case.events.iter().map(|event| event.channel).collect();
+        let mut counts = JetCounts::default();
+        (clustering.count_jets(&rows, &channels, &mut counts)).expect("jets");
+        clustering.settle(&counts);
         let (renormalisation, factorisation, fixed, factor) = case.given;
         let given = Given {
             renormalisation,
@@ -143,7 +145,13 @@ fn points_are_clustered_as_in_the_python_package() {
         for (number, event) in case.events.iter().enumerate() {
             let what = format!("{} {:?} event {number}", case.process, case.matching);
             let p = event.momenta(&case.masses);
-            let at = clustering.at(event.channel, event.process, &p, &given, &mut memory);
+            let at = clustering.at(
+                event.channel as usize,
+                event.process,
+                &p,
+                &given,
+                &mut memory,
+            );
             let found = at.expect("a point");
             kept[usize::from(found.is_some())] += 1;
             let (found, wanted) = match (found, &event.found) {

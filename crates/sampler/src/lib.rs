@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`clustered`] | their scales, cuts and weights by clustering |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
 //! | [`sums`] | weights into a cross section with its error |
@@ -14,6 +15,7 @@
 
 pub mod blocks;
 mod bytes;
+pub mod clustered;
 pub mod events;
 pub mod grid;
 pub mod integrand;

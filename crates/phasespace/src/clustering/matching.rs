@@ -110,6 +110,64 @@ pub struct Matched {
     pub densities: [Vec<(i32, f64, f64)>; 2],
 }
 
+impl Matched {
+    /// Exchanges the beams.
+    pub fn exchange(&mut self) {
+        self.densities.swap(0, 1);
+        for (_, legs) in &mut self.steps {
+            for leg in legs.iter_mut().filter(|leg| matches!(leg, 1 | 2)) {
+                *leg = 3 - *leg;
+            }
+        }
+    }
+
+    /// Appends it as a record of the layout that `python/mebridge/_matching.py` has for so many legs: weight, start, pt,
+    /// scales of the steps, legs of the steps, emissions, and of both beams PDG codes, x and Q; what is not there is 0.
+    ///
+    /// # Panics
+    /// If it has more legs.
+    pub fn push_record(&self, legs: usize, to: &mut Vec<u8>) {
+        let (inner, densities) = (legs.max(3) - 2, legs.max(2));
+        fn push<const N: usize>(
+            to: &mut Vec<u8>,
+            room: usize,
+            some: impl ExactSizeIterator<Item = [u8; N]>,
+        ) {
+            let end = to.len() + room * N;
+            assert!(some.len() <= room, "a record of more legs");
+            to.extend(some.flatten());
+            to.resize(end, 0);
+        }
+        let double = |number: &f64| number.to_le_bytes();
+        push(to, 2, [self.weight, self.start].iter().map(double));
+        push(to, inner, self.pt.iter().map(double));
+        push(to, inner, self.steps.iter().map(|(scale, _)| double(scale)));
+        let of_steps = self.steps.iter().map(|(_, legs)| {
+            let [one, other, beam] = legs.map(i32::to_le_bytes);
+            let mut bytes = [0; 12];
+            bytes[..4].copy_from_slice(&one);
+            bytes[4..8].copy_from_slice(&other);
+            bytes[8..].copy_from_slice(&beam);
+            bytes
+        });
+        push(to, inner, of_steps);
+        push(to, inner, self.emissions.iter().map(double));
+        for of in &self.densities {
+            push(
+                to,
+                densities,
+                of.iter().map(|(code, ..)| code.to_le_bytes()),
+            );
+        }
+        for of in &self.densities {
+            push(to, densities, of.iter().map(|(_, x, _)| double(x)));
+        }
+        for of in &self.densities {
+            push(to, densities, of.iter().map(|(.., q)| double(q)));
+        }
+    }
+}
+
 /// Squared scales of the steps.
 pub type Squares = [f64; MOST_STEPS];
 

@@ -70,7 +70,9 @@ fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> Option<
     for (row, component) in p.iter().flatten().enumerate() {
         rows.row_mut(row)[0] = *component;
     }
-    clustering.count_jets(&rows, &[0]).expect("jets");
+    let mut counts = JetCounts::default();
+    (clustering.count_jets(&rows, &[0], &mut counts)).expect("jets");
+    clustering.settle(&counts);
     let found = clustering.at(0, 0, p, given, &mut Memory::default());
     found.expect("a point").map(|found| found.scales)
 }
@@ -243,7 +245,7 @@ fn what_cannot_be_clustered() {
     }
     let error = made
         .expect("a process")
-        .count_jets(&rows, &[0])
+        .count_jets(&rows, &[0], &mut JetCounts::default())
         .expect_err("colours");
     assert!(error.to_string().contains("2 becomes 21 and 21"), "{error}");
 }
