@@ -71,6 +71,9 @@ pub struct ElementRequest {
 
 /// Makes events of some matrix elements.
 pub struct EventGenerator {
+    /// Of all channels.
+    every: Integrand,
+    /// Of those that stay after a survey.
     integrand: Integrand,
     evaluators: Vec<Elements>,
     chooser: Elements,
@@ -179,6 +182,7 @@ impl EventGenerator {
             integrand.count_jets(&mut evaluators[0])?;
         }
         Ok(EventGenerator {
+            every: integrand.clone(),
             integrand,
             evaluators,
             chooser: Elements::new(&mut bridges, true)?,
@@ -198,7 +202,7 @@ impl EventGenerator {
 
     /// Asks the caller, besides, which points pass.
     pub fn select(&mut self, selection: Arc<dyn Selection>) {
-        self.integrand.selection = Some(selection);
+        self.every.selection = Some(selection);
     }
 
     /// Surveys, and leaves out sources that others can stand for.
@@ -206,6 +210,7 @@ impl EventGenerator {
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
+        self.integrand = self.every.clone();
         let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
         Ok(self.surveyed.insert(found))
     }
@@ -216,7 +221,9 @@ impl EventGenerator {
     /// The bytes are damaged, or those of another run.
     pub fn load(&mut self, bytes: &[u8], belongs: &[u8; 32]) -> Result<&Survey, Failure> {
         let found = Survey::from_bytes(bytes, belongs)?;
-        found.apply(&mut self.integrand)?;
+        let mut integrand = self.every.clone();
+        found.apply(&mut integrand)?;
+        self.integrand = integrand;
         Ok(self.surveyed.insert(found))
     }
 
