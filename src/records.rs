@@ -208,7 +208,7 @@ impl Completer {
         let mut record = mebridge_lhe::Event::default();
         record.process = number;
         record.weight = event.weight;
-        record.scale = event.scales[0];
+        record.scale = event.shown;
         record.alpha_qed = alpha_qed;
         record.alpha_qcd = event.alpha_s;
         record.particles = self.complete(event, codes, choice);

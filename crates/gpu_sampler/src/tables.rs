@@ -80,8 +80,12 @@ fn of_group(
         weights,
         cuts,
         scale,
+        clustering,
         legs,
     } = group;
+    if clustering.is_some() {
+        return Err(Unknown("scales by clustering".into()));
+    }
     let (cuts, room) = match cuts {
         Some(cuts) => words.cuts(cuts),
         None => (NOWHERE, 0),

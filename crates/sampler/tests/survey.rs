@@ -104,6 +104,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
                 renormalisation: Some(91.188),
                 factorisation: Some([91.188; 2]),
             },
+            clustering: None,
             legs: 5,
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
