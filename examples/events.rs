@@ -8,7 +8,7 @@
 //! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file; and where
 //! protons come in, a member of a set of densities in LHAPDF's format. Jets have 20 GeV and distances of 0.4.
 
-use mebridge::event_generator::{EventGenerator, Request};
+use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
 use mebridge::generate;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
@@ -39,33 +39,35 @@ fn main() -> Result<(), Failure> {
             renormalisation: None,
             factorisation: None,
         },
-        windows: processes
-            .iter()
-            .map(|process| jets(&codes(process)))
-            .collect(),
-        rules: Vec::new(),
-        mirrored: (processes.iter().map(&codes))
-            .map(|codes| either_beam && codes[0] != codes[1] && !densities.is_empty())
+        elements: (processes.iter().map(&codes))
+            .map(|codes| ElementRequest {
+                mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),
+                windows: jets(&codes),
+                ..Default::default()
+            })
             .collect(),
         threads: 1,
         widths: 15.0,
+        alpha_qed: 0.0,
+        forced: Vec::new(),
+        excluded: Vec::new(),
     };
     let mut generator = EventGenerator::new(processes, &request)?;
-    let survey = generator.survey(Settings {
+    let settings = Settings {
         seed: 1,
         events,
         overweight: 0.01,
         precision: None,
-    })?;
-    let survey = survey.clone();
-    let made = generator.round(0, events)?;
+    };
+    let survey = generator.survey(&settings)?.clone();
+    let made = generator.round(&settings, 0)?;
     let found = rounds::cross_section(&survey, [(events, &made.round.sums[..])]);
     println!(
         "{text}: {} +- {} pb, {} events of {} points after {} of the survey",
         found.mean,
         found.error,
         made.round.events.len(),
-        made.round.points,
+        made.round.drawn.iter().sum::<u64>(),
         survey.points
     );
     let mut text = Vec::new();

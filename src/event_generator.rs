@@ -4,17 +4,18 @@ use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::records::Completer;
+use crate::records::{Completer, Resonances};
 use crate::runtime::Switches;
 use crate::sampling::{Choice, Common, Element, Elements, integrand};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
-use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running};
+use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,17 +31,35 @@ pub struct Request {
     pub alpha_s: (Vec<f64>, Vec<f64>),
     /// Scales of events.
     pub scale: Scale,
-    /// Of each matrix element, its cuts.
-    pub windows: Vec<Vec<Window>>,
-    /// Of each matrix element, those that are no windows.
-    #[serde(default)]
-    pub rules: Vec<Vec<Rule>>,
-    /// Of each matrix element, whether it stands for the process with exchanged beams, too.
-    pub mirrored: Vec<bool>,
+    /// Of each matrix element.
+    pub elements: Vec<ElementRequest>,
     /// Threads.
     pub threads: usize,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
+    /// The electromagnetic coupling of the records.
+    #[serde(default)]
+    pub alpha_qed: f64,
+    /// PDG codes, without signs, of particles of decay chains.
+    #[serde(default)]
+    pub forced: Vec<i32>,
+    /// PDG codes of particles that are nowhere on their mass shells.
+    #[serde(default)]
+    pub excluded: Vec<i32>,
+}
+
+/// What is asked of the events of one matrix element.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ElementRequest {
+    /// Whether it stands for the process with exchanged beams, too.
+    pub mirrored: bool,
+    /// Its cuts.
+    pub windows: Vec<Window>,
+    /// Those that are no windows.
+    pub rules: Vec<Rule>,
+    /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
+    pub propagators: Vec<Vec<i32>>,
 }
 
 /// Makes events of some matrix elements.
@@ -50,7 +69,8 @@ pub struct EventGenerator {
     chooser: Elements,
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
-    surveyed: Option<(Survey, Settings)>,
+    alpha_qed: f64,
+    surveyed: Option<Survey>,
 }
 
 /// Events as records.
@@ -59,6 +79,10 @@ pub struct Records {
     pub bytes: Vec<u8>,
     /// For how many particles each has room.
     pub particles: usize,
+    /// Of each event the scales of renormalisation and of the densities of both beams, GeV.
+    pub scales: Vec<[f64; 3]>,
+    /// By matrix element how many events there are, and the sums of their weights and of the squares.
+    pub elements: BTreeMap<u32, [f64; 3]>,
     /// What points say.
     pub round: Round,
 }
@@ -76,14 +100,10 @@ impl EventGenerator {
     /// # Errors
     /// They cannot be evaluated, or what is asked cannot be.
     pub fn new(processes: Vec<Process>, request: &Request) -> Result<Self, Failure> {
-        let count = processes.len();
-        let rules = match request.rules.is_empty() {
-            true => vec![Vec::new(); count],
-            false => request.rules.clone(),
-        };
-        if [request.windows.len(), request.mirrored.len(), rules.len()] != [count; 3] {
+        let (count, given) = (processes.len(), request.elements.len());
+        if given != count {
             return Err(wrong(format!(
-                "there are {count} matrix elements, and cuts of others"
+                "there are {count} matrix elements, and requests for {given}"
             ))
             .into());
         }
@@ -105,20 +125,26 @@ impl EventGenerator {
         let switches = Switches::from_env()?;
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
-        let asked = request.windows.iter().zip(rules).zip(&request.mirrored);
-        for (process, ((windows, rules), &mirrored)) in processes.into_iter().zip(asked) {
+        for (process, given) in processes.into_iter().zip(&request.elements) {
             let card = process.model.default_card();
-            let one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            let mirrored = given.mirrored;
+            let mut one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            name_lines(&mut one, &given.propagators)?;
             let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
-            completers.push(Completer::new(&one, &masses, request.widths));
+            let resonances = Resonances {
+                widths: request.widths,
+                forced: &request.forced,
+                excluded: &request.excluded,
+            };
+            completers.push(Completer::new(&one, &masses, &resonances));
             described.push(one);
             elements.push(Element {
                 process,
                 masses,
                 mirrored,
-                windows: windows.clone(),
-                rules,
+                windows: given.windows.clone(),
+                rules: given.rules.clone(),
             });
             bridges.push(bridge);
         }
@@ -130,6 +156,7 @@ impl EventGenerator {
             chooser: Elements::new(&mut bridges, true)?,
             completers,
             described,
+            alpha_qed: request.alpha_qed,
             surveyed: None,
         })
     }
@@ -141,28 +168,42 @@ impl EventGenerator {
         of.map(|source| &groups[source.group].elements[..])
     }
 
+    /// Asks the caller, besides, which points pass.
+    pub fn select(&mut self, selection: Arc<dyn Selection>) {
+        self.integrand.selection = Some(selection);
+    }
+
     /// Surveys, and leaves out sources that others can stand for.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
-    pub fn survey(&mut self, settings: Settings) -> Result<&Survey, Failure> {
-        let found = survey(&mut self.integrand, &settings, &mut self.evaluators)?;
-        Ok(&self.surveyed.insert((found, settings)).0)
+    pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
+        let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
+        Ok(self.surveyed.insert(found))
     }
 
-    /// The events of a round.
+    /// Takes what a survey of the same run found, as [`Survey::to_bytes`] wrote it.
+    ///
+    /// # Errors
+    /// The bytes are damaged, or those of another run.
+    pub fn load(&mut self, bytes: &[u8], belongs: &[u8; 32]) -> Result<&Survey, Failure> {
+        let found = Survey::from_bytes(bytes, belongs)?;
+        found.apply(&mut self.integrand)?;
+        Ok(self.surveyed.insert(found))
+    }
+
+    /// The events of a round; those of the same seed and number are the same.
     ///
     /// # Errors
     /// There was no survey, or a matrix element cannot be evaluated.
-    pub fn round(&mut self, number: u16, events: u64) -> Result<Records, Failure> {
-        let (survey, settings) =
-            (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
+    pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
+        let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
         let made = round(
             &self.integrand,
             survey,
             settings,
             number,
-            events,
+            settings.events,
             &mut self.evaluators,
         )?;
         // No point and no source has these numbers.
@@ -175,11 +216,17 @@ impl EventGenerator {
             (0..made.events.len() as u64).map(|event| [0, 1, 2].map(|of| philox.number(event, of)));
         let numbers: Vec<[f64; 3]> = numbers.collect();
         let choices = self.chooser.choose(&made.events, &numbers)?;
-        let particles = self.completers.iter().map(Completer::particles).max();
-        let particles = particles.unwrap_or(0);
-        let mut bytes = Vec::new();
+        let particles = self.particles();
+        let (mut bytes, mut elements) = (Vec::new(), BTreeMap::new());
         for (event, choice) in made.events.iter().zip(choices) {
             let element = event.element as usize;
+            let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
+            for (sum, one) in sums
+                .iter_mut()
+                .zip([1.0, event.weight, event.weight.powi(2)])
+            {
+                *sum += one;
+            }
             let source = &self.integrand.sources[event.source as usize];
             let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
             let options = self.described[element].flavors[0].options.iter();
@@ -193,13 +240,37 @@ impl EventGenerator {
                 diagram,
             } = choice;
             let choice = [helicity, color, diagram].map(|number| number as usize);
-            let number = element as i32 + 1;
-            self.completers[element].write(event, number, codes, choice, particles, &mut bytes);
+            let completer = &self.completers[element];
+            let (number, alpha) = (element as i32 + 1, self.alpha_qed);
+            completer.write(event, number, codes, choice, alpha, particles, &mut bytes);
         }
         Ok(Records {
             bytes,
             particles,
+            scales: made.events.iter().map(|event| event.scales).collect(),
+            elements,
             round: made,
         })
     }
+
+    /// For how many particles records have room.
+    pub fn particles(&self) -> usize {
+        let most = self.completers.iter().map(Completer::particles).max();
+        most.unwrap_or(0)
+    }
+}
+
+/// Gives the lines of channels other PDG codes, where there are some.
+fn name_lines(of: &mut Subprocess, codes: &[Vec<i32>]) -> Result<()> {
+    if codes.is_empty() {
+        return Ok(());
+    }
+    let lines = of.channels.iter().map(|channel| channel.propagators.len());
+    if !lines.eq(codes.iter().map(Vec::len)) {
+        return Err(wrong("PDG codes of lines of other channels"));
+    }
+    for (channel, codes) in of.channels.iter_mut().zip(codes) {
+        channel.propagators.clone_from(codes);
+    }
+    Ok(())
 }

@@ -23,27 +23,42 @@ struct Resonance {
     legs: Vec<usize>,
 }
 
+/// Which lines of diagrams stand in records.
+#[derive(Clone, Copy, Debug)]
+pub struct Resonances<'a> {
+    /// Lines are on their mass shells up to so many widths.
+    pub widths: f64,
+    /// PDG codes, without signs, of particles of decay chains.
+    pub forced: &'a [i32],
+    /// PDG codes of particles that are nowhere on their mass shells.
+    pub excluded: &'a [i32],
+}
+
+/// The width in units of the mass from which on a line is no resonance, but in decay chains, as MadEvent has it.
+const BROAD: f64 = 0.1;
+
 /// What completes the events of a matrix element.
 #[derive(Clone, Debug)]
 pub struct Completer {
-    /// By diagram, from the outside in.
+    /// By diagram, those that contain others first.
     resonances: Vec<Vec<Resonance>>,
     flows: Vec<Vec<(i32, i32)>>,
     helicities: Vec<Vec<i8>>,
     /// Masses of the legs, GeV.
     masses: Vec<f64>,
     widths: f64,
+    forced: Vec<i32>,
 }
 
 impl Completer {
     /// Of a matrix element, described by itself.
     ///
-    /// Args: `masses` are those of its legs; lines are on their mass shells up to so many `widths`.
-    pub fn new(of: &Subprocess, masses: &[f64], widths: f64) -> Self {
+    /// Args: `masses` are those of its legs.
+    pub fn new(of: &Subprocess, masses: &[f64], which: &Resonances) -> Self {
         let mut resonances = vec![Vec::new(); of.diagram_count];
         for channel in &of.channels {
             for diagram in &channel.diagrams {
-                resonances[diagram.diagram] = lines(channel, masses.len());
+                resonances[diagram.diagram] = lines(channel, masses.len(), which);
             }
         }
         Completer {
@@ -51,7 +66,8 @@ impl Completer {
             flows: of.color_flows.clone(),
             helicities: of.helicities.clone(),
             masses: masses.to_vec(),
-            widths,
+            widths: which.widths,
+            forced: which.forced.to_vec(),
         }
     }
 
@@ -86,19 +102,7 @@ impl Completer {
             particles.swap(0, 1);
         }
         let mut mothers = vec![0; legs];
-        for line in &self.resonances[diagram] {
-            let mut momentum = [0.0; 4];
-            for &leg in &line.legs {
-                let [e, x, y, z] = event.momenta[leg];
-                for (sum, one) in momentum.iter_mut().zip([x, y, z, e]) {
-                    *sum += one;
-                }
-            }
-            let [x, y, z, e] = momentum;
-            let mass = f64::max((e - z) * (e + z) - x * x - y * y, 0.0).sqrt();
-            if (mass - line.mass).abs() > self.widths * line.width {
-                continue;
-            }
+        for (line, [x, y, z, e, mass]) in self.on_shell(event, diagram) {
             let mother = mothers[line.legs[0]];
             particles.push(Particle {
                 pdg: line.code,
@@ -121,6 +125,48 @@ impl Completer {
             particles.push(one);
         }
         particles
+    }
+
+    /// The lines of a diagram that are on their mass shells, with momentum (x, y, z, E) and mass.
+    ///
+    /// Where one became the same particle and another one, one of both is left, as MadEvent has it: the one that is nearer
+    /// to its mass, or the later one where it belongs to a decay chain.
+    fn on_shell(&self, event: &Event, diagram: usize) -> Vec<(&Resonance, [f64; 5])> {
+        let mut found: Vec<(&Resonance, [f64; 5])> = Vec::new();
+        for line in &self.resonances[diagram] {
+            let mut momentum = [0.0; 4];
+            for &leg in &line.legs {
+                let [e, x, y, z] = event.momenta[leg];
+                for (sum, one) in momentum.iter_mut().zip([x, y, z, e]) {
+                    *sum += one;
+                }
+            }
+            let [x, y, z, e] = momentum;
+            let mass = f64::max((e - z) * (e + z) - x * x - y * y, 0.0).sqrt();
+            if (mass - line.mass).abs() <= self.widths * line.width {
+                found.push((line, [x, y, z, e, mass]));
+            }
+        }
+        while let Some(place) = self.extra(&found) {
+            found.remove(place);
+        }
+        found
+    }
+
+    /// Which of these lines is to go.
+    fn extra(&self, found: &[(&Resonance, [f64; 5])]) -> Option<usize> {
+        let away = |(line, [.., mass]): &(&Resonance, [f64; 5])| (mass - line.mass).abs();
+        for (place, inner) in found.iter().enumerate() {
+            let contains = |outer: &Resonance| outer.legs.contains(&inner.0.legs[0]);
+            let mother = (0..place).rev().find(|&before| contains(found[before].0));
+            let Some(mother) = mother.filter(|&mother| found[mother].0.code == inner.0.code) else {
+                continue;
+            };
+            let forced = self.forced.contains(&inner.0.code.abs());
+            let outer_goes = forced || away(&found[mother]) >= away(inner);
+            return Some(if outer_goes { mother } else { place });
+        }
+        None
     }
 
     /// The colour and the anticolour that some legs have together.
@@ -147,6 +193,7 @@ impl Completer {
         number: i32,
         codes: &[i32],
         choice: [usize; 3],
+        alpha_qed: f64,
         room: usize,
         to: &mut Vec<u8>,
     ) {
@@ -154,6 +201,7 @@ impl Completer {
         record.process = number;
         record.weight = event.weight;
         record.scale = event.scales[0];
+        record.alpha_qed = alpha_qed;
         record.alpha_qcd = event.alpha_s;
         record.particles = self.complete(event, codes, choice);
         let end = to.len() + record_bytes(room).expect("the records are in memory");
@@ -165,7 +213,7 @@ impl Completer {
 }
 
 /// The lines of a diagram behind which no beam comes in and that have a width, those that contain others first.
-fn lines(channel: &Channel, legs: usize) -> Vec<Resonance> {
+fn lines(channel: &Channel, legs: usize, which: &Resonances) -> Vec<Resonance> {
     let mut found = Vec::new();
     for (number, (&code, &(mass, width))) in
         channel.propagators.iter().zip(&channel.masses).enumerate()
@@ -183,7 +231,10 @@ fn lines(channel: &Channel, legs: usize) -> Vec<Resonance> {
             }
             _ => continue,
         };
-        if width != 0.0 && mass != 0.0 {
+        let decayed =
+            which.forced.contains(&code.abs()) || channel.on_shell_propagators.contains(&number);
+        let broad = width.abs() >= BROAD * mass.abs() && !decayed;
+        if width != 0.0 && mass != 0.0 && !broad && !which.excluded.contains(&code) {
             found.push(Resonance {
                 code,
                 mass: mass.abs(),

@@ -69,6 +69,7 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
         sources: Vec::new(),
         densities: common.densities.clone(),
         running: common.running.clone(),
+        selection: None,
         level: Level::best(),
     };
     for members in together(elements, &described)? {

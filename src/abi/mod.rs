@@ -23,6 +23,7 @@
 pub mod c;
 mod check_mode;
 mod event_arrays;
+pub mod events;
 pub mod fbridge;
 pub mod generation;
 pub mod lhe;

@@ -5,7 +5,7 @@ use super::integrand::{Integrand, Workspace};
 use super::random::ACCEPTANCE;
 use super::sums::WeightSums;
 use super::unweight::{event_weight, is_event};
-use mebridge_phasespace::Layout;
+use mebridge_phasespace::{Layout, Rows};
 
 /// An event, with its legs in the order of its matrix element.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,14 +77,6 @@ impl Accept<'_> {
         let partons = work.drawn[place];
         let of_partons = &group.partons[partons as usize];
         let exchanged = of_partons.exchanged;
-        let turn = if exchanged { -1.0 } else { 1.0 };
-        let rapidity = turn * row(layout.rapidity());
-        let (sinh, cosh) = (rapidity.sinh(), rapidity.cosh());
-        let momentum = |leg: usize| {
-            let [e, x, y, z] = std::array::from_fn(|i| row(layout.momentum(leg) + i));
-            let (y, z) = (turn * y, turn * z);
-            [cosh * e + sinh * z, x, y, cosh * z + sinh * e]
-        };
         let mut fractions = [row(layout.fraction(0)), row(layout.fraction(1))];
         let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
         if exchanged {
@@ -98,10 +90,30 @@ impl Accept<'_> {
             partons,
             process: block.random.number(point, next),
             weight,
-            momenta: (0..group.legs).map(momentum).collect(),
+            momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,
             scales,
             alpha_s: work.alpha_s[place],
         }
     }
+}
+
+/// (E, px, py, pz) of the legs of a point, in the frame of the beams; where its partons are exchanged, turned by half a turn
+/// about the x axis.
+pub(crate) fn momenta(
+    points: &Rows,
+    layout: Layout,
+    legs: usize,
+    place: usize,
+    exchanged: bool,
+) -> impl Iterator<Item = [f64; 4]> {
+    let row = move |row: usize| points.row(row)[place];
+    let turn = if exchanged { -1.0 } else { 1.0 };
+    let rapidity = turn * row(layout.rapidity());
+    let (sinh, cosh) = (rapidity.sinh(), rapidity.cosh());
+    (0..legs).map(move |leg| {
+        let [e, x, y, z] = std::array::from_fn(|i| row(layout.momentum(leg) + i));
+        let (y, z) = (turn * y, turn * z);
+        [cosh * e + sinh * z, x, y, cosh * z + sinh * e]
+    })
 }

@@ -5,6 +5,7 @@
 //! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
 
 use super::blocks::Block;
+use super::events;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
 use mebridge_phasespace::cuts::Cuts;
@@ -34,6 +35,24 @@ pub trait Squared {
         points: &Rows,
         alpha_s: &[f64],
         squared: &mut [f64],
+    ) -> Result<(), Failure>;
+}
+
+/// A cut that only the caller knows.
+pub trait Selection: std::fmt::Debug + Send + Sync {
+    /// Says which events pass.
+    ///
+    /// Args: `element` is their number; `momenta` has (E, px, py, pz) of all `legs` of each event, GeV, in the frame of the
+    /// detector, the leg along +z first; `passes` has as many numbers as there are events, all of them true.
+    ///
+    /// # Errors
+    /// It cannot be said.
+    fn select(
+        &self,
+        element: usize,
+        legs: usize,
+        momenta: &[[f64; 4]],
+        passes: &mut [bool],
     ) -> Result<(), Failure>;
 }
 
@@ -109,6 +128,8 @@ pub struct Integrand {
     pub densities: Option<BeamDensities>,
     /// The strong coupling.
     pub running: Running,
+    /// What points have to pass besides the cuts of their group. It takes its time.
+    pub selection: Option<Arc<dyn Selection>>,
     /// At which it runs.
     pub level: Level,
 }
@@ -267,6 +288,9 @@ impl Integrand {
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
+        if let Some(selection) = &self.selection {
+            self.filter(selection.as_ref(), group, work)?;
+        }
         evaluate(group, elements, passed, work)?;
         for (place, &point) in work.kept.iter().enumerate() {
             let row = |row: usize| work.points.row(row)[place];
@@ -296,6 +320,46 @@ impl Integrand {
         }
         kept(&work.passed, &mut work.kept);
         keep(&mut work.points, &work.kept);
+    }
+
+    /// Leaves nothing of the points that do not pass a cut of the caller.
+    fn filter(
+        &self,
+        selection: &dyn Selection,
+        group: &ElementGroup,
+        work: &mut Workspace,
+    ) -> Result<(), Failure> {
+        let layout = Layout::new(group.legs);
+        for (number, &element) in group.elements.iter().enumerate() {
+            let own = |&place: &usize| {
+                let partons = &group.partons[work.drawn[place] as usize];
+                partons.element == number && work.factors[place] != 0.0
+            };
+            let own: Vec<usize> = (0..work.drawn.len()).filter(own).collect();
+            let mut momenta = Vec::with_capacity(own.len() * group.legs);
+            for &place in &own {
+                let exchanged = group.partons[work.drawn[place] as usize].exchanged;
+                let first = momenta.len();
+                momenta.extend(events::momenta(
+                    &work.points,
+                    layout,
+                    group.legs,
+                    place,
+                    exchanged,
+                ));
+                if exchanged {
+                    momenta.swap(first, first + 1);
+                }
+            }
+            let mut passes = vec![true; own.len()];
+            if !own.is_empty() {
+                selection.select(element, group.legs, &momenta, &mut passes)?;
+            }
+            for (place, _) in own.into_iter().zip(passes).filter(|(_, passes)| !passes) {
+                work.factors[place] = 0.0;
+            }
+        }
+        Ok(())
     }
 
     /// alpha_s of each point.

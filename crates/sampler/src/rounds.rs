@@ -21,8 +21,8 @@ pub struct Round {
     pub events: Vec<Event>,
     /// Of each source, the weights of the points that were planned.
     pub sums: Vec<WeightSums>,
-    /// All points that were drawn.
-    pub points: u64,
+    /// Of each source, how many points were drawn.
+    pub drawn: Vec<u64>,
     /// Those of them whose weight is no number.
     pub unusable: u64,
 }
@@ -165,13 +165,25 @@ pub fn round<S: Squared + Send>(
     Ok(Round {
         events: events.collect(),
         sums,
-        points: drawn.iter().map(|&count| count as u64).sum(),
+        drawn: drawn.into_iter().map(|count| count as u64).collect(),
         unusable,
     })
 }
 
 /// By how much the luminosity rises at once: of few events nobody knows how many there are.
 const MOST_RISE: f64 = 4.0;
+
+/// How many points of a source a round with so many events counts for; `share` is what [`shares`] gives.
+fn planned(events: u64, share: f64) -> f64 {
+    whole(events as f64 * share) as f64
+}
+
+/// Of each source how many points for each event of a round are planned, by what was found before the last part.
+pub fn shares(survey: &Survey) -> Vec<f64> {
+    let total: f64 = survey.sources.iter().map(|one| one.trial[0]).sum();
+    let of_source = |one: &super::survey::Known| one.trial[1] / total;
+    survey.sources.iter().map(of_source).collect()
+}
 
 /// The cross section, pb, by a survey and rounds with so many events each: the points that were planned.
 ///
@@ -181,14 +193,13 @@ pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
 ) -> Estimate {
-    let total: f64 = survey.sources.iter().map(|one| one.trial[0]).sum();
+    let shares = shares(survey);
     let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
     let of_source = |(source, one): (usize, &super::survey::Known)| {
         let last = (one.sums.points() as f64, one.sums.mean());
-        let more = rounds.iter().map(|(events, sums)| {
-            let planned = whole(*events as f64 / total * one.trial[1]);
-            (planned as f64, sums[source].mean())
-        });
+        let more = rounds
+            .iter()
+            .map(|(events, sums)| (planned(*events, shares[source]), sums[source].mean()));
         Estimate::average(std::iter::once(last).chain(more))
     };
     Estimate::sum(survey.sources.iter().enumerate().map(of_source))

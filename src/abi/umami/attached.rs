@@ -163,6 +163,37 @@ fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
     }
 }
 
+/// Where the mark of a library is, and what it says.
+fn mark_of(library: &[u8]) -> Option<(usize, Option<Attached>)> {
+    let places = library.windows(NAME.len()).enumerate();
+    // A few places of memory hold the name by itself: the mark is followed by zeros, or by a place in the file.
+    for (at, _) in places.filter(|(_, window)| *window == NAME) {
+        let Some(mark) = library[at..].first_chunk::<BYTES>() else {
+            continue;
+        };
+        match Attached::read(mark) {
+            None if mark[NAME.len()..].iter().all(|&byte| byte == 0) => return Some((at, None)),
+            Some(attached)
+                if attached.begin.checked_add(attached.length) == Some(library.len() as u64)
+                    && attached.begin >= (at + BYTES) as u64 =>
+            {
+                return Some((at, Some(attached)));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The matrix elements that a library in this file carries.
+pub fn carried(path: &Path) -> Result<Vec<Process>> {
+    let library = std::fs::read(path).map_err(Error::io(path))?;
+    let Some((_, Some(attached))) = mark_of(&library) else {
+        return Err(damaged(path, "carries no process, or ends too early"));
+    };
+    Ok(decode(&read(path, &attached)?, path)?.0)
+}
+
 /// A copy of a library (`library` is its contents, `path` its name for messages) that carries these matrix elements, and
 /// what evaluates them (`Auto`: what `CUDACPP_RUNTIME_BACKEND` says). If it carried others, they are replaced.
 pub fn attach(
@@ -175,33 +206,9 @@ pub fn attach(
         path: path.to_owned(),
         defect: format!("{what}; name libmebridge.so of this version with --library"),
     };
-    let mut found = library
-        .windows(NAME.len())
-        .enumerate()
-        .filter(|(_, window)| *window == NAME);
-    // A few places of memory hold the name by itself: the mark is followed by zeros, or by a place in the file.
-    let at = loop {
-        let Some((at, _)) = found.next() else {
-            return Err(wrong("is no library of mebridge that can carry a process"));
-        };
-        let Some(mark) = library[at..].first_chunk::<BYTES>() else {
-            continue;
-        };
-        match Attached::read(mark) {
-            None if mark[NAME.len()..].iter().all(|&byte| byte == 0) => break at,
-            Some(attached)
-                if attached.begin.checked_add(attached.length) == Some(library.len() as u64)
-                    && attached.begin >= (at + BYTES) as u64 =>
-            {
-                break at;
-            }
-            _ => {}
-        }
-    };
-    let Some(mark) = library[at..].first_chunk::<BYTES>() else {
-        return Err(wrong("is damaged"));
-    };
-    let begin = Attached::read(mark).map_or(library.len(), |a| a.begin as usize);
+    let (at, before) = mark_of(library)
+        .ok_or_else(|| wrong("is no library of mebridge that can carry a process"))?;
+    let begin = before.map_or(library.len(), |a| a.begin as usize);
     let data = encode(processes, backend)?;
     let mut copy = library[..begin].to_vec();
     // Aligned, for tools that look at it.

@@ -1,0 +1,402 @@
+//! The event generator for C and Python: matrix elements that libraries of `mebridge umami` carry, one description of the
+//! run, surveys and rounds.
+//!
+//! What is asked and what is answered are JSON: a run has nested parts of any number, which a struct of C would bind to one
+//! version. Events go to files.
+
+use super::c::{MEBRIDGE_ERROR, MEBRIDGE_OK, keep_error};
+use super::no_panic;
+use super::pointers::{null, string};
+use super::umami::attached::carried;
+use crate::error::{Error, Result};
+use crate::event_generator::{EventGenerator, Request};
+use crate::process::Process;
+use mebridge_sampler::integrand::{Failure, Selection};
+use mebridge_sampler::rounds;
+use mebridge_sampler::sums::WeightSums;
+use mebridge_sampler::survey::{Settings, Survey};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_char, c_void};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An open event generator. Opaque: only pass it on.
+pub struct MebridgeEvents {
+    _private: [u8; 0],
+}
+
+/// Takes an answer, JSON that ends in NUL and is there as long as the call.
+type Take = unsafe extern "C" fn(context: *mut c_void, answer: *const c_char);
+
+/// Says which of `events` events of a matrix element, counted from 0, pass a cut of the caller: writes false where one does
+/// not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the frame of the detector, the leg along +z first. It is
+/// called by several threads at once where the run has several, and gives 0 where all is well.
+type Cut = unsafe extern "C" fn(
+    context: *mut c_void,
+    element: u32,
+    events: usize,
+    legs: usize,
+    momenta: *const f64,
+    passes: *mut bool,
+) -> i32;
+
+/// What is opened.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Opened {
+    /// Of each matrix element the library of `mebridge umami` that carries it, and its number there from 0.
+    matrix_elements: Vec<(PathBuf, usize)>,
+    run: Request,
+}
+
+/// What is asked of an open one.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Call {
+    /// Surveys, and writes what is found into a file.
+    Survey { settings: Wanted, file: PathBuf },
+    /// Takes a survey from its file.
+    Load { file: PathBuf },
+    /// Makes events: records are appended to a file, scales to another one.
+    Round {
+        settings: Wanted,
+        #[serde(default)]
+        number: u16,
+        file: PathBuf,
+        #[serde(default)]
+        scales: Option<PathBuf>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    events: u64,
+    overweight: f64,
+    seed: u64,
+    #[serde(default)]
+    precision: Option<f64>,
+}
+
+impl From<Wanted> for Settings {
+    fn from(of: Wanted) -> Settings {
+        Settings {
+            seed: of.seed,
+            events: of.events,
+            overweight: of.overweight,
+            precision: of.precision,
+        }
+    }
+}
+
+/// What a channel has.
+#[derive(Serialize)]
+struct SourceAnswer {
+    /// The numbers of its matrix elements.
+    elements: Vec<usize>,
+    /// Points that count, their mean and its error in pb, and how many passed the cuts.
+    sums: (u64, f64, f64, u64),
+    /// Points that were drawn, those among them that do not count.
+    drawn: u64,
+    /// Points for each event of a round that count.
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    /// Those of the channels that stay.
+    sources: Vec<SourceAnswer>,
+    /// For how many particles records have room.
+    particles: usize,
+    /// All points that were drawn.
+    points: u64,
+    /// Points whose weight is no number.
+    unusable: u64,
+    /// Of a round, by matrix element: events, and the sums of their weights and of the squares.
+    elements: BTreeMap<u32, [f64; 3]>,
+}
+
+/// An open one.
+struct Open {
+    generator: EventGenerator,
+    /// Which run it is, whatever its threads and the names of its files are.
+    run: [u8; 32],
+}
+
+/// What is open, by number from 1.
+static OPEN: Mutex<BTreeMap<u64, Arc<Mutex<Open>>>> = Mutex::new(BTreeMap::new());
+
+/// Opens the events of a run and puts a handle into `events`.
+///
+/// `request` is JSON (docs/engine.md has its fields). `cut` is NULL, or a further cut, which is called with `context`.
+///
+/// # Safety
+/// `request` ends in NUL; `events` points at a pointer; `cut` may be called as long as the handle is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_events_open(
+    request: *const c_char,
+    cut: Option<Cut>,
+    context: *mut c_void,
+    events: *mut *mut MebridgeEvents,
+) -> i32 {
+    const NAME: &str = "mebridge_events_open";
+    done(|| {
+        if events.is_null() {
+            return Err(null(NAME, "events").into());
+        }
+        // SAFETY: the caller's promise.
+        let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
+        let processes = processes(NAME, &opened.matrix_elements)?;
+        let run = digest(&processes, &opened.run)?;
+        let mut generator = EventGenerator::new(processes, &opened.run)?;
+        if let Some(cut) = cut {
+            let context = Context(context);
+            generator.select(Arc::new(CallersCut { cut, context }));
+        }
+        let made = Arc::new(Mutex::new(Open { generator, run }));
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = open.keys().next_back().map_or(1, |last| last + 1);
+        open.insert(number, made);
+        // SAFETY: the caller's promise; NULL was refused.
+        unsafe { events.write(number as usize as *mut MebridgeEvents) };
+        Ok(())
+    })
+}
+
+/// Closes a handle. NULL is allowed and does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_events_close(events: *mut MebridgeEvents) {
+    // Threads of it have ended with the last call.
+    let _ = no_panic(|| {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(open.remove(&(events as usize as u64)));
+        Ok(())
+    });
+}
+
+/// Does what `call`, JSON, asks for (docs/engine.md), and gives `take` the answer; a handle serves one call at a time.
+///
+/// # Safety
+/// `call` ends in NUL; `take` is NULL or may be called with `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_events_call(
+    events: *mut MebridgeEvents,
+    call: *const c_char,
+    take: Option<Take>,
+    context: *mut c_void,
+) -> i32 {
+    const NAME: &str = "mebridge_events_call";
+    done(|| {
+        // SAFETY: the caller's promise.
+        let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
+        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get(&(events as usize as u64)).cloned();
+        let open = open.ok_or_else(|| wrong(NAME, "events is no open handle".into()))?;
+        let mut open = open
+            .lock()
+            .map_err(|_| wrong(NAME, "an earlier call of this handle failed".into()))?;
+        let answer = serde_json::to_string(&answer(&mut open, call)?)?;
+        let answer = CString::new(answer).expect("JSON has no NUL");
+        if let Some(take) = take {
+            // SAFETY: the caller's promise.
+            unsafe { take(context, answer.as_ptr()) };
+        }
+        Ok(())
+    })
+}
+
+fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
+    match call {
+        Call::Survey { settings, file } => {
+            let survey = open.generator.survey(&settings.into())?.clone();
+            let bytes = survey.to_bytes(&open.run);
+            std::fs::write(&file, bytes).map_err(Error::io(&file))?;
+            Ok(of_survey(&open.generator, &survey))
+        }
+        Call::Load { file } => {
+            let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
+            let survey = open.generator.load(&bytes, &open.run)?.clone();
+            Ok(of_survey(&open.generator, &survey))
+        }
+        Call::Round {
+            settings,
+            number,
+            file,
+            scales,
+        } => {
+            let made = open.generator.round(&settings.into(), number)?;
+            append(&file, &made.bytes)?;
+            if let Some(file) = scales {
+                let scales = made.scales.as_flattened().iter();
+                let bytes: Vec<u8> = scales.flat_map(|scale| scale.to_le_bytes()).collect();
+                append(&file, &bytes)?;
+            }
+            let round = made.round;
+            Ok(Answer {
+                sources: rows(&open.generator, &round.sums, &round.drawn, &[]),
+                particles: made.particles,
+                points: round.drawn.iter().sum(),
+                unusable: round.unusable,
+                elements: made.elements,
+            })
+        }
+    }
+}
+
+fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
+    let sums: Vec<WeightSums> = survey.sources.iter().map(|one| one.sums).collect();
+    let drawn: Vec<u64> = sums.iter().map(WeightSums::points).collect();
+    Answer {
+        sources: rows(generator, &sums, &drawn, &rounds::shares(survey)),
+        particles: generator.particles(),
+        points: survey.points,
+        unusable: sums.iter().map(WeightSums::unusable).sum(),
+        elements: BTreeMap::new(),
+    }
+}
+
+fn rows(
+    generator: &EventGenerator,
+    sums: &[WeightSums],
+    drawn: &[u64],
+    shares: &[f64],
+) -> Vec<SourceAnswer> {
+    let of_sources = generator.sources().zip(sums).zip(drawn).enumerate();
+    let rows = of_sources.map(|(number, ((elements, sums), &drawn))| {
+        let mean = sums.mean();
+        SourceAnswer {
+            elements: elements.to_vec(),
+            sums: (sums.points(), mean.mean, mean.error, sums.passed()),
+            drawn,
+            share: shares.get(number).copied().unwrap_or(0.0),
+        }
+    });
+    rows.collect()
+}
+
+fn append(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes))
+        .map_err(Error::io(path))
+}
+
+fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Process>> {
+    let mut libraries: BTreeMap<&Path, Vec<Process>> = BTreeMap::new();
+    for (library, _) in of {
+        if !libraries.contains_key(&**library) {
+            libraries.insert(library, carried(library)?);
+        }
+    }
+    let found = of.iter().map(|(library, number)| {
+        let there = libraries[&**library].get(*number).cloned();
+        there.ok_or_else(|| {
+            let what = format!("{} has no matrix element {number}", library.display());
+            wrong(function, what)
+        })
+    });
+    found.collect()
+}
+
+/// Which run it is.
+fn digest(processes: &[Process], run: &Request) -> Result<[u8; 32]> {
+    let mut bytes = Vec::new();
+    for process in processes {
+        bytes.extend(process.to_bytes()?);
+    }
+    let same = Request {
+        densities: None,
+        threads: 0,
+        ..run.clone()
+    };
+    bytes.extend(format!("{same:?}").into_bytes());
+    Ok(mebridge_support::digest(&bytes))
+}
+
+/// A cut of the caller.
+struct CallersCut {
+    cut: Cut,
+    context: Context,
+}
+
+/// A pointer of the caller's.
+struct Context(*mut c_void);
+
+// SAFETY: it is given back to the caller, whose promise is that several threads may do so, and nothing else.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl std::fmt::Debug for CallersCut {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("CallersCut")
+    }
+}
+
+impl Selection for CallersCut {
+    fn select(
+        &self,
+        element: usize,
+        legs: usize,
+        momenta: &[[f64; 4]],
+        passes: &mut [bool],
+    ) -> Result<(), Failure> {
+        assert_eq!(momenta.len(), legs * passes.len(), "all legs of each event");
+        let numbers = momenta.as_flattened().as_ptr();
+        let Context(context) = self.context;
+        // SAFETY: the arrays have as many numbers as it is told; a caller's bool is 0 or 1.
+        let failed = unsafe {
+            let events = passes.len();
+            (self.cut)(
+                context,
+                element as u32,
+                events,
+                legs,
+                numbers,
+                passes.as_mut_ptr(),
+            )
+        };
+        match failed {
+            0 => Ok(()),
+            _ => Err("the cut of the caller failed".into()),
+        }
+    }
+}
+
+fn wrong(function: &'static str, what: String) -> Error {
+    Error::Call { function, what }
+}
+
+/// # Safety
+/// The text ends in NUL.
+unsafe fn text<'a>(function: &'static str, name: &str, pointer: *const c_char) -> Result<&'a str> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { string(function, name, pointer) }?;
+    text.to_str()
+        .map_err(|_| wrong(function, format!("{name} is no UTF-8")))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(function: &'static str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| wrong(function, error.to_string()))
+}
+
+fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
+    let mut failed = None;
+    let done = no_panic(|| {
+        failed = what().err().map(|failure| failure.to_string());
+        Ok(())
+    });
+    match (done, failed) {
+        (Ok(()), None) => MEBRIDGE_OK,
+        (Ok(()), Some(text)) => {
+            keep_error(&text);
+            MEBRIDGE_ERROR
+        }
+        (Err(error), _) => {
+            keep_error(&error.to_string());
+            MEBRIDGE_ERROR
+        }
+    }
+}
