@@ -15,7 +15,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,25 +40,34 @@ pub struct Element {
 pub struct Common {
     /// Of both beams in their centre of mass, GeV.
     pub energy: f64,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// The rapidity of that in the frame of the detector.
+    pub rapidity: f64,
+    /// What partons come from.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// The scales.
     pub scale: Scale,
 }
 
+impl Common {
+    /// Whether exchanged beams make no difference.
+    fn has_like_beams(&self) -> bool {
+        let [first, second] = self.scale.factorisation.unwrap_or_default();
+        self.beams[0].is_like(&self.beams[1]) && self.rapidity == 0.0 && first == second
+    }
+
+    /// Whether all points have the energy of the beams.
+    fn has_one_energy(&self) -> bool {
+        self.beams.iter().all(Beam::is_parton)
+    }
+}
+
 /// The integrand of a run.
 ///
 /// # Errors
-/// A matrix element has no channels, or its cuts cannot be.
+/// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let mirrored = elements.iter().any(|element| element.mirrored);
-    if (common.scale.factorisation).is_some_and(|[one, other]| one != other) && mirrored {
-        return Err(
-            "different scales of both beams with a process that has both orders of them".into(),
-        );
-    }
     let mut described = Vec::new();
     for element in elements {
         let one = std::slice::from_ref(&element.process);
@@ -67,15 +76,81 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
     let mut found = Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        densities: common.densities.clone(),
+        beams: common.beams.clone(),
         running: common.running.clone(),
         selection: None,
         level: Level::best(),
     };
+    check_partons(&described, elements, &common.beams)?;
     for members in together(elements, &described)? {
-        add(&mut found, elements, &described, common, &members)?;
+        let both = elements[members[0]].mirrored;
+        let orders: &[Orders] = match (both, common.has_like_beams()) {
+            (false, _) => &[Orders::Own],
+            (true, true) => &[Orders::Both],
+            // Each has its own densities, cuts and scales.
+            (true, false) => &[Orders::Own, Orders::Exchanged],
+        };
+        for &order in orders {
+            add(&mut found, elements, &described, common, &members, order)?;
+        }
     }
     Ok(found)
+}
+
+/// From which beam the first leg comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Orders {
+    /// From the first one.
+    Own,
+    /// From the second one.
+    Exchanged,
+    /// From either, which makes no difference.
+    Both,
+}
+
+/// That beams have what comes in.
+fn check_partons(
+    described: &[Subprocess],
+    elements: &[Element],
+    beams: &[Beam; 2],
+) -> Result<(), Failure> {
+    for (number, beam) in beams.iter().enumerate() {
+        let mut codes = BTreeSet::new();
+        for (of, element) in described.iter().zip(elements) {
+            for option in &of.flavors[0].options {
+                codes.insert(option[number]);
+                codes.extend(element.mirrored.then(|| option[1 - number]));
+            }
+        }
+        let list = |codes: &[i32]| {
+            let words: Vec<String> = codes.iter().map(i32::to_string).collect();
+            format!("{} (PDG codes)", words.join(", "))
+        };
+        let beam_number = number + 1;
+        match beam {
+            Beam::Parton if codes.len() > 1 => {
+                let codes: Vec<i32> = codes.into_iter().collect();
+                return Err(format!(
+                    "beam {beam_number} is a particle itself, and the process has several there, or in both beams: {}; name one particle, or give the beam densities",
+                    list(&codes)
+                )
+                .into());
+            }
+            Beam::Parton => {}
+            Beam::Densities { .. } => {
+                let missing = codes.into_iter().filter(|&code| beam.place(code).is_none());
+                let missing: Vec<i32> = missing.collect();
+                if !missing.is_empty() {
+                    return Err(format!(
+                        "the densities of beam {beam_number} have no {}; take a process without them, or other densities",
+                        list(&missing)
+                    )
+                    .into());
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Numbers of the matrix elements that have the same channels.
@@ -147,6 +222,7 @@ fn add(
     described: &[Subprocess],
     common: &Common,
     members: &[usize],
+    orders: Orders,
 ) -> Result<(), Failure> {
     let first = members[0];
     let (element, of) = (&elements[first], &described[first]);
@@ -174,10 +250,26 @@ fn add(
     let same = members
         .iter()
         .all(|&member| described[member].flavors[0].options.iter().all(same));
-    let turns = label(0) == label(1) && (same || common.densities.is_none());
-    let beams = match &common.densities {
-        Some(_) => Beams::Both,
-        None => Beams::Neither,
+    let turns =
+        label(0) == label(1) && (common.has_one_energy() || (same && common.has_like_beams()));
+    let (of_legs, rapidity) = match orders {
+        Orders::Exchanged => ([1, 0], -common.rapidity),
+        Orders::Own | Orders::Both => ([0, 1], common.rapidity),
+    };
+    let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] => Beams::Both,
+        [false, true] => Beams::First,
+        [true, false] => Beams::Second,
+        [true, true] => Beams::Neither,
+    };
+    let scale = Scale {
+        factorisation: (common.scale.factorisation).map(|of| of_legs.map(|beam| of[beam])),
+        ..common.scale
+    };
+    let exchanged: &[bool] = match orders {
+        Orders::Own => &[false],
+        Orders::Exchanged => &[true],
+        Orders::Both => &[false, true],
     };
     let group = found.groups.len();
     let mut partons = Vec::new();
@@ -187,10 +279,7 @@ fn add(
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
-            for exchanged in [false, true]
-                .into_iter()
-                .take(1 + usize::from(elements[member].mirrored))
-            {
+            for &exchanged in exchanged {
                 partons.push(Partons {
                     element: place,
                     codes,
@@ -212,7 +301,7 @@ fn add(
             );
         }
     }
-    let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
+    let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
@@ -242,8 +331,10 @@ fn add(
         partons,
         weights,
         cuts,
-        scale: common.scale,
+        scale,
         legs,
+        beams: of_legs,
+        rapidity,
     });
     Ok(())
 }
@@ -284,7 +375,7 @@ impl Elements {
         })
     }
 
-    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in (0, 1) for each.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -298,7 +389,7 @@ impl Elements {
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
             for &event in &own {
-                momenta.extend(events[event].momenta.as_flattened());
+                momenta.extend(at_rest(&events[event].momenta).as_flattened());
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -352,6 +443,16 @@ impl Elements {
         self.samplers[element].run(&sample, answers)?;
         Ok(())
     }
+}
+
+/// Momenta in the rest frame of what comes in, along z from the frame of the detector: helicities are those of this frame,
+/// as in MadEvent (`me_frame`).
+fn at_rest(momenta: &[[f64; 4]]) -> Vec<[f64; 4]> {
+    let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
+    let mass = ((energy - along) * (energy + along)).sqrt();
+    let (cosh, sinh) = (energy / mass, along / mass);
+    let rest = |&[e, x, y, z]: &[f64; 4]| [cosh * e - sinh * z, x, y, cosh * z - sinh * e];
+    momenta.iter().map(rest).collect()
 }
 
 impl Squared for Elements {

@@ -22,7 +22,7 @@ pub struct Event {
     pub process: f64,
     /// 1, or more where the point's weight was above the threshold; negative if it was.
     pub weight: f64,
-    /// (E, px, py, pz) of each leg, GeV, in the centre of mass of the beams, the first one along +z.
+    /// (E, px, py, pz) of each leg, GeV, in the frame of the detector, the first beam along +z.
     pub momenta: Vec<[f64; 4]>,
     /// Energy fractions of what comes from the first and from the second beam.
     pub fractions: [f64; 2],

@@ -80,10 +80,14 @@ pub struct ElementGroup {
     pub weights: Weights,
     /// What points have to pass.
     pub cuts: Option<Cuts>,
-    /// Their scales.
+    /// Their scales; those of densities in the order of the legs.
     pub scale: Scale,
     /// How many legs there are.
     pub legs: usize,
+    /// From which beam each of the legs that come in is. Where both orders of like beams count, that is the first order.
+    pub beams: [usize; 2],
+    /// The rapidity of the centre of mass of the beams in the frame of the detector, the first leg going along +z.
+    pub rapidity: f64,
 }
 
 /// Where points of a group come from.
@@ -101,11 +105,56 @@ pub struct Source {
     pub chances: Vec<f64>,
 }
 
-/// The densities of both beams.
+/// What partons come from.
 #[derive(Clone, Debug)]
-pub struct BeamDensities {
-    /// Of both beams.
-    pub densities: Arc<Densities>,
+pub enum Beam {
+    /// The beam is the parton, with all of its energy.
+    Parton,
+    /// A hadron, or what radiates photons.
+    Densities {
+        /// Of its partons.
+        densities: Arc<Densities>,
+        /// Whether it is the antiparticle of what these are of.
+        anti: bool,
+    },
+}
+
+impl Beam {
+    /// Whether the beam is the parton.
+    pub fn is_parton(&self) -> bool {
+        matches!(self, Beam::Parton)
+    }
+
+    /// Whether both beams have the same partons.
+    pub fn is_like(&self, other: &Beam) -> bool {
+        match (self, other) {
+            (Beam::Parton, Beam::Parton) => true,
+            (
+                Beam::Densities {
+                    densities: one,
+                    anti: of_one,
+                },
+                Beam::Densities {
+                    densities: other,
+                    anti: of_other,
+                },
+            ) => Arc::ptr_eq(one, other) && of_one == of_other,
+            _ => false,
+        }
+    }
+
+    /// Where the density of a parton stands among those of the beam; none where it has none.
+    pub fn place(&self, code: i32) -> Option<usize> {
+        let Beam::Densities { densities, anti } = self else {
+            return Some(0);
+        };
+        let find = |code: i32| densities.codes().iter().position(|&known| known == code);
+        // Gluons and photons are their own antiparticles.
+        match anti {
+            true => find(-code).or_else(|| find(code)),
+            false => find(code),
+        }
+    }
 }
 
 /// alpha_s by its scale.
@@ -124,8 +173,8 @@ pub struct Integrand {
     pub groups: Vec<ElementGroup>,
     /// The channels of all groups.
     pub sources: Vec<Source>,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// Both beams.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// What points have to pass besides the cuts of their group. It takes its time.
@@ -157,7 +206,6 @@ pub struct Workspace {
     shares: Rows,
     passed: Vec<bool>,
     columns: Vec<u32>,
-    fractions: [Vec<f64>; 2],
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
     factors: Vec<f64>,
@@ -212,7 +260,6 @@ impl Workspace {
             shares: Rows::new(1, points),
             passed: Vec::new(),
             columns: Vec::new(),
-            fractions: [Vec::new(), Vec::new()],
             q2: Vec::new(),
             values: [Vec::new(), Vec::new()],
             factors: Vec::new(),
@@ -264,6 +311,11 @@ impl Integrand {
         ] {
             work.points.row_mut(more + row).copy_from_slice(from);
         }
+        if group.rapidity != 0.0 {
+            for rapidity in work.points.row_mut(layout.rapidity()) {
+                *rapidity += group.rapidity;
+            }
+        }
         self.select(group, count, work);
         work.weights.clear();
         work.weights.resize(count, 0.0);
@@ -309,10 +361,8 @@ impl Integrand {
         work.passed.clear();
         work.passed.resize(count, true);
         if let Some(cuts) = &group.cuts {
-            let boost = self
-                .densities
-                .as_ref()
-                .map(|_| work.points.row(layout.rapidity()));
+            let moves = group.rapidity != 0.0 || !self.beams.iter().all(Beam::is_parton);
+            let boost = moves.then(|| work.points.row(layout.rapidity()));
             cuts.passed(self.level, &work.points, boost, &mut work.passed);
         }
         for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
@@ -386,29 +436,34 @@ impl Integrand {
     ) {
         work.drawn.clear();
         work.factors.clear();
-        let Some(of) = &self.densities else {
+        if self.beams.iter().all(Beam::is_parton) {
             work.drawn.resize(passed, 0);
             work.factors.resize(passed, group.partons[0].factor);
             return;
-        };
-        let flavors = of.densities.codes().len();
-        for beam in 0..2 {
-            let scales = work.scales.row(1 + beam);
+        }
+        let beams = group.beams.map(|beam| &self.beams[beam]);
+        let mut flavors = [1; 2];
+        for (leg, beam) in beams.into_iter().enumerate() {
+            let values = &mut work.values[leg];
+            let Beam::Densities { densities, .. } = beam else {
+                values.clear();
+                values.resize(passed, 1.0);
+                continue;
+            };
+            let scales = work.scales.row(1 + leg);
             work.q2.clear();
             work.q2.extend(scales.iter().map(|scale| scale * scale));
-            let fractions = &mut work.fractions[beam];
-            fractions.clear();
-            fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
-            let values = &mut work.values[beam];
-            values.resize(passed * flavors, 0.0);
-            of.densities.evaluate(fractions, &work.q2, values);
+            flavors[leg] = densities.codes().len();
+            values.resize(passed * flavors[leg], 0.0);
+            densities.evaluate(work.points.row(layout.fraction(leg)), &work.q2, values);
         }
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
-            .map(|one| of.places(one.codes))
+            .map(|one| Some([beams[0].place(one.codes[0])?, beams[1].place(one.codes[1])?]))
             .collect();
         let mut shares = vec![0.0; group.partons.len()];
         for point in 0..passed {
-            let values = [0, 1].map(|beam| &work.values[beam][point * flavors..][..flavors]);
+            let values =
+                [0, 1].map(|leg| &work.values[leg][point * flavors[leg]..][..flavors[leg]]);
             let mut total = 0.0;
             for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
                 let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
@@ -429,24 +484,12 @@ impl Integrand {
                 }
                 rest -= share.abs();
             }
-            let fractions = work.fractions[0][point] * work.fractions[1][point];
+            let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg))[point]);
+            let fractions = fractions[0] * fractions[1];
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);
         }
-    }
-}
-
-impl BeamDensities {
-    /// Where the densities of two partons stand; none where the set does not have them.
-    fn places(&self, codes: [i32; 2]) -> Option<[usize; 2]> {
-        let place = |code: i32| {
-            self.densities
-                .codes()
-                .iter()
-                .position(|&known| known == code)
-        };
-        Some([place(codes[0])?, place(codes[1])?])
     }
 }
 

@@ -9,7 +9,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::integrand::{
-    ElementGroup, Failure, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Integrand, PICOBARN, Partons, Running, Source, Squared,
 };
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::WeightSums;
@@ -105,9 +105,11 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
                 factorisation: Some([91.188; 2]),
             },
             legs: 5,
+            beams: [0, 1],
+            rapidity: 0.0,
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
-        densities: None,
+        beams: [Beam::Parton, Beam::Parton],
         running: Running::Fixed(0.118),
         selection: None,
         level: Level::best(),
