@@ -6,19 +6,24 @@ use crate::bridge::sampler::Sampler;
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
+use crate::propagators::{Propagators, Topology};
 use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use mebridge_phasespace::clustering::{self, Clustering, Lines, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
     Beams, Channel, Diagram, Edge, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
     canonical, permuted,
 };
-use mebridge_sampler::events::Event;
+use mebridge_sampler::clustered::{Clusterings, ElementClustering};
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A matrix element, and what is asked of its events.
 #[derive(Debug)]
@@ -33,6 +38,44 @@ pub struct Element {
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
+    /// What points are clustered by.
+    pub clustered: ClusteredLines,
+}
+
+/// A diagram of a matrix element, by its lines.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DiagramLines {
+    /// Its number, from 1.
+    pub diagram: u32,
+    /// As the directory of MG5aMC lists them, or `mebridge generate --lines`.
+    #[serde(flatten)]
+    pub lines: Lines,
+}
+
+/// What points of a matrix element are clustered by.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusteredLines {
+    /// Its diagrams that have channels.
+    pub diagrams: Vec<DiagramLines>,
+    /// Dimensions of colour by PDG code.
+    pub colors: BTreeMap<i32, i32>,
+    /// The same diagrams as topologies, where channels have their shares by propagators.
+    #[serde(default)]
+    pub topologies: Vec<Topology>,
+}
+
+/// How points are clustered.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clustered {
+    /// What of the run card matters.
+    pub settings: clustering::Settings,
+    /// What points are cut and weighted by besides; none where nothing does.
+    #[serde(default)]
+    pub matching: Option<Matching>,
+    /// Whether scales that are not fixed are those of clustering; otherwise points of excluded resonances are dropped.
+    pub scaled: bool,
 }
 
 /// What all matrix elements have in common.
@@ -48,6 +91,8 @@ pub struct Common {
     pub running: Running,
     /// The scales.
     pub scale: Scale,
+    /// How points are clustered.
+    pub clustering: Option<Clustered>,
 }
 
 impl Common {
@@ -326,12 +371,24 @@ fn add(
             chances: vec![1.0; members.len()],
         });
     }
+    let clustering = match &common.clustering {
+        None => None,
+        Some(how) => Some(clusterings(
+            how,
+            common.energy,
+            elements,
+            described,
+            members,
+            &partons,
+        )?),
+    };
     found.groups.push(ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,
         cuts,
         scale,
+        clustering,
         legs,
         beams: of_legs,
         rapidity,
@@ -339,10 +396,96 @@ fn add(
     Ok(())
 }
 
+/// How points of a group are clustered.
+fn clusterings(
+    how: &Clustered,
+    energy: f64,
+    elements: &[Element],
+    described: &[Subprocess],
+    members: &[usize],
+    partons: &[Partons],
+) -> Result<Clusterings, Failure> {
+    let mut found = Vec::new();
+    for &member in members {
+        let of = &elements[member].clustered;
+        let power = described[member].qcd_power;
+        found.push(ElementClustering {
+            clustering: Clustering::new(
+                described[member].flavors[0].options.clone(),
+                of.diagrams.iter().map(|one| one.lines.clone()).collect(),
+                &of.colors,
+                how.settings,
+                how.matching.unwrap_or_default(),
+            )?,
+            power: (power >= 0).then_some(power),
+        });
+    }
+    let processes = partons.iter().map(|one| {
+        let options = &described[members[one.element]].flavors[0].options;
+        let own = |&place: &usize| options[place][..2] == one.codes;
+        (0..options.len()).filter(own).collect()
+    });
+    Ok(Clusterings {
+        elements: found,
+        processes: processes.collect(),
+        scaled: how.scaled,
+        matched: how.matching.is_some(),
+        energy,
+    })
+}
+
+/// How the channel of a point is drawn that it is clustered in.
+#[derive(Clone, Debug)]
+pub enum Shares {
+    /// There is no channel.
+    None,
+    /// There is one.
+    One,
+    /// By squared diagrams: of each diagram the place of its channel.
+    Squared(Vec<i32>),
+    /// By propagators.
+    Propagators(Propagators),
+}
+
+impl Shares {
+    /// Of a matrix element.
+    ///
+    /// # Errors
+    /// There is no such diagram, or a topology is none.
+    pub fn new(
+        of: &ClusteredLines,
+        denominators: bool,
+        energy: f64,
+        bridge: &Bridge,
+    ) -> std::result::Result<Self, Failure> {
+        if of.diagrams.len() < 2 {
+            return Ok(match of.diagrams.is_empty() {
+                true => Shares::None,
+                false => Shares::One,
+            });
+        }
+        if denominators {
+            if of.topologies.len() != of.diagrams.len() {
+                return Err("clustering by propagators needs a topology for each diagram".into());
+            }
+            let stated = bridge.stated_channels(&of.topologies, energy * energy)?;
+            return Ok(Shares::Propagators(stated));
+        }
+        let mut places = vec![-1; bridge.process().diagrams as usize];
+        for (place, one) in (0..).zip(&of.diagrams) {
+            let diagram = (one.diagram as usize).checked_sub(1);
+            let known = diagram.and_then(|diagram| places.get_mut(diagram));
+            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
+                place;
+        }
+        Ok(Shares::Squared(places))
+    }
+}
+
 /// |M|^2 of one thread.
 pub struct Elements {
     samplers: Vec<Sampler>,
-    diagrams: bool,
+    shares: Arc<[Shares]>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
@@ -368,14 +511,26 @@ impl Elements {
         let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
             samplers: samplers.collect::<Result<_>>()?,
-            diagrams,
+            shares: Arc::from([]),
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
         })
     }
 
-    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in (0, 1) for each.
+    /// The same for points that are clustered in channels, of which each matrix element has some.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn in_channels(bridges: &mut [Bridge], shares: Arc<[Shares]>) -> Result<Self> {
+        let squared = |one: &Shares| matches!(one, Shares::Squared(_));
+        let diagrams = shares.iter().any(squared);
+        let made = Elements::new(bridges, diagrams)?;
+        Ok(Elements { shares, ..made })
+    }
+
+    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in
+    /// (0, 1) for each.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -397,7 +552,8 @@ impl Elements {
             }
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
-            self.run(element, Momenta::rows(&momenta, legs), random, &mut squared)?;
+            let momenta = Momenta::rows(&momenta, legs);
+            self.run(element, momenta, random, true, &mut squared)?;
             let [helicity, color, diagram] = &self.choices;
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
@@ -416,6 +572,7 @@ impl Elements {
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
@@ -430,7 +587,7 @@ impl Elements {
             random_diagram: random[2],
             helicity: None,
             diagram: None,
-            diagrams: self.diagrams,
+            diagrams,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -445,24 +602,16 @@ impl Elements {
     }
 }
 
-/// Momenta in the rest frame of what comes in, along z from the frame of the detector: helicities are those of this frame,
-/// as in MadEvent (`me_frame`).
-fn at_rest(momenta: &[[f64; 4]]) -> Vec<[f64; 4]> {
-    let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
-    let mass = ((energy - along) * (energy + along)).sqrt();
-    let (cosh, sinh) = (energy / mass, along / mass);
-    let rest = |&[e, x, y, z]: &[f64; 4]| [cosh * e - sinh * z, x, y, cosh * z - sinh * e];
-    momenta.iter().map(rest).collect()
-}
-
-impl Squared for Elements {
-    fn evaluate(
+impl Elements {
+    /// |M|^2 of points by random numbers for diagrams, which are drawn where they are asked for.
+    fn of_points(
         &mut self,
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
+        random: Option<&[f64]>,
         squared: &mut [f64],
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let (count, legs) = (points.points(), self.samplers[element].legs());
         self.g_s.clear();
         self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
@@ -475,10 +624,71 @@ impl Squared for Elements {
         assert!(points.count() >= 4 * legs && squared.len() == count);
         // SAFETY: these are all rows; those of the legs lie `stride` numbers apart and have `count` numbers each.
         let momenta = unsafe { Momenta::new(points.numbers().as_ptr(), count, legs, strides) };
-        let mut random = std::mem::take(&mut self.random);
-        random.resize(random.len().max(count), 0.5);
-        let answer = self.run(element, momenta, [&random[..count]; 3], squared);
-        self.random = random;
-        Ok(answer?)
+        let mut none = std::mem::take(&mut self.random);
+        none.resize(none.len().max(count), 0.5);
+        let some = &none[..count];
+        let numbers = [some, some, random.unwrap_or(some)];
+        let answer = self.run(element, momenta, numbers, random.is_some(), squared);
+        self.random = none;
+        answer
     }
+}
+
+impl Squared for Elements {
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+    }
+
+    fn evaluate_in_channels(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        random: &[f64],
+        squared: &mut [f64],
+        channels: &mut [i32],
+    ) -> Result<(), Failure> {
+        let shares = self.shares.clone();
+        match &shares[element] {
+            Shares::Squared(places) => {
+                self.of_points(element, points, alpha_s, Some(random), squared)?;
+                let [_, _, diagrams] = &self.choices;
+                for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
+                    *channel = places[diagram as usize];
+                }
+                return Ok(());
+            }
+            Shares::None => channels.fill(-1),
+            Shares::One => channels.fill(0),
+            Shares::Propagators(propagators) => {
+                let legs = self.samplers[element].legs();
+                let mut weights = vec![0.0; propagators.count()];
+                let mut momenta = vec![[0.0; 4]; legs];
+                for (point, channel) in channels.iter_mut().enumerate() {
+                    let p = clustering::take(points, point, &mut momenta);
+                    propagators.weights(p.as_flattened(), &mut weights);
+                    *channel = drawn(&weights, random[point]);
+                }
+            }
+        }
+        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+    }
+}
+
+/// The place of a share, of those that add up to 1.
+fn drawn(shares: &[f64], random: f64) -> i32 {
+    let mut rest = random;
+    for (place, share) in (0..).zip(shares) {
+        rest -= share;
+        if rest < 0.0 {
+            return place;
+        }
+    }
+    shares.len() as i32 - 1
 }

@@ -1,7 +1,7 @@
 //! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
 
 use mebridge::generate::generate_with;
-use mebridge::sampling::{Common, Element, Elements, integrand};
+use mebridge::sampling::{ClusteredLines, Common, Element, Elements, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_phasespace::cuts::{Observable, Window};
@@ -34,6 +34,7 @@ impl Run {
                 mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
                 windows: windows(&codes),
                 rules: Vec::new(),
+                clustered: ClusteredLines::default(),
             });
             bridges.push(bridge);
         }
@@ -91,6 +92,7 @@ fn partons() -> Common {
         beams: [Beam::Parton, Beam::Parton],
         running: Running::Fixed(0.118),
         scale: fixed(91.188),
+        clustering: None,
     }
 }
 
@@ -167,6 +169,7 @@ fn protons() -> Common {
         beams: [proton.clone(), proton],
         running: Running::Table(Arc::new(table)),
         scale: fixed(200.0),
+        clustering: None,
     }
 }
 
@@ -430,6 +433,7 @@ fn beams_have_what_comes_in() {
             mirrored: true,
             windows: Vec::new(),
             rules: Vec::new(),
+            clustered: Default::default(),
         };
         let common = Common { beams, ..protons() };
         let found = integrand(&[element], &common).expect_err("it cannot be");

@@ -14,6 +14,7 @@
 mod axis;
 mod coupling;
 mod cteq;
+pub mod device;
 mod evaluate;
 mod lhapdf;
 mod nnpdf;
@@ -128,6 +129,11 @@ impl Densities {
     /// PDG codes of the partons, in the order of [`Densities::evaluate`].
     pub fn codes(&self) -> &[i32] {
         &self.codes
+    }
+
+    /// Whether they are interpolated in a grid.
+    pub fn has_grid(&self) -> bool {
+        !self.tables.is_empty()
     }
 
     /// The least and the largest x of the grid; all that there are where there is none.

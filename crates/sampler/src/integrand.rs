@@ -5,6 +5,7 @@
 //! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
 
 use super::blocks::Block;
+use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
@@ -36,6 +37,23 @@ pub trait Squared {
         alpha_s: &[f64],
         squared: &mut [f64],
     ) -> Result<(), Failure>;
+
+    /// The same, and for each point the channel that it is clustered in, drawn by the shares of channels with a number in
+    /// (0, 1); negative where there is none.
+    ///
+    /// # Errors
+    /// It cannot be evaluated, or this cannot draw channels.
+    fn evaluate_in_channels(
+        &mut self,
+        _element: usize,
+        _points: &Rows,
+        _alpha_s: &[f64],
+        _random: &[f64],
+        _squared: &mut [f64],
+        _channels: &mut [i32],
+    ) -> Result<(), Failure> {
+        Err("points are clustered in channels, which are not drawn here".into())
+    }
 }
 
 /// A cut that only the caller knows.
@@ -82,6 +100,8 @@ pub struct ElementGroup {
     pub cuts: Option<Cuts>,
     /// Their scales; those of densities in the order of the legs.
     pub scale: Scale,
+    /// How they are clustered.
+    pub clustering: Option<Clusterings>,
     /// How many legs there are.
     pub legs: usize,
     /// From which beam each of the legs that come in is. Where both orders of like beams count, that is the first order.
@@ -143,6 +163,23 @@ impl Beam {
         }
     }
 
+    /// How many densities it has; a parton that is the beam has one, which is 1.
+    fn flavors(&self) -> usize {
+        match self {
+            Beam::Parton => 1,
+            Beam::Densities { densities, .. } => densities.codes().len(),
+        }
+    }
+
+    /// x f(x, Q) of a parton; 0 where the beam does not have it.
+    pub(crate) fn value(&self, code: i32, x: f64, q2: f64) -> f64 {
+        let mut values = vec![1.0; self.flavors()];
+        if let Beam::Densities { densities, .. } = self {
+            densities.evaluate(&[x], &[q2], &mut values);
+        }
+        self.place(code).map_or(0.0, |place| values[place])
+    }
+
     /// Where the density of a parton stands among those of the beam; none where it has none.
     pub fn place(&self, code: i32) -> Option<usize> {
         let Beam::Densities { densities, anti } = self else {
@@ -200,15 +237,17 @@ pub struct Workspace {
     pub scales: Rows,
     /// For these, alpha_s.
     pub alpha_s: Vec<f64>,
-    /// For these, |M|^2.
+    /// For these, |M|^2; 0 where clustering drops them.
     pub squared: Vec<f64>,
+    /// For these, what clustering found.
+    pub clustering: ClusteringWork,
     mapped: Rows,
     shares: Rows,
     passed: Vec<bool>,
     columns: Vec<u32>,
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
-    factors: Vec<f64>,
+    pub(crate) factors: Vec<f64>,
     parts: Vec<DrawnElement>,
 }
 
@@ -219,6 +258,8 @@ struct DrawnElement {
     which: Vec<u32>,
     alpha_s: Vec<f64>,
     squared: Vec<f64>,
+    numbers: Vec<f64>,
+    channels: Vec<i32>,
 }
 
 /// Rows behind those of [`Layout`]: the Jacobian of the grid, and the random number for the flavours.
@@ -246,6 +287,8 @@ impl Workspace {
             which: Vec::new(),
             alpha_s: Vec::new(),
             squared: Vec::new(),
+            numbers: Vec::new(),
+            channels: Vec::new(),
         };
         Workspace {
             numbers: Rows::new(dimension + 1, points),
@@ -256,6 +299,7 @@ impl Workspace {
             scales: Rows::new(scales::ROWS, points),
             alpha_s: Vec::new(),
             squared: Vec::new(),
+            clustering: ClusteringWork::new(integrand),
             mapped: Rows::new(dimension + 1, points),
             shares: Rows::new(1, points),
             passed: Vec::new(),
@@ -311,11 +355,6 @@ impl Integrand {
         ] {
             work.points.row_mut(more + row).copy_from_slice(from);
         }
-        if group.rapidity != 0.0 {
-            for rapidity in work.points.row_mut(layout.rapidity()) {
-                *rapidity += group.rapidity;
-            }
-        }
         self.select(group, count, work);
         work.weights.clear();
         work.weights.resize(count, 0.0);
@@ -338,12 +377,31 @@ impl Integrand {
         group
             .scale
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        if let Some(of) = &group.clustering {
+            of.raise(&mut work.scales);
+        }
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
         if let Some(selection) = &self.selection {
             self.filter(selection.as_ref(), group, work)?;
         }
-        evaluate(group, elements, passed, work)?;
+        match &group.clustering {
+            None => {
+                work.clustering.matched.clear();
+                evaluate(group, elements, passed, None, work)?;
+            }
+            Some(of) => {
+                // After those of the grid, of the partons and of their process.
+                let next = dimension as u32 + 2;
+                let number = |&point: &u32| block.random.number(first + u64::from(point), next);
+                let mut numbers = std::mem::take(&mut work.clustering.numbers);
+                numbers.clear();
+                numbers.extend(work.kept.iter().map(number));
+                evaluate(group, elements, passed, Some(&numbers), work)?;
+                work.clustering.numbers = numbers;
+                self.cluster(group, of, block, elements, work)?;
+            }
+        }
         for (place, &point) in work.kept.iter().enumerate() {
             let row = |row: usize| work.points.row(row)[place];
             let flux = 2.0 * row(layout.energy_square());
@@ -355,13 +413,18 @@ impl Integrand {
         Ok(())
     }
 
-    /// Leaves the points that pass the cuts.
-    fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
+    /// Leaves the points that pass the cuts, with rapidities in the frame of the detector.
+    pub(crate) fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
         let layout = Layout::new(group.legs);
+        if group.rapidity != 0.0 {
+            for rapidity in work.points.row_mut(layout.rapidity()) {
+                *rapidity += group.rapidity;
+            }
+        }
         work.passed.clear();
         work.passed.resize(count, true);
         if let Some(cuts) = &group.cuts {
-            let moves = group.rapidity != 0.0 || !self.beams.iter().all(Beam::is_parton);
+            let moves = group.rapidity != 0.0 || self.has_densities();
             let boost = moves.then(|| work.points.row(layout.rapidity()));
             cuts.passed(self.level, &work.points, boost, &mut work.passed);
         }
@@ -425,6 +488,57 @@ impl Integrand {
         }
     }
 
+    /// Whether one of the beams has densities.
+    pub fn has_densities(&self) -> bool {
+        !self.beams.iter().all(Beam::is_parton)
+    }
+
+    /// How many densities there are of each leg that comes in.
+    fn flavors(&self, group: &ElementGroup) -> [usize; 2] {
+        group.beams.map(|beam| self.beams[beam].flavors())
+    }
+
+    /// Where the densities of two partons stand among those of their legs.
+    fn places(&self, group: &ElementGroup, codes: [i32; 2]) -> Option<[usize; 2]> {
+        let [first, second] = group.beams.map(|beam| &self.beams[beam]);
+        Some([first.place(codes[0])?, second.place(codes[1])?])
+    }
+
+    /// Densities of all flavours at the scales of points; 1 of a parton that is a beam.
+    pub(crate) fn look_up(
+        &self,
+        group: &ElementGroup,
+        passed: usize,
+        layout: Layout,
+        work: &mut Workspace,
+    ) {
+        for (leg, beam) in group.beams.into_iter().enumerate() {
+            let values = &mut work.values[leg];
+            let Beam::Densities { densities, .. } = &self.beams[beam] else {
+                values.clear();
+                values.resize(passed, 1.0);
+                continue;
+            };
+            let scales = work.scales.row(1 + leg);
+            work.q2.clear();
+            work.q2.extend(scales.iter().map(|scale| scale * scale));
+            values.resize(passed * densities.codes().len(), 0.0);
+            densities.evaluate(work.points.row(layout.fraction(leg)), &work.q2, values);
+        }
+    }
+
+    /// The product of the densities of what was drawn, by the last that were looked up; 1 without densities.
+    pub(crate) fn luminosity(&self, group: &ElementGroup, work: &Workspace, place: usize) -> f64 {
+        if !self.has_densities() {
+            return 1.0;
+        }
+        let flavors = self.flavors(group);
+        let values = [0, 1].map(|leg| &work.values[leg][place * flavors[leg]..][..flavors[leg]]);
+        let partons = &group.partons[work.drawn[place] as usize];
+        let places = self.places(group, partons.codes);
+        places.map_or(0.0, |[a, b]| values[0][a] * values[1][b])
+    }
+
     /// Draws what comes in, and writes what it counts.
     fn draw_partons(
         &self,
@@ -436,29 +550,15 @@ impl Integrand {
     ) {
         work.drawn.clear();
         work.factors.clear();
-        if self.beams.iter().all(Beam::is_parton) {
+        if !self.has_densities() {
             work.drawn.resize(passed, 0);
             work.factors.resize(passed, group.partons[0].factor);
             return;
         }
-        let beams = group.beams.map(|beam| &self.beams[beam]);
-        let mut flavors = [1; 2];
-        for (leg, beam) in beams.into_iter().enumerate() {
-            let values = &mut work.values[leg];
-            let Beam::Densities { densities, .. } = beam else {
-                values.clear();
-                values.resize(passed, 1.0);
-                continue;
-            };
-            let scales = work.scales.row(1 + leg);
-            work.q2.clear();
-            work.q2.extend(scales.iter().map(|scale| scale * scale));
-            flavors[leg] = densities.codes().len();
-            values.resize(passed * flavors[leg], 0.0);
-            densities.evaluate(work.points.row(layout.fraction(leg)), &work.q2, values);
-        }
+        self.look_up(group, passed, layout, work);
+        let flavors = self.flavors(group);
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
-            .map(|one| Some([beams[0].place(one.codes[0])?, beams[1].place(one.codes[1])?]))
+            .map(|one| self.places(group, one.codes))
             .collect();
         let mut shares = vec![0.0; group.partons.len()];
         for point in 0..passed {
@@ -493,17 +593,29 @@ impl Integrand {
     }
 }
 
-/// |M|^2 of all points, by matrix element.
-fn evaluate(
+/// |M|^2 of all points, by matrix element; with random numbers their channels, too.
+pub(crate) fn evaluate(
     group: &ElementGroup,
     elements: &mut dyn Squared,
     passed: usize,
+    numbers: Option<&[f64]>,
     work: &mut Workspace,
 ) -> Result<(), Failure> {
     work.squared.clear();
     work.squared.resize(passed, 0.0);
+    let channels = &mut work.clustering.channels;
+    if numbers.is_some() {
+        channels.clear();
+        channels.resize(passed, -1);
+    }
     if let [element] = group.elements[..] {
-        return elements.evaluate(element, &work.points, &work.alpha_s, &mut work.squared);
+        let (points, alpha_s, squared) = (&work.points, &work.alpha_s, &mut work.squared);
+        return match numbers {
+            None => elements.evaluate(element, points, alpha_s, squared),
+            Some(random) => {
+                elements.evaluate_in_channels(element, points, alpha_s, random, squared, channels)
+            }
+        };
     }
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];
@@ -514,19 +626,36 @@ fn evaluate(
         if part.which.is_empty() {
             continue;
         }
-        part.points.set_points(part.which.len());
+        let count = part.which.len();
+        part.points.set_points(count);
         for row in 0..4 * group.legs {
             let from = work.points.row(row);
             for (to, &point) in part.points.row_mut(row).iter_mut().zip(&part.which) {
                 *to = from[point as usize];
             }
         }
-        part.alpha_s.clear();
-        part.alpha_s
-            .extend(part.which.iter().map(|&point| work.alpha_s[point as usize]));
+        let own = |all: &[f64], to: &mut Vec<f64>| {
+            to.clear();
+            to.extend(part.which.iter().map(|&point| all[point as usize]));
+        };
+        own(&work.alpha_s, &mut part.alpha_s);
         part.squared.clear();
-        part.squared.resize(part.which.len(), 0.0);
-        elements.evaluate(element, &part.points, &part.alpha_s, &mut part.squared)?;
+        part.squared.resize(count, 0.0);
+        let (points, alpha_s, squared) = (&part.points, &part.alpha_s, &mut part.squared);
+        match numbers {
+            None => elements.evaluate(element, points, alpha_s, squared)?,
+            Some(all) => {
+                own(all, &mut part.numbers);
+                part.channels.clear();
+                part.channels.resize(count, -1);
+                let (random, of_part) = (&part.numbers, &mut part.channels);
+                elements
+                    .evaluate_in_channels(element, points, alpha_s, random, squared, of_part)?;
+                for (&point, &channel) in part.which.iter().zip(&part.channels) {
+                    channels[point as usize] = channel;
+                }
+            }
+        }
         for (&point, &value) in part.which.iter().zip(&part.squared) {
             work.squared[point as usize] = value;
         }

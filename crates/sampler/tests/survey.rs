@@ -104,6 +104,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
                 renormalisation: Some(91.188),
                 factorisation: Some([91.188; 2]),
             },
+            clustering: None,
             legs: 5,
             beams: [0, 1],
             rapidity: 0.0,
