@@ -34,7 +34,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
     /// The rapidity of their centre of mass in the frame of the detector, in which cuts are and events come.
     #[serde(default)]
@@ -106,7 +106,7 @@ enum RadiatorName {
 pub struct ElementRequest {
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
@@ -480,10 +480,10 @@ impl RecordWriter {
         let element = event.element as usize;
         let source = &integrand.sources[event.source as usize];
         let partons = &integrand.groups[source.group].partons[event.partons as usize];
-        let options = self.described[element].flavors[0].options.iter();
-        let own: Vec<&Vec<i32>> = options
-            .filter(|codes| codes[..2] == partons.codes)
-            .collect();
+        let described = &self.described[element];
+        let partons = &partons.codes[2 - described.incoming.len()..];
+        let options = described.flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options.filter(|codes| codes.starts_with(partons)).collect();
         let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
         let Choice {
             helicity,

@@ -18,7 +18,7 @@ use mebridge_phasespace::{
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
 use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
 use serde::Deserialize;
@@ -28,13 +28,13 @@ use std::sync::Arc;
 /// A matrix element, and what is asked of its events.
 #[derive(Debug)]
 pub struct Element {
-    /// With the values of its card.
+    /// With the values of its card. One particle that comes in decays at rest.
     pub process: Process,
     /// Masses of its legs, GeV.
     pub masses: Vec<f64>,
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
@@ -81,7 +81,7 @@ pub struct Clustered {
 /// What all matrix elements have in common.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
     /// The rapidity of that in the frame of the detector.
     pub rapidity: f64,
@@ -108,15 +108,73 @@ impl Common {
     }
 }
 
+/// A matrix element as phase space has it: two legs come in.
+struct Prepared<'a> {
+    element: &'a Element,
+    /// Its channels.
+    channels: Vec<describe::Channel>,
+    /// PDG codes of all processes that it serves.
+    options: Vec<Vec<i32>>,
+    masses: Vec<f64>,
+    /// Of alpha_s in |M|^2; negative where diagrams have different ones.
+    qcd_power: i32,
+    /// Whether one particle decays: the second leg, beside a first one that is nothing.
+    decays: bool,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(element: &'a Element) -> Result<Self, Failure> {
+        let one = std::slice::from_ref(&element.process);
+        let Subprocess {
+            incoming,
+            mut channels,
+            flavors,
+            qcd_power,
+            ..
+        } = describe::describe(one, &[element.mirrored], "", "")?;
+        let mut options: Vec<Vec<i32>> = flavors.into_iter().flat_map(|of| of.options).collect();
+        let mut masses = element.masses.clone();
+        let decays = incoming.len() == 1;
+        if decays {
+            masses.insert(0, 0.0);
+            for codes in &mut options {
+                codes.insert(0, 0);
+            }
+            for vertex in channels
+                .iter_mut()
+                .flat_map(|channel| &mut channel.vertices)
+            {
+                if vertex.iter().any(|line| line == "i0") {
+                    vertex.insert(0, "i1".to_owned());
+                }
+            }
+        }
+        Ok(Prepared {
+            element,
+            channels,
+            options,
+            masses,
+            qcd_power,
+            decays,
+        })
+    }
+}
+
 /// The integrand of a run.
 ///
 /// # Errors
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let mut described = Vec::new();
-    for element in elements {
-        let one = std::slice::from_ref(&element.process);
-        described.push(describe::describe(one, &[element.mirrored], "", "")?);
+    let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
+    let prepared = prepared?;
+    match prepared.iter().any(|one| one.decays) {
+        false => check_partons(&prepared, &common.beams)?,
+        true => {
+            let alone = common.has_one_energy() && common.rapidity == 0.0;
+            if !alone || prepared.iter().any(|one| !one.decays) {
+                return Err("a decay with beams: make events of decays by themselves".into());
+            }
+        }
     }
     let mut found = Integrand {
         groups: Vec::new(),
@@ -126,9 +184,8 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
         selection: None,
         level: Level::best(),
     };
-    check_partons(&described, elements, &common.beams)?;
-    for members in together(elements, &described)? {
-        let both = elements[members[0]].mirrored;
+    for members in together(&prepared)? {
+        let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
             (true, true) => &[Orders::Both],
@@ -136,7 +193,7 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
             (true, false) => &[Orders::Own, Orders::Exchanged],
         };
         for &order in orders {
-            add(&mut found, elements, &described, common, &members, order)?;
+            add(&mut found, &prepared, common, &members, order)?;
         }
     }
     Ok(found)
@@ -154,17 +211,13 @@ enum Orders {
 }
 
 /// That beams have what comes in.
-fn check_partons(
-    described: &[Subprocess],
-    elements: &[Element],
-    beams: &[Beam; 2],
-) -> Result<(), Failure> {
+fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
     for (number, beam) in beams.iter().enumerate() {
         let mut codes = BTreeSet::new();
-        for (of, element) in described.iter().zip(elements) {
-            for option in &of.flavors[0].options {
+        for of in prepared {
+            for option in &of.options {
                 codes.insert(option[number]);
-                codes.extend(element.mirrored.then(|| option[1 - number]));
+                codes.extend(of.element.mirrored.then(|| option[1 - number]));
             }
         }
         let list = |codes: &[i32]| {
@@ -199,11 +252,11 @@ fn check_partons(
 }
 
 /// Numbers of the matrix elements that have the same channels.
-fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<usize>>, Failure> {
+fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, (element, of)) in elements.iter().zip(described).enumerate() {
-        let options = &of.flavors[0].options;
+    for (number, of) in prepared.iter().enumerate() {
+        let (element, options) = (of.element, &of.options);
         let label = |leg: usize| {
             let kinds = options
                 .iter()
@@ -211,7 +264,7 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let masses = &element.masses[2..];
+        let (incoming, masses) = of.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
         for channel in &of.channels {
@@ -220,7 +273,7 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
         }
         let cuts = (&element.windows, &element.rules);
         let key = format!(
-            "{labels:?} {masses:?} {} {trees:?} {cuts:?}",
+            "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
             element.mirrored
         );
         let place = *places.entry(key).or_insert(found.len());
@@ -263,15 +316,15 @@ fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failu
 /// Adds the channels of some matrix elements.
 fn add(
     found: &mut Integrand,
-    elements: &[Element],
-    described: &[Subprocess],
+    prepared: &[Prepared],
     common: &Common,
     members: &[usize],
     orders: Orders,
 ) -> Result<(), Failure> {
     let first = members[0];
-    let (element, of) = (&elements[first], &described[first]);
-    let masses = &element.masses[2..];
+    let of = &prepared[first];
+    let (element, masses) = (of.element, &of.masses[2..]);
+    let incoming = [of.masses[0], of.masses[1]];
     let legs = masses.len() + 2;
     let limits = Limits::new(masses.len(), &element.windows);
     let mut diagrams = Vec::new();
@@ -284,9 +337,7 @@ fn add(
         .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
     let codes: Vec<Vec<i32>> = codes.collect();
     let label = |leg: usize| {
-        let of = members
-            .iter()
-            .flat_map(|&member| &described[member].flavors[0].options);
+        let of = members.iter().flat_map(|&member| &prepared[member].options);
         of.map(|codes| codes[leg].abs()).collect::<Vec<_>>()
     };
     let labels: Vec<Vec<i32>> = (2..legs).map(label).collect();
@@ -294,7 +345,7 @@ fn add(
     let same = |codes: &Vec<i32>| codes[0] == codes[1];
     let same = members
         .iter()
-        .all(|&member| described[member].flavors[0].options.iter().all(same));
+        .all(|&member| prepared[member].options.iter().all(same));
     let turns =
         label(0) == label(1) && (common.has_one_energy() || (same && common.has_like_beams()));
     let (of_legs, rapidity) = match orders {
@@ -305,6 +356,7 @@ fn add(
         [false, false] => Beams::Both,
         [false, true] => Beams::First,
         [true, false] => Beams::Second,
+        [true, true] if of.decays => Beams::AtRest,
         [true, true] => Beams::Neither,
     };
     let scale = Scale {
@@ -316,11 +368,16 @@ fn add(
         Orders::Exchanged => &[true],
         Orders::Both => &[false, true],
     };
+    let energy = if of.decays {
+        incoming[1]
+    } else {
+        common.energy
+    };
     let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
-        for codes in &described[member].flavors[0].options {
+        for codes in &prepared[member].options {
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
@@ -337,7 +394,7 @@ fn add(
     let mut fermions = vec![false; legs];
     for wavefunction in &element.process.wavefunctions {
         if let Wavefunction::External(one) = wavefunction {
-            fermions[one.leg as usize] = matches!(
+            fermions[one.leg as usize + usize::from(of.decays)] = matches!(
                 one.kind,
                 ExternalKind::FermionIn
                     | ExternalKind::FermionOut
@@ -357,9 +414,9 @@ fn add(
     } in permuted(&diagrams, &labels, &codes, turns)?
     {
         let settings = Settings {
-            energy: common.energy,
+            energy,
             beams,
-            incoming: [0.0; 2],
+            incoming,
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
@@ -376,8 +433,7 @@ fn add(
         Some(how) => Some(clusterings(
             how,
             common.energy,
-            elements,
-            described,
+            prepared,
             members,
             &partons,
         )?),
@@ -392,6 +448,10 @@ fn add(
         legs,
         beams: of_legs,
         rapidity,
+        flux: match of.decays {
+            true => Flux::Decay(incoming[1]),
+            false => Flux::Collision(incoming),
+        },
     });
     Ok(())
 }
@@ -400,18 +460,17 @@ fn add(
 fn clusterings(
     how: &Clustered,
     energy: f64,
-    elements: &[Element],
-    described: &[Subprocess],
+    prepared: &[Prepared],
     members: &[usize],
     partons: &[Partons],
 ) -> Result<Clusterings, Failure> {
     let mut found = Vec::new();
     for &member in members {
-        let of = &elements[member].clustered;
-        let power = described[member].qcd_power;
+        let of = &prepared[member].element.clustered;
+        let power = prepared[member].qcd_power;
         found.push(ElementClustering {
             clustering: Clustering::new(
-                described[member].flavors[0].options.clone(),
+                prepared[member].options.clone(),
                 of.diagrams.iter().map(|one| one.lines.clone()).collect(),
                 &of.colors,
                 how.settings,
@@ -421,7 +480,7 @@ fn clusterings(
         });
     }
     let processes = partons.iter().map(|one| {
-        let options = &described[members[one.element]].flavors[0].options;
+        let options = &prepared[members[one.element]].options;
         let own = |&place: &usize| options[place][..2] == one.codes;
         (0..options.len()).filter(own).collect()
     });
@@ -486,6 +545,8 @@ impl Shares {
 pub struct Elements {
     samplers: Vec<Sampler>,
     shares: Arc<[Shares]>,
+    /// Of each matrix element how many legs of points come before its own: that beside what decays.
+    before: Vec<usize>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
@@ -508,8 +569,14 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        let before = bridges.iter().map(|bridge| {
+            let legs = bridge.process().legs.iter();
+            2 - legs.filter(|leg| leg.incoming).count().min(2)
+        });
+        let before = before.collect();
         let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
+            before,
             samplers: samplers.collect::<Result<_>>()?,
             shares: Arc::from([]),
             g_s: Vec::new(),
@@ -544,7 +611,8 @@ impl Elements {
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
             for &event in &own {
-                momenta.extend(at_rest(&events[event].momenta).as_flattened());
+                let momenta_at_rest = at_rest(&events[event].momenta);
+                momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -613,6 +681,7 @@ impl Elements {
         squared: &mut [f64],
     ) -> Result<()> {
         let (count, legs) = (points.points(), self.samplers[element].legs());
+        let first = 4 * self.before[element];
         self.g_s.clear();
         self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
         let stride = points.stride() as isize;
@@ -621,9 +690,11 @@ impl Elements {
             leg: 4 * stride,
             component: stride,
         };
-        assert!(points.count() >= 4 * legs && squared.len() == count);
-        // SAFETY: these are all rows; those of the legs lie `stride` numbers apart and have `count` numbers each.
-        let momenta = unsafe { Momenta::new(points.numbers().as_ptr(), count, legs, strides) };
+        assert!(points.count() >= first + 4 * legs && squared.len() == count);
+        let begin = points.numbers()[first * points.stride()..].as_ptr();
+        // SAFETY: these are all rows from the first of the legs on; they lie `stride` numbers apart and have `count`
+        // numbers each.
+        let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
         let mut none = std::mem::take(&mut self.random);
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];

@@ -174,9 +174,10 @@ impl Run {
             elements.push(Element {
                 process: process.clone(),
                 masses: bridge.masses(),
-                mirrored: common.densities.is_some() && codes[0] != codes[1],
+                mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
                 windows: jets(&codes),
                 rules: Vec::new(),
+                clustered: Default::default(),
             });
             bridges.push(bridge);
         }
@@ -352,6 +353,7 @@ fn common(protons: bool) -> Common {
             renormalisation: None,
             factorisation: None,
         },
+        clustering: None,
     }
 }
 
@@ -391,9 +393,12 @@ fn records_are_those_of_the_cpu() {
     let common = common(false);
     let request = Request {
         energy: common.energy,
+        rapidity: 0.0,
         densities: None,
+        beams: None,
         alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
         scale: common.scale,
+        clustering: None,
         elements: vec![ElementRequest::default(); processes.len()],
         threads: 1,
         backend: None,

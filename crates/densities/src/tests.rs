@@ -1,5 +1,5 @@
 use super::axis::{Axis, cubic, hermite};
-use super::{Coupling, Densities, evolved};
+use super::{Coupling, Densities, Radiator, evolved};
 use mebridge_simd::Level;
 use std::path::PathBuf;
 

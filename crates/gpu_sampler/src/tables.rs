@@ -4,7 +4,7 @@ use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{Beam, ElementGroup, Integrand, Running, Source};
+use mebridge_sampler::integrand::{Beam, ElementGroup, Flux, Integrand, Running, Source};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -85,9 +85,13 @@ fn of_group(
         legs,
         beams,
         rapidity,
+        flux,
     } = group;
     if *rapidity != 0.0 {
         return Err(Unknown("beams of different energies".into()));
+    }
+    if *flux != Flux::Collision([0.0; 2]) {
+        return Err(Unknown("beams with a mass, or a decay".into()));
     }
     if clustering.is_some() {
         return Err(Unknown("scales by clustering".into()));

@@ -16,7 +16,7 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared, Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -258,6 +258,7 @@ fn add(
         legs: out + 2,
         beams: [0, 1],
         rapidity: 0.0,
+        flux: Flux::Collision([0.0; 2]),
     });
 }
 
