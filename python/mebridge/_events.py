@@ -617,15 +617,9 @@ def prepared(order: Order) -> Iterator[Prepared]:
 
 def _served(order: Order, build: Mapping[str, Any]) -> bool:
     """Whether the library's own engine makes these events; otherwise it is MadSpace."""
-    first, second = build.get("energies") or (1.0, 1.0)
-    refine = build.get("refine") or {}
     return not (
         order.backend != "cpu"
         or SAMPLERS[order.sampler] == "networks"
-        or first != second
-        or any(build.get("anti", ()))
-        or build.get("other_beam") is not None
-        or refine.get("clustering")
         or build.get("systematics")
         or build.get("scales")
     )
