@@ -36,6 +36,7 @@ impl Run {
                 windows: windows(&codes),
                 rules: Vec::new(),
                 clustered: ClusteredLines::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -435,6 +436,7 @@ fn beams_have_what_comes_in() {
             windows: Vec::new(),
             rules: Vec::new(),
             clustered: Default::default(),
+            vanishes: false,
         };
         let common = Common { beams, ..protons() };
         let found = integrand(&[element], &common).expect_err("it cannot be");

@@ -29,6 +29,7 @@ from . import (
     _scales,
     _scratch,
     _systematics,
+    _trial,
 )
 from ._densities import ANTI, Coupling, Densities, Density
 from ._elements import Element
@@ -111,6 +112,7 @@ class Generator:
             windows[i] = judge.windows(element, legs[i], of, _partons(element, hadrons, anti))
         self._said = _said(elements[0], windows[0], cuts if whole is None else None)
         asked = _scales.as_mapping(scale)
+        zero = self._vanishing(elements, legs)
         boost = 0.0 if energies is None else _cuts.rapidity((energies[0], energies[1]))
         run = {
             "energy": energy,
@@ -125,6 +127,7 @@ class Generator:
                     "windows": [_window(window) for window in windows[i]],
                     "rules": rules[i],
                     "propagators": [channel["propagators"] for channel in element.channels],
+                    "vanishes": i in zero,
                     **({"clustered": whole[i]["clustered"]} if whole is not None and clustering is not None else {}),
                 }
                 for i, element in enumerate(elements)
@@ -162,6 +165,24 @@ class Generator:
 
     def _read(self, libraries: Iterable[str]) -> list[Element]:
         return [element for library in libraries for element in _elements.read(pathlib.Path(library))]
+
+    def _vanishing(self, elements: Sequence[Element], legs: Sequence[Sequence[float]]) -> set[int]:
+        """The matrix elements that vanish identically."""
+        found = set()
+        for number, element in enumerate(elements):
+            squared = _meta.opened(element.library).squared
+            flavor = element.flavor["index"]
+            if _trial.is_zero(lambda momenta: np.abs(squared(flavor, momenta)), legs[number]):
+                found.add(number)
+        if len(found) == len(elements):
+            raise Error(
+                f"|M|^2 of {_allowed.said(elements)} vanishes identically: the cross section is 0, and there are no events; are "
+                "coupling orders and polarisations those that are meant?"
+            )
+        for number in found:
+            warnings.warn(f"|M|^2 of {_allowed.said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
+        self._zero = found
+        return found
 
     def _passes(self, _: Any, element: int, events: int, legs: int, momenta: Any, passes: Any) -> int:
         """Which events pass the function of the caller. An error must not go through the library."""
@@ -214,7 +235,7 @@ class Generator:
         """Says which matrix elements have no events."""
         there = {element for source in found["sources"] for element in source["elements"]}
         for number, element in enumerate(self._elements):
-            if number not in there:
+            if number not in there and number not in self._zero:
                 codes = " ".join(map(str, element.flavor["options"][0]))
                 warnings.warn(f"no point of {codes} passes the cuts ({self._said}): it counts as 0", stacklevel=3)
 
