@@ -116,7 +116,7 @@ DEVICE double density_outside(const Densities &d, double x, double at_x, double 
         const double share = q2 / least;
         double power = 1;
         if (fabs(values[0]) >= 1e-5) power = larger((values[1] - values[0]) / values[0] / 0.01, -2.5);
-        return values[0] * pow(share, power * share + 1 - share);
+        return values[0] * exp((power * share + 1 - share) * log(share));
     }
     return above ? go_on(values[0], values[1], log(q2 / high) / log(low / high)) : values[0];
 }
@@ -145,7 +145,7 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
         at_q = log(q2_inside);
     } else {
         const double lambda = number(set, SET_SCALE);
-        at_x = pow(x, 0.3);
+        at_x = exp(0.3 * log(x));
         at_q = log(log(q2 / (lambda * lambda)) * 0.5);
     }
     const Place place = place_of(d, at_x, at_q, q2);

@@ -44,6 +44,13 @@ struct Slope {
     double value, slope;
 };
 
+// The tangent of an angle of a circle or less. What the compilers have is for any angle, and calls a function for large ones.
+DEVICE double tangent_of(double angle) {
+    double sine, cosine;
+    sincospi(angle * 0.3183098861837907, &sine, &cosine);
+    return sine / cosine;
+}
+
 #define MAP_FLAT 0
 #define MAP_POWER 1
 #define MAP_INVERSE 2
@@ -58,7 +65,7 @@ DEVICE Slope map_forward(const Tables &t, unsigned kind, unsigned numbers, doubl
         const double square = number(t, numbers), product = number(t, numbers + 1);
         const double inverse = number(t, numbers + 2);
         const double from = atan((least - square) * inverse), range = atan((most - square) * inverse) - from;
-        const double tangent = tan(fused(random, range, from));
+        const double tangent = tangent_of(fused(random, range, from));
         of.slope = fused(tangent, tangent, 1.0) * product * range;
         of.value = fused(tangent, product, square);
     } else if (kind == MAP_INVERSE) {
@@ -128,7 +135,7 @@ DEVICE Line line_of(const Tables &t, unsigned at) {
 }
 
 // Gives two parts their momenta: (x, y, z) in the frame where the whole rests, and back to back.
-DEVICE void divide(Column c, const Momentum &frame, bool rests, double mass, const double squares[2], double size,
+DEVICE void divide(const Momentum &frame, bool rests, double mass, const double squares[2], double size,
                    const double direction[3], Momentum parts[2]) {
     const double inverse = 1 / mass, size_square = size * size;
     for (unsigned i = 0; i < 2; i++) {
@@ -171,7 +178,7 @@ DEVICE void draw_decay(const Tables &t, Column c, unsigned at, Mapped &random, D
     const bool rests = whole.momentum == NOWHERE;
     Momentum frame = {}, parts[2];
     if (!rests) frame = get_momentum(c, whole.momentum);
-    divide(c, frame, rests, mass, squares, size * 0.5 / mass, direction, parts);
+    divide(frame, rests, mass, squares, size * 0.5 / mass, direction, parts);
     put_parts(c, first, second, parts);
     of.weight *= size * ONE_OVER_8_PI / s;
 }
@@ -233,7 +240,7 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
         direction[1] = fused(u, sign * mixed, fused(v, fused(y * y, scale, sign), w * y));
         direction[2] = fused(u, -(sign * x), fused(v, -y, w * z));
     }
-    divide(c, frame, rests, mass, squares, root_out * 0.5 / mass, direction, parts);
+    divide(frame, rests, mass, squares, root_out * 0.5 / mass, direction, parts);
     // What is exchanged comes in on either side. It may take the rows of what is read here for the last time.
     const unsigned exchanged[2] = {word(t, at + 19), word(t, at + 21)};
     Momentum taken[2] = {};
@@ -282,7 +289,7 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
             if (dimension != NOWHERE) {
                 // The share of the logarithm that is the first beam's: a Breit-Wigner from 0 to 1.
                 const double range = number(t, numbers + 5), product = number(t, numbers + 3);
-                const double tangent = tan(fused(mapped(random, dimension), range, number(t, numbers + 4)));
+                const double tangent = tangent_of(fused(mapped(random, dimension), range, number(t, numbers + 4)));
                 const double slope = fused(tangent, tangent, 1.0) * product * range;
                 const double first_part = fused(tangent, product, number(t, numbers + 2));
                 of.weight *= -logarithm * slope;

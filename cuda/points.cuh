@@ -117,7 +117,7 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
     return found;
 }
 
-extern "C" __global__ void MOST_THREADS(128) points(ARGUMENTS(PointsArguments) a) {
+extern "C" __global__ void THREADS_AND_BLOCKS(128, 4) points(ARGUMENTS(PointsArguments) a) {
     SHARED(double, numbers);
     // How many points pass, and in which columns they lie.
     unsigned *passed = reinterpret_cast<unsigned *>(numbers + a.rows * blockDim.x);

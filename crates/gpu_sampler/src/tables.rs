@@ -42,19 +42,30 @@ struct Group {
 
 impl Joined {
     fn new(integrand: &Integrand) -> Result<Joined, Unknown> {
+        let Integrand {
+            groups: of_groups,
+            sources: of_sources,
+            densities,
+            running: _,
+            selection,
+            level: _,
+        } = integrand;
+        if selection.is_some() {
+            return Err(Unknown("a cut that the caller makes".to_owned()));
+        }
         let mut words = Words::default();
         let mut rows = 0;
         let mut groups = Vec::new();
-        for group in &integrand.groups {
-            let group = of_group(&mut words, group, integrand.densities.as_ref())?;
+        for group in of_groups {
+            let group = of_group(&mut words, group, densities.as_ref())?;
             rows = rows.max(group.rows);
             groups.push(group);
         }
-        let mut found = Vec::with_capacity(integrand.sources.len() * SOURCE);
-        for source in &integrand.sources {
-            let group = &integrand.groups[source.group];
+        let mut found = Vec::with_capacity(of_sources.len() * SOURCE);
+        for source in of_sources {
+            let group = &of_groups[source.group];
             let at = groups[source.group].at;
-            let drawn = integrand.densities.is_some();
+            let drawn = densities.is_some();
             let (of, own) = of_source(&mut words, source, group, at, drawn)?;
             found.extend(of);
             rows = rows.max(own);

@@ -565,6 +565,7 @@ fn integrand(with_densities: bool, running: Running) -> Integrand {
             densities: densities(),
         }),
         running,
+        selection: None,
         level: Level::best(),
     }
 }
@@ -799,5 +800,19 @@ fn cuts() {
             add(&mut found, &asked, 3000.0, beams, &mut random);
         }
         check(&found, 256, 1500);
+    }
+}
+
+/// Both kinds of AMD's GPUs, with waves of 64 and of 32.
+#[test]
+fn device_code_compiles_for_amd() {
+    let Some(clang) = mebridge_testing::hip::compiler() else {
+        return;
+    };
+    for architecture in ["gfx942", "gfx1100"] {
+        let text = mebridge_gpu_sampler::points::device_code().text;
+        let assembly = mebridge_testing::hip::compiled(&clang, architecture, &text);
+        let assembly = assembly.unwrap_or_else(|error| panic!("{architecture}: {error}"));
+        assert!(assembly.contains(".amdhsa_kernel points"), "{architecture}");
     }
 }
