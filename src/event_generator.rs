@@ -1,18 +1,27 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
+mod backend;
+
+pub use backend::Points;
+
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
-use crate::runtime::Switches;
-use crate::sampling::{Choice, Common, Element, Elements, integrand};
+use crate::runtime::{BackendChoice, Switches};
+use crate::sampling::{Choice, Common, Element, integrand};
+use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities};
+use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
+use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -35,6 +44,10 @@ pub struct Request {
     pub elements: Vec<ElementRequest>,
     /// Threads.
     pub threads: usize,
+    /// What weighs points: `cpu`, `cuda` or `hip`; as `CUDACPP_RUNTIME_BACKEND` says where it is left out, the CPU where that
+    /// is `auto`.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
     /// The electromagnetic coupling of the records.
@@ -68,8 +81,8 @@ pub struct EventGenerator {
     every: Integrand,
     /// Of those that stay after a survey.
     integrand: Integrand,
-    evaluators: Vec<Elements>,
-    chooser: Elements,
+    weigher: Weigher,
+    chooser: Box<dyn Choose>,
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
@@ -103,6 +116,33 @@ impl EventGenerator {
     /// # Errors
     /// They cannot be evaluated, or what is asked cannot be.
     pub fn new(processes: Vec<Process>, request: &Request) -> Result<Self, Failure> {
+        let mut switches = Switches::from_env()?;
+        switches.backend = match request.backend.as_deref() {
+            None => switches.backend,
+            Some("cpu") => BackendChoice::Cpu,
+            Some("cuda") => BackendChoice::Cuda,
+            Some("hip") => BackendChoice::Hip,
+            Some(other) => {
+                return Err(wrong(format!("backend {other}: say cpu, cuda or hip")).into());
+            }
+        };
+        let gpus = backend::gpus(&switches)?;
+        let gpus = gpus
+            .as_ref()
+            .map(|gpus| (gpus, &backend::kernels as Points));
+        EventGenerator::on(gpus, processes, request, &switches)
+    }
+
+    /// The same on GPUs that are given, with what makes points there, or by threads.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn on(
+        gpus: Option<(&Gpus, Points)>,
+        processes: Vec<Process>,
+        request: &Request,
+        switches: &Switches,
+    ) -> Result<Self, Failure> {
         let (count, given) = (processes.len(), request.elements.len());
         if given != count {
             return Err(wrong(format!(
@@ -125,7 +165,10 @@ impl EventGenerator {
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
         };
-        let switches = Switches::from_env()?;
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            ..switches.clone()
+        };
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
         for (process, given) in processes.into_iter().zip(&request.elements) {
@@ -152,12 +195,20 @@ impl EventGenerator {
             bridges.push(bridge);
         }
         let integrand = integrand(&elements, &common)?;
-        let evaluators = (0..request.threads.max(1)).map(|_| Elements::new(&mut bridges, false));
+        let (weigher, chooser) = match gpus {
+            None => backend::by_threads(&mut bridges, request.threads)?,
+            Some((gpus, points)) => {
+                let processes = elements.into_iter().map(|element| element.process);
+                let processes: Vec<Process> = processes.collect();
+                let threads = request.threads;
+                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+            }
+        };
         Ok(EventGenerator {
             every: integrand.clone(),
             integrand,
-            evaluators: evaluators.collect::<Result<_>>()?,
-            chooser: Elements::new(&mut bridges, true)?,
+            weigher,
+            chooser,
             completers,
             described,
             alpha_qed: request.alpha_qed,
@@ -183,7 +234,7 @@ impl EventGenerator {
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
         self.integrand = self.every.clone();
-        let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
+        let found = survey(&mut self.integrand, settings, &mut *self.weigher)?;
         Ok(self.surveyed.insert(found))
     }
 
@@ -205,13 +256,13 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
             number,
             settings.events,
-            &mut self.evaluators,
+            &mut *self.weigher,
         )?;
         // No point and no source has these numbers.
         let philox = Philox {
@@ -219,14 +270,19 @@ impl EventGenerator {
             round: number,
             channel: u32::MAX - 1,
         };
-        let numbers =
-            (0..made.events.len() as u64).map(|event| [0, 1, 2].map(|of| philox.number(event, of)));
-        let numbers: Vec<[f64; 3]> = numbers.collect();
+        let (threads, count) = (self.weigher.threads(), made.events.len());
+        let numbers = parallel::map(threads, count, |event| {
+            [0, 1, 2].map(|of| philox.number(event as u64, of))
+        });
         let choices = self.chooser.choose(&made.events, &numbers)?;
-        let particles = self.particles();
-        let (mut bytes, mut elements) = (Vec::new(), BTreeMap::new());
-        for (event, choice) in made.events.iter().zip(choices) {
-            let element = event.element as usize;
+        // Weights average to the cross section; where they have signs, those of them without.
+        let sums = [(settings.events, &made.sums[..])];
+        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
+        let unit = size * made.events.len() as f64 / total;
+        let mut elements = BTreeMap::new();
+        for event in &mut made.events {
+            event.weight *= unit;
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
                 .iter_mut()
@@ -234,23 +290,19 @@ impl EventGenerator {
             {
                 *sum += one;
             }
-            let source = &self.integrand.sources[event.source as usize];
-            let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
-            let options = self.described[element].flavors[0].options.iter();
-            let own: Vec<&Vec<i32>> = options
-                .filter(|codes| codes[..2] == partons.codes)
-                .collect();
-            let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
-            let Choice {
-                helicity,
-                color,
-                diagram,
-            } = choice;
-            let choice = [helicity, color, diagram].map(|number| number as usize);
-            let completer = &self.completers[element];
-            let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-            completer.write(event, number, codes, choice, alpha, particles, &mut bytes);
         }
+        let particles = self.particles();
+        let size = record_bytes(particles).expect("the records are in memory");
+        let mut bytes = vec![0; size * count];
+        parallel::fill(threads, &mut bytes, size, |first, to| {
+            let mut record = Vec::new();
+            for (place, to) in to.chunks_exact_mut(size).enumerate() {
+                record.clear();
+                let event = &made.events[first + place];
+                self.record(event, choices[first + place], particles, &mut record);
+                to.copy_from_slice(&record);
+            }
+        });
         Ok(Records {
             bytes,
             particles,
@@ -258,6 +310,27 @@ impl EventGenerator {
             elements,
             round: made,
         })
+    }
+
+    /// Appends the record of an event.
+    fn record(&self, event: &Event, choice: Choice, particles: usize, to: &mut Vec<u8>) {
+        let element = event.element as usize;
+        let source = &self.integrand.sources[event.source as usize];
+        let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
+        let options = self.described[element].flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options
+            .filter(|codes| codes[..2] == partons.codes)
+            .collect();
+        let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
+        let Choice {
+            helicity,
+            color,
+            diagram,
+        } = choice;
+        let choice = [helicity, color, diagram].map(|number| number as usize);
+        let completer = &self.completers[element];
+        let (number, alpha) = (element as i32 + 1, self.alpha_qed);
+        completer.write(event, number, codes, choice, alpha, particles, to);
     }
 
     /// For how many particles records have room.

@@ -7,6 +7,7 @@
 //! | [`weigh`] | blocks of them weighed, by a CPU or GPUs |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
+//! | [`parallel`] | what is left to do for each event, by several threads |
 //! | [`sums`] | weights into a cross section with its error |
 //! | [`unweight`] | weighted points into events |
 //!
@@ -19,6 +20,7 @@ pub mod events;
 pub mod grid;
 pub mod integrand;
 pub mod leave_out;
+pub mod parallel;
 pub mod random;
 pub mod rounds;
 mod stored;

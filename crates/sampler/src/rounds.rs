@@ -9,6 +9,7 @@
 use super::blocks::blocks;
 use super::events::Event;
 use super::integrand::{Failure, Integrand};
+use super::parallel;
 use super::random::{ACCEPTANCE, Philox};
 use super::sums::{Estimate, WeightSums};
 use super::survey::{self, Nothing, Settings, Survey, whole};
@@ -73,7 +74,9 @@ pub fn round<W: Weigh + ?Sized>(
     let mut luminosity = wanted / total;
     let mut drawn = vec![0; known.len()];
     let mut sums = vec![WeightSums::default(); known.len()];
-    let mut found: Vec<(f64, Event)> = Vec::new();
+    // Millions of events stay where they were made until they are mixed.
+    let mut found: Vec<Vec<(f64, Event)>> = Vec::new();
+    let threads = weigher.threads();
     let (mut first, mut unusable) = (true, 0);
     loop {
         let mut plan = Vec::new();
@@ -92,18 +95,28 @@ pub fn round<W: Weigh + ?Sized>(
             }
             unusable += one.sums.unusable();
             spectra[source].merge(&one.spectrum);
-            found.extend(one.events);
+            if !one.events.is_empty() {
+                found.push(one.events);
+            }
         })?;
         first = false;
         // Of those that were drawn before, by the thresholds of now.
-        found.retain(|(weight, event)| {
-            let source = event.source as usize;
-            let number = of(source).number(event.point, ACCEPTANCE);
-            is_event(*weight, number, thresholds[source])
+        let asked = parallel::map_large(threads, found.len(), |part| {
+            let stays = |(weight, event): &(f64, Event)| {
+                let source = event.source as usize;
+                let number = of(source).number(event.point, ACCEPTANCE);
+                is_event(*weight, number, thresholds[source])
+            };
+            found[part].iter().map(stays).collect::<Vec<bool>>()
         });
-        let mut done = found.len() as u64 >= events;
+        for (part, asked) in found.iter_mut().zip(asked) {
+            let mut asked = asked.into_iter();
+            part.retain(|_| asked.next().unwrap_or(false));
+        }
+        let count: usize = found.iter().map(Vec::len).sum();
+        let mut done = count as u64 >= events;
         if !done {
-            let there = found.len().max(1) as f64;
+            let there = count.max(1) as f64;
             luminosity *= ((wanted + wanted.sqrt()) / there).min(MOST_RISE);
         }
         for (threshold, spectrum) in thresholds.iter_mut().zip(&spectra) {
@@ -119,18 +132,27 @@ pub fn round<W: Weigh + ?Sized>(
     }
     // Events lie by source: they are mixed by a random number each.
     let mix = of(u32::MAX as usize);
-    let mut order: Vec<(f64, usize)> = (0..found.len())
-        .map(|place| (mix.number(place as u64, 0), place))
+    let begins: Vec<usize> = (found.iter())
+        .scan(0, |begin, part| {
+            let first = *begin;
+            *begin += part.len();
+            Some(first)
+        })
         .collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut found: Vec<Option<(f64, Event)>> = found.into_iter().map(Some).collect();
-    let events = order.into_iter().take(events as usize).map(|(_, place)| {
-        let (weight, mut event) = found[place].take().expect("each place is there once");
-        event.weight = event_weight(weight, thresholds[event.source as usize]);
+    let count = found.iter().map(Vec::len).sum();
+    let keys = parallel::map(threads, count, |place| mix.number(place as u64, 0));
+    let mut order = parallel::order(threads, &keys);
+    order.truncate(events as usize);
+    let events = parallel::map(threads, order.len(), |place| {
+        let from = order[place] as usize;
+        let part = begins.partition_point(|&begin| begin <= from) - 1;
+        let (weight, event) = &found[part][from - begins[part]];
+        let mut event = event.clone();
+        event.weight = event_weight(*weight, thresholds[event.source as usize]);
         event
     });
     Ok(Round {
-        events: events.collect(),
+        events,
         sums,
         drawn: drawn.into_iter().map(|count| count as u64).collect(),
         unusable,
@@ -160,13 +182,29 @@ pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
 ) -> Estimate {
+    together(survey, rounds, WeightSums::mean)
+}
+
+/// The same without the signs of weights.
+pub fn cross_section_without_signs<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+) -> Estimate {
+    together(survey, rounds, WeightSums::mean_size)
+}
+
+fn together<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+    of: impl Fn(&WeightSums) -> Estimate,
+) -> Estimate {
     let shares = shares(survey);
     let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
     let of_source = |(source, one): (usize, &super::survey::Known)| {
-        let last = (one.sums.points() as f64, one.sums.mean());
+        let last = (one.sums.points() as f64, of(&one.sums));
         let more = rounds
             .iter()
-            .map(|(events, sums)| (planned(*events, shares[source]), sums[source].mean()));
+            .map(|(events, sums)| (planned(*events, shares[source]), of(&sums[source])));
         Estimate::average(std::iter::once(last).chain(more))
     };
     Estimate::sum(survey.sources.iter().enumerate().map(of_source))

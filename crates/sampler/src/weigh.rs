@@ -13,6 +13,9 @@ use super::unweight::Spectrum;
 
 /// What weighs blocks.
 pub trait Weigh {
+    /// How many threads there are for all else.
+    fn threads(&self) -> usize;
+
     /// Blocks that come are of this integrand: its sources and their chances may be others than before. Their grids come
     /// with blocks.
     ///
@@ -153,6 +156,10 @@ impl Harvest for Draw<'_> {
 
 /// Threads of the CPU, one for each evaluator.
 impl<S: Squared + Send> Weigh for Vec<S> {
+    fn threads(&self) -> usize {
+        self.len()
+    }
+
     fn set(&mut self, _: &Integrand) -> Result<(), Failure> {
         Ok(())
     }
