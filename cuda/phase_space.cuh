@@ -204,7 +204,8 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
     const double sum = mean + range_half;
     const double forward = fabs(sum) < fabs(backward) * 1e-3 ? product_of_ends / backward : sum;
 
-    double least = not_negative(pole - forward);
+    // What comes in is stable, so that the difference is above 0 if the pole is.
+    double least = larger(pole - forward, pole * 0x1p-52);
     for (unsigned i = 0; i < 2; i++) {
         const double transverse = number(t, numbers + 1 + i);
         // Beside a beam without mass, -t is no less than the square of the transverse momentum.
@@ -268,7 +269,8 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
             if (!draw_scatter(t, c, from, random, of)) return false;
         } else if (kind == STEP_INVARIANT) {
             double least = value_of(t, c, word(t, from + 3)), most = value_of(t, c, word(t, from + 4));
-            for (unsigned i = from + 8; i < at; i++) most -= value_of(t, c, word(t, i));
+            for (unsigned i = from + 9; i < at; i++) most -= value_of(t, c, word(t, i));
+            most = smaller(most, number(t, word(t, from + 8)));
             if (!(least < most)) return false;
             const double share = mapped(random, word(t, from));
             const Slope found =
@@ -298,14 +300,17 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
                 of.rapidity = logarithm * (0.5 - first_part);
             } else {
                 const unsigned beam = word(t, from + 1);
+                // The light-cone momentum along the beam that is whole: of the other one's mass it has a part.
+                const double heavy = number(t, numbers + 6);
+                const double along = heavy > 0 ? log(fused(share, 1 - heavy, heavy)) : logarithm;
                 of.fractions[beam] = share;
-                of.rapidity = logarithm * (beam ? -0.5 : 0.5);
+                of.rapidity = along * (beam ? -0.5 : 0.5);
             }
         } else {
             const double s = value_of(t, c, word(t, from)), mass = value_of(t, c, word(t, from + 1));
             const double a = value_of(t, c, word(t, from + 3)), b = value_of(t, c, word(t, from + 5));
             const double half = 0.5 / mass;
-            of.along = root(lambda_of_squares(s, a, b)) * half;
+            of.along = root(lambda_of_masses(s, root(a), root(b))) * half;
             of.energies[0] = (s + a - b) * half;
             of.energies[1] = (s + b - a) * half;
             const unsigned whole = word(t, from + 2);

@@ -4,7 +4,9 @@ use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{BeamDensities, ElementGroup, Integrand, Running, Source};
+use mebridge_sampler::integrand::{
+    BeamDensities, ElementGroup, Integrand, PICOBARN, Running, Source,
+};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -45,7 +47,7 @@ impl Joined {
         let Integrand {
             groups: of_groups,
             sources: of_sources,
-            densities,
+            densities: _,
             running: _,
             selection,
             level: _,
@@ -53,11 +55,12 @@ impl Joined {
         if selection.is_some() {
             return Err(Unknown("a cut that the caller makes".to_owned()));
         }
+        let sets = sets(integrand);
         let mut words = Words::default();
         let mut rows = 0;
         let mut groups = Vec::new();
         for group in of_groups {
-            let group = of_group(&mut words, group, densities.as_ref())?;
+            let group = of_group(&mut words, group, sets)?;
             rows = rows.max(group.rows);
             groups.push(group);
         }
@@ -65,7 +68,7 @@ impl Joined {
         for source in of_sources {
             let group = &of_groups[source.group];
             let at = groups[source.group].at;
-            let drawn = densities.is_some();
+            let drawn = sets.iter().any(Option::is_some);
             let (of, own) = of_source(&mut words, source, group, at, drawn)?;
             found.extend(of);
             rows = rows.max(own);
@@ -80,11 +83,15 @@ impl Joined {
     }
 }
 
-fn of_group(
-    words: &mut Words,
-    group: &ElementGroup,
-    densities: Option<&BeamDensities>,
-) -> Result<Group, Unknown> {
+/// The sets of densities of both beams, none of beams that are partons; the set of the second beam may be that of the first.
+type Sets<'a> = [Option<&'a Arc<Densities>>; 2];
+
+fn sets(integrand: &Integrand) -> Sets<'_> {
+    let of = integrand.densities.as_ref();
+    [of.map(|BeamDensities { densities }| densities); 2]
+}
+
+fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group, Unknown> {
     let ElementGroup {
         elements,
         partons,
@@ -99,62 +106,65 @@ fn of_group(
     };
     let (weights, propagators) = words.weights(weights);
     let scale = words.scale(scale)?;
-    // The flavours of each beam, and where those of partons stand among them.
+    // The flavours of each leg, and where those of partons stand among them.
     let mut flavors: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
     let mut places = Vec::new();
     for one in partons {
-        let of = densities.and_then(|of| places_of(of, one.codes));
-        places.push(of.map(|of| {
-            let mut own = [0, 0];
-            for (beam, (own, flavor)) in own.iter_mut().zip(of).enumerate() {
-                let known = flavors[beam].iter().position(|&known| known == flavor);
-                *own = known.unwrap_or_else(|| {
-                    flavors[beam].push(flavor);
-                    flavors[beam].len() - 1
-                }) as u32;
-            }
-            // The rows of the second beam follow those of the first.
-            own
-        }));
+        let mut own = [None; 2];
+        for (leg, (own, set)) in own.iter_mut().zip(sets).enumerate() {
+            *own = place_of(set, one.codes[leg]).map(|flavor| {
+                let known = flavors[leg].iter().position(|&known| known == flavor);
+                known.unwrap_or_else(|| {
+                    flavors[leg].push(flavor);
+                    flavors[leg].len() - 1
+                }) as u32
+            });
+        }
+        places.push(own);
     }
     let first = words.next();
     for (one, places) in partons.iter().zip(places) {
         let place = match places {
-            Some([a, b]) => a | (b + flavors[0].len() as u32) << 16,
-            None => NOWHERE,
+            // The rows of the second leg follow those of the first.
+            [Some(a), Some(b)] => a | (b + flavors[0].len() as u32) << 16,
+            _ => NOWHERE,
         };
         words.words.extend([place, elements[one.element] as u32]);
     }
-    let of_flavors = match densities {
-        Some(_) => {
+    let of_flavors = match sets {
+        [None, None] => NOWHERE,
+        _ => {
             let at = words.next();
-            words
-                .words
-                .extend([&flavors[0], &flavors[1]].map(|some| some.len() as u32));
+            let same = sets[0].zip(sets[1]).is_some_and(|(a, b)| Arc::ptr_eq(a, b));
+            for (leg, set) in sets.iter().enumerate() {
+                let number = u32::from(leg == 1 && !same);
+                let which = if set.is_some() { number } else { NOWHERE };
+                words.words.extend([which, flavors[leg].len() as u32]);
+            }
             words.words.extend(flavors.iter().flatten());
             at
         }
-        None => NOWHERE,
     };
+    // Where the centre of mass rests in the frame of the detector, and masses of a collision.
+    let numbers = words.numbers(&[0.0, 0.0, 0.0, 0.5 * PICOBARN]);
     let at = words.next();
     words.words.extend([cuts, weights, scale]);
     words
         .words
-        .extend([partons.len() as u32, first, of_flavors]);
+        .extend([partons.len() as u32, first, of_flavors, numbers, 0]);
     let outgoing = *legs as u32 - 2;
     let flavors = flavors.iter().map(Vec::len).sum::<usize>() as u32;
     let rows = 4 * outgoing + room.max(MORE + propagators.max(flavors));
     Ok(Group { at, rows })
 }
 
-/// Where the densities of two partons stand; none where the set does not have them.
-fn places_of(of: &BeamDensities, codes: [i32; 2]) -> Option<[u32; 2]> {
-    let BeamDensities { densities } = of;
-    let place = |code: i32| {
-        let place = densities.codes().iter().position(|&known| known == code);
-        place.map(|place| place as u32)
+/// Where the density of a parton stands in a set; none where the set does not have it. A beam that is the parton has one.
+fn place_of(set: Option<&Arc<Densities>>, code: i32) -> Option<u32> {
+    let Some(densities) = set else {
+        return Some(0);
     };
-    Some([place(codes[0])?, place(codes[1])?])
+    let place = densities.codes().iter().position(|&known| known == code);
+    place.map(|place| place as u32)
 }
 
 /// The words of a source, and the rows that its points take.
@@ -239,22 +249,25 @@ pub struct Tables {
     joined: Uploaded,
     sources: u32,
     rows: u32,
-    densities: Arc<UploadedDensities>,
+    /// Of both beams; the same where there are none for one.
+    densities: [Arc<UploadedDensities>; 2],
     coupling: Arc<Uploaded>,
 }
 
 /// Densities and couplings that have been uploaded, as long as somebody has them.
 #[derive(Default)]
 pub(crate) struct Known {
-    densities: Option<(Weak<Densities>, Weak<UploadedDensities>)>,
+    densities: Vec<(Weak<Densities>, Weak<UploadedDensities>)>,
     coupling: Option<(Weak<Coupling>, Weak<Uploaded>)>,
 }
 
 /// What was uploaded for the same thing.
-fn same<T, U>(known: Option<&(Weak<T>, Weak<U>)>, of: &Arc<T>) -> Option<Arc<U>> {
-    let (from, uploaded) = known?;
-    let from = from.upgrade()?;
-    Arc::ptr_eq(&from, of).then(|| uploaded.upgrade()).flatten()
+fn same<T, U>(known: &[(Weak<T>, Weak<U>)], of: &Arc<T>) -> Option<Arc<U>> {
+    let is_of = |from: &Weak<T>| from.upgrade().is_some_and(|from| Arc::ptr_eq(&from, of));
+    known
+        .iter()
+        .find(|(from, _)| is_of(from))
+        .and_then(|(_, uploaded)| uploaded.upgrade())
 }
 
 impl Known {
@@ -263,16 +276,18 @@ impl Known {
         stream: &Stream,
         of: &Arc<Densities>,
     ) -> Result<Arc<UploadedDensities>, Error> {
-        if let Some(uploaded) = same(self.densities.as_ref(), of) {
+        if let Some(uploaded) = same(&self.densities, of) {
             return Ok(uploaded);
         }
         let uploaded = Arc::new(UploadedDensities::new(stream, &of.device())?);
-        self.densities = Some((Arc::downgrade(of), Arc::downgrade(&uploaded)));
+        self.densities
+            .retain(|(_, uploaded)| uploaded.strong_count() > 0);
+        (self.densities).push((Arc::downgrade(of), Arc::downgrade(&uploaded)));
         Ok(uploaded)
     }
 
     fn coupling(&mut self, stream: &Stream, of: &Arc<Coupling>) -> Result<Arc<Uploaded>, Error> {
-        if let Some(uploaded) = same(self.coupling.as_ref(), of) {
+        if let Some(uploaded) = same(self.coupling.as_slice(), of) {
             return Ok(uploaded);
         }
         let tables = of.device();
@@ -299,10 +314,12 @@ impl Tables {
     ) -> Result<Tables, TablesError> {
         let joined = Joined::new(integrand)?;
         let stream = Stream::new(driver)?;
-        let densities = match &integrand.densities {
-            Some(BeamDensities { densities }) => known.densities(&stream, densities)?,
-            None => Arc::new(UploadedDensities::new(&stream, &OfDensities::default())?),
+        let of = |set: Option<&Arc<Densities>>, known: &mut Known| match set {
+            Some(set) => known.densities(&stream, set),
+            None => UploadedDensities::new(&stream, &OfDensities::default()).map(Arc::new),
         };
+        let [first, second] = sets(integrand);
+        let densities = [of(first, known)?, of(second, known)?];
         let coupling = match &integrand.running {
             Running::Table(coupling) => known.coupling(&stream, coupling)?,
             Running::Fixed(value) => {
@@ -329,14 +346,15 @@ impl Tables {
         self.sources
     }
 
-    /// Words and numbers: of what is integrated, of densities, of the coupling.
-    pub(crate) fn pointers(&self) -> [[Pointer; 2]; 3] {
-        [&self.joined, &self.densities.tables, &self.coupling]
-            .map(|of| [of.words.pointer(), of.numbers.pointer()])
+    /// Words and numbers: of what is integrated, and of the coupling.
+    pub(crate) fn pointers(&self) -> [[Pointer; 2]; 2] {
+        [&self.joined, &self.coupling].map(|of| [of.words.pointer(), of.numbers.pointer()])
     }
 
-    /// Coefficients of densities.
-    pub(crate) fn cells(&self) -> Pointer {
-        self.densities.cells.pointer()
+    /// Words, numbers and coefficients of the densities of both beams.
+    pub(crate) fn densities(&self) -> [[Pointer; 3]; 2] {
+        self.densities.each_ref().map(|of| {
+            [&of.tables.words, &of.tables.numbers, &of.cells].map(|buffer| buffer.pointer())
+        })
     }
 }

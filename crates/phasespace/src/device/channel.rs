@@ -270,6 +270,8 @@ impl Tables {
                 words.extend([*least, *whole].map(|slot| rows.operand(slot, self)));
                 words.extend([rows.row(to.square), rows.row(to.mass)]);
                 words.push(self.numbers(&[*measure]));
+                // No more than what contains it leaves.
+                words.push(self.numbers(&[f64::INFINITY]));
                 words.extend(without.iter().map(|&slot| rows.operand(slot, self)));
                 (INVARIANT, words)
             }
@@ -285,7 +287,7 @@ impl Tables {
                 let from = ((0.0 - square) / product).atan();
                 let range = ((1.0 - square) / product).atan() - from;
                 let over = 1.0 / (channel.energy * channel.energy);
-                let numbers = self.numbers(&[over, *measure, square, product, from, range]);
+                let numbers = self.numbers(&[over, *measure, square, product, from, range, 0.0]);
                 let random = random.map_or(NOWHERE, |random| random as u32);
                 let beam = match channel.beams {
                     Beams::First => 0,
