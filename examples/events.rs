@@ -42,6 +42,7 @@ fn main() -> Result<(), Failure> {
             renormalisation: None,
             factorisation: None,
         },
+        clustering: None,
         elements: (processes.iter().map(&codes))
             .map(|codes| ElementRequest {
                 mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),

@@ -11,7 +11,9 @@ use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
-use crate::sampling::{Choice, Common, Element, integrand};
+use crate::sampling::{
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+};
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_lhe::record_bytes;
@@ -32,14 +34,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
     /// A member of a set of parton densities for both beams; none where the beams are the partons.
     pub densities: Option<PathBuf>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
-    /// Scales of events.
+    /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
     pub scale: Scale,
+    /// How points are clustered; none where they are not.
+    #[serde(default)]
+    pub clustering: Option<Clustered>,
     /// Of each matrix element.
     pub elements: Vec<ElementRequest>,
     /// Threads.
@@ -67,12 +72,14 @@ pub struct Request {
 pub struct ElementRequest {
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// What its points are clustered by.
+    pub clustered: ClusteredLines,
 }
 
 /// Makes events of some matrix elements.
@@ -83,10 +90,15 @@ pub struct EventGenerator {
     integrand: Integrand,
     weigher: Weigher,
     chooser: Box<dyn Choose>,
+    writer: RecordWriter,
+    surveyed: Option<Survey>,
+}
+
+/// What makes records of events.
+struct RecordWriter {
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
-    surveyed: Option<Survey>,
 }
 
 /// Events as records.
@@ -97,6 +109,9 @@ pub struct Records {
     pub particles: usize,
     /// Of each event the scales of renormalisation and of the densities of both beams, GeV.
     pub scales: Vec<[f64; 3]>,
+    /// Where events are weighted by matching, what it found of each, as
+    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
+    pub matched: Vec<u8>,
     /// By matrix element how many events there are, and the sums of their weights and of the squares.
     pub elements: BTreeMap<u32, [f64; 3]>,
     /// What points say.
@@ -164,6 +179,7 @@ impl EventGenerator {
             densities,
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
+            clustering: request.clustering.clone(),
         };
         let switches = Switches {
             backend: BackendChoice::Cpu,
@@ -191,12 +207,31 @@ impl EventGenerator {
                 mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
+                clustered: given.clustered.clone(),
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand(&elements, &common)?;
+        let shares = match &request.clustering {
+            None => Vec::new(),
+            Some(how) => {
+                let of = elements.iter().zip(&bridges).map(|(element, bridge)| {
+                    let by_denominators = how.settings.denominators;
+                    Shares::new(&element.clustered, by_denominators, request.energy, bridge)
+                });
+                of.collect::<std::result::Result<_, _>>()?
+            }
+        };
+        let shares: Arc<[Shares]> = shares.into();
+        if request.clustering.is_some() {
+            if gpus.is_some() {
+                let what = "scales by clustering".into();
+                return Err(Error::NotOnGpu { what }.into());
+            }
+            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
+        }
         let (weigher, chooser) = match gpus {
-            None => backend::by_threads(&mut bridges, request.threads)?,
+            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
             Some((gpus, points)) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
@@ -209,9 +244,11 @@ impl EventGenerator {
             integrand,
             weigher,
             chooser,
-            completers,
-            described,
-            alpha_qed: request.alpha_qed,
+            writer: RecordWriter {
+                completers,
+                described,
+                alpha_qed: request.alpha_qed,
+            },
             surveyed: None,
         })
     }
@@ -294,33 +331,67 @@ impl EventGenerator {
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
+        let (writer, integrand) = (&self.writer, &self.integrand);
         parallel::fill(threads, &mut bytes, size, |first, to| {
             let mut record = Vec::new();
             for (place, to) in to.chunks_exact_mut(size).enumerate() {
                 record.clear();
                 let event = &made.events[first + place];
-                self.record(event, choices[first + place], particles, &mut record);
+                writer.push(
+                    integrand,
+                    event,
+                    choices[first + place],
+                    particles,
+                    &mut record,
+                );
                 to.copy_from_slice(&record);
             }
         });
+        let mut matched = Vec::new();
+        let legs = self.integrand.groups.iter().map(|group| group.legs).max();
+        let of_events = made.events.iter();
+        for of in of_events.filter_map(|event| event.matched.as_ref()) {
+            of.push_record(legs.unwrap_or(0), &mut matched);
+        }
         Ok(Records {
             bytes,
             particles,
             scales: made.events.iter().map(|event| event.scales).collect(),
+            matched,
             elements,
             round: made,
         })
     }
 
+    /// For how many particles records have room.
+    pub fn particles(&self) -> usize {
+        let most = self
+            .writer
+            .completers
+            .iter()
+            .map(Completer::particles)
+            .max();
+        most.unwrap_or(0)
+    }
+}
+
+impl RecordWriter {
     /// Appends the record of an event.
-    fn record(&self, event: &Event, choice: Choice, particles: usize, to: &mut Vec<u8>) {
+    fn push(
+        &self,
+        integrand: &Integrand,
+        event: &Event,
+        choice: Choice,
+        particles: usize,
+        to: &mut Vec<u8>,
+    ) {
         let element = event.element as usize;
-        let source = &self.integrand.sources[event.source as usize];
-        let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
-        let options = self.described[element].flavors[0].options.iter();
-        let own: Vec<&Vec<i32>> = options
-            .filter(|codes| codes[..2] == partons.codes)
-            .collect();
+        let source = &integrand.sources[event.source as usize];
+        let partons = &integrand.groups[source.group].partons[event.partons as usize];
+        let described = &self.described[element];
+        let partons = &partons.codes[2 - described.incoming.len()..];
+        let options = described.flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options.filter(|codes| codes.starts_with(partons)).collect();
         let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
         let Choice {
             helicity,
@@ -331,12 +402,6 @@ impl EventGenerator {
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
         completer.write(event, number, codes, choice, alpha, particles, to);
-    }
-
-    /// For how many particles records have room.
-    pub fn particles(&self) -> usize {
-        let most = self.completers.iter().map(Completer::particles).max();
-        most.unwrap_or(0)
     }
 }
 

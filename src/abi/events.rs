@@ -60,7 +60,7 @@ enum Call {
     Survey { settings: Wanted, file: PathBuf },
     /// Takes a survey from its file.
     Load { file: PathBuf },
-    /// Makes events: records are appended to a file, scales to another one.
+    /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
         settings: Wanted,
         #[serde(default)]
@@ -68,6 +68,8 @@ enum Call {
         file: PathBuf,
         #[serde(default)]
         scales: Option<PathBuf>,
+        #[serde(default)]
+        matched: Option<PathBuf>,
     },
 }
 
@@ -231,6 +233,7 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             number,
             file,
             scales,
+            matched,
         } => {
             let made = open.generator.round(&settings.into(), number)?;
             append(&file, &made.bytes)?;
@@ -238,6 +241,9 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
                 let scales = made.scales.as_flattened().iter();
                 let bytes: Vec<u8> = scales.flat_map(|scale| scale.to_le_bytes()).collect();
                 append(&file, &bytes)?;
+            }
+            if let Some(file) = matched {
+                append(&file, &made.matched)?;
             }
             let round = made.round;
             Ok(Answer {

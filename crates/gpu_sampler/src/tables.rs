@@ -5,7 +5,7 @@ use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Integrand, PICOBARN, Running, Source,
+    BeamDensities, ElementGroup, Flux, Integrand, PICOBARN, Running, Source,
 };
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
@@ -98,8 +98,13 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
         weights,
         cuts,
         scale,
+        clustering,
         legs,
+        flux,
     } = group;
+    if clustering.is_some() {
+        return Err(Unknown("scales by clustering".into()));
+    }
     let (cuts, room) = match cuts {
         Some(cuts) => words.cuts(cuts),
         None => (NOWHERE, 0),
@@ -145,13 +150,25 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
             at
         }
     };
-    // Where the centre of mass rests in the frame of the detector, and masses of a collision.
-    let numbers = words.numbers(&[0.0, 0.0, 0.0, 0.5 * PICOBARN]);
+    if let Flux::Decay(_) = flux {
+        // |M|^2 would take the leg beside it for one of its own.
+        return Err(Unknown("a particle that decays at rest".into()));
+    }
+    // The squared sum and difference of masses of a collision, and what the flux is besides.
+    let (decays, flux) = match *flux {
+        Flux::Collision([one, other]) => {
+            let (sum, difference) = (one + other, one - other);
+            (0, [sum * sum, difference * difference, 0.5 * PICOBARN])
+        }
+        Flux::Decay(mass) => (1, [0.0, 0.0, 0.5 / mass]),
+    };
+    // The rapidity of the centre of mass of the beams.
+    let numbers = words.numbers(&[0.0, flux[0], flux[1], flux[2]]);
     let at = words.next();
     words.words.extend([cuts, weights, scale]);
     words
         .words
-        .extend([partons.len() as u32, first, of_flavors, numbers, 0]);
+        .extend([partons.len() as u32, first, of_flavors, numbers, decays]);
     let outgoing = *legs as u32 - 2;
     let flavors = flavors.iter().map(Vec::len).sum::<usize>() as u32;
     let rows = 4 * outgoing + room.max(MORE + propagators.max(flavors));

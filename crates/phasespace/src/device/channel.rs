@@ -262,6 +262,7 @@ impl Tables {
                 least,
                 whole,
                 without,
+                ceiling,
                 to,
                 measure,
             } => {
@@ -270,8 +271,7 @@ impl Tables {
                 words.extend([*least, *whole].map(|slot| rows.operand(slot, self)));
                 words.extend([rows.row(to.square), rows.row(to.mass)]);
                 words.push(self.numbers(&[*measure]));
-                // No more than what contains it leaves.
-                words.push(self.numbers(&[f64::INFINITY]));
+                words.push(self.numbers(&[*ceiling]));
                 words.extend(without.iter().map(|&slot| rows.operand(slot, self)));
                 (INVARIANT, words)
             }
@@ -279,6 +279,7 @@ impl Tables {
                 random,
                 map,
                 whole,
+                heavy,
                 measure,
             } => {
                 let Map::BreitWigner { square, product } = *map else {
@@ -287,13 +288,13 @@ impl Tables {
                 let from = ((0.0 - square) / product).atan();
                 let range = ((1.0 - square) / product).atan() - from;
                 let over = 1.0 / (channel.energy * channel.energy);
-                let numbers = self.numbers(&[over, *measure, square, product, from, range, 0.0]);
+                let numbers = self.numbers(&[over, *measure, square, product, from, range, *heavy]);
                 let random = random.map_or(NOWHERE, |random| random as u32);
                 let beam = match channel.beams {
                     Beams::First => 0,
                     Beams::Second => 1,
                     Beams::Both => NOWHERE,
-                    Beams::Neither => {
+                    Beams::Neither | Beams::AtRest => {
                         return Err(Unknown("energy fractions without beams".to_owned()));
                     }
                 };
