@@ -607,28 +607,13 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
-        if engine := _served(order, build):
+        # Networks and GPUs are MadSpace's.
+        if engine := order.backend == "cpu" and SAMPLERS[order.sampler] == "grids":
             build["engine"] = True
         channels = tasks.build(build, files, max(planned), folder)
         of_rounds = EngineRounds if engine else Rounds
         rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
-
-
-def _served(order: Order, build: Mapping[str, Any]) -> bool:
-    """Whether the library's own engine makes these events; otherwise it is MadSpace."""
-    first, second = build.get("energies") or (1.0, 1.0)
-    refine = build.get("refine") or {}
-    return not (
-        order.backend != "cpu"
-        or SAMPLERS[order.sampler] == "networks"
-        or first != second
-        or any(build.get("anti", ()))
-        or build.get("other_beam") is not None
-        or refine.get("clustering")
-        or build.get("systematics")
-        or build.get("scales")
-    )
 
 
 def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:

@@ -21,7 +21,7 @@ use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::Grid;
-use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Squared, Workspace};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Squared, Workspace};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
@@ -174,9 +174,10 @@ impl Run {
             elements.push(Element {
                 process: process.clone(),
                 masses: bridge.masses(),
-                mirrored: common.densities.is_some() && codes[0] != codes[1],
+                mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
                 windows: jets(&codes),
                 rules: Vec::new(),
+                clustered: Default::default(),
             });
             bridges.push(bridge);
         }
@@ -333,13 +334,18 @@ fn common(protons: bool) -> Common {
         }
     }
     std::fs::write(&file, text + "---\n").expect("a file");
-    let densities = || Arc::new(Densities::lhapdf(&file).expect("a set"));
+    let beam = match protons {
+        true => Beam::Densities {
+            densities: Arc::new(Densities::lhapdf(&file).expect("a set")),
+            anti: false,
+        },
+        false => Beam::Parton,
+    };
     let table = Coupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.2, 0.14, 0.1, 0.07]).expect("a table");
     Common {
         energy: if protons { 13_000.0 } else { 1000.0 },
-        densities: protons.then(|| BeamDensities {
-            densities: densities(),
-        }),
+        rapidity: 0.0,
+        beams: [beam.clone(), beam],
         running: Running::Table(Arc::new(table)),
         scale: Scale {
             dynamical: Dynamical::HalfTransverseMass,
@@ -347,6 +353,7 @@ fn common(protons: bool) -> Common {
             renormalisation: None,
             factorisation: None,
         },
+        clustering: None,
     }
 }
 
@@ -386,9 +393,12 @@ fn records_are_those_of_the_cpu() {
     let common = common(false);
     let request = Request {
         energy: common.energy,
+        rapidity: 0.0,
         densities: None,
+        beams: None,
         alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
         scale: common.scale,
+        clustering: None,
         elements: vec![ElementRequest::default(); processes.len()],
         threads: 1,
         backend: None,

@@ -4,9 +4,7 @@ use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Flux, Integrand, PICOBARN, Running, Source,
-};
+use mebridge_sampler::integrand::{Beam, ElementGroup, Flux, Integrand, PICOBARN, Running, Source};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -47,7 +45,7 @@ impl Joined {
         let Integrand {
             groups: of_groups,
             sources: of_sources,
-            densities: _,
+            beams,
             running: _,
             selection,
             level: _,
@@ -55,12 +53,11 @@ impl Joined {
         if selection.is_some() {
             return Err(Unknown("a cut that the caller makes".to_owned()));
         }
-        let sets = sets(integrand);
         let mut words = Words::default();
         let mut rows = 0;
         let mut groups = Vec::new();
         for group in of_groups {
-            let group = of_group(&mut words, group, sets)?;
+            let group = of_group(&mut words, group, beams)?;
             rows = rows.max(group.rows);
             groups.push(group);
         }
@@ -68,7 +65,7 @@ impl Joined {
         for source in of_sources {
             let group = &of_groups[source.group];
             let at = groups[source.group].at;
-            let drawn = sets.iter().any(Option::is_some);
+            let drawn = !beams.iter().all(Beam::is_parton);
             let (of, own) = of_source(&mut words, source, group, at, drawn)?;
             found.extend(of);
             rows = rows.max(own);
@@ -83,15 +80,7 @@ impl Joined {
     }
 }
 
-/// The sets of densities of both beams, none of beams that are partons; the set of the second beam may be that of the first.
-type Sets<'a> = [Option<&'a Arc<Densities>>; 2];
-
-fn sets(integrand: &Integrand) -> Sets<'_> {
-    let of = integrand.densities.as_ref();
-    [of.map(|BeamDensities { densities }| densities); 2]
-}
-
-fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group, Unknown> {
+fn of_group(words: &mut Words, group: &ElementGroup, beams: &[Beam; 2]) -> Result<Group, Unknown> {
     let ElementGroup {
         elements,
         partons,
@@ -100,6 +89,8 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
         scale,
         clustering,
         legs,
+        beams: numbers,
+        rapidity,
         flux,
     } = group;
     if clustering.is_some() {
@@ -116,8 +107,9 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
     let mut places = Vec::new();
     for one in partons {
         let mut own = [None; 2];
-        for (leg, (own, set)) in own.iter_mut().zip(sets).enumerate() {
-            *own = place_of(set, one.codes[leg]).map(|flavor| {
+        for (leg, own) in own.iter_mut().enumerate() {
+            *own = beams[numbers[leg]].place(one.codes[leg]).map(|flavor| {
+                let flavor = flavor as u32;
                 let known = flavors[leg].iter().position(|&known| known == flavor);
                 known.unwrap_or_else(|| {
                     flavors[leg].push(flavor);
@@ -136,15 +128,16 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
         };
         words.words.extend([place, elements[one.element] as u32]);
     }
-    let of_flavors = match sets {
-        [None, None] => NOWHERE,
-        _ => {
+    let of_flavors = match beams.iter().all(Beam::is_parton) {
+        true => NOWHERE,
+        false => {
             let at = words.next();
-            let same = sets[0].zip(sets[1]).is_some_and(|(a, b)| Arc::ptr_eq(a, b));
-            for (leg, set) in sets.iter().enumerate() {
-                let number = u32::from(leg == 1 && !same);
-                let which = if set.is_some() { number } else { NOWHERE };
-                words.words.extend([which, flavors[leg].len() as u32]);
+            for (flavors, &beam) in flavors.iter().zip(numbers) {
+                let which = match beams[beam].is_parton() {
+                    true => NOWHERE,
+                    false => beam as u32,
+                };
+                words.words.extend([which, flavors.len() as u32]);
             }
             words.words.extend(flavors.iter().flatten());
             at
@@ -162,8 +155,7 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
         }
         Flux::Decay(mass) => (1, [0.0, 0.0, 0.5 / mass]),
     };
-    // The rapidity of the centre of mass of the beams.
-    let numbers = words.numbers(&[0.0, flux[0], flux[1], flux[2]]);
+    let numbers = words.numbers(&[*rapidity, flux[0], flux[1], flux[2]]);
     let at = words.next();
     words.words.extend([cuts, weights, scale]);
     words
@@ -173,15 +165,6 @@ fn of_group(words: &mut Words, group: &ElementGroup, sets: Sets) -> Result<Group
     let flavors = flavors.iter().map(Vec::len).sum::<usize>() as u32;
     let rows = 4 * outgoing + room.max(MORE + propagators.max(flavors));
     Ok(Group { at, rows })
-}
-
-/// Where the density of a parton stands in a set; none where the set does not have it. A beam that is the parton has one.
-fn place_of(set: Option<&Arc<Densities>>, code: i32) -> Option<u32> {
-    let Some(densities) = set else {
-        return Some(0);
-    };
-    let place = densities.codes().iter().position(|&known| known == code);
-    place.map(|place| place as u32)
 }
 
 /// The words of a source, and the rows that its points take.
@@ -266,7 +249,7 @@ pub struct Tables {
     joined: Uploaded,
     sources: u32,
     rows: u32,
-    /// Of both beams; the same where there are none for one.
+    /// Of both beams; of a parton nothing.
     densities: [Arc<UploadedDensities>; 2],
     coupling: Arc<Uploaded>,
 }
@@ -331,12 +314,11 @@ impl Tables {
     ) -> Result<Tables, TablesError> {
         let joined = Joined::new(integrand)?;
         let stream = Stream::new(driver)?;
-        let of = |set: Option<&Arc<Densities>>, known: &mut Known| match set {
-            Some(set) => known.densities(&stream, set),
-            None => UploadedDensities::new(&stream, &OfDensities::default()).map(Arc::new),
+        let mut of = |beam: &Beam| match beam {
+            Beam::Densities { densities, .. } => known.densities(&stream, densities),
+            Beam::Parton => UploadedDensities::new(&stream, &OfDensities::default()).map(Arc::new),
         };
-        let [first, second] = sets(integrand);
-        let densities = [of(first, known)?, of(second, known)?];
+        let densities = [of(&integrand.beams[0])?, of(&integrand.beams[1])?];
         let coupling = match &integrand.running {
             Running::Table(coupling) => known.coupling(&stream, coupling)?,
             Running::Fixed(value) => {

@@ -1,7 +1,7 @@
 //! Points that device code draws, on the stand-in for a GPU, beside those that the CPU draws.
 
 use mebridge_cache::Cache;
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_driver::{Buffer, Driver, Stream};
 use mebridge_emulator::Emulator;
 use mebridge_gpu::cuda::check_where_named;
@@ -16,8 +16,7 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
-    Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared, Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -217,6 +216,9 @@ struct Asked {
     scale: Scale,
     /// Of the legs that come in.
     incoming: [f64; 2],
+    /// From which beams they are, and how these move.
+    beams: [usize; 2],
+    rapidity: f64,
     /// The number of diagrams.
     diagrams: usize,
 }
@@ -307,6 +309,8 @@ fn add(
             .then(|| Cuts::new(out + 2, &asked.windows, &asked.rules).expect("cuts")),
         scale: asked.scale,
         clustering: None,
+        beams: asked.beams,
+        rapidity: asked.rapidity,
         flux: Flux::Collision(asked.incoming),
         legs: out + 2,
     });
@@ -614,13 +618,24 @@ fn check(integrand: &Integrand, count: usize, least: usize) {
     );
 }
 
+fn beam(densities: &Arc<Densities>, anti: bool) -> Beam {
+    Beam::Densities {
+        densities: densities.clone(),
+        anti,
+    }
+}
+
 fn integrand(with_densities: bool, running: Running) -> Integrand {
     Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        densities: with_densities.then(|| BeamDensities {
-            densities: densities(),
-        }),
+        beams: match with_densities {
+            true => {
+                let densities = densities();
+                [beam(&densities, false), beam(&densities, false)]
+            }
+            false => [Beam::Parton, Beam::Parton],
+        },
         running,
         selection: None,
         level: Level::best(),
@@ -648,6 +663,8 @@ fn partons_of_one_energy() {
             masses,
             scale: scale(dynamical),
             incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
             diagrams: 48,
         };
         add(&mut found, &asked, 1000.0, Beams::Neither, &mut random);
@@ -697,6 +714,8 @@ fn partons_of_protons() {
             masses: masses.to_vec(),
             scale: scale(Dynamical::HalfTransverseMass),
             incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
             diagrams: 48,
         };
         add(&mut found, &asked, 13_000.0, Beams::Both, &mut random);
@@ -720,6 +739,8 @@ fn partons_of_one_beam() {
                 ..scale(Dynamical::PartonicEnergy)
             },
             incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
             diagrams: 20,
         };
         add(&mut found, &asked, 3000.0, beams, &mut random);
@@ -733,17 +754,85 @@ fn densities_of_other_kinds() {
     for (seed, densities) in [(11, of_nnpdf()), (12, of_cteq())] {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut found = integrand(true, running());
-        found.densities = Some(BeamDensities { densities });
+        found.beams = [beam(&densities, false), beam(&densities, false)];
         let asked = Asked {
             windows: Vec::new(),
             rules: Vec::new(),
             masses: vec![10.0, 10.0],
             scale: scale(Dynamical::PartonicEnergy),
             incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
             diagrams: 40,
         };
         add(&mut found, &asked, 5000.0, Beams::Both, &mut random);
         check(&found, 256, 500);
+    }
+}
+
+/// Beams with different densities, the second one first: an antiproton, or a proton that radiates photons; a parton beside a
+/// lepton that does.
+#[test]
+fn beams_of_different_kinds() {
+    let photons = |of: Radiator| beam(&Arc::new(Densities::photons(of)), false);
+    let cases = [
+        (
+            [beam(&densities(), false), beam(&of_nnpdf(), true)],
+            [1, 0],
+            Beams::Both,
+        ),
+        (
+            [beam(&densities(), true), photons(Radiator::Proton)],
+            [1, 0],
+            Beams::Both,
+        ),
+        (
+            [photons(Radiator::Electron), photons(Radiator::Muon)],
+            [0, 1],
+            Beams::Both,
+        ),
+        (
+            [Beam::Parton, photons(Radiator::Muon)],
+            [1, 0],
+            Beams::First,
+        ),
+        (
+            [Beam::Parton, beam(&densities(), false)],
+            [0, 1],
+            Beams::Second,
+        ),
+    ];
+    for (seed, (beams, order, shared)) in (20..).zip(cases) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut found = integrand(false, running());
+        found.beams = beams;
+        let asked = Asked {
+            windows: vec![window(
+                Observable::Rapidity,
+                &[&[2], &[3]],
+                f64::NEG_INFINITY,
+                3.0,
+            )],
+            rules: Vec::new(),
+            masses: vec![10.0, 10.0],
+            scale: scale(Dynamical::PartonicEnergy),
+            incoming: [0.0; 2],
+            beams: order,
+            rapidity: -0.4,
+            diagrams: 40,
+        };
+        add(&mut found, &asked, 5000.0, shared, &mut random);
+        // Photons come with photons, and with gluons.
+        for partons in &mut found.groups[0].partons[..2] {
+            for (leg, code) in partons.codes.iter_mut().enumerate() {
+                if let Beam::Densities { densities, .. } = &found.beams[order[leg]]
+                    && densities.codes() == [22]
+                {
+                    *code = 22;
+                }
+            }
+        }
+        check(&found, 128, 30);
     }
 }
 
@@ -767,6 +856,8 @@ fn heavy_partons() {
             masses: vec![0.0, 0.0, 80.4, 4.7],
             scale: scale(Dynamical::TransverseMass),
             incoming: [1.5, 4.7],
+            beams: [0, 1],
+            rapidity: 0.0,
             diagrams: 60,
         };
         add(&mut found, &asked, 3000.0, beams, &mut random);
@@ -903,6 +994,8 @@ fn cuts() {
                 masses: vec![0.0; out],
                 scale: scale(Dynamical::TransverseEnergy),
                 incoming: [0.0; 2],
+                beams: [0, 1],
+                rapidity: 0.0,
                 diagrams: 4,
             };
             add(&mut found, &asked, 3000.0, beams, &mut random);
