@@ -6,6 +6,7 @@ use mebridge_driver::{Buffer, Driver, Stream};
 use mebridge_emulator::Emulator;
 use mebridge_gpu::cuda::check_where_named;
 use mebridge_gpu::{DeviceStructure, ModuleCache};
+use mebridge_gpu_sampler::TablesError;
 use mebridge_gpu_sampler::points::Points;
 use mebridge_gpu_sampler::structures::{BlockHead, NONE, PointRows, SLOTS, kinematics};
 use mebridge_phasespace::cuts::{Cuts, Observable, Rule, Take, Window};
@@ -16,7 +17,8 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Selection, Source, Squared,
+    Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -432,6 +434,8 @@ struct Differences {
     /// Of numbers, those that differ by more than 1e-11, and the largest difference.
     far: usize,
     largest: f64,
+    /// Of a block of the launch.
+    threads: u32,
 }
 
 impl Differences {
@@ -457,7 +461,8 @@ impl Differences {
 
 /// Compares all points of some blocks of each source.
 fn compare(integrand: &Integrand, count: usize) -> Option<Differences> {
-    let gpu: Arc<dyn Driver> = Emulator::new(check_where_named)?;
+    let emulator = Emulator::new(check_where_named)?;
+    let gpu: Arc<dyn Driver> = emulator.clone();
     let grids: Vec<Grid> = (integrand.sources.iter().enumerate())
         .map(|(number, source)| adapted(source.channel.dimension(), number as u64))
         .collect();
@@ -480,7 +485,10 @@ fn compare(integrand: &Integrand, count: usize) -> Option<Differences> {
     let legs = integrand.groups.iter().map(|group| group.legs).max()?;
     let found = on_device(&gpu, integrand, &blocks, legs);
     let mut work = Workspace::new(integrand, SLOTS);
-    let mut differences = Differences::default();
+    let mut differences = Differences {
+        threads: emulator.take_log().launches[0].1,
+        ..Differences::default()
+    };
     for (number, block) in blocks.iter().enumerate() {
         integrand
             .weigh(block, &mut One, &mut work)
@@ -594,12 +602,10 @@ fn adapted(dimensions: usize, seed: u64) -> Grid {
     grid
 }
 
-/// Checks that few numbers differ by more than 1e-11, and hardly a decision.
+/// Checks that few numbers differ by more than 1e-11, and hardly a decision. Gives threads of a block.
 #[track_caller]
-fn check(integrand: &Integrand, count: usize, least: usize) {
-    let Some(found) = compare(integrand, count) else {
-        return;
-    };
+fn check(integrand: &Integrand, count: usize, least: usize) -> Option<u32> {
+    let found = compare(integrand, count)?;
     println!(
         "{} points, {} decisions, {} of {} numbers, {:e}",
         found.points, found.decisions, found.far, found.numbers, found.largest
@@ -616,6 +622,7 @@ fn check(integrand: &Integrand, count: usize, least: usize) {
         found.far,
         found.numbers
     );
+    Some(found.threads)
 }
 
 fn beam(densities: &Arc<Densities>, anti: bool) -> Beam {
@@ -1001,6 +1008,75 @@ fn cuts() {
             add(&mut found, &asked, 3000.0, beams, &mut random);
         }
         check(&found, 256, 1500);
+    }
+}
+
+/// Points with so many numbers that few threads share the memory of a block.
+#[test]
+fn many_propagators() {
+    let mut random = ChaCha8Rng::seed_from_u64(30);
+    let mut found = integrand(false, Running::Fixed(0.118));
+    let legs: Vec<Vec<usize>> = (2..9).map(|leg| vec![leg]).collect();
+    let asked = Asked {
+        windows: vec![Window::new(Observable::Pt, legs, 5.0, f64::INFINITY)],
+        rules: Vec::new(),
+        masses: vec![0.0; 7],
+        scale: scale(Dynamical::TransverseMass),
+        incoming: [0.0; 2],
+        beams: [0, 1],
+        rapidity: 0.0,
+        diagrams: 160,
+    };
+    add(&mut found, &asked, 3000.0, Beams::Neither, &mut random);
+    found.sources.truncate(8);
+    let threads = check(&found, 128, 50);
+    assert!(threads.is_none_or(|threads| threads < 128), "{threads:?}");
+}
+
+/// A cut of the caller's.
+#[derive(Debug)]
+struct Own;
+
+impl Selection for Own {
+    fn select(&self, _: usize, _: usize, _: &[[f64; 4]], _: &mut [bool]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// What a GPU does not know it names.
+#[test]
+fn what_is_not_known_is_refused() {
+    let Some(gpu) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let gpu: Arc<dyn Driver> = gpu;
+    let library = ModuleCache::new(gpu, Cache::new(&CachePlace::Off)).expect("a compiler");
+    let points = Points::new(&Arc::new(library)).expect("device code");
+    let mut random = ChaCha8Rng::seed_from_u64(31);
+    let mut known = integrand(false, Running::Fixed(0.118));
+    let asked = Asked {
+        windows: Vec::new(),
+        rules: Vec::new(),
+        masses: vec![10.0, 20.0],
+        scale: scale(Dynamical::PartonicEnergy),
+        incoming: [0.0; 2],
+        beams: [0, 1],
+        rapidity: 0.0,
+        diagrams: 2,
+    };
+    add(&mut known, &asked, 500.0, Beams::Neither, &mut random);
+    assert!(points.tables(&known).is_ok());
+    let (mut cut, mut decay) = (known.clone(), known);
+    cut.selection = Some(Arc::new(Own));
+    decay.groups[0].flux = Flux::Decay(500.0);
+    for (one, named) in [(cut, "a cut that the caller makes"), (decay, "decays")] {
+        match points.tables(&one) {
+            Err(TablesError::Unknown(what)) => {
+                let text = what.to_string();
+                assert!(text.contains(named) && text.contains("the CPU"), "{text}");
+            }
+            other => panic!("{named}: {:?}", other.err()),
+        }
     }
 }
 
