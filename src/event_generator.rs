@@ -2,8 +2,6 @@
 
 mod backend;
 
-pub use backend::Points;
-
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
@@ -77,6 +75,9 @@ pub struct ElementRequest {
 
 /// Makes events of some matrix elements.
 pub struct EventGenerator {
+    /// Of all channels.
+    every: Integrand,
+    /// Of those that stay after a survey.
     integrand: Integrand,
     weigher: Weigher,
     chooser: Box<dyn Choose>,
@@ -124,18 +125,15 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        let gpus = gpus
-            .as_ref()
-            .map(|gpus| (gpus, &backend::kernels as Points));
-        EventGenerator::on(gpus, processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
     }
 
-    /// The same on GPUs that are given, with what makes points there, or by threads.
+    /// The same on GPUs that are given, or by threads.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub fn on(
-        gpus: Option<(&Gpus, Points)>,
+        gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
         switches: &Switches,
@@ -194,14 +192,15 @@ impl EventGenerator {
         let integrand = integrand(&elements, &common)?;
         let (weigher, chooser) = match gpus {
             None => backend::by_threads(&mut bridges, request.threads)?,
-            Some((gpus, points)) => {
+            Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
                 let threads = request.threads;
-                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+                backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
+            every: integrand.clone(),
             integrand,
             weigher,
             chooser,
@@ -221,7 +220,7 @@ impl EventGenerator {
 
     /// Asks the caller, besides, which points pass.
     pub fn select(&mut self, selection: Arc<dyn Selection>) {
-        self.integrand.selection = Some(selection);
+        self.every.selection = Some(selection);
     }
 
     /// Surveys, and leaves out sources that others can stand for.
@@ -229,6 +228,7 @@ impl EventGenerator {
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
+        self.integrand = self.every.clone();
         let found = survey(&mut self.integrand, settings, &mut *self.weigher)?;
         Ok(self.surveyed.insert(found))
     }
@@ -239,7 +239,9 @@ impl EventGenerator {
     /// The bytes are damaged, or those of another run.
     pub fn load(&mut self, bytes: &[u8], belongs: &[u8; 32]) -> Result<&Survey, Failure> {
         let found = Survey::from_bytes(bytes, belongs)?;
-        found.apply(&mut self.integrand)?;
+        let mut integrand = self.every.clone();
+        found.apply(&mut integrand)?;
+        self.integrand = integrand;
         Ok(self.surveyed.insert(found))
     }
 
@@ -281,12 +283,18 @@ impl EventGenerator {
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
+        let writer = Writer {
+            integrand: &self.integrand,
+            completers: &self.completers,
+            described: &self.described,
+            alpha_qed: self.alpha_qed,
+        };
         parallel::fill(threads, &mut bytes, size, |first, to| {
             let mut record = Vec::new();
             for (place, to) in to.chunks_exact_mut(size).enumerate() {
                 record.clear();
                 let event = &made.events[first + place];
-                self.record(event, choices[first + place], particles, &mut record);
+                writer.record(event, choices[first + place], particles, &mut record);
                 to.copy_from_slice(&record);
             }
         });
@@ -299,6 +307,22 @@ impl EventGenerator {
         })
     }
 
+    /// For how many particles records have room.
+    pub fn particles(&self) -> usize {
+        let most = self.completers.iter().map(Completer::particles).max();
+        most.unwrap_or(0)
+    }
+}
+
+/// Writes records.
+struct Writer<'a> {
+    integrand: &'a Integrand,
+    completers: &'a [Completer],
+    described: &'a [Subprocess],
+    alpha_qed: f64,
+}
+
+impl Writer<'_> {
     /// Appends the record of an event.
     fn record(&self, event: &Event, choice: Choice, particles: usize, to: &mut Vec<u8>) {
         let element = event.element as usize;
@@ -318,12 +342,6 @@ impl EventGenerator {
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
         completer.write(event, number, codes, choice, alpha, particles, to);
-    }
-
-    /// For how many particles records have room.
-    pub fn particles(&self) -> usize {
-        let most = self.completers.iter().map(Completer::particles).max();
-        most.unwrap_or(0)
     }
 }
 

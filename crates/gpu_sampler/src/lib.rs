@@ -2,6 +2,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | [`points`] | the kernel that draws points, and the tables that it reads |
 //! | [`structures`] | what kernels read and write: blocks of points, rows of numbers |
 //! | [`source`] | how device code becomes a unit that is compiled |
 //! | `harvest` | the kernels around |M|^2: points together by matrix element, what weights teach, events |
@@ -12,7 +13,11 @@
 mod arguments;
 pub mod choose;
 mod harvest;
+pub mod points;
 mod slot;
 pub mod source;
 pub mod structures;
+mod tables;
 pub mod weigher;
+
+pub use tables::{Tables, TablesError};

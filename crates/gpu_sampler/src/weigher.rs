@@ -8,8 +8,9 @@
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::harvest::Kernels;
+use crate::points::Points;
 use crate::slot::{EVENT_HEAD, Sizes, Slot};
-use crate::structures::{BlockHead, PointRows, SLOTS};
+use crate::structures::{BlockHead, SLOTS};
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
@@ -32,32 +33,10 @@ const LAUNCH: usize = 1024;
 /// Launches of a GPU that are under way.
 const UNDER_WAY: usize = 4;
 
-/// What makes points on a GPU.
-pub trait MakePoints: Send {
-    /// Points are of this integrand from now on.
-    ///
-    /// # Errors
-    /// It has something that this GPU does not know.
-    fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure>;
-
-    /// Puts into a stream what makes the points of some blocks.
-    ///
-    /// # Safety
-    /// The heads of so many blocks are there when the stream comes to it, as are the grids that they name and the rows.
-    unsafe fn make(
-        &self,
-        stream: &Stream,
-        heads: Pointer,
-        blocks: u32,
-        grids: Pointer,
-        rows: &PointRows,
-    ) -> Result<()>;
-}
-
 /// One GPU.
 pub struct Gpu {
     library: Arc<ModuleCache>,
-    points: Box<dyn MakePoints>,
+    points: Points,
     elements: Vec<Arc<dyn DeviceSession>>,
     /// Slots before the memory that their work uses.
     slots: Vec<Slot>,
@@ -70,6 +49,8 @@ pub struct Gpu {
 struct OfIntegrand {
     sizes: Sizes,
     kernels: Kernels,
+    /// Of the kernel that makes points.
+    points: crate::Tables,
     legs: Buffer,
     members: Buffer,
     exchanged: Buffer,
@@ -80,15 +61,11 @@ impl Gpu {
     ///
     /// # Errors
     /// The GPU fails.
-    pub fn new(
-        library: &Arc<ModuleCache>,
-        points: Box<dyn MakePoints>,
-        elements: Vec<Arc<dyn DeviceSession>>,
-    ) -> Result<Gpu> {
+    pub fn new(library: &Arc<ModuleCache>, elements: Vec<Arc<dyn DeviceSession>>) -> Result<Gpu> {
         Ok(Gpu {
             stream: Stream::new(library.driver())?,
             library: library.clone(),
-            points,
+            points: Points::new(library)?,
             elements,
             slots: Vec::new(),
             integrand: None,
@@ -108,7 +85,7 @@ impl Gpu {
     }
 
     fn set(&mut self, integrand: &Integrand, tables: &Tables) -> std::result::Result<(), Failure> {
-        self.points.set(integrand)?;
+        let points = self.points.tables(integrand)?;
         let words = |words: &[u32]| -> Vec<u8> {
             words.iter().flat_map(|word| word.to_ne_bytes()).collect()
         };
@@ -123,6 +100,7 @@ impl Gpu {
         self.integrand = Some(OfIntegrand {
             sizes: tables.sizes,
             kernels,
+            points,
             legs: self.upload(&words(&tables.legs))?,
             members: self.upload(&words(&tables.members))?,
             exchanged: self.upload(&words(&tables.exchanged))?,
@@ -386,6 +364,7 @@ impl Gpu {
         let slot = &self.slots[launch.slot];
         let stream = &slot.stream;
         let at = slot.heads.pointer();
+        let of = self.integrand()?;
         let grids = self.grids.as_ref().map_or(0, Buffer::pointer);
         // SAFETY: the slot has room for as many blocks, and it, its pinned memory, grids and tables stay until the stream
         // has been waited for, before they are used again.
@@ -394,8 +373,8 @@ impl Gpu {
             let runs_end = runs_at + runs.len();
             stream.upload(at + runs_at as u64, &slot.given[runs_at..runs_end])?;
             let blocks = launch.blocks.len() as u32;
-            (self.points).make(stream, at, blocks, grids, &slot.rows())?;
-            self.integrand()?.kernels.gather(stream, &arguments)?;
+            (self.points).launch(stream, &of.points, at, blocks, grids, &slot.rows())?;
+            of.kernels.gather(stream, &arguments)?;
         }
         let slot = &mut self.slots[launch.slot];
         // SAFETY: as above.
