@@ -42,6 +42,7 @@ fn main() -> Result<(), Failure> {
             renormalisation: None,
             factorisation: None,
         },
+        clustering: None,
         elements: (processes.iter().map(&codes))
             .map(|codes| ElementRequest {
                 mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),
@@ -86,8 +87,7 @@ fn main() -> Result<(), Failure> {
         survey.points
     );
     let mut text = Vec::new();
-    let weight = found.mean;
-    mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, weight)?;
+    mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0)?;
     let mut file = std::fs::File::create(file)?;
     let beam = if densities.is_empty() { 21 } else { 2212 };
     let half = energy / 2.0;
@@ -95,8 +95,8 @@ fn main() -> Result<(), Failure> {
     writeln!(file, "{beam} {beam} {half:e} {half:e} 0 0 0 0 -4 1")?;
     writeln!(
         file,
-        "{:e} {:e} {weight:e} 1\n</init>",
-        found.mean, found.error
+        "{:e} {:e} {:e} 1\n</init>",
+        found.mean, found.error, found.mean
     )?;
     file.write_all(&text)?;
     writeln!(file, "</LesHouchesEvents>")?;

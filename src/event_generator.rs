@@ -9,7 +9,9 @@ use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
-use crate::sampling::{Choice, Common, Element, integrand};
+use crate::sampling::{
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+};
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_lhe::record_bytes;
@@ -19,7 +21,7 @@ use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -30,14 +32,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
     /// A member of a set of parton densities for both beams; none where the beams are the partons.
     pub densities: Option<PathBuf>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
-    /// Scales of events.
+    /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
     pub scale: Scale,
+    /// How points are clustered; none where they are not.
+    #[serde(default)]
+    pub clustering: Option<Clustered>,
     /// Of each matrix element.
     pub elements: Vec<ElementRequest>,
     /// Threads.
@@ -65,12 +70,14 @@ pub struct Request {
 pub struct ElementRequest {
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// What its points are clustered by.
+    pub clustered: ClusteredLines,
 }
 
 /// Makes events of some matrix elements.
@@ -81,10 +88,15 @@ pub struct EventGenerator {
     integrand: Integrand,
     weigher: Weigher,
     chooser: Box<dyn Choose>,
+    writer: RecordWriter,
+    surveyed: Option<Survey>,
+}
+
+/// What makes records of events.
+struct RecordWriter {
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
-    surveyed: Option<Survey>,
 }
 
 /// Events as records.
@@ -95,6 +107,9 @@ pub struct Records {
     pub particles: usize,
     /// Of each event the scales of renormalisation and of the densities of both beams, GeV.
     pub scales: Vec<[f64; 3]>,
+    /// Where events are weighted by matching, what it found of each, as
+    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
+    pub matched: Vec<u8>,
     /// By matrix element how many events there are, and the sums of their weights and of the squares.
     pub elements: BTreeMap<u32, [f64; 3]>,
     /// What points say.
@@ -159,6 +174,7 @@ impl EventGenerator {
             densities,
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
+            clustering: request.clustering.clone(),
         };
         let switches = Switches {
             backend: BackendChoice::Cpu,
@@ -186,12 +202,31 @@ impl EventGenerator {
                 mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
+                clustered: given.clustered.clone(),
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand(&elements, &common)?;
+        let shares = match &request.clustering {
+            None => Vec::new(),
+            Some(how) => {
+                let of = elements.iter().zip(&bridges).map(|(element, bridge)| {
+                    let by_denominators = how.settings.denominators;
+                    Shares::new(&element.clustered, by_denominators, request.energy, bridge)
+                });
+                of.collect::<std::result::Result<_, _>>()?
+            }
+        };
+        let shares: Arc<[Shares]> = shares.into();
+        if request.clustering.is_some() {
+            if gpus.is_some() {
+                let what = "scales by clustering".into();
+                return Err(Error::NotOnGpu { what }.into());
+            }
+            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
+        }
         let (weigher, chooser) = match gpus {
-            None => backend::by_threads(&mut bridges, request.threads)?,
+            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
             Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
@@ -204,9 +239,11 @@ impl EventGenerator {
             integrand,
             weigher,
             chooser,
-            completers,
-            described,
-            alpha_qed: request.alpha_qed,
+            writer: RecordWriter {
+                completers,
+                described,
+                alpha_qed: request.alpha_qed,
+            },
             surveyed: None,
         })
     }
@@ -251,7 +288,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
@@ -270,8 +307,14 @@ impl EventGenerator {
             [0, 1, 2].map(|of| philox.number(event as u64, of))
         });
         let choices = self.chooser.choose(&made.events, &numbers)?;
+        // Weights average to the cross section; where they have signs, those of them without.
+        let sums = [(settings.events, &made.sums[..])];
+        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
+        let unit = size * made.events.len() as f64 / total;
         let mut elements = BTreeMap::new();
-        for event in &made.events {
+        for event in &mut made.events {
+            event.weight *= unit;
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
                 .iter_mut()
@@ -283,25 +326,33 @@ impl EventGenerator {
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
-        let writer = Writer {
-            integrand: &self.integrand,
-            completers: &self.completers,
-            described: &self.described,
-            alpha_qed: self.alpha_qed,
-        };
+        let (writer, integrand) = (&self.writer, &self.integrand);
         parallel::fill(threads, &mut bytes, size, |first, to| {
             let mut record = Vec::new();
             for (place, to) in to.chunks_exact_mut(size).enumerate() {
                 record.clear();
                 let event = &made.events[first + place];
-                writer.record(event, choices[first + place], particles, &mut record);
+                writer.push(
+                    integrand,
+                    event,
+                    choices[first + place],
+                    particles,
+                    &mut record,
+                );
                 to.copy_from_slice(&record);
             }
         });
+        let mut matched = Vec::new();
+        let legs = self.integrand.groups.iter().map(|group| group.legs).max();
+        let of_events = made.events.iter();
+        for of in of_events.filter_map(|event| event.matched.as_ref()) {
+            of.push_record(legs.unwrap_or(0), &mut matched);
+        }
         Ok(Records {
             bytes,
             particles,
             scales: made.events.iter().map(|event| event.scales).collect(),
+            matched,
             elements,
             round: made,
         })
@@ -309,29 +360,33 @@ impl EventGenerator {
 
     /// For how many particles records have room.
     pub fn particles(&self) -> usize {
-        let most = self.completers.iter().map(Completer::particles).max();
+        let most = self
+            .writer
+            .completers
+            .iter()
+            .map(Completer::particles)
+            .max();
         most.unwrap_or(0)
     }
 }
 
-/// Writes records.
-struct Writer<'a> {
-    integrand: &'a Integrand,
-    completers: &'a [Completer],
-    described: &'a [Subprocess],
-    alpha_qed: f64,
-}
-
-impl Writer<'_> {
+impl RecordWriter {
     /// Appends the record of an event.
-    fn record(&self, event: &Event, choice: Choice, particles: usize, to: &mut Vec<u8>) {
+    fn push(
+        &self,
+        integrand: &Integrand,
+        event: &Event,
+        choice: Choice,
+        particles: usize,
+        to: &mut Vec<u8>,
+    ) {
         let element = event.element as usize;
-        let source = &self.integrand.sources[event.source as usize];
-        let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
-        let options = self.described[element].flavors[0].options.iter();
-        let own: Vec<&Vec<i32>> = options
-            .filter(|codes| codes[..2] == partons.codes)
-            .collect();
+        let source = &integrand.sources[event.source as usize];
+        let partons = &integrand.groups[source.group].partons[event.partons as usize];
+        let described = &self.described[element];
+        let partons = &partons.codes[2 - described.incoming.len()..];
+        let options = described.flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options.filter(|codes| codes.starts_with(partons)).collect();
         let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
         let Choice {
             helicity,

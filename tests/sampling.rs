@@ -1,7 +1,7 @@
 //! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
 
 use mebridge::generate::generate_with;
-use mebridge::sampling::{Common, Element, Elements, integrand};
+use mebridge::sampling::{ClusteredLines, Common, Element, Elements, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Observable, Window};
@@ -34,6 +34,7 @@ impl Run {
                 mirrored: common.densities.is_some() && codes[0] != codes[1],
                 windows: windows(&codes),
                 rules: Vec::new(),
+                clustered: ClusteredLines::default(),
             });
             bridges.push(bridge);
         }
@@ -90,6 +91,7 @@ fn partons() -> Common {
         densities: None,
         running: Running::Fixed(0.118),
         scale: fixed(91.188),
+        clustering: None,
     }
 }
 
@@ -138,6 +140,7 @@ fn protons() -> Common {
         densities: Some(BeamDensities { densities }),
         running: Running::Table(Arc::new(table)),
         scale: fixed(200.0),
+        clustering: None,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::runtime::{BackendChoice, Switches};
-use crate::sampling::{Choice, Elements};
+use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
 use mebridge_gpu_sampler::weigher::{self, Gpu};
@@ -43,12 +43,14 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     platform.map(open).transpose()
 }
 
-/// By so many threads.
+/// By so many threads; points are clustered in channels that are drawn by these shares.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
+    shares: &Arc<[Shares]>,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
-    let evaluators = (0..threads.max(1)).map(|_| Elements::new(bridges, false));
+    let one = |_| Elements::in_channels(bridges, shares.clone());
+    let evaluators = (0..threads.max(1)).map(one);
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
     let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
     let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;

@@ -4,7 +4,7 @@ use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{BeamDensities, ElementGroup, Integrand, Running, Source};
+use mebridge_sampler::integrand::{BeamDensities, ElementGroup, Flux, Integrand, Running, Source};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -80,8 +80,16 @@ fn of_group(
         weights,
         cuts,
         scale,
+        clustering,
         legs,
+        flux,
     } = group;
+    if *flux != Flux::Collision([0.0; 2]) {
+        return Err(Unknown("beams with a mass, or a decay".into()));
+    }
+    if clustering.is_some() {
+        return Err(Unknown("scales by clustering".into()));
+    }
     let (cuts, room) = match cuts {
         Some(cuts) => words.cuts(cuts),
         None => (NOWHERE, 0),

@@ -611,17 +611,26 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
     let source = &integrand.sources[block.source];
     let group = &integrand.groups[source.group];
     let weight = next();
+    let process = next();
+    let fractions = [next(), next()];
+    let scales: [f64; 3] = [next(), next(), next()];
     let event = Event {
         source: block.source as u32,
         point: block.first + u64::from(slot) % SLOTS as u64,
         element: group.elements[group.partons[partons as usize].element] as u32,
         partons,
-        process: next(),
+        process,
         // By the last threshold.
         weight: 0.0,
-        fractions: [next(), next()],
-        scales: [next(), next(), next()],
+        fractions,
+        scales,
+        shown: match integrand.densities {
+            Some(_) => scales[1].max(scales[2]),
+            None => scales[0],
+        },
         alpha_s: next(),
+        channel: None,
+        matched: None,
         momenta: (0..group.legs)
             .map(|_| [next(), next(), next(), next()])
             .collect(),

@@ -5,6 +5,7 @@ use super::integrand::{Integrand, Workspace};
 use super::random::ACCEPTANCE;
 use super::sums::WeightSums;
 use super::unweight::{event_weight, is_event};
+use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 
 /// An event, with its legs in the order of its matrix element.
@@ -28,8 +29,15 @@ pub struct Event {
     pub fractions: [f64; 2],
     /// Of renormalisation, and of the densities of the first and the second beam, GeV.
     pub scales: [f64; 3],
+    /// The one that records show: the larger one of the densities, or without them that of renormalisation; of matched
+    /// events the one that a shower begins with.
+    pub shown: f64,
     /// The strong coupling at the first of these.
     pub alpha_s: f64,
+    /// Where it was clustered, the channel among the diagrams of its matrix element's clustering.
+    pub channel: Option<u32>,
+    /// What matching found, where points are weighted by it; the first beam is first.
+    pub matched: Option<Box<Matched>>,
 }
 
 /// Momenta of so many legs lie within an event.
@@ -135,10 +143,19 @@ impl Accept<'_> {
         let exchanged = of_partons.exchanged;
         let mut fractions = [row(layout.fraction(0)), row(layout.fraction(1))];
         let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
+        let mut matched = work.clustering.matched.get(place).cloned().flatten();
         if exchanged {
             fractions.swap(0, 1);
             scales.swap(1, 2);
+            matched.iter_mut().for_each(Matched::exchange);
         }
+        let shown = match (&matched, &self.integrand.densities) {
+            (Some(matched), _) => matched.start.sqrt(),
+            (None, Some(_)) => scales[1].max(scales[2]),
+            (None, None) => scales[0],
+        };
+        let clustered = group.clustering.is_some();
+        let channel = clustered.then(|| work.clustering.channels[place] as u32);
         Event {
             source: block.source as u32,
             point,
@@ -149,7 +166,10 @@ impl Accept<'_> {
             momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,
             scales,
+            shown,
             alpha_s: work.alpha_s[place],
+            channel,
+            matched: matched.map(Box::new),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! From random numbers to weights: a block of points of one channel.
 //!
-//! The weight of a point is what it has of the cross section, in pb: phase space, the share of its channel in all, flux,
-//! densities and |M|^2. Matrix elements that differ by flavours may have their channels in common; one of them is drawn
-//! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
+//! The weight of a point is what it has of the cross section, in pb, or of the width, in GeV: phase space, the share of
+//! its channel in all, flux, densities and |M|^2. Matrix elements that differ by flavours may have their channels in
+//! common; one of them is drawn for each point by its densities and by what is known of its |M|^2, so that a point costs
+//! one |M|^2.
 
 use super::blocks::Block;
+use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
@@ -36,6 +38,23 @@ pub trait Squared {
         alpha_s: &[f64],
         squared: &mut [f64],
     ) -> Result<(), Failure>;
+
+    /// The same, and for each point the channel that it is clustered in, drawn by the shares of channels with a number in
+    /// (0, 1); negative where there is none.
+    ///
+    /// # Errors
+    /// It cannot be evaluated, or this cannot draw channels.
+    fn evaluate_in_channels(
+        &mut self,
+        _element: usize,
+        _points: &Rows,
+        _alpha_s: &[f64],
+        _random: &[f64],
+        _squared: &mut [f64],
+        _channels: &mut [i32],
+    ) -> Result<(), Failure> {
+        Err("points are clustered in channels, which are not drawn here".into())
+    }
 }
 
 /// A cut that only the caller knows.
@@ -69,6 +88,28 @@ pub struct Partons {
     pub factor: f64,
 }
 
+/// What comes in, as the formula of a cross section has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flux {
+    /// Two particles with these masses, GeV: weights are in pb.
+    Collision([f64; 2]),
+    /// One with this mass, GeV, that decays: weights are in GeV.
+    Decay(f64),
+}
+
+impl Flux {
+    /// What phase space and |M|^2 are multiplied by, at a squared energy.
+    fn factor(self, s: f64) -> f64 {
+        match self {
+            Flux::Collision([one, other]) => {
+                let (sum, difference) = (one + other, one - other);
+                PICOBARN / (2.0 * ((s - sum * sum) * (s - difference * difference)).sqrt())
+            }
+            Flux::Decay(mass) => 1.0 / (2.0 * mass),
+        }
+    }
+}
+
 /// Matrix elements that have their channels in common.
 #[derive(Clone, Debug)]
 pub struct ElementGroup {
@@ -82,8 +123,12 @@ pub struct ElementGroup {
     pub cuts: Option<Cuts>,
     /// Their scales.
     pub scale: Scale,
+    /// How they are clustered.
+    pub clustering: Option<Clusterings>,
     /// How many legs there are.
     pub legs: usize,
+    /// What comes in.
+    pub flux: Flux,
 }
 
 /// Where points of a group come from.
@@ -151,8 +196,10 @@ pub struct Workspace {
     pub scales: Rows,
     /// For these, alpha_s.
     pub alpha_s: Vec<f64>,
-    /// For these, |M|^2.
+    /// For these, |M|^2; 0 where clustering drops them.
     pub squared: Vec<f64>,
+    /// For these, what clustering found.
+    pub clustering: ClusteringWork,
     mapped: Rows,
     shares: Rows,
     passed: Vec<bool>,
@@ -160,7 +207,7 @@ pub struct Workspace {
     fractions: [Vec<f64>; 2],
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
-    factors: Vec<f64>,
+    pub(crate) factors: Vec<f64>,
     parts: Vec<DrawnElement>,
 }
 
@@ -171,6 +218,8 @@ struct DrawnElement {
     which: Vec<u32>,
     alpha_s: Vec<f64>,
     squared: Vec<f64>,
+    numbers: Vec<f64>,
+    channels: Vec<i32>,
 }
 
 /// Rows behind those of [`Layout`]: the Jacobian of the grid, and the random number for the flavours.
@@ -198,6 +247,8 @@ impl Workspace {
             which: Vec::new(),
             alpha_s: Vec::new(),
             squared: Vec::new(),
+            numbers: Vec::new(),
+            channels: Vec::new(),
         };
         Workspace {
             numbers: Rows::new(dimension + 1, points),
@@ -208,6 +259,7 @@ impl Workspace {
             scales: Rows::new(scales::ROWS, points),
             alpha_s: Vec::new(),
             squared: Vec::new(),
+            clustering: ClusteringWork::new(integrand),
             mapped: Rows::new(dimension + 1, points),
             shares: Rows::new(1, points),
             passed: Vec::new(),
@@ -286,25 +338,44 @@ impl Integrand {
         group
             .scale
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        if let Some(of) = &group.clustering {
+            of.raise(&mut work.scales);
+        }
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
         if let Some(selection) = &self.selection {
             self.filter(selection.as_ref(), group, work)?;
         }
-        evaluate(group, elements, passed, work)?;
+        match &group.clustering {
+            None => {
+                work.clustering.matched.clear();
+                evaluate(group, elements, passed, None, work)?;
+            }
+            Some(of) => {
+                // After those of the grid, of the partons and of their process.
+                let next = dimension as u32 + 2;
+                let number = |&point: &u32| block.random.number(first + u64::from(point), next);
+                let mut numbers = std::mem::take(&mut work.clustering.numbers);
+                numbers.clear();
+                numbers.extend(work.kept.iter().map(number));
+                evaluate(group, elements, passed, Some(&numbers), work)?;
+                work.clustering.numbers = numbers;
+                self.cluster(group, of, block, elements, work)?;
+            }
+        }
         for (place, &point) in work.kept.iter().enumerate() {
             let row = |row: usize| work.points.row(row)[place];
-            let flux = 2.0 * row(layout.energy_square());
-            let phase_space = row(layout.weight()) * row(more + JACOBIAN) / flux;
+            let flux = group.flux.factor(row(layout.energy_square()));
+            let phase_space = row(layout.weight()) * row(more + JACOBIAN) * flux;
             let share = work.shares.row(0)[place] * permutations as f64;
-            let weight = work.factors[place] * work.squared[place] * PICOBARN;
+            let weight = work.factors[place] * work.squared[place];
             work.weights[point as usize] = weight * share * phase_space;
         }
         Ok(())
     }
 
     /// Leaves the points that pass the cuts.
-    fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
+    pub(crate) fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
         let layout = Layout::new(group.legs);
         work.passed.clear();
         work.passed.resize(count, true);
@@ -375,6 +446,36 @@ impl Integrand {
         }
     }
 
+    /// Densities of all flavours at the scales of points.
+    pub(crate) fn look_up(&self, passed: usize, layout: Layout, work: &mut Workspace) {
+        let Some(of) = &self.densities else {
+            return;
+        };
+        let flavors = of.densities.codes().len();
+        for beam in 0..2 {
+            let scales = work.scales.row(1 + beam);
+            work.q2.clear();
+            work.q2.extend(scales.iter().map(|scale| scale * scale));
+            let fractions = &mut work.fractions[beam];
+            fractions.clear();
+            fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
+            let values = &mut work.values[beam];
+            values.resize(passed * flavors, 0.0);
+            of.densities.evaluate(fractions, &work.q2, values);
+        }
+    }
+
+    /// The product of the densities of what was drawn, by the last that were looked up; 1 without densities.
+    pub(crate) fn luminosity(&self, group: &ElementGroup, work: &Workspace, place: usize) -> f64 {
+        let Some(of) = &self.densities else {
+            return 1.0;
+        };
+        let flavors = of.densities.codes().len();
+        let values = [0, 1].map(|beam| &work.values[beam][place * flavors..][..flavors]);
+        let partons = &group.partons[work.drawn[place] as usize];
+        (of.places(partons.codes)).map_or(0.0, |[a, b]| values[0][a] * values[1][b])
+    }
+
     /// Draws what comes in, and writes what it counts.
     fn draw_partons(
         &self,
@@ -392,17 +493,7 @@ impl Integrand {
             return;
         };
         let flavors = of.densities.codes().len();
-        for beam in 0..2 {
-            let scales = work.scales.row(1 + beam);
-            work.q2.clear();
-            work.q2.extend(scales.iter().map(|scale| scale * scale));
-            let fractions = &mut work.fractions[beam];
-            fractions.clear();
-            fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
-            let values = &mut work.values[beam];
-            values.resize(passed * flavors, 0.0);
-            of.densities.evaluate(fractions, &work.q2, values);
-        }
+        self.look_up(passed, layout, work);
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
             .map(|one| of.places(one.codes))
             .collect();
@@ -438,6 +529,17 @@ impl Integrand {
 }
 
 impl BeamDensities {
+    /// x f(x, Q) of a parton of a beam; 0 where the set does not have it.
+    pub(crate) fn value(&self, _beam: usize, code: i32, x: f64, q2: f64) -> f64 {
+        let codes = self.densities.codes();
+        let Some(place) = codes.iter().position(|&known| known == code) else {
+            return 0.0;
+        };
+        let mut values = vec![0.0; codes.len()];
+        self.densities.evaluate(&[x], &[q2], &mut values);
+        values[place]
+    }
+
     /// Where the densities of two partons stand; none where the set does not have them.
     fn places(&self, codes: [i32; 2]) -> Option<[usize; 2]> {
         let place = |code: i32| {
@@ -450,17 +552,29 @@ impl BeamDensities {
     }
 }
 
-/// |M|^2 of all points, by matrix element.
-fn evaluate(
+/// |M|^2 of all points, by matrix element; with random numbers their channels, too.
+pub(crate) fn evaluate(
     group: &ElementGroup,
     elements: &mut dyn Squared,
     passed: usize,
+    numbers: Option<&[f64]>,
     work: &mut Workspace,
 ) -> Result<(), Failure> {
     work.squared.clear();
     work.squared.resize(passed, 0.0);
+    let channels = &mut work.clustering.channels;
+    if numbers.is_some() {
+        channels.clear();
+        channels.resize(passed, -1);
+    }
     if let [element] = group.elements[..] {
-        return elements.evaluate(element, &work.points, &work.alpha_s, &mut work.squared);
+        let (points, alpha_s, squared) = (&work.points, &work.alpha_s, &mut work.squared);
+        return match numbers {
+            None => elements.evaluate(element, points, alpha_s, squared),
+            Some(random) => {
+                elements.evaluate_in_channels(element, points, alpha_s, random, squared, channels)
+            }
+        };
     }
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];
@@ -471,19 +585,36 @@ fn evaluate(
         if part.which.is_empty() {
             continue;
         }
-        part.points.set_points(part.which.len());
+        let count = part.which.len();
+        part.points.set_points(count);
         for row in 0..4 * group.legs {
             let from = work.points.row(row);
             for (to, &point) in part.points.row_mut(row).iter_mut().zip(&part.which) {
                 *to = from[point as usize];
             }
         }
-        part.alpha_s.clear();
-        part.alpha_s
-            .extend(part.which.iter().map(|&point| work.alpha_s[point as usize]));
+        let own = |all: &[f64], to: &mut Vec<f64>| {
+            to.clear();
+            to.extend(part.which.iter().map(|&point| all[point as usize]));
+        };
+        own(&work.alpha_s, &mut part.alpha_s);
         part.squared.clear();
-        part.squared.resize(part.which.len(), 0.0);
-        elements.evaluate(element, &part.points, &part.alpha_s, &mut part.squared)?;
+        part.squared.resize(count, 0.0);
+        let (points, alpha_s, squared) = (&part.points, &part.alpha_s, &mut part.squared);
+        match numbers {
+            None => elements.evaluate(element, points, alpha_s, squared)?,
+            Some(all) => {
+                own(all, &mut part.numbers);
+                part.channels.clear();
+                part.channels.resize(count, -1);
+                let (random, of_part) = (&part.numbers, &mut part.channels);
+                elements
+                    .evaluate_in_channels(element, points, alpha_s, random, squared, of_part)?;
+                for (&point, &channel) in part.which.iter().zip(&part.channels) {
+                    channels[point as usize] = channel;
+                }
+            }
+        }
         for (&point, &value) in part.which.iter().zip(&part.squared) {
             work.squared[point as usize] = value;
         }

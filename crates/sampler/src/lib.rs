@@ -5,6 +5,7 @@
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
 //! | [`weigh`] | blocks of them weighed, by a CPU or GPUs |
+//! | [`clustered`] | their scales, cuts and weights by clustering |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
 //! | [`parallel`] | what is left to do for each event, by several threads |
@@ -16,6 +17,7 @@
 
 pub mod blocks;
 mod bytes;
+pub mod clustered;
 pub mod events;
 pub mod grid;
 pub mod integrand;

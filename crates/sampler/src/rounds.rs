@@ -182,13 +182,29 @@ pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
 ) -> Estimate {
+    together(survey, rounds, WeightSums::mean)
+}
+
+/// The same without the signs of weights.
+pub fn cross_section_without_signs<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+) -> Estimate {
+    together(survey, rounds, WeightSums::mean_size)
+}
+
+fn together<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+    of: impl Fn(&WeightSums) -> Estimate,
+) -> Estimate {
     let shares = shares(survey);
     let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
     let of_source = |(source, one): (usize, &super::survey::Known)| {
-        let last = (one.sums.points() as f64, one.sums.mean());
+        let last = (one.sums.points() as f64, of(&one.sums));
         let more = rounds
             .iter()
-            .map(|(events, sums)| (planned(*events, shares[source]), sums[source].mean()));
+            .map(|(events, sums)| (planned(*events, shares[source]), of(&sums[source])));
         Estimate::average(std::iter::once(last).chain(more))
     };
     Estimate::sum(survey.sources.iter().enumerate().map(of_source))

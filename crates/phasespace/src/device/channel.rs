@@ -262,9 +262,13 @@ impl Tables {
                 least,
                 whole,
                 without,
+                ceiling,
                 to,
                 measure,
             } => {
+                if ceiling.is_finite() {
+                    return Err(Unknown("the largest mass of some particles".to_owned()));
+                }
                 let mut words = vec![*random as u32];
                 words.extend(map(*of, self));
                 words.extend([*least, *whole].map(|slot| rows.operand(slot, self)));
@@ -277,8 +281,12 @@ impl Tables {
                 random,
                 map,
                 whole,
+                heavy,
                 measure,
             } => {
+                if *heavy != 0.0 {
+                    return Err(Unknown("a beam with a mass".to_owned()));
+                }
                 let Map::BreitWigner { square, product } = *map else {
                     return Err(Unknown(format!("a share of energy fractions by {map:?}")));
                 };
@@ -291,7 +299,7 @@ impl Tables {
                     Beams::First => 0,
                     Beams::Second => 1,
                     Beams::Both => NOWHERE,
-                    Beams::Neither => {
+                    Beams::Neither | Beams::AtRest => {
                         return Err(Unknown("energy fractions without beams".to_owned()));
                     }
                 };
