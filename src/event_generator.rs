@@ -358,6 +358,11 @@ impl EventGenerator {
         })
     }
 
+    /// Seconds that parts of the work on GPUs have taken so far, by name.
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.weigher.seconds()
+    }
+
     /// For how many particles records have room.
     pub fn particles(&self) -> usize {
         let most = self
