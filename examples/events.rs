@@ -34,7 +34,9 @@ fn main() -> Result<(), Failure> {
     };
     let request = Request {
         energy,
+        rapidity: 0.0,
         densities: densities.first().map(Into::into),
+        beams: None,
         alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
         scale: Scale {
             dynamical: Dynamical::HalfTransverseMass,

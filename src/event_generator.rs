@@ -13,12 +13,12 @@ use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
 };
 use backend::{Choose, Weigher};
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_sampler::events::Event;
-use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Selection};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
@@ -34,8 +34,15 @@ use std::sync::Arc;
 pub struct Request {
     /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
-    /// A member of a set of parton densities for both beams; none where the beams are the partons.
+    /// The rapidity of their centre of mass in the frame of the detector, in which cuts are and events come.
+    #[serde(default)]
+    pub rapidity: f64,
+    /// Densities of both beams where those are protons and `beams` says nothing.
+    #[serde(default)]
     pub densities: Option<PathBuf>,
+    /// What they are, where they are not both protons with these densities, or both partons.
+    #[serde(default)]
+    pub beams: Option<[BeamRequest; 2]>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
     /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
@@ -62,6 +69,33 @@ pub struct Request {
     /// PDG codes of particles that are nowhere on their mass shells.
     #[serde(default)]
     pub excluded: Vec<i32>,
+}
+
+/// What a beam is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum BeamRequest {
+    /// The parton, with all of its energy.
+    Parton,
+    /// A hadron.
+    Hadron {
+        /// The file of its densities, as [`Densities::open`] takes it.
+        densities: PathBuf,
+        /// Whether it is the antiparticle of what these are of.
+        #[serde(default)]
+        anti: bool,
+    },
+    /// One that stays whole and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
+    Photons(#[serde(with = "RadiatorName")] Radiator),
+}
+
+/// [`Radiator`] by its name.
+#[derive(Deserialize)]
+#[serde(remote = "Radiator", rename_all = "lowercase")]
+enum RadiatorName {
+    Proton,
+    Electron,
+    Muon,
 }
 
 /// What is asked of the events of one matrix element.
@@ -163,15 +197,10 @@ impl EventGenerator {
         let (scales, values) = &request.alpha_s;
         let coupling = Coupling::new(scales, values);
         let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
-        let densities = match &request.densities {
-            Some(file) => Some(BeamDensities {
-                densities: Arc::new(Densities::lhapdf(file)?),
-            }),
-            None => None,
-        };
         let common = Common {
             energy: request.energy,
-            densities,
+            rapidity: request.rapidity,
+            beams: beams(&request.beams()?)?,
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
             clustering: request.clustering.clone(),
@@ -373,6 +402,69 @@ impl EventGenerator {
             .max();
         most.unwrap_or(0)
     }
+}
+
+impl Request {
+    /// Both beams.
+    ///
+    /// # Errors
+    /// They are given twice.
+    pub fn beams(&self) -> Result<[BeamRequest; 2]> {
+        let both = |beam: BeamRequest| [beam.clone(), beam];
+        match (&self.beams, &self.densities) {
+            (Some(beams), None) => Ok(beams.clone()),
+            (None, None) => Ok(both(BeamRequest::Parton)),
+            (None, Some(file)) => Ok(both(BeamRequest::Hadron {
+                densities: file.clone(),
+                anti: false,
+            })),
+            (Some(_), Some(_)) => Err(wrong("beams have their own densities; leave out others")),
+        }
+    }
+}
+
+impl BeamRequest {
+    /// Whether it is the antiparticle of what its densities are of.
+    fn is_anti(&self) -> bool {
+        matches!(self, BeamRequest::Hadron { anti: true, .. })
+    }
+
+    /// Whether both have densities of one file, or the same formula.
+    fn has_densities_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                BeamRequest::Hadron { densities, .. },
+                BeamRequest::Hadron {
+                    densities: other, ..
+                },
+            ) => densities == other,
+            _ => self == other,
+        }
+    }
+
+    fn open(&self) -> Result<Option<Arc<Densities>>, Failure> {
+        Ok(match self {
+            BeamRequest::Parton => None,
+            BeamRequest::Hadron { densities, .. } => Some(Arc::new(Densities::open(densities)?)),
+            BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+        })
+    }
+}
+
+/// Both beams with what they read.
+fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
+    let one = first.open()?;
+    let other = match first.has_densities_of(second) {
+        true => one.clone(),
+        false => second.open()?,
+    };
+    let beam = |densities: Option<Arc<Densities>>, anti: bool| {
+        densities.map_or(Beam::Parton, |densities| Beam::Densities {
+            densities,
+            anti,
+        })
+    };
+    Ok([beam(one, first.is_anti()), beam(other, second.is_anti())])
 }
 
 impl RecordWriter {

@@ -16,9 +16,9 @@ use mebridge_phasespace::{
     canonical, permuted,
 };
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
-use mebridge_sampler::events::Event;
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
 use serde::Deserialize;
@@ -83,14 +83,29 @@ pub struct Clustered {
 pub struct Common {
     /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// The rapidity of that in the frame of the detector.
+    pub rapidity: f64,
+    /// What partons come from.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// The scales.
     pub scale: Scale,
     /// How points are clustered.
     pub clustering: Option<Clustered>,
+}
+
+impl Common {
+    /// Whether exchanged beams make no difference.
+    fn has_like_beams(&self) -> bool {
+        let [first, second] = self.scale.factorisation.unwrap_or_default();
+        self.beams[0].is_like(&self.beams[1]) && self.rapidity == 0.0 && first == second
+    }
+
+    /// Whether all points have the energy of the beams.
+    fn has_one_energy(&self) -> bool {
+        self.beams.iter().all(Beam::is_parton)
+    }
 }
 
 /// A matrix element as phase space has it: two legs come in.
@@ -148,33 +163,92 @@ impl<'a> Prepared<'a> {
 /// The integrand of a run.
 ///
 /// # Errors
-/// A matrix element has no channels, or its cuts cannot be.
+/// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let mirrored = elements.iter().any(|element| element.mirrored);
-    if (common.scale.factorisation).is_some_and(|[one, other]| one != other) && mirrored {
-        return Err(
-            "different scales of both beams with a process that has both orders of them".into(),
-        );
-    }
     let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
     let prepared = prepared?;
-    if prepared.iter().any(|one| one.decays)
-        && (common.densities.is_some() || prepared.iter().any(|one| !one.decays))
-    {
-        return Err("a decay with beams: make events of decays by themselves".into());
+    match prepared.iter().any(|one| one.decays) {
+        false => check_partons(&prepared, &common.beams)?,
+        true => {
+            let alone = common.has_one_energy() && common.rapidity == 0.0;
+            if !alone || prepared.iter().any(|one| !one.decays) {
+                return Err("a decay with beams: make events of decays by themselves".into());
+            }
+        }
     }
     let mut found = Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        densities: common.densities.clone(),
+        beams: common.beams.clone(),
         running: common.running.clone(),
         selection: None,
         level: Level::best(),
     };
     for members in together(&prepared)? {
-        add(&mut found, &prepared, common, &members)?;
+        let both = prepared[members[0]].element.mirrored;
+        let orders: &[Orders] = match (both, common.has_like_beams()) {
+            (false, _) => &[Orders::Own],
+            (true, true) => &[Orders::Both],
+            // Each has its own densities, cuts and scales.
+            (true, false) => &[Orders::Own, Orders::Exchanged],
+        };
+        for &order in orders {
+            add(&mut found, &prepared, common, &members, order)?;
+        }
     }
     Ok(found)
+}
+
+/// From which beam the first leg comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Orders {
+    /// From the first one.
+    Own,
+    /// From the second one.
+    Exchanged,
+    /// From either, which makes no difference.
+    Both,
+}
+
+/// That beams have what comes in.
+fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
+    for (number, beam) in beams.iter().enumerate() {
+        let mut codes = BTreeSet::new();
+        for of in prepared {
+            for option in &of.options {
+                codes.insert(option[number]);
+                codes.extend(of.element.mirrored.then(|| option[1 - number]));
+            }
+        }
+        let list = |codes: &[i32]| {
+            let words: Vec<String> = codes.iter().map(i32::to_string).collect();
+            format!("{} (PDG codes)", words.join(", "))
+        };
+        let beam_number = number + 1;
+        match beam {
+            Beam::Parton if codes.len() > 1 => {
+                let codes: Vec<i32> = codes.into_iter().collect();
+                return Err(format!(
+                    "beam {beam_number} is a particle itself, and the process has several there, or in both beams: {}; name one particle, or give the beam densities",
+                    list(&codes)
+                )
+                .into());
+            }
+            Beam::Parton => {}
+            Beam::Densities { .. } => {
+                let missing = codes.into_iter().filter(|&code| beam.place(code).is_none());
+                let missing: Vec<i32> = missing.collect();
+                if !missing.is_empty() {
+                    return Err(format!(
+                        "the densities of beam {beam_number} have no {}; take a process without them, or other densities",
+                        list(&missing)
+                    )
+                    .into());
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Numbers of the matrix elements that have the same channels.
@@ -245,6 +319,7 @@ fn add(
     prepared: &[Prepared],
     common: &Common,
     members: &[usize],
+    orders: Orders,
 ) -> Result<(), Failure> {
     let first = members[0];
     let of = &prepared[first];
@@ -271,11 +346,27 @@ fn add(
     let same = members
         .iter()
         .all(|&member| prepared[member].options.iter().all(same));
-    let turns = label(0) == label(1) && (same || common.densities.is_none());
-    let beams = match &common.densities {
-        Some(_) => Beams::Both,
-        None if of.decays => Beams::AtRest,
-        None => Beams::Neither,
+    let turns =
+        label(0) == label(1) && (common.has_one_energy() || (same && common.has_like_beams()));
+    let (of_legs, rapidity) = match orders {
+        Orders::Exchanged => ([1, 0], -common.rapidity),
+        Orders::Own | Orders::Both => ([0, 1], common.rapidity),
+    };
+    let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] => Beams::Both,
+        [false, true] => Beams::First,
+        [true, false] => Beams::Second,
+        [true, true] if of.decays => Beams::AtRest,
+        [true, true] => Beams::Neither,
+    };
+    let scale = Scale {
+        factorisation: (common.scale.factorisation).map(|of| of_legs.map(|beam| of[beam])),
+        ..common.scale
+    };
+    let exchanged: &[bool] = match orders {
+        Orders::Own => &[false],
+        Orders::Exchanged => &[true],
+        Orders::Both => &[false, true],
     };
     let energy = if of.decays {
         incoming[1]
@@ -290,10 +381,7 @@ fn add(
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
-            for exchanged in [false, true]
-                .into_iter()
-                .take(1 + usize::from(prepared[member].element.mirrored))
-            {
+            for &exchanged in exchanged {
                 partons.push(Partons {
                     element: place,
                     codes,
@@ -315,7 +403,7 @@ fn add(
             );
         }
     }
-    let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
+    let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
@@ -355,9 +443,11 @@ fn add(
         partons,
         weights,
         cuts,
-        scale: common.scale,
+        scale,
         clustering,
         legs,
+        beams: of_legs,
+        rapidity,
         flux: match of.decays {
             true => Flux::Decay(incoming[1]),
             false => Flux::Collision(incoming),
@@ -506,7 +596,8 @@ impl Elements {
         Ok(Elements { shares, ..made })
     }
 
-    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in
+    /// (0, 1) for each.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -520,7 +611,8 @@ impl Elements {
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
             for &event in &own {
-                momenta.extend(events[event].momenta[self.before[element]..].as_flattened());
+                let momenta_at_rest = at_rest(&events[event].momenta);
+                momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);

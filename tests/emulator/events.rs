@@ -17,7 +17,7 @@ use mebridge_emulator::Emulator;
 use mebridge_gpu_sampler::weigher::{self, Gpu};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_sampler::integrand::{BeamDensities, Integrand, Running};
+use mebridge_sampler::integrand::{Beam, Integrand, Running};
 use mebridge_sampler::rounds::{Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use mebridge_sampler::weigh::Weigh;
@@ -56,9 +56,10 @@ impl Run {
             elements.push(Element {
                 process: process.clone(),
                 masses: bridge.masses(),
-                mirrored: common.densities.is_some() && codes[0] != codes[1],
+                mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
                 windows: jets(&codes),
                 rules: Vec::new(),
+                clustered: Default::default(),
             });
             bridges.push(bridge);
         }
@@ -215,13 +216,18 @@ fn common(protons: bool) -> Common {
         }
     }
     std::fs::write(&file, text + "---\n").expect("a file");
-    let densities = || Arc::new(Densities::lhapdf(&file).expect("a set"));
+    let beam = match protons {
+        true => Beam::Densities {
+            densities: Arc::new(Densities::lhapdf(&file).expect("a set")),
+            anti: false,
+        },
+        false => Beam::Parton,
+    };
     let table = Coupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.2, 0.14, 0.1, 0.07]).expect("a table");
     Common {
         energy: if protons { 13_000.0 } else { 1000.0 },
-        densities: protons.then(|| BeamDensities {
-            densities: densities(),
-        }),
+        rapidity: 0.0,
+        beams: [beam.clone(), beam],
         running: Running::Table(Arc::new(table)),
         scale: Scale {
             dynamical: Dynamical::HalfTransverseMass,
@@ -229,6 +235,7 @@ fn common(protons: bool) -> Common {
             renormalisation: None,
             factorisation: None,
         },
+        clustering: None,
     }
 }
 
@@ -268,9 +275,12 @@ fn records_are_those_of_the_cpu() {
     let common = common(false);
     let request = Request {
         energy: common.energy,
+        rapidity: 0.0,
         densities: None,
+        beams: None,
         alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
         scale: common.scale,
+        clustering: None,
         elements: vec![ElementRequest::default(); processes.len()],
         threads: 1,
         backend: None,

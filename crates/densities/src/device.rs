@@ -66,6 +66,9 @@ impl Tables {
 
 impl Densities {
     /// As a GPU reads them.
+    ///
+    /// # Panics
+    /// They have no grid.
     pub fn device(&self) -> Tables {
         let Densities {
             tables,
@@ -73,12 +76,13 @@ impl Densities {
             rule,
             level: _,
         } = self;
-        let (first, last) = (&tables[0], &tables[tables.len() - 1]);
         let (rule, scale) = match *rule {
             Rule::Lhapdf => (0, 0.0),
             Rule::Nnpdf => (1, 0.0),
             Rule::Cteq { scale } => (2, scale),
+            Rule::Photons(_) => panic!("formulas have no grid"),
         };
+        let (first, last) = (&tables[0], &tables[tables.len() - 1]);
         let (x, count) = (&first.x, last.q2.len());
         let mut found = Tables::default();
         found.numbers.extend([x[0], x[1], x[0].ln(), x[1].ln()]);

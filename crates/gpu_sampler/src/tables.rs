@@ -4,7 +4,7 @@ use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{BeamDensities, ElementGroup, Flux, Integrand, Running, Source};
+use mebridge_sampler::integrand::{Beam, ElementGroup, Flux, Integrand, Running, Source};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -42,11 +42,12 @@ struct Group {
 
 impl Joined {
     fn new(integrand: &Integrand) -> Result<Joined, Unknown> {
+        densities(integrand)?;
         let mut words = Words::default();
         let mut rows = 0;
         let mut groups = Vec::new();
         for group in &integrand.groups {
-            let group = of_group(&mut words, group, integrand.densities.as_ref())?;
+            let group = of_group(&mut words, group, integrand)?;
             rows = rows.max(group.rows);
             groups.push(group);
         }
@@ -54,7 +55,7 @@ impl Joined {
         for source in &integrand.sources {
             let group = &integrand.groups[source.group];
             let at = groups[source.group].at;
-            let drawn = integrand.densities.is_some();
+            let drawn = integrand.has_densities();
             let (of, own) = of_source(&mut words, source, group, at, drawn)?;
             found.extend(of);
             rows = rows.max(own);
@@ -72,7 +73,7 @@ impl Joined {
 fn of_group(
     words: &mut Words,
     group: &ElementGroup,
-    densities: Option<&BeamDensities>,
+    integrand: &Integrand,
 ) -> Result<Group, Unknown> {
     let ElementGroup {
         elements,
@@ -82,8 +83,13 @@ fn of_group(
         scale,
         clustering,
         legs,
+        beams,
+        rapidity,
         flux,
     } = group;
+    if *rapidity != 0.0 {
+        return Err(Unknown("beams of different energies".into()));
+    }
     if *flux != Flux::Collision([0.0; 2]) {
         return Err(Unknown("beams with a mass, or a decay".into()));
     }
@@ -100,7 +106,7 @@ fn of_group(
     let mut flavors: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
     let mut places = Vec::new();
     for one in partons {
-        let of = densities.and_then(|of| places_of(of, one.codes));
+        let of = places_of(&integrand.beams, *beams, one.codes);
         places.push(of.map(|of| {
             let mut own = [0, 0];
             for (beam, (own, flavor)) in own.iter_mut().zip(of).enumerate() {
@@ -122,8 +128,8 @@ fn of_group(
         };
         words.words.extend([place, elements[one.element] as u32]);
     }
-    let of_flavors = match densities {
-        Some(_) => {
+    let of_flavors = match integrand.has_densities() {
+        true => {
             let at = words.next();
             words
                 .words
@@ -131,7 +137,7 @@ fn of_group(
             words.words.extend(flavors.iter().flatten());
             at
         }
-        None => NOWHERE,
+        false => NOWHERE,
     };
     let at = words.next();
     words.words.extend([cuts, weights, scale]);
@@ -144,14 +150,27 @@ fn of_group(
     Ok(Group { at, rows })
 }
 
-/// Where the densities of two partons stand; none where the set does not have them.
-fn places_of(of: &BeamDensities, codes: [i32; 2]) -> Option<[u32; 2]> {
-    let BeamDensities { densities } = of;
-    let place = |code: i32| {
-        let place = densities.codes().iter().position(|&known| known == code);
-        place.map(|place| place as u32)
+/// The densities of both beams, if they have some.
+fn densities(integrand: &Integrand) -> Result<Option<&Arc<Densities>>, Unknown> {
+    match &integrand.beams {
+        [Beam::Parton, Beam::Parton] => Ok(None),
+        [
+            Beam::Densities { densities, .. },
+            Beam::Densities {
+                densities: other, ..
+            },
+        ] if Arc::ptr_eq(densities, other) && densities.has_grid() => Ok(Some(densities)),
+        _ => Err(Unknown("beams without densities from one file".into())),
+    }
+}
+
+/// Where the densities of two partons stand; none where there are none.
+fn places_of(of: &[Beam; 2], beams: [usize; 2], codes: [i32; 2]) -> Option<[u32; 2]> {
+    let place = |leg: usize| match &of[beams[leg]] {
+        Beam::Parton => None,
+        beam => beam.place(codes[leg]).map(|place| place as u32),
     };
-    Some([place(codes[0])?, place(codes[1])?])
+    Some([place(0)?, place(1)?])
 }
 
 /// The words of a source, and the rows that its points take.
@@ -296,8 +315,8 @@ impl Tables {
     ) -> Result<Tables, TablesError> {
         let joined = Joined::new(integrand)?;
         let stream = Stream::new(driver)?;
-        let densities = match &integrand.densities {
-            Some(BeamDensities { densities }) => known.densities(&stream, densities)?,
+        let densities = match densities(integrand)? {
+            Some(densities) => known.densities(&stream, densities)?,
             None => Arc::new(UploadedDensities::new(&stream, &OfDensities::default())?),
         };
         let coupling = match &integrand.running {

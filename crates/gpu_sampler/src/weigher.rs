@@ -645,9 +645,9 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
         weight: 0.0,
         fractions,
         scales,
-        shown: match integrand.densities {
-            Some(_) => scales[1].max(scales[2]),
-            None => scales[0],
+        shown: match integrand.has_densities() {
+            true => scales[1].max(scales[2]),
+            false => scales[0],
         },
         alpha_s: next(),
         channel: None,

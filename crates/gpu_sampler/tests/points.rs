@@ -16,7 +16,7 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared, Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -254,7 +254,11 @@ fn add(
         cuts: (!asked.windows.is_empty() || !asked.rules.is_empty())
             .then(|| Cuts::new(out + 2, &asked.windows, &asked.rules).expect("cuts")),
         scale: asked.scale,
+        clustering: None,
         legs: out + 2,
+        beams: [0, 1],
+        rapidity: 0.0,
+        flux: Flux::Collision([0.0; 2]),
     });
 }
 
@@ -558,13 +562,19 @@ fn check(integrand: &Integrand, count: usize, least: usize) {
 }
 
 fn integrand(with_densities: bool, running: Running) -> Integrand {
+    let beam = match with_densities {
+        true => Beam::Densities {
+            densities: densities(),
+            anti: false,
+        },
+        false => Beam::Parton,
+    };
     Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        densities: with_densities.then(|| BeamDensities {
-            densities: densities(),
-        }),
+        beams: [beam.clone(), beam],
         running,
+        selection: None,
         level: Level::best(),
     }
 }
