@@ -112,6 +112,8 @@ pub struct ElementRequest {
     pub propagators: Vec<Vec<i32>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// Makes events of some matrix elements.
@@ -232,6 +234,7 @@ impl EventGenerator {
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
+                vanishes: given.vanishes,
             });
             bridges.push(bridge);
         }

@@ -40,6 +40,8 @@ pub struct Element {
     pub rules: Vec<Rule>,
     /// What points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// A diagram of a matrix element, by its lines.
@@ -255,7 +257,8 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
 fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, of) in prepared.iter().enumerate() {
+    let some = prepared.iter().enumerate();
+    for (number, of) in some.filter(|(_, of)| !of.element.vanishes) {
         let (element, options) = (of.element, &of.options);
         let label = |leg: usize| {
             let kinds = options

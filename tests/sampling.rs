@@ -1,5 +1,6 @@
 //! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
 
+use mebridge::event_generator::BeamRequest;
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Element, Elements, integrand};
 use mebridge::{Bridge, Switches, models};
@@ -35,6 +36,7 @@ impl Run {
                 windows: windows(&codes),
                 rules: Vec::new(),
                 clustered: ClusteredLines::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -434,11 +436,25 @@ fn beams_have_what_comes_in() {
             windows: Vec::new(),
             rules: Vec::new(),
             clustered: Default::default(),
+            vanishes: false,
         };
         let common = Common { beams, ..protons() };
         let found = integrand(&[element], &common).expect_err("it cannot be");
         assert!(found.to_string().contains(wanted), "{found}");
     }
+}
+
+#[test]
+fn beams_are_asked_for_by_json() {
+    let text =
+        r#"["parton", {"hadron": {"densities": "a.dat", "anti": true}}, {"photons": "muon"}]"#;
+    let found: Vec<BeamRequest> = serde_json::from_str(text).expect("beams");
+    let hadron = BeamRequest::Hadron {
+        densities: "a.dat".into(),
+        anti: true,
+    };
+    let photons = BeamRequest::Photons(Radiator::Muon);
+    assert_eq!(found, [BeamRequest::Parton, hadron, photons]);
 }
 
 /// Photons of a proton and of an electron: a different density for each beam.
