@@ -2,8 +2,6 @@
 
 mod backend;
 
-pub use backend::Points;
-
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
@@ -178,18 +176,15 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        let gpus = gpus
-            .as_ref()
-            .map(|gpus| (gpus, &backend::kernels as Points));
-        EventGenerator::on(gpus, processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
     }
 
-    /// The same on GPUs that are given, with what makes points there, or by threads.
+    /// The same on GPUs that are given, or by threads.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub fn on(
-        gpus: Option<(&Gpus, Points)>,
+        gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
         switches: &Switches,
@@ -264,11 +259,11 @@ impl EventGenerator {
         }
         let (weigher, chooser) = match gpus {
             None => backend::by_threads(&mut bridges, &shares, request.threads)?,
-            Some((gpus, points)) => {
+            Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
                 let threads = request.threads;
-                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+                backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
@@ -393,6 +388,11 @@ impl EventGenerator {
             elements,
             round: made,
         })
+    }
+
+    /// Seconds that parts of the work on GPUs have taken so far, by name.
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.weigher.seconds()
     }
 
     /// For how many particles records have room.

@@ -4,13 +4,13 @@ use crate::backend::DeviceSession;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpus, ModuleCache};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
-use mebridge_gpu_sampler::weigher::{self, Gpu, MakePoints};
+use mebridge_gpu_sampler::weigher::{self, Gpu};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::Arc;
@@ -33,16 +33,6 @@ impl Choose for Elements {
     fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         Elements::choose(self, events, random)
     }
-}
-
-/// What makes points on a GPU.
-pub type Points<'a> = &'a dyn Fn(&Arc<ModuleCache>) -> Result<Box<dyn MakePoints>>;
-
-/// Kernels that make points.
-pub(super) fn kernels(_: &Arc<ModuleCache>) -> Result<Box<dyn MakePoints>> {
-    Err(Error::NotOnGpu {
-        what: "points of events".into(),
-    })
 }
 
 /// The GPUs that are asked for, if some are.
@@ -70,7 +60,6 @@ pub(super) fn by_threads(
 /// By GPUs.
 pub(super) fn by_gpus(
     gpus: &Gpus,
-    points: Points,
     processes: &[Process],
     switches: &Switches,
     threads: usize,
@@ -93,7 +82,7 @@ pub(super) fn by_gpus(
         for _ in 0..threads.clamp(1, CHOOSERS) {
             choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
         }
-        weighers.push(Gpu::new(library, points(library)?, sessions)?);
+        weighers.push(Gpu::new(library, sessions)?);
     }
     let weigher = weigher::Gpus::new(weighers, threads);
     Ok((Box::new(weigher), Box::new(choosers)))
