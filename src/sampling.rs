@@ -318,6 +318,16 @@ fn clusterings(
     for &member in members {
         let of = &elements[member].clustered;
         let power = described[member].qcd_power;
+        let count = described[member].diagram_count;
+        for one in &of.diagrams {
+            if !(1..=count).contains(&(one.diagram as usize)) {
+                let what = format!(
+                    "there is no diagram {} to cluster by, of {count}",
+                    one.diagram
+                );
+                return Err(what.into());
+            }
+        }
         found.push(ElementClustering {
             clustering: Clustering::new(
                 described[member].flavors[0].options.clone(),
@@ -326,6 +336,7 @@ fn clusterings(
                 how.settings,
                 how.matching.unwrap_or_default(),
             )?,
+            diagrams: of.diagrams.iter().map(|one| one.diagram - 1).collect(),
             power: (power >= 0).then_some(power),
         });
     }
@@ -360,7 +371,10 @@ impl Shares {
     /// Of a matrix element.
     ///
     /// # Errors
-    /// There is no such diagram, or a topology is none.
+    /// A topology is none.
+    ///
+    /// # Panics
+    /// There is no such diagram, which [`integrand`] refuses.
     pub fn new(
         of: &ClusteredLines,
         denominators: bool,
@@ -382,10 +396,7 @@ impl Shares {
         }
         let mut places = vec![-1; bridge.process().diagrams as usize];
         for (place, one) in (0..).zip(&of.diagrams) {
-            let diagram = (one.diagram as usize).checked_sub(1);
-            let known = diagram.and_then(|diagram| places.get_mut(diagram));
-            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
-                place;
+            places[one.diagram as usize - 1] = place;
         }
         Ok(Shares::Squared(places))
     }
@@ -394,7 +405,6 @@ impl Shares {
 /// |M|^2 of one thread.
 pub struct Elements {
     samplers: Vec<Sampler>,
-    diagrams: bool,
     shares: Arc<[Shares]>,
     g_s: Vec<f64>,
     random: Vec<f64>,
@@ -421,7 +431,6 @@ impl Elements {
         let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
             samplers: samplers.collect::<Result<_>>()?,
-            diagrams,
             shares: Arc::from([]),
             g_s: Vec::new(),
             random: Vec::new(),
@@ -440,7 +449,8 @@ impl Elements {
         Ok(Elements { shares, ..made })
     }
 
-    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each. Helicities are those in
+    /// the rest frame of what comes in, as MadEvent has them; those of particles with a mass depend on it.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -453,8 +463,10 @@ impl Elements {
             let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
+            let mut diagrams = Vec::new();
             for &event in &own {
-                momenta.extend(events[event].momenta.as_flattened());
+                momenta.extend(resting(&events[event].momenta).as_flattened());
+                diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -463,8 +475,11 @@ impl Elements {
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
-            self.run(element, momenta, random, true, &mut squared)?;
+            // Those that were clustered have the diagram of their channel, and the colours that it allows.
+            let given = (diagrams.len() == own.len()).then_some(&diagrams[..]);
+            self.run(element, momenta, random, given, true, &mut squared)?;
             let [helicity, color, diagram] = &self.choices;
+            let diagram = given.unwrap_or(diagram);
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
                     helicity: helicity[place],
@@ -482,6 +497,7 @@ impl Elements {
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        given: Option<&[i32]>,
         diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
@@ -496,7 +512,7 @@ impl Elements {
             random_color: random[1],
             random_diagram: random[2],
             helicity: None,
-            diagram: None,
+            diagram: given,
             diagrams,
         };
         let [helicity, color, diagram] = &mut self.choices;
@@ -538,7 +554,7 @@ impl Elements {
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
         let numbers = [some, some, random.unwrap_or(some)];
-        let answer = self.run(element, momenta, numbers, random.is_some(), squared);
+        let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
         self.random = none;
         answer
     }
@@ -589,6 +605,21 @@ impl Squared for Elements {
         }
         Ok(self.of_points(element, points, alpha_s, None, squared)?)
     }
+}
+
+/// Momenta in the rest frame of what comes in; a particle that goes out alone rests.
+fn resting(momenta: &[[f64; 4]]) -> Vec<[f64; 4]> {
+    let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
+    let mass = ((energy - along) * (energy + along)).sqrt();
+    let (cosh, sinh) = (energy / mass, -along / mass);
+    let moved = momenta
+        .iter()
+        .map(|[e, x, y, z]| [cosh * e + sinh * z, *x, *y, cosh * z + sinh * e]);
+    let mut found: Vec<[f64; 4]> = moved.collect();
+    if let [_, _, [_, p @ ..]] = &mut found[..] {
+        *p = [0.0; 3];
+    }
+    found
 }
 
 /// The place of a share, of those that add up to 1.

@@ -13,10 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from . import _allowed, _cuts, _cut_function, _elements, _finite, _lhe, _meta, _named_cuts, _records, _scales
+from . import (
+    _allowed,
+    _cut_function,
+    _cuts,
+    _elements,
+    _finite,
+    _lhe,
+    _lines,
+    _matching,
+    _meta,
+    _named,
+    _named_cuts,
+    _records,
+    _scales,
+)
 from ._densities import Coupling, Densities
 from ._elements import Element
 from ._library import Error, check, lib
+from ._output import Directory
 from ._survey import POINTS
 
 # What a survey found, beside its points.
@@ -56,11 +71,14 @@ class Generator:
         bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
         excluded: Sequence[int] = (),
+        refine: Mapping[str, Any] | None = None,
+        other_beam: int | None = None,
         **_: Any,
     ) -> list[tuple[list[int], int]]:
         """Opens the run.
 
         Args:
+            refine: how events are clustered, as :class:`mebridge._refine.Refiner` has it.
             whole: of each matrix element, ``windows`` and ``rules`` of a run card, in the place of cuts by name.
         """
         elements = self._read(libraries)
@@ -85,7 +103,7 @@ class Generator:
             windows[i] = judge.windows(element, legs[i], of, {code for pair in element.options for code in pair})
         self._said = _said(elements[0], windows[0], cuts if whole is None else None)
         asked = _scales.as_mapping(scale)
-        run = {
+        run: dict[str, Any] = {
             "energy": energy,
             "densities": pdf,
             "alpha_s": [table.scales, table.values],
@@ -106,6 +124,15 @@ class Generator:
             "forced": [abs(code) for code in forced],
             "excluded": list(excluded),
         }
+        if refine is not None and refine["clustering"] is not None:
+            settings = {**refine["clustering"], "parton_beam": other_beam}
+            scaled = refine["scaled"] == "clustering"
+            run["clustering"] = {"settings": settings, "matching": refine["matching"], "scaled": scaled}
+            for i, (element, of) in enumerate(zip(elements, refine["elements"])):
+                place, number = of["directory"], of["number"]
+                directory = Directory.read(pathlib.Path(place)) if isinstance(place, str) else _named.directory(place)
+                clustered = _lines.clustered(element, directory, number, settings["denominators"])
+                run["elements"][i]["clustered"] = clustered
         opened = {
             "matrix_elements": [[str(element.library), element.flavor["index"]] for element in elements],
             "run": run,
@@ -116,6 +143,9 @@ class Generator:
         self._failed: BaseException | None = None
         self._callback = _CUT(self._passes) if self._function is not None else _CUT()
         self._elements = elements
+        legs_at_most = max(len(element.flavor["options"][0]) for element in elements)
+        matching = refine and refine["matching"]
+        self._matched = _matching.layout(legs_at_most) if matching and matching["reweighted"] else None
         text = json.dumps(opened, allow_nan=False).encode()
         check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
         return []
@@ -189,7 +219,11 @@ class Generator:
             np.lib.format.write_array_header_2_0(file, head)
         settings = {"events": events, "overweight": overweight, "seed": seed}
         self._counts = [0, 0]
-        made = self._call(round={"settings": settings, "file": str(output)})
+        beside = {} if self._matched is None else {"matched": str(output.with_suffix(".bytes"))}
+        made = self._call(round={"settings": settings, "file": str(output), **beside})
+        for file in beside.values():
+            np.save(_records.matched(output), np.fromfile(file, self._matched))
+            pathlib.Path(file).unlink()
         weights = np.array(_records.nested(_records.read(output, events))["weight"])
         return {
             "events": events,

@@ -36,6 +36,8 @@ pub struct Clusterings {
 pub struct ElementClustering {
     /// By which diagrams, and what of it counts.
     pub clustering: Clustering,
+    /// Of each channel the number of its diagram, from 0.
+    pub diagrams: Vec<u32>,
     /// The power of alpha_s in |M|^2; none where there are several.
     pub power: Option<i32>,
 }

@@ -34,8 +34,8 @@ pub struct Event {
     pub shown: f64,
     /// The strong coupling at the first of these.
     pub alpha_s: f64,
-    /// Where it was clustered, the channel among the diagrams of its matrix element's clustering.
-    pub channel: Option<u32>,
+    /// Where it was clustered, the diagram of its channel, from 0.
+    pub diagram: Option<u32>,
     /// What matching found, where points are weighted by it; the first beam is first.
     pub matched: Option<Box<Matched>>,
 }
@@ -98,8 +98,10 @@ impl Accept<'_> {
             (None, Some(_)) => scales[1].max(scales[2]),
             (None, None) => scales[0],
         };
-        let clustered = group.clustering.is_some();
-        let channel = clustered.then(|| work.clustering.channels[place] as u32);
+        let diagram = group.clustering.as_ref().map(|of| {
+            let channel = work.clustering.channels[place] as usize;
+            of.elements[of_partons.element].diagrams[channel]
+        });
         Event {
             source: block.source as u32,
             point,
@@ -112,7 +114,7 @@ impl Accept<'_> {
             scales,
             shown,
             alpha_s: work.alpha_s[place],
-            channel,
+            diagram,
             matched: matched.map(Box::new),
         }
     }
