@@ -351,6 +351,7 @@ fn clusterings(
         scaled: how.scaled,
         matched: how.matching.is_some(),
         energy,
+        memories: Default::default(),
     })
 }
 
