@@ -1,20 +1,29 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
+mod backend;
+
+pub use backend::Points;
+
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
-use crate::runtime::Switches;
+use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
 };
+use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities};
+use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
+use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,7 +34,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
     /// A member of a set of parton densities for both beams; none where the beams are the partons.
     pub densities: Option<PathBuf>,
@@ -40,6 +49,10 @@ pub struct Request {
     pub elements: Vec<ElementRequest>,
     /// Threads.
     pub threads: usize,
+    /// What weighs points: `cpu`, `cuda` or `hip`; as `CUDACPP_RUNTIME_BACKEND` says where it is left out, the CPU where that
+    /// is `auto`.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
     /// The electromagnetic coupling of the records.
@@ -59,7 +72,7 @@ pub struct Request {
 pub struct ElementRequest {
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
@@ -75,12 +88,17 @@ pub struct EventGenerator {
     every: Integrand,
     /// Of those that stay after a survey.
     integrand: Integrand,
-    evaluators: Vec<Elements>,
-    chooser: Elements,
+    weigher: Weigher,
+    chooser: Box<dyn Choose>,
+    writer: RecordWriter,
+    surveyed: Option<Survey>,
+}
+
+/// What makes records of events.
+struct RecordWriter {
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
-    surveyed: Option<Survey>,
 }
 
 /// Events as records.
@@ -113,6 +131,33 @@ impl EventGenerator {
     /// # Errors
     /// They cannot be evaluated, or what is asked cannot be.
     pub fn new(processes: Vec<Process>, request: &Request) -> Result<Self, Failure> {
+        let mut switches = Switches::from_env()?;
+        switches.backend = match request.backend.as_deref() {
+            None => switches.backend,
+            Some("cpu") => BackendChoice::Cpu,
+            Some("cuda") => BackendChoice::Cuda,
+            Some("hip") => BackendChoice::Hip,
+            Some(other) => {
+                return Err(wrong(format!("backend {other}: say cpu, cuda or hip")).into());
+            }
+        };
+        let gpus = backend::gpus(&switches)?;
+        let gpus = gpus
+            .as_ref()
+            .map(|gpus| (gpus, &backend::kernels as Points));
+        EventGenerator::on(gpus, processes, request, &switches)
+    }
+
+    /// The same on GPUs that are given, with what makes points there, or by threads.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn on(
+        gpus: Option<(&Gpus, Points)>,
+        processes: Vec<Process>,
+        request: &Request,
+        switches: &Switches,
+    ) -> Result<Self, Failure> {
         let (count, given) = (processes.len(), request.elements.len());
         if given != count {
             return Err(wrong(format!(
@@ -136,7 +181,10 @@ impl EventGenerator {
             scale: request.scale,
             clustering: request.clustering.clone(),
         };
-        let switches = Switches::from_env()?;
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            ..switches.clone()
+        };
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
         for (process, given) in processes.into_iter().zip(&request.elements) {
@@ -175,20 +223,32 @@ impl EventGenerator {
             }
         };
         let shares: Arc<[Shares]> = shares.into();
-        let evaluators = (0..request.threads.max(1))
-            .map(|_| Elements::in_channels(&mut bridges, shares.clone()));
-        let mut evaluators = evaluators.collect::<Result<Vec<_>>>()?;
         if request.clustering.is_some() {
-            integrand.count_jets(&mut evaluators[0])?;
+            if gpus.is_some() {
+                let what = "scales by clustering".into();
+                return Err(Error::NotOnGpu { what }.into());
+            }
+            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
         }
+        let (weigher, chooser) = match gpus {
+            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
+            Some((gpus, points)) => {
+                let processes = elements.into_iter().map(|element| element.process);
+                let processes: Vec<Process> = processes.collect();
+                let threads = request.threads;
+                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+            }
+        };
         Ok(EventGenerator {
             every: integrand.clone(),
             integrand,
-            evaluators,
-            chooser: Elements::new(&mut bridges, true)?,
-            completers,
-            described,
-            alpha_qed: request.alpha_qed,
+            weigher,
+            chooser,
+            writer: RecordWriter {
+                completers,
+                described,
+                alpha_qed: request.alpha_qed,
+            },
             surveyed: None,
         })
     }
@@ -211,7 +271,7 @@ impl EventGenerator {
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
         self.integrand = self.every.clone();
-        let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
+        let found = survey(&mut self.integrand, settings, &mut *self.weigher)?;
         Ok(self.surveyed.insert(found))
     }
 
@@ -233,13 +293,13 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
             number,
             settings.events,
-            &mut self.evaluators,
+            &mut *self.weigher,
         )?;
         // No point and no source has these numbers.
         let philox = Philox {
@@ -247,14 +307,19 @@ impl EventGenerator {
             round: number,
             channel: u32::MAX - 1,
         };
-        let numbers =
-            (0..made.events.len() as u64).map(|event| [0, 1, 2].map(|of| philox.number(event, of)));
-        let numbers: Vec<[f64; 3]> = numbers.collect();
+        let (threads, count) = (self.weigher.threads(), made.events.len());
+        let numbers = parallel::map(threads, count, |event| {
+            [0, 1, 2].map(|of| philox.number(event as u64, of))
+        });
         let choices = self.chooser.choose(&made.events, &numbers)?;
-        let particles = self.particles();
-        let (mut bytes, mut elements) = (Vec::new(), BTreeMap::new());
-        for (event, choice) in made.events.iter().zip(choices) {
-            let element = event.element as usize;
+        // Weights average to the cross section; where they have signs, those of them without.
+        let sums = [(settings.events, &made.sums[..])];
+        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
+        let unit = size * made.events.len() as f64 / total;
+        let mut elements = BTreeMap::new();
+        for event in &mut made.events {
+            event.weight *= unit;
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
                 .iter_mut()
@@ -262,30 +327,30 @@ impl EventGenerator {
             {
                 *sum += one;
             }
-            let source = &self.integrand.sources[event.source as usize];
-            let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
-            let options = self.described[element].flavors[0].options.iter();
-            let own: Vec<&Vec<i32>> = options
-                .filter(|codes| codes[..2] == partons.codes)
-                .collect();
-            let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
-            let Choice {
-                helicity,
-                color,
-                diagram,
-            } = choice;
-            let choice = [helicity, color, diagram].map(|number| number as usize);
-            let completer = &self.completers[element];
-            let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-            completer.write(event, number, codes, choice, alpha, particles, &mut bytes);
         }
+        let particles = self.particles();
+        let size = record_bytes(particles).expect("the records are in memory");
+        let mut bytes = vec![0; size * count];
+        let (writer, integrand) = (&self.writer, &self.integrand);
+        parallel::fill(threads, &mut bytes, size, |first, to| {
+            let mut record = Vec::new();
+            for (place, to) in to.chunks_exact_mut(size).enumerate() {
+                record.clear();
+                let event = &made.events[first + place];
+                writer.push(
+                    integrand,
+                    event,
+                    choices[first + place],
+                    particles,
+                    &mut record,
+                );
+                to.copy_from_slice(&record);
+            }
+        });
         let mut matched = Vec::new();
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
-        for of in made
-            .events
-            .iter()
-            .filter_map(|event| event.matched.as_ref())
-        {
+        let of_events = made.events.iter();
+        for of in of_events.filter_map(|event| event.matched.as_ref()) {
             of.push_record(legs.unwrap_or(0), &mut matched);
         }
         Ok(Records {
@@ -300,8 +365,43 @@ impl EventGenerator {
 
     /// For how many particles records have room.
     pub fn particles(&self) -> usize {
-        let most = self.completers.iter().map(Completer::particles).max();
+        let most = self
+            .writer
+            .completers
+            .iter()
+            .map(Completer::particles)
+            .max();
         most.unwrap_or(0)
+    }
+}
+
+impl RecordWriter {
+    /// Appends the record of an event.
+    fn push(
+        &self,
+        integrand: &Integrand,
+        event: &Event,
+        choice: Choice,
+        particles: usize,
+        to: &mut Vec<u8>,
+    ) {
+        let element = event.element as usize;
+        let source = &integrand.sources[event.source as usize];
+        let partons = &integrand.groups[source.group].partons[event.partons as usize];
+        let described = &self.described[element];
+        let partons = &partons.codes[2 - described.incoming.len()..];
+        let options = described.flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options.filter(|codes| codes.starts_with(partons)).collect();
+        let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
+        let Choice {
+            helicity,
+            color,
+            diagram,
+        } = choice;
+        let choice = [helicity, color, diagram].map(|number| number as usize);
+        let completer = &self.completers[element];
+        let (number, alpha) = (element as i32 + 1, self.alpha_qed);
+        completer.write(event, number, codes, choice, alpha, particles, to);
     }
 }
 

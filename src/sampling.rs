@@ -18,7 +18,7 @@ use mebridge_phasespace::{
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
+    BeamDensities, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
 use serde::Deserialize;
@@ -28,13 +28,13 @@ use std::sync::Arc;
 /// A matrix element, and what is asked of its events.
 #[derive(Debug)]
 pub struct Element {
-    /// With the values of its card.
+    /// With the values of its card. One particle that comes in decays at rest.
     pub process: Process,
     /// Masses of its legs, GeV.
     pub masses: Vec<f64>,
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
@@ -81,7 +81,7 @@ pub struct Clustered {
 /// What all matrix elements have in common.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
     /// None where the beams are the partons.
     pub densities: Option<BeamDensities>,
@@ -91,6 +91,58 @@ pub struct Common {
     pub scale: Scale,
     /// How points are clustered.
     pub clustering: Option<Clustered>,
+}
+
+/// A matrix element as phase space has it: two legs come in.
+struct Prepared<'a> {
+    element: &'a Element,
+    /// Its channels.
+    channels: Vec<describe::Channel>,
+    /// PDG codes of all processes that it serves.
+    options: Vec<Vec<i32>>,
+    masses: Vec<f64>,
+    /// Of alpha_s in |M|^2; negative where diagrams have different ones.
+    qcd_power: i32,
+    /// Whether one particle decays: the second leg, beside a first one that is nothing.
+    decays: bool,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(element: &'a Element) -> Result<Self, Failure> {
+        let one = std::slice::from_ref(&element.process);
+        let Subprocess {
+            incoming,
+            mut channels,
+            flavors,
+            qcd_power,
+            ..
+        } = describe::describe(one, &[element.mirrored], "", "")?;
+        let mut options: Vec<Vec<i32>> = flavors.into_iter().flat_map(|of| of.options).collect();
+        let mut masses = element.masses.clone();
+        let decays = incoming.len() == 1;
+        if decays {
+            masses.insert(0, 0.0);
+            for codes in &mut options {
+                codes.insert(0, 0);
+            }
+            for vertex in channels
+                .iter_mut()
+                .flat_map(|channel| &mut channel.vertices)
+            {
+                if vertex.iter().any(|line| line == "i0") {
+                    vertex.insert(0, "i1".to_owned());
+                }
+            }
+        }
+        Ok(Prepared {
+            element,
+            channels,
+            options,
+            masses,
+            qcd_power,
+            decays,
+        })
+    }
 }
 
 /// The integrand of a run.
@@ -104,10 +156,12 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
             "different scales of both beams with a process that has both orders of them".into(),
         );
     }
-    let mut described = Vec::new();
-    for element in elements {
-        let one = std::slice::from_ref(&element.process);
-        described.push(describe::describe(one, &[element.mirrored], "", "")?);
+    let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
+    let prepared = prepared?;
+    if prepared.iter().any(|one| one.decays)
+        && (common.densities.is_some() || prepared.iter().any(|one| !one.decays))
+    {
+        return Err("a decay with beams: make events of decays by themselves".into());
     }
     let mut found = Integrand {
         groups: Vec::new(),
@@ -117,18 +171,18 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
         selection: None,
         level: Level::best(),
     };
-    for members in together(elements, &described)? {
-        add(&mut found, elements, &described, common, &members)?;
+    for members in together(&prepared)? {
+        add(&mut found, &prepared, common, &members)?;
     }
     Ok(found)
 }
 
 /// Numbers of the matrix elements that have the same channels.
-fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<usize>>, Failure> {
+fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, (element, of)) in elements.iter().zip(described).enumerate() {
-        let options = &of.flavors[0].options;
+    for (number, of) in prepared.iter().enumerate() {
+        let (element, options) = (of.element, &of.options);
         let label = |leg: usize| {
             let kinds = options
                 .iter()
@@ -136,7 +190,7 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let masses = &element.masses[2..];
+        let (incoming, masses) = of.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
         for channel in &of.channels {
@@ -145,7 +199,7 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
         }
         let cuts = (&element.windows, &element.rules);
         let key = format!(
-            "{labels:?} {masses:?} {} {trees:?} {cuts:?}",
+            "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
             element.mirrored
         );
         let place = *places.entry(key).or_insert(found.len());
@@ -188,14 +242,14 @@ fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failu
 /// Adds the channels of some matrix elements.
 fn add(
     found: &mut Integrand,
-    elements: &[Element],
-    described: &[Subprocess],
+    prepared: &[Prepared],
     common: &Common,
     members: &[usize],
 ) -> Result<(), Failure> {
     let first = members[0];
-    let (element, of) = (&elements[first], &described[first]);
-    let masses = &element.masses[2..];
+    let of = &prepared[first];
+    let (element, masses) = (of.element, &of.masses[2..]);
+    let incoming = [of.masses[0], of.masses[1]];
     let legs = masses.len() + 2;
     let limits = Limits::new(masses.len(), &element.windows);
     let mut diagrams = Vec::new();
@@ -208,9 +262,7 @@ fn add(
         .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
     let codes: Vec<Vec<i32>> = codes.collect();
     let label = |leg: usize| {
-        let of = members
-            .iter()
-            .flat_map(|&member| &described[member].flavors[0].options);
+        let of = members.iter().flat_map(|&member| &prepared[member].options);
         of.map(|codes| codes[leg].abs()).collect::<Vec<_>>()
     };
     let labels: Vec<Vec<i32>> = (2..legs).map(label).collect();
@@ -218,23 +270,29 @@ fn add(
     let same = |codes: &Vec<i32>| codes[0] == codes[1];
     let same = members
         .iter()
-        .all(|&member| described[member].flavors[0].options.iter().all(same));
+        .all(|&member| prepared[member].options.iter().all(same));
     let turns = label(0) == label(1) && (same || common.densities.is_none());
     let beams = match &common.densities {
         Some(_) => Beams::Both,
+        None if of.decays => Beams::AtRest,
         None => Beams::Neither,
+    };
+    let energy = if of.decays {
+        incoming[1]
+    } else {
+        common.energy
     };
     let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
-        for codes in &described[member].flavors[0].options {
+        for codes in &prepared[member].options {
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
             for exchanged in [false, true]
                 .into_iter()
-                .take(1 + usize::from(elements[member].mirrored))
+                .take(1 + usize::from(prepared[member].element.mirrored))
             {
                 partons.push(Partons {
                     element: place,
@@ -248,7 +306,7 @@ fn add(
     let mut fermions = vec![false; legs];
     for wavefunction in &element.process.wavefunctions {
         if let Wavefunction::External(one) = wavefunction {
-            fermions[one.leg as usize] = matches!(
+            fermions[one.leg as usize + usize::from(of.decays)] = matches!(
                 one.kind,
                 ExternalKind::FermionIn
                     | ExternalKind::FermionOut
@@ -268,9 +326,9 @@ fn add(
     } in permuted(&diagrams, &labels, &codes, turns)?
     {
         let settings = Settings {
-            energy: common.energy,
+            energy,
             beams,
-            incoming: [0.0; 2],
+            incoming,
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
@@ -287,8 +345,7 @@ fn add(
         Some(how) => Some(clusterings(
             how,
             common.energy,
-            elements,
-            described,
+            prepared,
             members,
             &partons,
         )?),
@@ -301,6 +358,10 @@ fn add(
         scale: common.scale,
         clustering,
         legs,
+        flux: match of.decays {
+            true => Flux::Decay(incoming[1]),
+            false => Flux::Collision(incoming),
+        },
     });
     Ok(())
 }
@@ -309,18 +370,17 @@ fn add(
 fn clusterings(
     how: &Clustered,
     energy: f64,
-    elements: &[Element],
-    described: &[Subprocess],
+    prepared: &[Prepared],
     members: &[usize],
     partons: &[Partons],
 ) -> Result<Clusterings, Failure> {
     let mut found = Vec::new();
     for &member in members {
-        let of = &elements[member].clustered;
-        let power = described[member].qcd_power;
-        let count = described[member].diagram_count;
+        let of = &prepared[member].element.clustered;
+        let power = prepared[member].qcd_power;
+        let count = prepared[member].element.process.diagrams;
         for one in &of.diagrams {
-            if !(1..=count).contains(&(one.diagram as usize)) {
+            if !(1..=count).contains(&one.diagram) {
                 let what = format!(
                     "there is no diagram {} to cluster by, of {count}",
                     one.diagram
@@ -330,7 +390,7 @@ fn clusterings(
         }
         found.push(ElementClustering {
             clustering: Clustering::new(
-                described[member].flavors[0].options.clone(),
+                prepared[member].options.clone(),
                 of.diagrams.iter().map(|one| one.lines.clone()).collect(),
                 &of.colors,
                 how.settings,
@@ -341,7 +401,7 @@ fn clusterings(
         });
     }
     let processes = partons.iter().map(|one| {
-        let options = &described[members[one.element]].flavors[0].options;
+        let options = &prepared[members[one.element]].options;
         let own = |&place: &usize| options[place][..2] == one.codes;
         (0..options.len()).filter(own).collect()
     });
@@ -407,6 +467,8 @@ impl Shares {
 pub struct Elements {
     samplers: Vec<Sampler>,
     shares: Arc<[Shares]>,
+    /// Of each matrix element how many legs of points come before its own: that beside what decays.
+    before: Vec<usize>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
@@ -429,8 +491,14 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        let before = bridges.iter().map(|bridge| {
+            let legs = bridge.process().legs.iter();
+            2 - legs.filter(|leg| leg.incoming).count().min(2)
+        });
+        let before = before.collect();
         let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
+            before,
             samplers: samplers.collect::<Result<_>>()?,
             shares: Arc::from([]),
             g_s: Vec::new(),
@@ -466,7 +534,8 @@ impl Elements {
             self.g_s.clear();
             let mut diagrams = Vec::new();
             for &event in &own {
-                momenta.extend(resting(&events[event].momenta).as_flattened());
+                let p = resting(&events[event].momenta);
+                momenta.extend(p[self.before[element]..].as_flattened());
                 diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
@@ -540,6 +609,7 @@ impl Elements {
         squared: &mut [f64],
     ) -> Result<()> {
         let (count, legs) = (points.points(), self.samplers[element].legs());
+        let first = 4 * self.before[element];
         self.g_s.clear();
         self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
         let stride = points.stride() as isize;
@@ -548,9 +618,11 @@ impl Elements {
             leg: 4 * stride,
             component: stride,
         };
-        assert!(points.count() >= 4 * legs && squared.len() == count);
-        // SAFETY: these are all rows; those of the legs lie `stride` numbers apart and have `count` numbers each.
-        let momenta = unsafe { Momenta::new(points.numbers().as_ptr(), count, legs, strides) };
+        assert!(points.count() >= first + 4 * legs && squared.len() == count);
+        let begin = points.numbers()[first * points.stride()..].as_ptr();
+        // SAFETY: these are all rows from the first of the legs on; they lie `stride` numbers apart and have `count`
+        // numbers each.
+        let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
         let mut none = std::mem::take(&mut self.random);
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
@@ -609,7 +681,7 @@ impl Squared for Elements {
 }
 
 /// Momenta in the rest frame of what comes in; a particle that goes out alone rests.
-fn resting(momenta: &[[f64; 4]]) -> Vec<[f64; 4]> {
+pub fn resting(momenta: &[[f64; 4]]) -> Vec<[f64; 4]> {
     let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
     let mass = ((energy - along) * (energy + along)).sqrt();
     let (cosh, sinh) = (energy / mass, -along / mass);

@@ -27,6 +27,7 @@ from . import (
     _named_cuts,
     _records,
     _scales,
+    _scratch,
 )
 from ._densities import Coupling, Densities
 from ._elements import Element
@@ -183,6 +184,13 @@ class Generator:
         settings = {"events": events, "overweight": overweight, "seed": seed, "precision": precision}
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
+        if found["nothing"] == "passes":
+            raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
+        if found["nothing"]:
+            raise Error(
+                "each point of the survey has the weight 0: are densities 0 for what comes in, or couplings of the process, or "
+                "does |M|^2 vanish identically?"
+            )
         self._warn(found)
         written = {
             "points": found["points"],
@@ -214,6 +222,7 @@ class Generator:
         """
         output = pathlib.Path(part) / "events.npy"
         layout = _records.layout(self._particles)
+        _scratch.check_room(output.parent, events)
         with open(output, "wb") as file:
             head = {"descr": np.lib.format.dtype_to_descr(layout), "fortran_order": False, "shape": (events,)}
             np.lib.format.write_array_header_2_0(file, head)

@@ -43,7 +43,7 @@ from . import _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
-from ._scratch import room
+from ._scratch import check_room
 from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
@@ -628,12 +628,7 @@ class Generator:
     def _working(self, events: int, folder: pathlib.Path) -> Iterator[None]:
         """While MadSpace works: its errors are ours. It does not look whether files can be written."""
         for place in (self._scratch, folder):
-            free, needed = shutil.disk_usage(place).free, room(events)
-            if free < needed:
-                raise Error(
-                    f"there is too little space in {place} for {events} events, {free >> 20} MiB where they may take "
-                    f"{-(-needed >> 20)}; make room, and the run goes on where it keeps its state"
-                )
+            check_room(place, events)
         try:
             yield
         except RuntimeError as error:

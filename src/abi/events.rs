@@ -14,7 +14,7 @@ use crate::process::Process;
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Settings, Survey};
+use mebridge_sampler::survey::{Nothing, Settings, Survey};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
@@ -119,6 +119,8 @@ struct Answer {
     unusable: u64,
     /// Of a round, by matrix element: events, and the sums of their weights and of the squares.
     elements: BTreeMap<u32, [f64; 3]>,
+    /// There are no events: no point passes the cuts, or all that do have the weight zero.
+    nothing: Option<&'static str>,
 }
 
 /// An open one.
@@ -213,7 +215,10 @@ pub unsafe extern "C" fn mebridge_events_call(
 fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
     match call {
         Call::Survey { settings, file } => {
-            let survey = open.generator.survey(&settings.into())?.clone();
+            let survey = match open.generator.survey(&settings.into()) {
+                Ok(survey) => survey.clone(),
+                Err(failure) => return nothing(failure),
+            };
             let bytes = survey.to_bytes(&open.run);
             std::fs::write(&file, bytes).map_err(Error::io(&file))?;
             Ok(of_survey(&open.generator, &survey))
@@ -247,9 +252,27 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
                 elements: made.elements,
+                nothing: None,
             })
         }
     }
+}
+
+/// The answer of a survey that found nothing.
+fn nothing(failure: Failure) -> Result<Answer, Failure> {
+    let (nothing, points) = match failure.downcast_ref::<Nothing>() {
+        Some(Nothing::Passes(points)) => ("passes", *points),
+        Some(Nothing::Weighs) => ("weighs", 0),
+        None => return Err(failure),
+    };
+    Ok(Answer {
+        sources: Vec::new(),
+        particles: 0,
+        points,
+        unusable: 0,
+        elements: BTreeMap::new(),
+        nothing: Some(nothing),
+    })
 }
 
 fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
@@ -261,6 +284,7 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
         elements: BTreeMap::new(),
+        nothing: None,
     }
 }
 
@@ -315,6 +339,7 @@ fn digest(processes: &[Process], run: &Request) -> Result<[u8; 32]> {
     let same = Request {
         densities: None,
         threads: 0,
+        backend: None,
         ..run.clone()
     };
     bytes.extend(format!("{same:?}").into_bytes());

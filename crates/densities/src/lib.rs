@@ -13,6 +13,7 @@
 mod axis;
 mod coupling;
 mod cteq;
+pub mod device;
 mod evaluate;
 mod lhapdf;
 mod nnpdf;

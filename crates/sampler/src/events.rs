@@ -24,7 +24,7 @@ pub struct Event {
     /// 1, or more where the point's weight was above the threshold; negative if it was.
     pub weight: f64,
     /// (E, px, py, pz) of each leg, GeV, in the centre of mass of the beams, the first one along +z.
-    pub momenta: Vec<[f64; 4]>,
+    pub momenta: LegMomenta,
     /// Energy fractions of what comes from the first and from the second beam.
     pub fractions: [f64; 2],
     /// Of renormalisation, and of the densities of the first and the second beam, GeV.
@@ -38,6 +38,62 @@ pub struct Event {
     pub diagram: Option<u32>,
     /// What matching found, where points are weighted by it; the first beam is first.
     pub matched: Option<Box<Matched>>,
+}
+
+/// Momenta of so many legs lie within an event.
+const FEW: usize = 8;
+
+/// The momenta of the legs of an event. There are millions of events: those of few legs take no memory of their own.
+#[derive(Clone, Debug)]
+pub enum LegMomenta {
+    /// Of the first so many.
+    Few([[f64; 4]; FEW], usize),
+    /// More of them.
+    Many(Vec<[f64; 4]>),
+}
+
+impl std::ops::Deref for LegMomenta {
+    type Target = [[f64; 4]];
+
+    fn deref(&self) -> &[[f64; 4]] {
+        match self {
+            LegMomenta::Few(momenta, legs) => &momenta[..*legs],
+            LegMomenta::Many(momenta) => momenta,
+        }
+    }
+}
+
+impl std::ops::DerefMut for LegMomenta {
+    fn deref_mut(&mut self) -> &mut [[f64; 4]] {
+        match self {
+            LegMomenta::Few(momenta, legs) => &mut momenta[..*legs],
+            LegMomenta::Many(momenta) => momenta,
+        }
+    }
+}
+
+impl PartialEq for LegMomenta {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl FromIterator<[f64; 4]> for LegMomenta {
+    fn from_iter<I: IntoIterator<Item = [f64; 4]>>(momenta: I) -> Self {
+        let mut rest = momenta.into_iter();
+        let (mut few, mut legs) = ([[0.0; 4]; FEW], 0);
+        while let Some(momentum) = rest.next() {
+            if legs == FEW {
+                let mut many = few.to_vec();
+                many.push(momentum);
+                many.extend(rest);
+                return LegMomenta::Many(many);
+            }
+            few[legs] = momentum;
+            legs += 1;
+        }
+        LegMomenta::Few(few, legs)
+    }
 }
 
 /// Keeps the points that become events.

@@ -1,8 +1,9 @@
 //! From random numbers to weights: a block of points of one channel.
 //!
-//! The weight of a point is what it has of the cross section, in pb: phase space, the share of its channel in all, flux,
-//! densities and |M|^2. Matrix elements that differ by flavours may have their channels in common; one of them is drawn
-//! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
+//! The weight of a point is what it has of the cross section, in pb, or of the width, in GeV: phase space, the share of
+//! its channel in all, flux, densities and |M|^2. Matrix elements that differ by flavours may have their channels in
+//! common; one of them is drawn for each point by its densities and by what is known of its |M|^2, so that a point costs
+//! one |M|^2.
 
 use super::blocks::Block;
 use super::clustered::{ClusteringWork, Clusterings};
@@ -87,6 +88,28 @@ pub struct Partons {
     pub factor: f64,
 }
 
+/// What comes in, as the formula of a cross section has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flux {
+    /// Two particles with these masses, GeV: weights are in pb.
+    Collision([f64; 2]),
+    /// One with this mass, GeV, that decays: weights are in GeV.
+    Decay(f64),
+}
+
+impl Flux {
+    /// What phase space and |M|^2 are multiplied by, at a squared energy.
+    fn factor(self, s: f64) -> f64 {
+        match self {
+            Flux::Collision([one, other]) => {
+                let (sum, difference) = (one + other, one - other);
+                PICOBARN / (2.0 * ((s - sum * sum) * (s - difference * difference)).sqrt())
+            }
+            Flux::Decay(mass) => 1.0 / (2.0 * mass),
+        }
+    }
+}
+
 /// Matrix elements that have their channels in common.
 #[derive(Clone, Debug)]
 pub struct ElementGroup {
@@ -104,6 +127,8 @@ pub struct ElementGroup {
     pub clustering: Option<Clusterings>,
     /// How many legs there are.
     pub legs: usize,
+    /// What comes in.
+    pub flux: Flux,
 }
 
 /// Where points of a group come from.
@@ -340,10 +365,10 @@ impl Integrand {
         }
         for (place, &point) in work.kept.iter().enumerate() {
             let row = |row: usize| work.points.row(row)[place];
-            let flux = 2.0 * row(layout.energy_square());
-            let phase_space = row(layout.weight()) * row(more + JACOBIAN) / flux;
+            let flux = group.flux.factor(row(layout.energy_square()));
+            let phase_space = row(layout.weight()) * row(more + JACOBIAN) * flux;
             let share = work.shares.row(0)[place] * permutations as f64;
-            let weight = work.factors[place] * work.squared[place] * PICOBARN;
+            let weight = work.factors[place] * work.squared[place];
             work.weights[point as usize] = weight * share * phase_space;
         }
         Ok(())

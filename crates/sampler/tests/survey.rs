@@ -9,7 +9,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::integrand::{
-    ElementGroup, Failure, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
 };
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::WeightSums;
@@ -106,6 +106,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
             },
             clustering: None,
             legs: 5,
+            flux: Flux::Collision([0.0; 2]),
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
         densities: None,
