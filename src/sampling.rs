@@ -500,6 +500,16 @@ fn clusterings(
     for &member in members {
         let of = &prepared[member].element.clustered;
         let power = prepared[member].qcd_power;
+        let count = prepared[member].element.process.diagrams;
+        for one in &of.diagrams {
+            if !(1..=count).contains(&one.diagram) {
+                let what = format!(
+                    "there is no diagram {} to cluster by, of {count}",
+                    one.diagram
+                );
+                return Err(what.into());
+            }
+        }
         found.push(ElementClustering {
             clustering: Clustering::new(
                 prepared[member].options.clone(),
@@ -508,6 +518,7 @@ fn clusterings(
                 how.settings,
                 how.matching.unwrap_or_default(),
             )?,
+            diagrams: of.diagrams.iter().map(|one| one.diagram - 1).collect(),
             power: (power >= 0).then_some(power),
         });
     }
@@ -522,6 +533,7 @@ fn clusterings(
         scaled: how.scaled,
         matched: how.matching.is_some(),
         energy,
+        memories: Default::default(),
     })
 }
 
@@ -542,7 +554,10 @@ impl Shares {
     /// Of a matrix element.
     ///
     /// # Errors
-    /// There is no such diagram, or a topology is none.
+    /// A topology is none.
+    ///
+    /// # Panics
+    /// There is no such diagram, which [`integrand`] refuses.
     pub fn new(
         of: &ClusteredLines,
         denominators: bool,
@@ -564,10 +579,7 @@ impl Shares {
         }
         let mut places = vec![-1; bridge.process().diagrams as usize];
         for (place, one) in (0..).zip(&of.diagrams) {
-            let diagram = (one.diagram as usize).checked_sub(1);
-            let known = diagram.and_then(|diagram| places.get_mut(diagram));
-            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
-                place;
+            places[one.diagram as usize - 1] = place;
         }
         Ok(Shares::Squared(places))
     }
@@ -642,9 +654,11 @@ impl Elements {
             let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
+            let mut diagrams = Vec::new();
             for &event in &own {
                 let momenta_at_rest = at_rest(&events[event].momenta);
                 momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
+                diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -653,8 +667,11 @@ impl Elements {
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
-            self.run(element, momenta, random, true, &mut squared)?;
+            // Those that were clustered have the diagram of their channel, and the colours that it allows.
+            let given = (diagrams.len() == own.len()).then_some(&diagrams[..]);
+            self.run(element, momenta, random, given, true, &mut squared)?;
             let [helicity, color, diagram] = &self.choices;
+            let diagram = given.unwrap_or(diagram);
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
                     helicity: helicity[place],
@@ -672,6 +689,7 @@ impl Elements {
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        given: Option<&[i32]>,
         diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
@@ -686,7 +704,7 @@ impl Elements {
             random_color: random[1],
             random_diagram: random[2],
             helicity: None,
-            diagram: None,
+            diagram: given,
             diagrams,
         };
         let [helicity, color, diagram] = &mut self.choices;
@@ -731,7 +749,7 @@ impl Elements {
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
         let numbers = [some, some, random.unwrap_or(some)];
-        let answer = self.run(element, momenta, numbers, random.is_some(), squared);
+        let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
         self.random = none;
         answer
     }

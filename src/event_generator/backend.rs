@@ -11,7 +11,7 @@ use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
 use mebridge_gpu_sampler::weigher::{self, Gpu};
-use mebridge_sampler::events::Event;
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -158,8 +158,10 @@ impl Choose for Chooser {
         }
         let mut found = vec![Choice::default(); events.len()];
         for (element, own) in of_elements.iter().enumerate() {
-            let chosen = own.iter().map(|&number| Chosen {
-                momenta: &events[number].momenta,
+            let at_rest = own.iter().map(|&number| at_rest(&events[number].momenta));
+            let at_rest: Vec<_> = at_rest.collect();
+            let chosen = own.iter().zip(&at_rest).map(|(&number, momenta)| Chosen {
+                momenta,
                 alpha_s: events[number].alpha_s,
                 random: random[number],
             });
