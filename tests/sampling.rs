@@ -6,10 +6,11 @@ use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_sampler::integrand::{BeamDensities, Integrand, Running};
+use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, PICOBARN, Running};
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::{Settings, Survey, survey};
+use std::f64::consts::PI;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -21,9 +22,33 @@ struct Run {
 
 impl Run {
     fn new(text: &str, common: &Common, windows: impl Fn(&[i32]) -> Vec<Window>) -> Run {
+        Run::with(text, common, windows, &[])
+    }
+
+    /// With other values of the parameter card.
+    fn with(
+        text: &str,
+        common: &Common,
+        windows: impl Fn(&[i32]) -> Vec<Window>,
+        card: &[(&str, f64)],
+    ) -> Run {
+        let run = Run::prepared(text, common, windows, card);
+        run.expect("an integrand")
+    }
+
+    fn prepared(
+        text: &str,
+        common: &Common,
+        windows: impl Fn(&[i32]) -> Vec<Window>,
+        values: &[(&str, f64)],
+    ) -> Result<Run, Failure> {
         let model = models::model(None).expect("the Standard Model");
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        for process in generate_with(text, &model).expect("a process") {
+        for mut process in generate_with(text, &model).expect("a process") {
+            for (name, value) in values {
+                let place = process.model.card_parameter(name);
+                process.model.card[place.expect("a parameter")].default = *value;
+            }
             let card = process.model.default_card();
             let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
             let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
@@ -37,8 +62,8 @@ impl Run {
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, common).expect("an integrand");
-        Run { integrand, bridges }
+        let integrand = integrand(&elements, common)?;
+        Ok(Run { integrand, bridges })
     }
 
     fn evaluators(&mut self, count: usize, diagrams: bool) -> Vec<Elements> {
@@ -184,7 +209,7 @@ fn top_pairs(s: f64) -> [f64; 2] {
     let logarithm = ((1.0 + beta) / (1.0 - beta)).ln();
     let gluons =
         (1.0 + rho + rho * rho / 16.0) * logarithm - beta * (7.0 / 4.0 + 31.0 / 16.0 * rho);
-    let size = std::f64::consts::PI * alpha_s * alpha_s / s * mebridge_sampler::integrand::PICOBARN;
+    let size = PI * alpha_s * alpha_s / s * PICOBARN;
     [
         size / 3.0 * gluons,
         size * 8.0 / 27.0 * beta * (1.0 + rho / 2.0),
@@ -300,4 +325,159 @@ fn events_are_those_of_their_process() {
         different > 200 && off.abs() < 2.0 / f64::sqrt(different as f64),
         "{off}"
     );
+}
+
+fn check(found: Estimate, wanted: f64, precision: f64) {
+    let pull = (found.mean - wanted) / found.error;
+    assert!(
+        pull.abs() < 4.0 && found.error < precision * wanted,
+        "{found:?} for {wanted}: {pull}"
+    );
+}
+
+/// Quarks of different masses by a gluon, in both channels (B. Combridge, as above, with the masses of what comes in).
+#[test]
+fn beams_with_masses() {
+    let (top, bottom) = (173.0f64.powi(2), 4.7f64.powi(2));
+    let (s, alpha_s) = (1e6f64, 0.118f64);
+    let mut run = Run::new("t t~ > b b~ QED=0", &partons(), no_cuts);
+    let found = cross_section(&mut run, 10_000, 1);
+    let beta = |square: f64| (1.0 - 4.0 * square / s).sqrt();
+    let spins = (1.0 + 2.0 * top / s) * (1.0 + 2.0 * bottom / s);
+    let wanted = 8.0 * PI * alpha_s * alpha_s / (27.0 * s) * PICOBARN * spins * beta(bottom);
+    check(found, wanted / beta(top), 0.005);
+
+    let pt = |codes: &[i32]| {
+        let some = (2..codes.len()).map(|leg| vec![vec![leg]]);
+        some.map(|leg| Window::new(Observable::Pt, leg, 20.0, f64::INFINITY))
+            .collect()
+    };
+    let mut run = Run::new("t b > t b QED=0", &partons(), pt);
+    let found = cross_section(&mut run, 10_000, 1);
+    let lambda = (s - top - bottom).powi(2) - 4.0 * top * bottom;
+    let steps = 100_000;
+    // From the least angle that the cut leaves to the largest, by midpoints of ln -t.
+    let half = lambda / (2.0 * s);
+    let cosine = (1.0 - 400.0 * 4.0 * s / lambda).sqrt();
+    let (from, to) = ((half * (1.0 - cosine)).ln(), (half * (1.0 + cosine)).ln());
+    let width = (to - from) / f64::from(steps);
+    let mut wanted = 0.0;
+    for step in 0..steps {
+        let t = -(from + (f64::from(step) + 0.5) * width).exp();
+        let u = 2.0 * (top + bottom) - s - t;
+        let sum = top + bottom;
+        let squared = (s - sum).powi(2) + (u - sum).powi(2) + 2.0 * t * sum;
+        wanted += squared / (t * t) * -t * width;
+    }
+    let coupling = (4.0 * PI * alpha_s).powi(2) * 4.0 / 9.0;
+    check(
+        found,
+        wanted * coupling / (16.0 * PI * lambda) * PICOBARN,
+        0.01,
+    );
+}
+
+/// G_F, and squared masses of Z and W that follow from the default card.
+fn weak() -> [f64; 3] {
+    let (fermi, alpha, z) = (1.16637e-5f64, 1.0 / 132.507, 91.188f64.powi(2));
+    let root = (z * z / 4.0 - alpha * PI * z / (fermi * 2.0f64.sqrt())).sqrt();
+    [fermi, z, z / 2.0 + root]
+}
+
+/// The width of t > b w+ at a squared mass of the W boson.
+fn top_width(w: f64) -> f64 {
+    let [fermi, _, on_shell] = weak();
+    let (top, bottom) = (173.0f64.powi(2), 4.7f64.powi(2));
+    let (x, y) = (w / top, bottom / top);
+    let root = ((1.0 - x - y).powi(2) - 4.0 * x * y).sqrt();
+    let spins = (1.0 - y).powi(2) + x * (1.0 + y) - 2.0 * x * x;
+    fermi * on_shell / w * top.powf(1.5) / (8.0 * PI * 2.0f64.sqrt()) * root * spins
+}
+
+/// The width of w+ > e+ ve at a squared mass of the W boson.
+fn w_width(w: f64) -> f64 {
+    let [fermi, _, on_shell] = weak();
+    fermi * on_shell * w.sqrt() / (6.0 * PI * 2.0f64.sqrt())
+}
+
+/// One particle decays, into two and by a chain.
+#[test]
+fn widths_of_decays() {
+    let [_, _, w] = weak();
+    let common = Common {
+        energy: 173.0,
+        ..partons()
+    };
+    let mut run = Run::new("t > b w+", &common, no_cuts);
+    let found = cross_section(&mut run, 1000, 1);
+    check(found, top_width(w), 0.005);
+
+    let width = 2.0476;
+    let cutoff = 15.0 * width;
+    let near = |codes: &[i32]| {
+        assert_eq!(codes[1..], [5, -11, 12]);
+        let (least, largest) = (w.sqrt() - cutoff, w.sqrt() + cutoff);
+        vec![Window::new(
+            Observable::Mass,
+            vec![vec![3, 4]],
+            least,
+            largest,
+        )]
+    };
+    let mut run = Run::with("t > b w+, w+ > e+ ve", &common, near, &[("WW", width)]);
+    let survey = run.survey(settings(10_000), 1);
+    let made = run.events(&survey, settings(10_000), 1);
+    let found = rounds::cross_section(&survey, [(10_000, &made.sums[..])]);
+    let steps = 100_000;
+    let (from, to) = ((w.sqrt() - cutoff).powi(2), (w.sqrt() + cutoff).powi(2));
+    let mut wanted = 0.0;
+    for step in 0..steps {
+        let size = (to - from) / f64::from(steps);
+        let q = from + (f64::from(step) + 0.5) * size;
+        let propagator = (q - w).powi(2) + w * width * width;
+        wanted += q.sqrt() * w_width(q) * top_width(q) / (PI * propagator) * size;
+    }
+    check(found, wanted, 0.01);
+    let points: u64 = made.drawn.iter().sum();
+    assert!(points < 20_000, "{points}");
+    for event in &made.events {
+        assert_eq!(event.momenta[..2], [[0.0; 4], [173.0, 0.0, 0.0, 0.0]]);
+    }
+}
+
+/// Both quarks of a pair decay by chains, eight lines that are on their mass shells or go out: production times
+/// branching fractions, and what is within so many widths.
+#[test]
+fn chains_of_decays() {
+    let [_, _, w] = weak();
+    let (top, narrow) = (0.015f64, 0.008f64);
+    let near = |codes: &[i32]| {
+        let place = |code: i32| {
+            codes
+                .iter()
+                .position(|known| *known == code)
+                .expect("a leg")
+        };
+        let window = |legs: &[i32], mass: f64, width: f64| {
+            let legs = legs.iter().map(|&code| place(code)).collect();
+            let (least, largest) = (mass - 15.0 * width, mass + 15.0 * width);
+            Window::new(Observable::Mass, vec![legs], least, largest)
+        };
+        vec![
+            window(&[5, -11, 12], 173.0, top),
+            window(&[-11, 12], w.sqrt(), narrow),
+            window(&[-5, 13, -14], 173.0, top),
+            window(&[13, -14], w.sqrt(), narrow),
+        ]
+    };
+    let text = "g g > t t~, (t > b w+, w+ > e+ ve), (t~ > b~ w-, w- > mu- vm~)";
+    let mut run = Run::with(text, &partons(), near, &[("WT", top), ("WW", narrow)]);
+    let survey = run.survey(settings(5000), 1);
+    let made = run.events(&survey, settings(5000), 1);
+    let found = rounds::cross_section(&survey, [(5000, &made.sums[..])]);
+    let within = 2.0 / PI * 30.0f64.atan();
+    let branching = top_width(w) / top * within * w_width(w) / narrow * within;
+    check(found, top_pairs(1e6)[0] * branching * branching, 0.02);
+    let points: u64 = made.drawn.iter().sum();
+    assert!(points < 20_000, "{points}");
 }
