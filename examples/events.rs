@@ -48,6 +48,7 @@ fn main() -> Result<(), Failure> {
             .collect(),
         threads: 1,
         widths: 15.0,
+        by_propagators: false,
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),

@@ -1,12 +1,13 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
 use crate::bridge::Bridge;
+use crate::channel_factors::ChannelRequest;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::Switches;
-use crate::sampling::{Choice, Common, Element, Elements, integrand};
+use crate::sampling::{Choice, Common, Element, Elements, channel_factors, integrand};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -37,6 +38,9 @@ pub struct Request {
     pub threads: usize,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
+    /// Whether what MadEvent's channels count besides (`$`) goes by products of propagators (`sde_strategy = 2`).
+    #[serde(default)]
+    pub by_propagators: bool,
     /// The electromagnetic coupling of the records.
     #[serde(default)]
     pub alpha_qed: f64,
@@ -60,6 +64,8 @@ pub struct ElementRequest {
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process.
+    pub off_shell: Vec<Vec<usize>>,
 }
 
 /// Makes events of some matrix elements.
@@ -125,6 +131,7 @@ impl EventGenerator {
         let switches = Switches::from_env()?;
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
+        let mut factors = Vec::new();
         for (process, given) in processes.into_iter().zip(&request.elements) {
             let card = process.model.default_card();
             let mirrored = given.mirrored;
@@ -139,21 +146,30 @@ impl EventGenerator {
             };
             completers.push(Completer::new(&one, &masses, &resonances));
             described.push(one);
-            elements.push(Element {
+            let element = Element {
                 process,
                 masses,
                 mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
-            });
+            };
+            let asked = ChannelRequest {
+                widths: request.widths,
+                propagators: request.by_propagators,
+                off_shell: &given.off_shell,
+                windows: &given.windows,
+            };
+            factors.push(channel_factors(&element, &asked)?.map(Arc::new));
+            elements.push(element);
             bridges.push(bridge);
         }
         let integrand = integrand(&elements, &common)?;
-        let evaluators = (0..request.threads.max(1)).map(|_| Elements::new(&mut bridges, false));
+        let evaluators = (0..request.threads.max(1))
+            .map(|_| Elements::with_factors(&mut bridges, false, &factors));
         Ok(EventGenerator {
             integrand,
             evaluators: evaluators.collect::<Result<_>>()?,
-            chooser: Elements::new(&mut bridges, true)?,
+            chooser: Elements::with_factors(&mut bridges, true, &factors)?,
             completers,
             described,
             alpha_qed: request.alpha_qed,

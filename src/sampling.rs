@@ -3,10 +3,11 @@
 
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
+use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
-use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
@@ -19,6 +20,7 @@ use mebridge_sampler::integrand::{
 };
 use mebridge_simd::Level;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A matrix element, and what is asked of its events.
 #[derive(Debug)]
@@ -128,6 +130,63 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
     Ok(found)
 }
 
+/// What the channels of a matrix element count besides their weights; none where nothing is asked.
+///
+/// # Errors
+/// A channel is no tree.
+pub fn channel_factors(
+    element: &Element,
+    asked: &ChannelRequest,
+) -> Result<Option<ChannelFactors>, Failure> {
+    let of = Prepared::new(element)?;
+    ChannelFactors::new(&element.process, &of.channels, &of.masses, asked)
+}
+
+/// That no line of a diagram without a width can be on its mass shell.
+fn check_widths(
+    channel: &describe::Channel,
+    diagram: &Diagram,
+    limits: &Limits,
+    energy: f64,
+    beams: Beams,
+) -> Result<(), Failure> {
+    let every: u32 = (1 << diagram.masses.len()) - 1;
+    for (line, legs) in diagram.timelike()? {
+        let Propagator { mass, width } = diagram.propagators[line];
+        if mass == 0.0 || width >= NARROWEST * mass {
+            continue;
+        }
+        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
+        let rest: f64 = others.map(|(_, mass)| mass).sum();
+        let mut least = limits.least_mass(legs, &diagram.masses);
+        let largest = f64::min(limits.largest_mass(legs), energy - rest);
+        if legs == every && matches!(beams, Beams::Neither | Beams::AtRest) {
+            least = energy;
+        }
+        if least <= mass * (1.0 + EQUAL) && mass < largest * (1.0 - EQUAL)
+            || legs == every && (least / mass - 1.0).abs() < EQUAL
+        {
+            let code = channel.propagators[line].abs();
+            let has = match width > 0.0 {
+                true => format!("a width of {width:e} GeV, which is lost in rounding"),
+                false => "no width, which makes the cross section infinite".to_owned(),
+            };
+            let needed = NARROWEST * mass;
+            return Err(format!(
+                "particle {code} (PDG code) can be on its mass shell, at {mass} GeV, and has {has}; give it one of at \
+                 least {needed:.0e} GeV in the parameter card (DECAY {code})"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A width below this share of the mass is lost where invariant masses are rounded.
+const NARROWEST: f64 = 1e-14;
+/// Two masses that differ by less are the same.
+const EQUAL: f64 = 1e-9;
+
 /// Numbers of the matrix elements that have the same channels.
 fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
@@ -172,7 +231,8 @@ fn kind(code: i32) -> i32 {
     }
 }
 
-fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
+/// The tree of a channel, of legs that go out with these masses.
+pub(crate) fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
     let mut vertices = Vec::new();
     for names in &channel.vertices {
         let lines: std::result::Result<Vec<Edge>, _> =
@@ -203,9 +263,21 @@ fn add(
     let incoming = [of.masses[0], of.masses[1]];
     let legs = masses.len() + 2;
     let limits = Limits::new(masses.len(), &element.windows);
+    let beams = match &common.densities {
+        Some(_) => Beams::Both,
+        None if of.decays => Beams::AtRest,
+        None => Beams::Neither,
+    };
+    let energy = if of.decays {
+        incoming[1]
+    } else {
+        common.energy
+    };
     let mut diagrams = Vec::new();
     for channel in &of.channels {
-        diagrams.push(diagram(channel, masses)?);
+        let diagram = diagram(channel, masses)?;
+        check_widths(channel, &diagram, &limits, energy, beams)?;
+        diagrams.push(diagram);
     }
     let codes = of
         .channels
@@ -223,16 +295,6 @@ fn add(
         .iter()
         .all(|&member| prepared[member].options.iter().all(same));
     let turns = label(0) == label(1) && (same || common.densities.is_none());
-    let beams = match &common.densities {
-        Some(_) => Beams::Both,
-        None if of.decays => Beams::AtRest,
-        None => Beams::Neither,
-    };
-    let energy = if of.decays {
-        incoming[1]
-    } else {
-        common.energy
-    };
     let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
@@ -311,10 +373,13 @@ pub struct Elements {
     samplers: Vec<Sampler>,
     /// Of each matrix element how many legs of points come before its own: that beside what decays.
     before: Vec<usize>,
+    /// Of each, what its channels count.
+    factors: Vec<Option<Arc<ChannelFactors>>>,
     diagrams: bool,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
+    amp2: Vec<f64>,
 }
 
 /// What an event has besides its momenta, counted from 0.
@@ -334,14 +399,30 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        let factors = vec![None; bridges.len()];
+        Elements::with_factors(bridges, diagrams, &factors)
+    }
+
+    /// The same, where channels of some count a multiple of their weights.
+    ///
+    /// # Errors
+    /// One has no helicity, or no plan.
+    pub fn with_factors(
+        bridges: &mut [Bridge],
+        diagrams: bool,
+        factors: &[Option<Arc<ChannelFactors>>],
+    ) -> Result<Self> {
         let before = bridges.iter().map(|bridge| {
             let legs = bridge.process().legs.iter();
             2 - legs.filter(|leg| leg.incoming).count().min(2)
         });
         let before = before.collect();
-        let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
+        let samplers = (bridges.iter_mut().zip(factors))
+            .map(|(bridge, factors)| bridge.sampler(diagrams || factors.is_some()));
         Ok(Elements {
             before,
+            factors: factors.to_vec(),
+            amp2: Vec::new(),
             samplers: samplers.collect::<Result<_>>()?,
             diagrams,
             g_s: Vec::new(),
@@ -372,7 +453,17 @@ impl Elements {
             }
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
-            self.run(element, Momenta::rows(&momenta, legs), random, &mut squared)?;
+            let rows = Momenta::rows(&momenta, legs);
+            self.run(element, rows, random, None, &mut squared)?;
+            if let Some(factors) = self.factors[element].clone() {
+                let points = points_of(&own, events);
+                let counts = factors.of_channels(&points, &self.amp2);
+                let drawn: Vec<i32> = (counts.chunks_exact(factors.count()).zip(random[2]))
+                    .map(|(counts, &number)| factors.diagram(draw(counts, number)) as i32)
+                    .collect();
+                self.run(element, rows, random, Some(&drawn), &mut squared)?;
+                self.choices[2][..drawn.len()].copy_from_slice(&drawn);
+            }
             let [helicity, color, diagram] = &self.choices;
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
@@ -385,15 +476,22 @@ impl Elements {
         Ok(found)
     }
 
-    /// Evaluates a sample with the couplings that lie here; choices come here.
+    /// Evaluates a sample with the couplings that lie here; choices come here, and where channels count a multiple of
+    /// their weights, shares of squared diagrams.
     fn run(
         &mut self,
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        fixed: Option<&[i32]>,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
+        let factors = self.factors[element].is_some();
+        let diagrams = self.samplers[element].diagrams();
+        if factors {
+            self.amp2.resize(diagrams * count, 0.0);
+        }
         for choice in &mut self.choices {
             choice.resize(choice.len().max(count), 0);
         }
@@ -404,8 +502,8 @@ impl Elements {
             random_color: random[1],
             random_diagram: random[2],
             helicity: None,
-            diagram: None,
-            diagrams: self.diagrams,
+            diagram: fixed,
+            diagrams: self.diagrams || factors,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -413,11 +511,40 @@ impl Elements {
             helicity: &mut helicity[..count],
             color: &mut color[..count],
             diagram: &mut diagram[..count],
-            amp2: None,
+            // SAFETY: there are as many numbers, which nobody else has before the answer is there.
+            amp2: factors.then(|| unsafe {
+                sample::Rows::new(self.amp2.as_mut_ptr(), count, diagrams, count)
+            }),
         };
         self.samplers[element].run(&sample, answers)?;
         Ok(())
     }
+}
+
+/// The momenta of some events as points, in the centre of mass of their partons or another frame along the beams.
+fn points_of(own: &[usize], events: &[Event]) -> Rows {
+    let legs = own.first().map_or(0, |&event| events[event].momenta.len());
+    let mut points = Rows::new(4 * legs, own.len());
+    for (place, &event) in own.iter().enumerate() {
+        for (row, number) in events[event].momenta.as_flattened().iter().enumerate() {
+            points.row_mut(row)[place] = *number;
+        }
+    }
+    points
+}
+
+/// One of some things that count this much.
+fn draw(counts: &[f64], number: f64) -> usize {
+    let mut rest = number * counts.iter().sum::<f64>();
+    let mut drawn = 0;
+    for (place, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+        drawn = place;
+        if rest < count {
+            break;
+        }
+        rest -= count;
+    }
+    drawn
 }
 
 impl Squared for Elements {
@@ -445,8 +572,15 @@ impl Squared for Elements {
         let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
         let mut random = std::mem::take(&mut self.random);
         random.resize(random.len().max(count), 0.5);
-        let answer = self.run(element, momenta, [&random[..count]; 3], squared);
+        let answer = self.run(element, momenta, [&random[..count]; 3], None, squared);
         self.random = random;
-        Ok(answer?)
+        answer?;
+        if let Some(factors) = &self.factors[element] {
+            let counts = factors.of_channels(points, &self.amp2);
+            for (squared, counts) in squared.iter_mut().zip(counts.chunks_exact(factors.count())) {
+                *squared *= counts.iter().sum::<f64>();
+            }
+        }
+        Ok(())
     }
 }

@@ -1,9 +1,12 @@
 //! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
 
+use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
+use mebridge::event_generator::{ElementRequest, EventGenerator, Records, Request};
 use mebridge::generate::generate_with;
 use mebridge::sampling::{Common, Element, Elements, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities};
+use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, PICOBARN, Running};
@@ -480,4 +483,168 @@ fn chains_of_decays() {
     check(found, top_pairs(1e6)[0] * branching * branching, 0.02);
     let points: u64 = made.drawn.iter().sum();
     assert!(points < 20_000, "{points}");
+}
+
+/// What a `$` leaves on the mass shell is what the other diagrams have of the weights: with products of propagators a
+/// closed form.
+#[test]
+fn lines_off_their_mass_shells() {
+    let (mass, width) = (91.188, 2.441404);
+    for (energy, left) in [
+        (mass, width * width / (width * width + mass * mass)),
+        (200.0, 1.0),
+    ] {
+        let found = ["", " $ z"].map(|off| {
+            let text = format!("e+ e- > mu+ mu-{off}");
+            let mut made = generator(&text, energy, &[("WZ", width)]).expect("a generator");
+            let survey = made.survey(&settings(2000)).expect("a survey").clone();
+            let events = made.round(&settings(2000), 0).expect("events");
+            let sums = &events.round.sums[..];
+            // A line that is on its mass shell stands in the record.
+            let shown = lines(&events).iter().any(|words| words[..2] == ["23", "2"]);
+            assert_eq!(shown, off.is_empty() && energy == mass, "{text} {energy}");
+            rounds::cross_section(&survey, [(2000, sums)])
+        });
+        let [all, off] = found;
+        let error = f64::hypot(all.error / all.mean, off.error / off.mean);
+        let ratio = off.mean / all.mean / left;
+        assert!((ratio - 1.0).abs() < 4.0 * error + 1e-9, "{ratio} {energy}");
+    }
+}
+
+fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGenerator, Failure> {
+    let model = models::model(None).expect("the Standard Model");
+    let mut processes = generate_with(text, &model).expect("a process");
+    for process in &mut processes {
+        for (name, value) in values {
+            let place = process.model.card_parameter(name);
+            process.model.card[place.expect("a parameter")].default = *value;
+        }
+    }
+    let request = Request {
+        energy,
+        densities: None,
+        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
+        scale: fixed(91.188),
+        elements: vec![ElementRequest::default(); processes.len()],
+        threads: 1,
+        widths: 15.0,
+        by_propagators: true,
+        alpha_qed: 0.0,
+        forced: Vec::new(),
+        excluded: Vec::new(),
+    };
+    EventGenerator::new(processes, &request)
+}
+
+/// The particles of all records, as words.
+fn lines(events: &Records) -> Vec<Vec<String>> {
+    let mut text = Vec::new();
+    mebridge::lhe::push_events(&mut text, &events.bytes, events.particles, 1.0).expect("text");
+    let text = String::from_utf8(text).expect("text");
+    let words =
+        |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
+    text.lines()
+        .map(words)
+        .filter(|words| words.len() == 13)
+        .collect()
+}
+
+/// What cannot be is refused by name.
+#[test]
+fn what_has_no_events() {
+    for (text, energy, values, said) in [
+        (
+            "u u~ > z",
+            91.188,
+            &[][..],
+            "a particle that goes out alone",
+        ),
+        ("z > t t~", 91.188, &[], "needs 346 GeV"),
+        ("e+ e- > t t~", 300.0, &[], "needs 346 GeV"),
+        (
+            "e+ e- > z h, z > mu+ mu-",
+            500.0,
+            &[("WZ", 0.0)],
+            "particle 23 (PDG code)",
+        ),
+        ("e+ e- > mu+ mu-", 91.188, &[("WZ", 0.0)], "no width"),
+        (
+            "h > e+ e- mu+ mu-",
+            125.0,
+            &[("WZ", 1e-14)],
+            "lost in rounding",
+        ),
+        ("t d > b u", 1000.0, &[], "on its mass shell"),
+    ] {
+        match generator(text, energy, values) {
+            Ok(_) => panic!("{text} is not refused"),
+            Err(wrong) => assert!(wrong.to_string().contains(said), "{text}: {wrong}"),
+        }
+    }
+}
+
+/// A decay as records: the particle, the W boson that it has, and what goes out.
+#[test]
+fn records_of_decays() {
+    let mut made = generator("t > b w+, w+ > e+ ve", 173.0, &[]).expect("a generator");
+    made.survey(&settings(500)).expect("a survey");
+    let events = made.round(&settings(500), 0).expect("events");
+    let particles = lines(&events);
+    let known: Vec<&[String]> = particles[..5].iter().map(|words| &words[..4]).collect();
+    let wanted = [
+        ["6", "-1", "0", "0"],
+        ["24", "2", "1", "0"],
+        ["5", "1", "1", "0"],
+        ["-11", "1", "2", "2"],
+        ["12", "1", "2", "2"],
+    ];
+    assert_eq!(known, wanted);
+}
+
+/// A width that |M|^2 has larger counts as often as it is larger, where it can be on its mass shell and nowhere else.
+#[test]
+fn narrow_widths() {
+    let mut process = mebridge::generate("e+ e- > mu+ mu-")
+        .expect("a process")
+        .remove(0);
+    let place = process.model.card_parameter("WZ").expect("a width");
+    process.model.card[place].default = 1e-9;
+    let described = mebridge::describe::describe(std::slice::from_ref(&process), &[false], "", "");
+    let mut channels = described.expect("channels").channels;
+    for channel in &mut channels {
+        if channel.propagators[0] == 23 {
+            channel.parameters[0].1.insert_str(0, "FK_");
+            channel.masses[0].1 = 1e-3;
+        }
+    }
+    let heavy = Window::new(Observable::Mass, vec![vec![2, 3]], 200.0, f64::INFINITY);
+    for (windows, factor) in [(&[][..], 1e6), (&[heavy], 1.0)] {
+        let asked = ChannelRequest {
+            widths: 15.0,
+            propagators: true,
+            off_shell: &[],
+            windows,
+        };
+        let found = ChannelFactors::new(&process, &channels, &[0.0; 4], &asked);
+        let found = found.expect("factors");
+        if factor == 1.0 {
+            assert!(found.is_none());
+            continue;
+        }
+        let counts = found
+            .expect("some")
+            .of_channels(&Rows::new(16, 1), &[0.25, 0.75]);
+        let wanted = channels.iter().map(|channel| {
+            let share = [0.25, 0.75][channel.diagrams[0].diagram];
+            if channel.propagators[0] == 23 {
+                share * factor
+            } else {
+                share
+            }
+        });
+        for (count, wanted) in counts.iter().zip(wanted) {
+            assert!((count / wanted - 1.0).abs() < 1e-9, "{count} {wanted}");
+        }
+    }
 }
