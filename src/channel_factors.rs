@@ -23,8 +23,8 @@ const BROAD: f64 = 0.1;
 /// What is asked of the channels of a matrix element.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelRequest<'a> {
-    /// Lines are on their mass shells up to so many widths.
-    pub widths: f64,
+    /// Lines are on their mass shells up to so many widths; none where `$` is followed elsewhere, by clustering.
+    pub widths: Option<f64>,
     /// Whether weights of channels are products of propagators (`sde_strategy = 2`).
     pub propagators: bool,
     /// Of each channel, lines that must not be on their mass shells, where they do not follow from the process.
@@ -81,8 +81,11 @@ impl ChannelFactors {
                 }
                 let off = channel.off_shell_propagators.contains(&line)
                     || listed.is_some_and(|of| of.contains(&line));
-                if off && 0.0 < width && width < BROAD * mass {
-                    windows.push(outside(legs, mass, asked.widths * width));
+                match asked.widths {
+                    Some(widths) if off && 0.0 < width && width < BROAD * mass => {
+                        windows.push(outside(legs, mass, widths * width));
+                    }
+                    _ => {}
                 }
             }
             let mut cuts = None;

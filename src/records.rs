@@ -113,7 +113,7 @@ impl Completer {
             particles.swap(0, 1);
         }
         let mut mothers = vec![0; legs];
-        for (line, [x, y, z, e, mass]) in self.on_shell(event, diagram) {
+        for (line, [x, y, z, e, mass]) in self.on_shell(event, codes, diagram) {
             let mother = mothers[line.legs[0]];
             particles.push(Particle {
                 pdg: line.code,
@@ -141,8 +141,13 @@ impl Completer {
     /// The lines of a diagram that are on their mass shells, with momentum (x, y, z, E) and mass.
     ///
     /// Where one became the same particle and another one, one of both is left, as MadEvent has it: the one that is nearer
-    /// to its mass, or the later one where it belongs to a decay chain.
-    fn on_shell(&self, event: &Event, diagram: usize) -> Vec<(&Resonance, [f64; 5])> {
+    /// to its mass, or the later one where it belongs to a decay chain or goes out.
+    fn on_shell(
+        &self,
+        event: &Event,
+        codes: &[i32],
+        diagram: usize,
+    ) -> Vec<(&Resonance, [f64; 5])> {
         let mut found: Vec<(&Resonance, [f64; 5])> = Vec::new();
         for line in &self.resonances[diagram] {
             let mut momentum = [0.0; 4];
@@ -158,14 +163,14 @@ impl Completer {
                 found.push((line, [x, y, z, e, mass]));
             }
         }
-        while let Some(place) = self.extra(&found) {
+        while let Some(place) = self.extra(&found, codes) {
             found.remove(place);
         }
         found
     }
 
     /// Which of these lines is to go.
-    fn extra(&self, found: &[(&Resonance, [f64; 5])]) -> Option<usize> {
+    fn extra(&self, found: &[(&Resonance, [f64; 5])], codes: &[i32]) -> Option<usize> {
         let away = |(line, [.., mass]): &(&Resonance, [f64; 5])| (mass - line.mass).abs();
         for (place, inner) in found.iter().enumerate() {
             let contains = |outer: &Resonance| outer.legs.contains(&inner.0.legs[0]);
@@ -177,7 +182,10 @@ impl Completer {
             let outer_goes = forced || away(&found[mother]) >= away(inner);
             return Some(if outer_goes { mother } else { place });
         }
-        None
+        (2..codes.len()).find_map(|leg| {
+            let mother = found.iter().rposition(|(line, _)| line.legs.contains(&leg));
+            mother.filter(|&mother| found[mother].0.code == codes[leg])
+        })
     }
 
     /// The colour and the anticolour that some legs have together.
@@ -211,7 +219,7 @@ impl Completer {
         let mut record = mebridge_lhe::Event::default();
         record.process = number;
         record.weight = event.weight;
-        record.scale = event.scales[0];
+        record.scale = event.shown;
         record.alpha_qed = alpha_qed;
         record.alpha_qcd = event.alpha_s;
         record.particles = self.complete(event, codes, choice);

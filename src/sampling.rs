@@ -7,18 +7,22 @@ use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
+use crate::propagators::{Propagators, Topology};
 use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
+use mebridge_phasespace::clustering::{self, Clustering, Lines, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
     Beams, Channel, Diagram, Edge, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
     canonical, permuted,
 };
-use mebridge_sampler::events::Event;
+use mebridge_sampler::clustered::{Clusterings, ElementClustering};
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -35,6 +39,44 @@ pub struct Element {
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
+    /// What points are clustered by.
+    pub clustered: ClusteredLines,
+}
+
+/// A diagram of a matrix element, by its lines.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DiagramLines {
+    /// Its number, from 1.
+    pub diagram: u32,
+    /// As the directory of MG5aMC lists them, or `mebridge generate --lines`.
+    #[serde(flatten)]
+    pub lines: Lines,
+}
+
+/// What points of a matrix element are clustered by.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusteredLines {
+    /// Its diagrams that have channels.
+    pub diagrams: Vec<DiagramLines>,
+    /// Dimensions of colour by PDG code.
+    pub colors: BTreeMap<i32, i32>,
+    /// The same diagrams as topologies, where channels have their shares by propagators.
+    #[serde(default)]
+    pub topologies: Vec<Topology>,
+}
+
+/// How points are clustered.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clustered {
+    /// What of the run card matters.
+    pub settings: clustering::Settings,
+    /// What points are cut and weighted by besides; none where nothing does.
+    #[serde(default)]
+    pub matching: Option<Matching>,
+    /// Whether scales that are not fixed are those of clustering; otherwise points of excluded resonances are dropped.
+    pub scaled: bool,
 }
 
 /// What all matrix elements have in common.
@@ -42,12 +84,29 @@ pub struct Element {
 pub struct Common {
     /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// The rapidity of that in the frame of the detector.
+    pub rapidity: f64,
+    /// What partons come from.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// The scales.
     pub scale: Scale,
+    /// How points are clustered.
+    pub clustering: Option<Clustered>,
+}
+
+impl Common {
+    /// Whether exchanged beams make no difference.
+    fn has_like_beams(&self) -> bool {
+        let [first, second] = self.scale.factorisation.unwrap_or_default();
+        self.beams[0].is_like(&self.beams[1]) && self.rapidity == 0.0 && first == second
+    }
+
+    /// Whether all points have the energy of the beams.
+    fn has_one_energy(&self) -> bool {
+        self.beams.iter().all(Beam::is_parton)
+    }
 }
 
 /// A matrix element as phase space has it: two legs come in.
@@ -58,6 +117,8 @@ struct Prepared<'a> {
     /// PDG codes of all processes that it serves.
     options: Vec<Vec<i32>>,
     masses: Vec<f64>,
+    /// Of alpha_s in |M|^2; negative where diagrams have different ones.
+    qcd_power: i32,
     /// Whether one particle decays: the second leg, beside a first one that is nothing.
     decays: bool,
 }
@@ -69,6 +130,7 @@ impl<'a> Prepared<'a> {
             incoming,
             mut channels,
             flavors,
+            qcd_power,
             ..
         } = describe::describe(one, &[element.mirrored], "", "")?;
         let mut options: Vec<Vec<i32>> = flavors.into_iter().flat_map(|of| of.options).collect();
@@ -93,6 +155,7 @@ impl<'a> Prepared<'a> {
             channels,
             options,
             masses,
+            qcd_power,
             decays,
         })
     }
@@ -101,33 +164,92 @@ impl<'a> Prepared<'a> {
 /// The integrand of a run.
 ///
 /// # Errors
-/// A matrix element has no channels, or its cuts cannot be.
+/// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let mirrored = elements.iter().any(|element| element.mirrored);
-    if (common.scale.factorisation).is_some_and(|[one, other]| one != other) && mirrored {
-        return Err(
-            "different scales of both beams with a process that has both orders of them".into(),
-        );
-    }
     let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
     let prepared = prepared?;
-    if prepared.iter().any(|one| one.decays)
-        && (common.densities.is_some() || prepared.iter().any(|one| !one.decays))
-    {
-        return Err("a decay with beams: make events of decays by themselves".into());
+    match prepared.iter().any(|one| one.decays) {
+        false => check_partons(&prepared, &common.beams)?,
+        true => {
+            let alone = common.has_one_energy() && common.rapidity == 0.0;
+            if !alone || prepared.iter().any(|one| !one.decays) {
+                return Err("a decay with beams: make events of decays by themselves".into());
+            }
+        }
     }
     let mut found = Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        densities: common.densities.clone(),
+        beams: common.beams.clone(),
         running: common.running.clone(),
         selection: None,
         level: Level::best(),
     };
     for members in together(&prepared)? {
-        add(&mut found, &prepared, common, &members)?;
+        let both = prepared[members[0]].element.mirrored;
+        let orders: &[Orders] = match (both, common.has_like_beams()) {
+            (false, _) => &[Orders::Own],
+            (true, true) => &[Orders::Both],
+            // Each has its own densities, cuts and scales.
+            (true, false) => &[Orders::Own, Orders::Exchanged],
+        };
+        for &order in orders {
+            add(&mut found, &prepared, common, &members, order)?;
+        }
     }
     Ok(found)
+}
+
+/// From which beam the first leg comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Orders {
+    /// From the first one.
+    Own,
+    /// From the second one.
+    Exchanged,
+    /// From either, which makes no difference.
+    Both,
+}
+
+/// That beams have what comes in.
+fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
+    for (number, beam) in beams.iter().enumerate() {
+        let mut codes = BTreeSet::new();
+        for of in prepared {
+            for option in &of.options {
+                codes.insert(option[number]);
+                codes.extend(of.element.mirrored.then(|| option[1 - number]));
+            }
+        }
+        let list = |codes: &[i32]| {
+            let words: Vec<String> = codes.iter().map(i32::to_string).collect();
+            format!("{} (PDG codes)", words.join(", "))
+        };
+        let beam_number = number + 1;
+        match beam {
+            Beam::Parton if codes.len() > 1 => {
+                let codes: Vec<i32> = codes.into_iter().collect();
+                return Err(format!(
+                    "beam {beam_number} is a particle itself, and the process has several there, or in both beams: {}; name one particle, or give the beam densities",
+                    list(&codes)
+                )
+                .into());
+            }
+            Beam::Parton => {}
+            Beam::Densities { .. } => {
+                let missing = codes.into_iter().filter(|&code| beam.place(code).is_none());
+                let missing: Vec<i32> = missing.collect();
+                if !missing.is_empty() {
+                    return Err(format!(
+                        "the densities of beam {beam_number} have no {}; take a process without them, or other densities",
+                        list(&missing)
+                    )
+                    .into());
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What the channels of a matrix element count besides their weights; none where nothing is asked.
@@ -256,6 +378,7 @@ fn add(
     prepared: &[Prepared],
     common: &Common,
     members: &[usize],
+    orders: Orders,
 ) -> Result<(), Failure> {
     let first = members[0];
     let of = &prepared[first];
@@ -263,21 +386,9 @@ fn add(
     let incoming = [of.masses[0], of.masses[1]];
     let legs = masses.len() + 2;
     let limits = Limits::new(masses.len(), &element.windows);
-    let beams = match &common.densities {
-        Some(_) => Beams::Both,
-        None if of.decays => Beams::AtRest,
-        None => Beams::Neither,
-    };
-    let energy = if of.decays {
-        incoming[1]
-    } else {
-        common.energy
-    };
     let mut diagrams = Vec::new();
     for channel in &of.channels {
-        let diagram = diagram(channel, masses)?;
-        check_widths(channel, &diagram, &limits, energy, beams)?;
-        diagrams.push(diagram);
+        diagrams.push(diagram(channel, masses)?);
     }
     let codes = of
         .channels
@@ -294,7 +405,36 @@ fn add(
     let same = members
         .iter()
         .all(|&member| prepared[member].options.iter().all(same));
-    let turns = label(0) == label(1) && (same || common.densities.is_none());
+    let turns =
+        label(0) == label(1) && (common.has_one_energy() || (same && common.has_like_beams()));
+    let (of_legs, rapidity) = match orders {
+        Orders::Exchanged => ([1, 0], -common.rapidity),
+        Orders::Own | Orders::Both => ([0, 1], common.rapidity),
+    };
+    let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] => Beams::Both,
+        [false, true] => Beams::First,
+        [true, false] => Beams::Second,
+        [true, true] if of.decays => Beams::AtRest,
+        [true, true] => Beams::Neither,
+    };
+    let scale = Scale {
+        factorisation: (common.scale.factorisation).map(|of| of_legs.map(|beam| of[beam])),
+        ..common.scale
+    };
+    let exchanged: &[bool] = match orders {
+        Orders::Own => &[false],
+        Orders::Exchanged => &[true],
+        Orders::Both => &[false, true],
+    };
+    let energy = if of.decays {
+        incoming[1]
+    } else {
+        common.energy
+    };
+    for (channel, diagram) in of.channels.iter().zip(&diagrams) {
+        check_widths(channel, diagram, &limits, energy, beams)?;
+    }
     let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
@@ -303,10 +443,7 @@ fn add(
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
-            for exchanged in [false, true]
-                .into_iter()
-                .take(1 + usize::from(prepared[member].element.mirrored))
-            {
+            for &exchanged in exchanged {
                 partons.push(Partons {
                     element: place,
                     codes,
@@ -328,7 +465,7 @@ fn add(
             );
         }
     }
-    let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
+    let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
@@ -353,13 +490,26 @@ fn add(
             chances: vec![1.0; members.len()],
         });
     }
+    let clustering = match &common.clustering {
+        None => None,
+        Some(how) => Some(clusterings(
+            how,
+            common.energy,
+            prepared,
+            members,
+            &partons,
+        )?),
+    };
     found.groups.push(ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,
         cuts,
-        scale: common.scale,
+        scale,
+        clustering,
         legs,
+        beams: of_legs,
+        rapidity,
         flux: match of.decays {
             true => Flux::Decay(incoming[1]),
             false => Flux::Collision(incoming),
@@ -368,14 +518,99 @@ fn add(
     Ok(())
 }
 
+/// How points of a group are clustered.
+fn clusterings(
+    how: &Clustered,
+    energy: f64,
+    prepared: &[Prepared],
+    members: &[usize],
+    partons: &[Partons],
+) -> Result<Clusterings, Failure> {
+    let mut found = Vec::new();
+    for &member in members {
+        let of = &prepared[member].element.clustered;
+        let power = prepared[member].qcd_power;
+        found.push(ElementClustering {
+            clustering: Clustering::new(
+                prepared[member].options.clone(),
+                of.diagrams.iter().map(|one| one.lines.clone()).collect(),
+                &of.colors,
+                how.settings,
+                how.matching.unwrap_or_default(),
+            )?,
+            power: (power >= 0).then_some(power),
+        });
+    }
+    let processes = partons.iter().map(|one| {
+        let options = &prepared[members[one.element]].options;
+        let own = |&place: &usize| options[place][..2] == one.codes;
+        (0..options.len()).filter(own).collect()
+    });
+    Ok(Clusterings {
+        elements: found,
+        processes: processes.collect(),
+        scaled: how.scaled,
+        matched: how.matching.is_some(),
+        energy,
+    })
+}
+
+/// How the channel of a point is drawn that it is clustered in.
+#[derive(Clone, Debug)]
+pub enum Shares {
+    /// There is no channel.
+    None,
+    /// There is one.
+    One,
+    /// By squared diagrams: of each diagram the place of its channel.
+    Squared(Vec<i32>),
+    /// By propagators.
+    Propagators(Propagators),
+}
+
+impl Shares {
+    /// Of a matrix element.
+    ///
+    /// # Errors
+    /// There is no such diagram, or a topology is none.
+    pub fn new(
+        of: &ClusteredLines,
+        denominators: bool,
+        energy: f64,
+        bridge: &Bridge,
+    ) -> std::result::Result<Self, Failure> {
+        if of.diagrams.len() < 2 {
+            return Ok(match of.diagrams.is_empty() {
+                true => Shares::None,
+                false => Shares::One,
+            });
+        }
+        if denominators {
+            if of.topologies.len() != of.diagrams.len() {
+                return Err("clustering by propagators needs a topology for each diagram".into());
+            }
+            let stated = bridge.stated_channels(&of.topologies, energy * energy)?;
+            return Ok(Shares::Propagators(stated));
+        }
+        let mut places = vec![-1; bridge.process().diagrams as usize];
+        for (place, one) in (0..).zip(&of.diagrams) {
+            let diagram = (one.diagram as usize).checked_sub(1);
+            let known = diagram.and_then(|diagram| places.get_mut(diagram));
+            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
+                place;
+        }
+        Ok(Shares::Squared(places))
+    }
+}
+
 /// |M|^2 of one thread.
 pub struct Elements {
     samplers: Vec<Sampler>,
+    shares: Arc<[Shares]>,
+    /// Of each matrix element what its channels count; none of any where nothing is asked.
+    factors: Arc<[Option<ChannelFactors>]>,
     /// Of each matrix element how many legs of points come before its own: that beside what decays.
     before: Vec<usize>,
-    /// Of each, what its channels count.
-    factors: Vec<Option<Arc<ChannelFactors>>>,
-    diagrams: bool,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
@@ -399,39 +634,54 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
-        let factors = vec![None; bridges.len()];
-        Elements::with_factors(bridges, diagrams, &factors)
+        Elements::counting(bridges, diagrams, Arc::from([]))
     }
 
-    /// The same, where channels of some count a multiple of their weights.
+    /// The same where channels count a multiple of their weights.
     ///
     /// # Errors
-    /// One has no helicity, or no plan.
-    pub fn with_factors(
+    /// As there.
+    pub fn counting(
         bridges: &mut [Bridge],
         diagrams: bool,
-        factors: &[Option<Arc<ChannelFactors>>],
+        factors: Arc<[Option<ChannelFactors>]>,
     ) -> Result<Self> {
+        let diagrams = diagrams || factors.iter().any(Option::is_some);
         let before = bridges.iter().map(|bridge| {
             let legs = bridge.process().legs.iter();
             2 - legs.filter(|leg| leg.incoming).count().min(2)
         });
         let before = before.collect();
-        let samplers = (bridges.iter_mut().zip(factors))
-            .map(|(bridge, factors)| bridge.sampler(diagrams || factors.is_some()));
+        let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
             before,
-            factors: factors.to_vec(),
-            amp2: Vec::new(),
             samplers: samplers.collect::<Result<_>>()?,
-            diagrams,
+            shares: Arc::from([]),
+            factors,
+            amp2: Vec::new(),
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
         })
     }
 
-    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    /// The same for points that are clustered in channels, of which each matrix element has some.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn in_channels(
+        bridges: &mut [Bridge],
+        shares: Arc<[Shares]>,
+        factors: Arc<[Option<ChannelFactors>]>,
+    ) -> Result<Self> {
+        let squared = |one: &Shares| matches!(one, Shares::Squared(_));
+        let diagrams = shares.iter().any(squared);
+        let made = Elements::counting(bridges, diagrams, factors)?;
+        Ok(Elements { shares, ..made })
+    }
+
+    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in
+    /// (0, 1) for each.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -445,7 +695,8 @@ impl Elements {
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
             for &event in &own {
-                momenta.extend(events[event].momenta[self.before[element]..].as_flattened());
+                let momenta_at_rest = at_rest(&events[event].momenta);
+                momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -453,16 +704,20 @@ impl Elements {
             }
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
-            let rows = Momenta::rows(&momenta, legs);
-            self.run(element, rows, random, None, &mut squared)?;
-            if let Some(factors) = self.factors[element].clone() {
-                let points = points_of(&own, events);
-                let counts = factors.of_channels(&points, &self.amp2);
-                let drawn: Vec<i32> = (counts.chunks_exact(factors.count()).zip(random[2]))
-                    .map(|(counts, &number)| factors.diagram(draw(counts, number)) as i32)
-                    .collect();
-                self.run(element, rows, random, Some(&drawn), &mut squared)?;
-                self.choices[2][..drawn.len()].copy_from_slice(&drawn);
+            let momenta = Momenta::rows(&momenta, legs);
+            self.run(element, momenta, random, true, None, &mut squared)?;
+            if let Some(factors) = self.factors.clone().get(element).and_then(Option::as_ref) {
+                let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
+                let diagrams = (counts.chunks_exact(factors.count()).zip(random[2])).map(
+                    |(counts, &number)| {
+                        factors.diagram(drawn(counts, number * counts.iter().sum::<f64>()) as usize)
+                            as i32
+                    },
+                );
+                let diagrams: Vec<i32> = diagrams.collect();
+                let given = Some(&diagrams[..]);
+                self.run(element, momenta, random, true, given, &mut squared)?;
+                self.choices[2][..diagrams.len()].copy_from_slice(&diagrams);
             }
             let [helicity, color, diagram] = &self.choices;
             for (place, event) in own.into_iter().enumerate() {
@@ -476,22 +731,21 @@ impl Elements {
         Ok(found)
     }
 
-    /// Evaluates a sample with the couplings that lie here; choices come here, and where channels count a multiple of
-    /// their weights, shares of squared diagrams.
+    /// Evaluates a sample with the couplings that lie here; choices come here, and shares of squared diagrams where
+    /// channels count a multiple of them.
     fn run(
         &mut self,
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
-        fixed: Option<&[i32]>,
+        diagrams: bool,
+        given: Option<&[i32]>,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
-        let factors = self.factors[element].is_some();
-        let diagrams = self.samplers[element].diagrams();
-        if factors {
-            self.amp2.resize(diagrams * count, 0.0);
-        }
+        let shares = matches!(self.factors.get(element), Some(Some(_)));
+        let rows = self.samplers[element].diagrams();
+        self.amp2.resize(if shares { rows * count } else { 0 }, 0.0);
         for choice in &mut self.choices {
             choice.resize(choice.len().max(count), 0);
         }
@@ -502,8 +756,8 @@ impl Elements {
             random_color: random[1],
             random_diagram: random[2],
             helicity: None,
-            diagram: fixed,
-            diagrams: self.diagrams || factors,
+            diagram: given,
+            diagrams: diagrams || shares,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -512,49 +766,24 @@ impl Elements {
             color: &mut color[..count],
             diagram: &mut diagram[..count],
             // SAFETY: there are as many numbers, which nobody else has before the answer is there.
-            amp2: factors.then(|| unsafe {
-                sample::Rows::new(self.amp2.as_mut_ptr(), count, diagrams, count)
-            }),
+            amp2: shares
+                .then(|| unsafe { sample::Rows::new(self.amp2.as_mut_ptr(), count, rows, count) }),
         };
         self.samplers[element].run(&sample, answers)?;
         Ok(())
     }
 }
 
-/// The momenta of some events as points, in the centre of mass of their partons or another frame along the beams.
-fn points_of(own: &[usize], events: &[Event]) -> Rows {
-    let legs = own.first().map_or(0, |&event| events[event].momenta.len());
-    let mut points = Rows::new(4 * legs, own.len());
-    for (place, &event) in own.iter().enumerate() {
-        for (row, number) in events[event].momenta.as_flattened().iter().enumerate() {
-            points.row_mut(row)[place] = *number;
-        }
-    }
-    points
-}
-
-/// One of some things that count this much.
-fn draw(counts: &[f64], number: f64) -> usize {
-    let mut rest = number * counts.iter().sum::<f64>();
-    let mut drawn = 0;
-    for (place, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-        drawn = place;
-        if rest < count {
-            break;
-        }
-        rest -= count;
-    }
-    drawn
-}
-
-impl Squared for Elements {
-    fn evaluate(
+impl Elements {
+    /// |M|^2 of points by random numbers for diagrams, which are drawn where they are asked for.
+    fn of_points(
         &mut self,
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
+        random: Option<&[f64]>,
         squared: &mut [f64],
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let (count, legs) = (points.points(), self.samplers[element].legs());
         let first = 4 * self.before[element];
         self.g_s.clear();
@@ -570,12 +799,14 @@ impl Squared for Elements {
         // SAFETY: these are all rows from the first of the legs on; they lie `stride` numbers apart and have `count`
         // numbers each.
         let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
-        let mut random = std::mem::take(&mut self.random);
-        random.resize(random.len().max(count), 0.5);
-        let answer = self.run(element, momenta, [&random[..count]; 3], None, squared);
-        self.random = random;
+        let mut none = std::mem::take(&mut self.random);
+        none.resize(none.len().max(count), 0.5);
+        let some = &none[..count];
+        let numbers = [some, some, random.unwrap_or(some)];
+        let answer = self.run(element, momenta, numbers, random.is_some(), None, squared);
+        self.random = none;
         answer?;
-        if let Some(factors) = &self.factors[element] {
+        if let Some(Some(factors)) = self.factors.get(element) {
             let counts = factors.of_channels(points, &self.amp2);
             for (squared, counts) in squared.iter_mut().zip(counts.chunks_exact(factors.count())) {
                 *squared *= counts.iter().sum::<f64>();
@@ -583,4 +814,79 @@ impl Squared for Elements {
         }
         Ok(())
     }
+}
+
+/// The momenta of some events as points.
+fn points_of(own: &[usize], events: &[Event]) -> Rows {
+    let legs = own.first().map_or(0, |&event| events[event].momenta.len());
+    let mut points = Rows::new(4 * legs, own.len());
+    for (place, &event) in own.iter().enumerate() {
+        for (row, number) in at_rest(&events[event].momenta)
+            .as_flattened()
+            .iter()
+            .enumerate()
+        {
+            points.row_mut(row)[place] = *number;
+        }
+    }
+    points
+}
+
+impl Squared for Elements {
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+    }
+
+    fn evaluate_in_channels(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        random: &[f64],
+        squared: &mut [f64],
+        channels: &mut [i32],
+    ) -> Result<(), Failure> {
+        let shares = self.shares.clone();
+        match &shares[element] {
+            Shares::Squared(places) => {
+                self.of_points(element, points, alpha_s, Some(random), squared)?;
+                let [_, _, diagrams] = &self.choices;
+                for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
+                    *channel = places[diagram as usize];
+                }
+                return Ok(());
+            }
+            Shares::None => channels.fill(-1),
+            Shares::One => channels.fill(0),
+            Shares::Propagators(propagators) => {
+                let legs = self.samplers[element].legs();
+                let mut weights = vec![0.0; propagators.count()];
+                let mut momenta = vec![[0.0; 4]; legs];
+                for (point, channel) in channels.iter_mut().enumerate() {
+                    let p = clustering::take(points, point, &mut momenta);
+                    propagators.weights(p.as_flattened(), &mut weights);
+                    *channel = drawn(&weights, random[point]);
+                }
+            }
+        }
+        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+    }
+}
+
+/// The place of a share, by a number from 0 to the sum of all.
+fn drawn(shares: &[f64], random: f64) -> i32 {
+    let mut rest = random;
+    for (place, share) in (0..).zip(shares) {
+        rest -= share;
+        if rest < 0.0 {
+            return place;
+        }
+    }
+    shares.len() as i32 - 1
 }

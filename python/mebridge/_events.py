@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import Rounds, sizes, workers
+from ._rounds import EngineRounds, Rounds, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -153,8 +153,9 @@ def generate_events(
             thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
-        overweight: the share of the events of a channel, at most, that may have larger weights than the others; for 0
-            the largest weight that is found is that of all. The file says in its header what became of it.
+        overweight: the share of the cross section of a channel, at most, by which weights of its events may be larger than
+            those of the others; for 0 the largest weight that is found is that of all. The file says in its header what
+            became of it.
         sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
             makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
             ready as far as it was measured, which are grids so far.
@@ -561,7 +562,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
 
             def begin() -> Worker:
                 worker = stack.enter_context(Worker(order.environment, backend=order.backend))
-                worker.begin("prepare", devices=order.devices, threads=threads)
+                if order.backend != "cpu":
+                    worker.begin("prepare", devices=order.devices, threads=threads)
                 return worker
 
             # The first begins while the libraries are made. Others, which are needed later, would take its time.
@@ -605,8 +607,12 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
+        # Networks and GPUs are MadSpace's.
+        if engine := order.backend == "cpu" and SAMPLERS[order.sampler] == "grids":
+            build["engine"] = True
         channels = tasks.build(build, files, max(planned), folder)
-        rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        of_rounds = EngineRounds if engine else Rounds
+        rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 

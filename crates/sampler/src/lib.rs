@@ -4,8 +4,11 @@
 //! |---|---|
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`weigh`] | blocks of them weighed, by a CPU or GPUs |
+//! | [`clustered`] | their scales, cuts and weights by clustering |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
+//! | [`parallel`] | what is left to do for each event, by several threads |
 //! | [`sums`] | weights into a cross section with its error |
 //! | [`unweight`] | weighted points into events |
 //!
@@ -14,16 +17,19 @@
 
 pub mod blocks;
 mod bytes;
+pub mod clustered;
 pub mod events;
 pub mod grid;
 pub mod integrand;
-mod leave_out;
+pub mod leave_out;
+pub mod parallel;
 pub mod random;
 pub mod rounds;
 mod stored;
 pub mod sums;
 pub mod survey;
 pub mod unweight;
+pub mod weigh;
 
 /// Why what a survey wrote cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

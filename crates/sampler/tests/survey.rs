@@ -9,7 +9,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::integrand::{
-    ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
 };
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::WeightSums;
@@ -104,11 +104,14 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
                 renormalisation: Some(91.188),
                 factorisation: Some([91.188; 2]),
             },
+            clustering: None,
             legs: 5,
+            beams: [0, 1],
+            rapidity: 0.0,
             flux: Flux::Collision([0.0; 2]),
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
-        densities: None,
+        beams: [Beam::Parton, Beam::Parton],
         running: Running::Fixed(0.118),
         selection: None,
         level: Level::best(),
