@@ -3,6 +3,7 @@
 mod backend;
 
 use crate::bridge::Bridge;
+use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
@@ -10,7 +11,8 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand_by,
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
+    integrand_by,
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
@@ -60,6 +62,9 @@ pub struct Request {
     pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
+    /// Whether what MadEvent's channels count besides (`$`) goes by products of propagators (`sde_strategy = 2`).
+    #[serde(default)]
+    pub by_propagators: bool,
     /// The electromagnetic coupling of the records.
     #[serde(default)]
     pub alpha_qed: f64,
@@ -110,6 +115,9 @@ pub struct ElementRequest {
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process
+    /// and points are not clustered.
+    pub off_shell: Vec<Vec<usize>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
     /// Its |M|^2 is nothing but rounding: it has no events.
@@ -230,12 +238,13 @@ impl EventGenerator {
         let prepared = parallel::collect(request.threads, count, prepare)?;
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
+        let mut factors = Vec::new();
         for ((process, given), (bridge, masses, completer, one)) in
             processes.into_iter().zip(&request.elements).zip(prepared)
         {
             completers.push(completer);
             described.push(one);
-            elements.push(Element {
+            let element = Element {
                 process,
                 masses,
                 mirrored: given.mirrored,
@@ -243,7 +252,15 @@ impl EventGenerator {
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
                 vanishes: given.vanishes,
-            });
+            };
+            let asked = ChannelRequest {
+                widths: request.clustering.is_none().then_some(request.widths),
+                propagators: request.by_propagators,
+                off_shell: &given.off_shell,
+                windows: &given.windows,
+            };
+            factors.push(channel_factors(&element, &asked)?);
+            elements.push(element);
             bridges.push(bridge);
         }
         let mut integrand = integrand_by(request.threads, &elements, &common)?;
@@ -258,15 +275,21 @@ impl EventGenerator {
             }
         };
         let shares: Arc<[Shares]> = shares.into();
+        let factors: Arc<[Option<ChannelFactors>]> = factors.into();
+        if gpus.is_some() && factors.iter().any(Option::is_some) {
+            let what = "lines that must not be on their mass shells ($), and widths below small_width_treatment";
+            return Err(Error::NotOnGpu { what: what.into() }.into());
+        }
         if request.clustering.is_some() {
             if gpus.is_some() {
                 let what = "scales by clustering".into();
                 return Err(Error::NotOnGpu { what }.into());
             }
-            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
+            let plain = Elements::in_channels(&mut bridges, shares.clone(), Arc::from([]));
+            integrand.count_jets(&mut plain?)?;
         }
         let (weigher, chooser) = match gpus {
-            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
+            None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
             Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
