@@ -2,8 +2,6 @@
 
 mod backend;
 
-pub use backend::Points;
-
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
@@ -12,7 +10,7 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand_by,
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
@@ -114,6 +112,8 @@ pub struct ElementRequest {
     pub propagators: Vec<Vec<i32>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// Makes events of some matrix elements.
@@ -176,18 +176,15 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        let gpus = gpus
-            .as_ref()
-            .map(|gpus| (gpus, &backend::kernels as Points));
-        EventGenerator::on(gpus, processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
     }
 
-    /// The same on GPUs that are given, with what makes points there, or by threads.
+    /// The same on GPUs that are given, or by threads.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub fn on(
-        gpus: Option<(&Gpus, Points)>,
+        gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
         switches: &Switches,
@@ -214,33 +211,42 @@ impl EventGenerator {
             backend: BackendChoice::Cpu,
             ..switches.clone()
         };
-        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        let (mut described, mut completers) = (Vec::new(), Vec::new());
-        for (process, given) in processes.into_iter().zip(&request.elements) {
+        let resonances = Resonances {
+            widths: request.widths,
+            forced: &request.forced,
+            excluded: &request.excluded,
+        };
+        let prepare = |number: usize| -> Result<_, Failure> {
+            let (process, given) = (&processes[number], &request.elements[number]);
             let card = process.model.default_card();
             let mirrored = given.mirrored;
-            let mut one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
             name_lines(&mut one, &given.propagators)?;
             let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
-            let resonances = Resonances {
-                widths: request.widths,
-                forced: &request.forced,
-                excluded: &request.excluded,
-            };
-            completers.push(Completer::new(&one, &masses, &resonances));
+            let completer = Completer::new(&one, &masses, &resonances);
+            Ok((bridge, masses, completer, one))
+        };
+        let prepared = parallel::collect(request.threads, count, prepare)?;
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        let (mut described, mut completers) = (Vec::new(), Vec::new());
+        for ((process, given), (bridge, masses, completer, one)) in
+            processes.into_iter().zip(&request.elements).zip(prepared)
+        {
+            completers.push(completer);
             described.push(one);
             elements.push(Element {
                 process,
                 masses,
-                mirrored,
+                mirrored: given.mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
+                vanishes: given.vanishes,
             });
             bridges.push(bridge);
         }
-        let mut integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand_by(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
             None => Vec::new(),
             Some(how) => {
@@ -261,11 +267,11 @@ impl EventGenerator {
         }
         let (weigher, chooser) = match gpus {
             None => backend::by_threads(&mut bridges, &shares, request.threads)?,
-            Some((gpus, points)) => {
+            Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
                 let threads = request.threads;
-                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+                backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
@@ -390,6 +396,11 @@ impl EventGenerator {
             elements,
             round: made,
         })
+    }
+
+    /// Seconds that parts of the work on GPUs have taken so far, by name.
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.weigher.seconds()
     }
 
     /// For how many particles records have room.

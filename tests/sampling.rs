@@ -14,6 +14,9 @@ use mebridge_sampler::survey::{Settings, Survey, survey};
 use std::fmt::Write;
 use std::sync::Arc;
 
+#[path = "sampling/clustered.rs"]
+mod clustered;
+
 /// A process with what evaluates it.
 struct Run {
     integrand: Integrand,
@@ -36,6 +39,7 @@ impl Run {
                 windows: windows(&codes),
                 rules: Vec::new(),
                 clustered: ClusteredLines::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -435,6 +439,7 @@ fn beams_have_what_comes_in() {
             windows: Vec::new(),
             rules: Vec::new(),
             clustered: Default::default(),
+            vanishes: false,
         };
         let common = Common { beams, ..protons() };
         let found = integrand(&[element], &common).expect_err("it cannot be");

@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import EngineRounds, Rounds, sizes, workers
+from ._rounds import Rounds, of_kind, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -608,11 +608,10 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
         # Networks and GPUs are MadSpace's.
-        if engine := order.backend == "cpu" and SAMPLERS[order.sampler] == "grids":
+        if order.backend == "cpu" and SAMPLERS[order.sampler] == "grids":
             build["engine"] = True
         channels = tasks.build(build, files, max(planned), folder)
-        of_rounds = EngineRounds if engine else Rounds
-        rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        rounds = of_kind(build)(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 
