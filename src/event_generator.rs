@@ -29,6 +29,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is asked of events.
 #[derive(Clone, Debug, Deserialize)]
@@ -134,6 +135,8 @@ pub struct EventGenerator {
     chooser: Box<dyn Choose>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
+    /// Of rounds, see [`Self::seconds`].
+    seconds: [f64; 3],
 }
 
 /// What makes records of events.
@@ -308,6 +311,7 @@ impl EventGenerator {
                 alpha_qed: request.alpha_qed,
             },
             surveyed: None,
+            seconds: [0.0; 3],
         })
     }
 
@@ -351,6 +355,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
+        let clock = Instant::now();
         let mut made = round(
             &self.integrand,
             survey,
@@ -359,6 +364,8 @@ impl EventGenerator {
             settings.events,
             &mut *self.weigher,
         )?;
+        self.seconds[0] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         // No point and no source has these numbers.
         let philox = Philox {
             seed: settings.seed,
@@ -373,19 +380,32 @@ impl EventGenerator {
         // Weights average to the cross section; where they have signs, those of them without.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
-        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
-        let unit = size * made.events.len() as f64 / total;
-        let mut elements = BTreeMap::new();
-        for event in &mut made.events {
-            event.weight *= unit;
-            let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
-            for (sum, one) in sums
-                .iter_mut()
-                .zip([1.0, event.weight, event.weight.powi(2)])
+        let heads = parallel::map(threads, count, |event| {
+            let event = &made.events[event];
+            (event.element, event.weight)
+        });
+        let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
+        let unit = size * count as f64 / total;
+        parallel::fill(threads, &mut made.events, 1, |_, events| {
+            for event in events {
+                event.weight *= unit;
+            }
+        });
+        let mut of_elements = vec![[0.0; 3]; self.writer.described.len()];
+        for (element, weight) in heads {
+            let weight = weight * unit;
+            for (sum, one) in
+                (of_elements[element as usize].iter_mut()).zip([1.0, weight, weight.powi(2)])
             {
                 *sum += one;
             }
         }
+        let elements = (0..)
+            .zip(of_elements)
+            .filter(|(_, sums)| sums[0] > 0.0)
+            .collect();
+        self.seconds[1] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
@@ -405,6 +425,7 @@ impl EventGenerator {
                 to.copy_from_slice(&record);
             }
         });
+        self.seconds[2] += clock.elapsed().as_secs_f64();
         let mut matched = Vec::new();
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
         let of_events = made.events.iter();
@@ -414,16 +435,18 @@ impl EventGenerator {
         Ok(Records {
             bytes,
             particles,
-            scales: made.events.iter().map(|event| event.scales).collect(),
+            scales: parallel::map(threads, count, |event| made.events[event].scales),
             matched,
             elements,
             round: made,
         })
     }
 
-    /// Seconds that parts of the work on GPUs have taken so far, by name.
+    /// Seconds that parts of rounds and, of GPUs, of their work have taken so far, by name.
     pub fn seconds(&self) -> Vec<(&'static str, f64)> {
-        self.weigher.seconds()
+        let rounds = ["points and events", "choices", "records"];
+        let rounds = rounds.into_iter().zip(self.seconds);
+        rounds.chain(self.weigher.seconds()).collect()
     }
 
     /// For how many particles records have room.
