@@ -3,15 +3,16 @@
 use crate::backend::DeviceSession;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
+use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpus, ModuleCache};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
-use mebridge_gpu_sampler::weigher::{self, Gpu, MakePoints};
-use mebridge_sampler::events::Event;
+use mebridge_gpu_sampler::weigher::{self, Gpu};
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,16 +37,6 @@ impl Choose for Elements {
     }
 }
 
-/// What makes points on a GPU.
-pub type Points<'a> = &'a dyn Fn(&Arc<ModuleCache>) -> Result<Box<dyn MakePoints>>;
-
-/// Kernels that make points.
-pub(super) fn kernels(_: &Arc<ModuleCache>) -> Result<Box<dyn MakePoints>> {
-    Err(Error::NotOnGpu {
-        what: "points of events".into(),
-    })
-}
-
 /// The GPUs that are asked for, if some are.
 pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     let cache = Cache::new(&switches.cache);
@@ -58,13 +49,14 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,
+    factors: &Arc<[Option<ChannelFactors>]>,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
     make_plans(bridges, threads)?;
-    let one = |_| Elements::in_channels(bridges, shares.clone());
+    let one = |_| Elements::in_channels(bridges, shares.clone(), factors.clone());
     let evaluators = (0..threads.max(1)).map(one);
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
-    let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
+    let choosers = (0..threads.max(1)).map(|_| Elements::counting(bridges, true, factors.clone()));
     let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
     Ok((Box::new(evaluators), Box::new(choosers)))
 }
@@ -83,7 +75,6 @@ fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
 /// By GPUs.
 pub(super) fn by_gpus(
     gpus: &Gpus,
-    points: Points,
     processes: &[Process],
     switches: &Switches,
     threads: usize,
@@ -106,7 +97,7 @@ pub(super) fn by_gpus(
         for _ in 0..threads.clamp(1, CHOOSERS) {
             choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
         }
-        weighers.push(Gpu::new(library, points(library)?, sessions)?);
+        weighers.push(Gpu::new(library, sessions)?);
     }
     let weigher = weigher::Gpus::new(weighers, threads);
     Ok((Box::new(weigher), Box::new(choosers)))
@@ -169,8 +160,10 @@ impl Choose for Chooser {
         }
         let mut found = vec![Choice::default(); events.len()];
         for (element, own) in of_elements.iter().enumerate() {
-            let chosen = own.iter().map(|&number| Chosen {
-                momenta: &events[number].momenta,
+            let at_rest = own.iter().map(|&number| at_rest(&events[number].momenta));
+            let at_rest: Vec<_> = at_rest.collect();
+            let chosen = own.iter().zip(&at_rest).map(|(&number, momenta)| Chosen {
+                momenta,
                 alpha_s: events[number].alpha_s,
                 random: random[number],
             });
