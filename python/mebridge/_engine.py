@@ -291,7 +291,7 @@ class Generator:
             "events": events,
             "weights": dataclasses.astuple(_lhe.weights(output, weights)),
             "measured": [source["sums"][:3] for source in made["sources"]],
-            "channels": [[source["drawn"], *source["sums"][1:], 0] for source in made["sources"]],
+            "channels": [[source["drawn"], *source["sums"][1:], source["events"]] for source in made["sources"]],
             "drawn": made["elements"],
             "cut": self._counts,
         }
