@@ -10,7 +10,7 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand_by,
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
@@ -214,26 +214,34 @@ impl EventGenerator {
             backend: BackendChoice::Cpu,
             ..switches.clone()
         };
-        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        let (mut described, mut completers) = (Vec::new(), Vec::new());
-        for (process, given) in processes.into_iter().zip(&request.elements) {
+        let resonances = Resonances {
+            widths: request.widths,
+            forced: &request.forced,
+            excluded: &request.excluded,
+        };
+        let prepare = |number: usize| -> Result<_, Failure> {
+            let (process, given) = (&processes[number], &request.elements[number]);
             let card = process.model.default_card();
             let mirrored = given.mirrored;
-            let mut one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
             name_lines(&mut one, &given.propagators)?;
             let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
-            let resonances = Resonances {
-                widths: request.widths,
-                forced: &request.forced,
-                excluded: &request.excluded,
-            };
-            completers.push(Completer::new(&one, &masses, &resonances));
+            let completer = Completer::new(&one, &masses, &resonances);
+            Ok((bridge, masses, completer, one))
+        };
+        let prepared = parallel::collect(request.threads, count, prepare)?;
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        let (mut described, mut completers) = (Vec::new(), Vec::new());
+        for ((process, given), (bridge, masses, completer, one)) in
+            processes.into_iter().zip(&request.elements).zip(prepared)
+        {
+            completers.push(completer);
             described.push(one);
             elements.push(Element {
                 process,
                 masses,
-                mirrored,
+                mirrored: given.mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
@@ -241,7 +249,7 @@ impl EventGenerator {
             });
             bridges.push(bridge);
         }
-        let mut integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand_by(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
             None => Vec::new(),
             Some(how) => {

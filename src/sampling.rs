@@ -20,6 +20,7 @@ use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
+use mebridge_sampler::parallel;
 use mebridge_simd::Level;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,8 +168,20 @@ impl<'a> Prepared<'a> {
 /// # Errors
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
-    let prepared = prepared?;
+    integrand_by(1, elements, common)
+}
+
+/// The same by several threads.
+///
+/// # Errors
+/// As there.
+pub fn integrand_by(
+    threads: usize,
+    elements: &[Element],
+    common: &Common,
+) -> Result<Integrand, Failure> {
+    let prepare = |number: usize| Prepared::new(&elements[number]);
+    let prepared = parallel::collect(threads, elements.len(), prepare)?;
     match prepared.iter().any(|one| one.decays) {
         false => check_partons(&prepared, &common.beams)?,
         true => {
@@ -186,7 +199,8 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
         selection: None,
         level: Level::best(),
     };
-    for members in together(&prepared)? {
+    let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
+    for members in together(&prepared, threads)? {
         let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
@@ -194,9 +208,18 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
             // Each has its own densities, cuts and scales.
             (true, false) => &[Orders::Own, Orders::Exchanged],
         };
-        for &order in orders {
-            add(&mut found, &prepared, common, &members, order)?;
+        of_groups.extend(orders.iter().map(|&order| (members.clone(), order)));
+    }
+    let of_members = |number: usize| {
+        let (members, order) = &of_groups[number];
+        group_of(&prepared, common, members, *order)
+    };
+    for (group, mut sources) in parallel::collect(threads, of_groups.len(), of_members)? {
+        for source in &mut sources {
+            source.group = found.groups.len();
         }
+        found.groups.push(group);
+        found.sources.append(&mut sources);
     }
     Ok(found)
 }
@@ -254,12 +277,25 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
 }
 
 /// Numbers of the matrix elements that have the same channels.
-fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
+fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let some = prepared.iter().enumerate();
-    for (number, of) in some.filter(|(_, of)| !of.element.vanishes) {
-        let (element, options) = (of.element, &of.options);
+    let names = parallel::collect(threads, prepared.len(), |number| prepared[number].name())?;
+    let names = names.into_iter().zip(prepared).enumerate();
+    for (number, (name, _)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
+        let place = *places.entry(name).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(number);
+    }
+    Ok(found)
+}
+
+impl Prepared<'_> {
+    /// Matrix elements with the same name have the same channels.
+    fn name(&self) -> Result<String, Failure> {
+        let (element, options) = (self.element, &self.options);
         let label = |leg: usize| {
             let kinds = options
                 .iter()
@@ -267,25 +303,19 @@ fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let (incoming, masses) = of.masses.split_at(2);
+        let (incoming, masses) = self.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
-        for channel in &of.channels {
+        for channel in &self.channels {
             let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
             trees.insert(canonical(&diagram(channel, masses)?, &own, &codes, false)?.0);
         }
         let cuts = (&element.windows, &element.rules);
-        let key = format!(
+        Ok(format!(
             "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
             element.mirrored
-        );
-        let place = *places.entry(key).or_insert(found.len());
-        if place == found.len() {
-            found.push(Vec::new());
-        }
-        found[place].push(number);
+        ))
     }
-    Ok(found)
 }
 
 /// Of the first generation: particles that differ by theirs have the same trees.
@@ -316,14 +346,13 @@ fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failu
     })
 }
 
-/// Adds the channels of some matrix elements.
-fn add(
-    found: &mut Integrand,
+/// Some matrix elements with their channels, which say nothing of the number of the group.
+fn group_of(
     prepared: &[Prepared],
     common: &Common,
     members: &[usize],
     orders: Orders,
-) -> Result<(), Failure> {
+) -> Result<(ElementGroup, Vec<Source>), Failure> {
     let first = members[0];
     let of = &prepared[first];
     let (element, masses) = (of.element, &of.masses[2..]);
@@ -376,7 +405,6 @@ fn add(
     } else {
         common.energy
     };
-    let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
@@ -411,6 +439,7 @@ fn add(
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
     };
+    let mut sources = Vec::new();
     for PermutedDiagrams {
         members: same,
         permutations,
@@ -423,8 +452,8 @@ fn add(
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
-        found.sources.push(Source {
-            group,
+        sources.push(Source {
+            group: 0,
             channel: Channel::new(&diagrams[same[0]], &settings)?,
             permutations,
             columns: same.iter().map(|&column| column as u32).collect(),
@@ -441,7 +470,7 @@ fn add(
             &partons,
         )?),
     };
-    found.groups.push(ElementGroup {
+    let group = ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,
@@ -455,8 +484,8 @@ fn add(
             true => Flux::Decay(incoming[1]),
             false => Flux::Collision(incoming),
         },
-    });
-    Ok(())
+    };
+    Ok((group, sources))
 }
 
 /// How points of a group are clustered.
@@ -471,6 +500,16 @@ fn clusterings(
     for &member in members {
         let of = &prepared[member].element.clustered;
         let power = prepared[member].qcd_power;
+        let count = prepared[member].element.process.diagrams;
+        for one in &of.diagrams {
+            if !(1..=count).contains(&one.diagram) {
+                let what = format!(
+                    "there is no diagram {} to cluster by, of {count}",
+                    one.diagram
+                );
+                return Err(what.into());
+            }
+        }
         found.push(ElementClustering {
             clustering: Clustering::new(
                 prepared[member].options.clone(),
@@ -479,6 +518,7 @@ fn clusterings(
                 how.settings,
                 how.matching.unwrap_or_default(),
             )?,
+            diagrams: of.diagrams.iter().map(|one| one.diagram - 1).collect(),
             power: (power >= 0).then_some(power),
         });
     }
@@ -493,6 +533,7 @@ fn clusterings(
         scaled: how.scaled,
         matched: how.matching.is_some(),
         energy,
+        memories: Default::default(),
     })
 }
 
@@ -513,7 +554,10 @@ impl Shares {
     /// Of a matrix element.
     ///
     /// # Errors
-    /// There is no such diagram, or a topology is none.
+    /// A topology is none.
+    ///
+    /// # Panics
+    /// There is no such diagram, which [`integrand`] refuses.
     pub fn new(
         of: &ClusteredLines,
         denominators: bool,
@@ -535,10 +579,7 @@ impl Shares {
         }
         let mut places = vec![-1; bridge.process().diagrams as usize];
         for (place, one) in (0..).zip(&of.diagrams) {
-            let diagram = (one.diagram as usize).checked_sub(1);
-            let known = diagram.and_then(|diagram| places.get_mut(diagram));
-            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
-                place;
+            places[one.diagram as usize - 1] = place;
         }
         Ok(Shares::Squared(places))
     }
@@ -613,9 +654,11 @@ impl Elements {
             let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
+            let mut diagrams = Vec::new();
             for &event in &own {
                 let momenta_at_rest = at_rest(&events[event].momenta);
                 momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
+                diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -624,8 +667,11 @@ impl Elements {
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
-            self.run(element, momenta, random, true, &mut squared)?;
+            // Those that were clustered have the diagram of their channel, and the colours that it allows.
+            let given = (diagrams.len() == own.len()).then_some(&diagrams[..]);
+            self.run(element, momenta, random, given, true, &mut squared)?;
             let [helicity, color, diagram] = &self.choices;
+            let diagram = given.unwrap_or(diagram);
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
                     helicity: helicity[place],
@@ -643,6 +689,7 @@ impl Elements {
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        given: Option<&[i32]>,
         diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
@@ -657,7 +704,7 @@ impl Elements {
             random_color: random[1],
             random_diagram: random[2],
             helicity: None,
-            diagram: None,
+            diagram: given,
             diagrams,
         };
         let [helicity, color, diagram] = &mut self.choices;
@@ -702,7 +749,7 @@ impl Elements {
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
         let numbers = [some, some, random.unwrap_or(some)];
-        let answer = self.run(element, momenta, numbers, random.is_some(), squared);
+        let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
         self.random = none;
         answer
     }

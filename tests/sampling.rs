@@ -14,6 +14,9 @@ use mebridge_sampler::survey::{Settings, Survey, survey};
 use std::fmt::Write;
 use std::sync::Arc;
 
+#[path = "sampling/clustered.rs"]
+mod clustered;
+
 /// A process with what evaluates it.
 struct Run {
     integrand: Integrand,

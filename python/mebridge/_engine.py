@@ -25,6 +25,7 @@ from . import (
     _meta,
     _named_cuts,
     _photons,
+    _polarised,
     _records,
     _scales,
     _scratch,
@@ -94,6 +95,10 @@ class Generator:
         table = Coupling(*map(tuple, coupling))
         legs = [_allowed.masses(element, energy) for element in elements]
         _allowed.check_beams(elements, legs, pdf is not None)
+        if other_beam is not None:
+            _allowed.check_other_beam(elements, other_beam, photons)
+        for element, masses in zip(elements, legs):
+            _polarised.neutrinos(element.entry, masses)
         rules: list[Any] = [[] for _ in elements]
         if whole is None:
             _finite.by_name(elements, legs, cuts)
@@ -212,10 +217,13 @@ class Generator:
     def survey(self, part: str, events: int, overweight: float, seed: int, precision: float | None) -> dict[str, Any]:
         """Surveys the whole run; what is found is written into a folder."""
         settings = {"events": events, "overweight": overweight, "seed": seed, "precision": precision}
+        self._counts = [0, 0]
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
         if found["nothing"] == "passes":
             raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
+        if found["nothing"] and self._function is not None and not self._counts[1]:
+            raise Error(f"none of {self._counts[0]} points passes the cuts of the run, among which is {self._function}")
         if found["nothing"]:
             raise Error(
                 "each point of the survey has the weight 0: are densities 0 for what comes in, or couplings of the process, or "

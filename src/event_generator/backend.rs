@@ -11,9 +11,10 @@ use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
 use mebridge_gpu_sampler::weigher::{self, Gpu};
-use mebridge_sampler::events::Event;
+use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Events of a thread that chooses, at least.
 const LEAST: usize = 512;
@@ -49,12 +50,24 @@ pub(super) fn by_threads(
     shares: &Arc<[Shares]>,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
+    make_plans(bridges, threads)?;
     let one = |_| Elements::in_channels(bridges, shares.clone());
     let evaluators = (0..threads.max(1)).map(one);
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
     let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
     let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
     Ok((Box::new(evaluators), Box::new(choosers)))
+}
+
+/// Makes the plans, which all threads share.
+fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
+    let bridges: Vec<Mutex<&mut Bridge>> = bridges.iter_mut().map(Mutex::new).collect();
+    let make = |number: usize| {
+        let bridge = bridges[number].lock();
+        bridge.unwrap_or_else(PoisonError::into_inner).sampler(true)
+    };
+    parallel::collect(threads, bridges.len(), |number| make(number).map(drop))?;
+    Ok(())
 }
 
 /// By GPUs.
@@ -155,8 +168,10 @@ impl Choose for Chooser {
         }
         let mut found = vec![Choice::default(); events.len()];
         for (element, own) in of_elements.iter().enumerate() {
-            let chosen = own.iter().map(|&number| Chosen {
-                momenta: &events[number].momenta,
+            let at_rest = own.iter().map(|&number| at_rest(&events[number].momenta));
+            let at_rest: Vec<_> = at_rest.collect();
+            let chosen = own.iter().zip(&at_rest).map(|(&number, momenta)| Chosen {
+                momenta,
                 alpha_s: events[number].alpha_s,
                 random: random[number],
             });

@@ -663,7 +663,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
             false => scales[0],
         },
         alpha_s: next(),
-        channel: None,
+        diagram: None,
         matched: None,
         momenta: (0..group.legs)
             .map(|_| [next(), next(), next(), next()])
