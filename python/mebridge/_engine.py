@@ -75,6 +75,7 @@ class Generator:
         anti: Sequence[bool] = (False, False),
         other_beam: int | None = None,
         photons: int = 0,
+        by_propagators: bool = False,
         systematics: Mapping[str, Any] | None = None,
         scales: bool = False,
         cut: Sequence[str] | None = None,
@@ -89,6 +90,7 @@ class Generator:
             whole: of each matrix element, ``windows``, ``rules`` and what it is ``clustered`` by of a run card, in the place of
                 cuts by name.
             clustering: how events are clustered; none where they are not.
+            by_propagators: whether what channels count besides their weights goes by products of propagators.
         """
         elements = self._read(libraries)
         densities = None if pdf is None else Densities.read(pdf)
@@ -132,6 +134,7 @@ class Generator:
                     "windows": [_window(window) for window in windows[i]],
                     "rules": rules[i],
                     "propagators": [channel["propagators"] for channel in element.channels],
+                    "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
                     "vanishes": i in zero,
                     **({"clustered": whole[i]["clustered"]} if whole is not None and clustering is not None else {}),
                 }
@@ -139,6 +142,7 @@ class Generator:
             ],
             "threads": threads,
             "widths": bwcutoff,
+            "by_propagators": by_propagators,
             # On a GPU a library takes its time to begin.
             "alpha_qed": _meta.alpha_qed([pathlib.Path(library) for library in libraries]) or alpha_qed,
             "forced": [abs(code) for code in forced],

@@ -263,7 +263,7 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
     let (nothing, points) = match failure.downcast_ref::<Nothing>() {
         Some(Nothing::Passes(points)) => ("passes", *points),
         Some(Nothing::Weighs) => ("weighs", 0),
-        None => return Err(failure),
+        None | Some(Nothing::Hardly(..)) => return Err(failure),
     };
     Ok(Answer {
         sources: Vec::new(),

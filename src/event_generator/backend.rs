@@ -3,6 +3,7 @@
 use crate::backend::DeviceSession;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
+use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
 use crate::process::Process;
@@ -48,13 +49,14 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,
+    factors: &Arc<[Option<ChannelFactors>]>,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
     make_plans(bridges, threads)?;
-    let one = |_| Elements::in_channels(bridges, shares.clone());
+    let one = |_| Elements::in_channels(bridges, shares.clone(), factors.clone());
     let evaluators = (0..threads.max(1)).map(one);
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
-    let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
+    let choosers = (0..threads.max(1)).map(|_| Elements::counting(bridges, true, factors.clone()));
     let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
     Ok((Box::new(evaluators), Box::new(choosers)))
 }

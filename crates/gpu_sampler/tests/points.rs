@@ -447,7 +447,7 @@ impl Differences {
         } else {
             (found - wanted).abs() / size
         };
-        if !(difference <= 1e-11) {
+        if difference > 1e-11 || difference.is_nan() {
             self.far += 1;
         }
         // Where momenta are nearly parallel differences of large numbers are small ones.

@@ -71,6 +71,12 @@ pub enum Nothing {
         "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
     )]
     Weighs,
+    /// A few points have nearly all of the cross section.
+    #[error(
+        "of {0} points only {1} become events, as a few have nearly all of the cross section: it is infinite, or hardly \
+         within reach; give cuts that keep propagators from their poles"
+    )]
+    Hardly(u64, u64),
 }
 
 /// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
