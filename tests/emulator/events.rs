@@ -60,7 +60,7 @@ impl Run {
                 windows: jets(&codes),
                 rules: Vec::new(),
                 clustered: Default::default(),
-                vanishes: Default::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -276,6 +276,7 @@ fn records_are_those_of_the_cpu() {
     let common = common(false);
     let request = Request {
         energy: common.energy,
+        by_propagators: false,
         rapidity: 0.0,
         densities: None,
         beams: None,
