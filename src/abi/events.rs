@@ -124,6 +124,8 @@ struct Answer {
     elements: BTreeMap<u32, [f64; 3]>,
     /// There are no events: no point passes the cuts, or all that do have the weight zero.
     nothing: Option<&'static str>,
+    /// Of a survey, why threads weigh points although GPUs were asked for: what these do not know.
+    by_threads: Option<String>,
 }
 
 /// An open one.
@@ -131,6 +133,8 @@ struct Open {
     generator: EventGenerator,
     /// Which run it is, whatever its threads and the names of its files are.
     run: [u8; 32],
+    /// Why threads weigh points although GPUs were asked for.
+    by_threads: Option<String>,
 }
 
 /// What is open, by number from 1.
@@ -158,12 +162,24 @@ pub unsafe extern "C" fn mebridge_events_open(
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let processes = processes(NAME, &opened.matrix_elements)?;
         let run = digest(&processes, &opened.run)?;
-        let mut generator = EventGenerator::new(processes, &opened.run)?;
+        let mut run_request = opened.run;
+        let mut by_threads = None;
+        if cut.is_some() && run_request.backend.as_deref().is_some_and(|on| on != "cpu") {
+            run_request.backend = Some("cpu".to_owned());
+            by_threads = Some("a cut that is a function".to_owned());
+        }
+        let mut generator = EventGenerator::new(processes, &run_request)?;
         if let Some(cut) = cut {
             let context = Context(context);
             generator.select(Arc::new(CallersCut { cut, context }));
         }
-        let made = Arc::new(Mutex::new(Open { generator, run }));
+        let by_threads = by_threads.or_else(|| generator.by_threads().map(str::to_owned));
+        let made = Open {
+            generator,
+            run,
+            by_threads,
+        };
+        let made = Arc::new(Mutex::new(made));
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let number = open.keys().next_back().map_or(1, |last| last + 1);
         open.insert(number, made);
@@ -224,7 +240,10 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             };
             let bytes = survey.to_bytes(&open.run);
             std::fs::write(&file, bytes).map_err(Error::io(&file))?;
-            Ok(of_survey(&open.generator, &survey))
+            Ok(Answer {
+                by_threads: open.by_threads.clone(),
+                ..of_survey(&open.generator, &survey)
+            })
         }
         Call::Load { file } => {
             let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
@@ -262,6 +281,7 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
                 unusable: round.unusable,
                 elements: made.elements,
                 nothing: None,
+                by_threads: None,
             })
         }
     }
@@ -281,6 +301,7 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
         unusable: 0,
         elements: BTreeMap::new(),
         nothing: Some(nothing),
+        by_threads: None,
     })
 }
 
@@ -294,6 +315,7 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
         unusable: sums.iter().map(WeightSums::unusable).sum(),
         elements: BTreeMap::new(),
         nothing: None,
+        by_threads: None,
     }
 }
 
