@@ -2,8 +2,6 @@
 
 mod backend;
 
-pub use backend::Points;
-
 use crate::bridge::Bridge;
 use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
@@ -14,7 +12,7 @@ use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
-    integrand,
+    integrand_by,
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
@@ -31,6 +29,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is asked of events.
 #[derive(Clone, Debug, Deserialize)]
@@ -122,6 +121,8 @@ pub struct ElementRequest {
     pub off_shell: Vec<Vec<usize>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// Makes events of some matrix elements.
@@ -134,6 +135,8 @@ pub struct EventGenerator {
     chooser: Box<dyn Choose>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
+    /// Of rounds, see [`Self::seconds`].
+    seconds: [f64; 3],
 }
 
 /// What makes records of events.
@@ -184,18 +187,15 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        let gpus = gpus
-            .as_ref()
-            .map(|gpus| (gpus, &backend::kernels as Points));
-        EventGenerator::on(gpus, processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
     }
 
-    /// The same on GPUs that are given, with what makes points there, or by threads.
+    /// The same on GPUs that are given, or by threads.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub fn on(
-        gpus: Option<(&Gpus, Points)>,
+        gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
         switches: &Switches,
@@ -222,30 +222,39 @@ impl EventGenerator {
             backend: BackendChoice::Cpu,
             ..switches.clone()
         };
-        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        let (mut described, mut completers) = (Vec::new(), Vec::new());
-        let mut factors = Vec::new();
-        for (process, given) in processes.into_iter().zip(&request.elements) {
+        let resonances = Resonances {
+            widths: request.widths,
+            forced: &request.forced,
+            excluded: &request.excluded,
+        };
+        let prepare = |number: usize| -> Result<_, Failure> {
+            let (process, given) = (&processes[number], &request.elements[number]);
             let card = process.model.default_card();
             let mirrored = given.mirrored;
-            let mut one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
             name_lines(&mut one, &given.propagators)?;
             let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
-            let resonances = Resonances {
-                widths: request.widths,
-                forced: &request.forced,
-                excluded: &request.excluded,
-            };
-            completers.push(Completer::new(&one, &masses, &resonances));
+            let completer = Completer::new(&one, &masses, &resonances);
+            Ok((bridge, masses, completer, one))
+        };
+        let prepared = parallel::collect(request.threads, count, prepare)?;
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        let (mut described, mut completers) = (Vec::new(), Vec::new());
+        let mut factors = Vec::new();
+        for ((process, given), (bridge, masses, completer, one)) in
+            processes.into_iter().zip(&request.elements).zip(prepared)
+        {
+            completers.push(completer);
             described.push(one);
             let element = Element {
                 process,
                 masses,
-                mirrored,
+                mirrored: given.mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
+                vanishes: given.vanishes,
             };
             let asked = ChannelRequest {
                 widths: request.clustering.is_none().then_some(request.widths),
@@ -257,7 +266,7 @@ impl EventGenerator {
             elements.push(element);
             bridges.push(bridge);
         }
-        let mut integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand_by(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
             None => Vec::new(),
             Some(how) => {
@@ -284,11 +293,11 @@ impl EventGenerator {
         }
         let (weigher, chooser) = match gpus {
             None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
-            Some((gpus, points)) => {
+            Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
                 let threads = request.threads;
-                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+                backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
@@ -302,6 +311,7 @@ impl EventGenerator {
                 alpha_qed: request.alpha_qed,
             },
             surveyed: None,
+            seconds: [0.0; 3],
         })
     }
 
@@ -345,6 +355,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
+        let clock = Instant::now();
         let mut made = round(
             &self.integrand,
             survey,
@@ -353,6 +364,8 @@ impl EventGenerator {
             settings.events,
             &mut *self.weigher,
         )?;
+        self.seconds[0] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         // No point and no source has these numbers.
         let philox = Philox {
             seed: settings.seed,
@@ -367,19 +380,32 @@ impl EventGenerator {
         // Weights average to the cross section; where they have signs, those of them without.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
-        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
-        let unit = size * made.events.len() as f64 / total;
-        let mut elements = BTreeMap::new();
-        for event in &mut made.events {
-            event.weight *= unit;
-            let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
-            for (sum, one) in sums
-                .iter_mut()
-                .zip([1.0, event.weight, event.weight.powi(2)])
+        let heads = parallel::map(threads, count, |event| {
+            let event = &made.events[event];
+            (event.element, event.weight)
+        });
+        let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
+        let unit = size * count as f64 / total;
+        parallel::fill(threads, &mut made.events, 1, |_, events| {
+            for event in events {
+                event.weight *= unit;
+            }
+        });
+        let mut of_elements = vec![[0.0; 3]; self.writer.described.len()];
+        for (element, weight) in heads {
+            let weight = weight * unit;
+            for (sum, one) in
+                (of_elements[element as usize].iter_mut()).zip([1.0, weight, weight.powi(2)])
             {
                 *sum += one;
             }
         }
+        let elements = (0..)
+            .zip(of_elements)
+            .filter(|(_, sums)| sums[0] > 0.0)
+            .collect();
+        self.seconds[1] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
@@ -399,6 +425,7 @@ impl EventGenerator {
                 to.copy_from_slice(&record);
             }
         });
+        self.seconds[2] += clock.elapsed().as_secs_f64();
         let mut matched = Vec::new();
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
         let of_events = made.events.iter();
@@ -408,11 +435,18 @@ impl EventGenerator {
         Ok(Records {
             bytes,
             particles,
-            scales: made.events.iter().map(|event| event.scales).collect(),
+            scales: parallel::map(threads, count, |event| made.events[event].scales),
             matched,
             elements,
             round: made,
         })
+    }
+
+    /// Seconds that parts of rounds and, of GPUs, of their work have taken so far, by name.
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        let rounds = ["points and events", "choices", "records"];
+        let rounds = rounds.into_iter().zip(self.seconds);
+        rounds.chain(self.weigher.seconds()).collect()
     }
 
     /// For how many particles records have room.

@@ -21,6 +21,7 @@ use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
+use mebridge_sampler::parallel;
 use mebridge_simd::Level;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ pub struct Element {
     pub rules: Vec<Rule>,
     /// What points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// A diagram of a matrix element, by its lines.
@@ -166,8 +169,20 @@ impl<'a> Prepared<'a> {
 /// # Errors
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
-    let prepared = prepared?;
+    integrand_by(1, elements, common)
+}
+
+/// The same by several threads.
+///
+/// # Errors
+/// As there.
+pub fn integrand_by(
+    threads: usize,
+    elements: &[Element],
+    common: &Common,
+) -> Result<Integrand, Failure> {
+    let prepare = |number: usize| Prepared::new(&elements[number]);
+    let prepared = parallel::collect(threads, elements.len(), prepare)?;
     match prepared.iter().any(|one| one.decays) {
         false => check_partons(&prepared, &common.beams)?,
         true => {
@@ -185,7 +200,8 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
         selection: None,
         level: Level::best(),
     };
-    for members in together(&prepared)? {
+    let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
+    for members in together(&prepared, threads)? {
         let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
@@ -193,9 +209,18 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
             // Each has its own densities, cuts and scales.
             (true, false) => &[Orders::Own, Orders::Exchanged],
         };
-        for &order in orders {
-            add(&mut found, &prepared, common, &members, order)?;
+        of_groups.extend(orders.iter().map(|&order| (members.clone(), order)));
+    }
+    let of_members = |number: usize| {
+        let (members, order) = &of_groups[number];
+        group_of(&prepared, common, members, *order)
+    };
+    for (group, mut sources) in parallel::collect(threads, of_groups.len(), of_members)? {
+        for source in &mut sources {
+            source.group = found.groups.len();
         }
+        found.groups.push(group);
+        found.sources.append(&mut sources);
     }
     Ok(found)
 }
@@ -310,11 +335,25 @@ const NARROWEST: f64 = 1e-14;
 const EQUAL: f64 = 1e-9;
 
 /// Numbers of the matrix elements that have the same channels.
-fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
+fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, of) in prepared.iter().enumerate() {
-        let (element, options) = (of.element, &of.options);
+    let names = parallel::collect(threads, prepared.len(), |number| prepared[number].name())?;
+    let names = names.into_iter().zip(prepared).enumerate();
+    for (number, (name, _)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
+        let place = *places.entry(name).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(number);
+    }
+    Ok(found)
+}
+
+impl Prepared<'_> {
+    /// Matrix elements with the same name have the same channels.
+    fn name(&self) -> Result<String, Failure> {
+        let (element, options) = (self.element, &self.options);
         let label = |leg: usize| {
             let kinds = options
                 .iter()
@@ -322,25 +361,19 @@ fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let (incoming, masses) = of.masses.split_at(2);
+        let (incoming, masses) = self.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
-        for channel in &of.channels {
+        for channel in &self.channels {
             let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
             trees.insert(canonical(&diagram(channel, masses)?, &own, &codes, false)?.0);
         }
         let cuts = (&element.windows, &element.rules);
-        let key = format!(
+        Ok(format!(
             "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
             element.mirrored
-        );
-        let place = *places.entry(key).or_insert(found.len());
-        if place == found.len() {
-            found.push(Vec::new());
-        }
-        found[place].push(number);
+        ))
     }
-    Ok(found)
 }
 
 /// Of the first generation: particles that differ by theirs have the same trees.
@@ -372,14 +405,13 @@ pub(crate) fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Dia
     })
 }
 
-/// Adds the channels of some matrix elements.
-fn add(
-    found: &mut Integrand,
+/// Some matrix elements with their channels, which say nothing of the number of the group.
+fn group_of(
     prepared: &[Prepared],
     common: &Common,
     members: &[usize],
     orders: Orders,
-) -> Result<(), Failure> {
+) -> Result<(ElementGroup, Vec<Source>), Failure> {
     let first = members[0];
     let of = &prepared[first];
     let (element, masses) = (of.element, &of.masses[2..]);
@@ -435,7 +467,6 @@ fn add(
     for (channel, diagram) in of.channels.iter().zip(&diagrams) {
         check_widths(channel, diagram, &limits, energy, beams)?;
     }
-    let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
@@ -470,6 +501,7 @@ fn add(
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
     };
+    let mut sources = Vec::new();
     for PermutedDiagrams {
         members: same,
         permutations,
@@ -482,8 +514,8 @@ fn add(
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
-        found.sources.push(Source {
-            group,
+        sources.push(Source {
+            group: 0,
             channel: Channel::new(&diagrams[same[0]], &settings)?,
             permutations,
             columns: same.iter().map(|&column| column as u32).collect(),
@@ -500,7 +532,7 @@ fn add(
             &partons,
         )?),
     };
-    found.groups.push(ElementGroup {
+    let group = ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,
@@ -514,8 +546,8 @@ fn add(
             true => Flux::Decay(incoming[1]),
             false => Flux::Collision(incoming),
         },
-    });
-    Ok(())
+    };
+    Ok((group, sources))
 }
 
 /// How points of a group are clustered.
@@ -530,6 +562,16 @@ fn clusterings(
     for &member in members {
         let of = &prepared[member].element.clustered;
         let power = prepared[member].qcd_power;
+        let count = prepared[member].element.process.diagrams;
+        for one in &of.diagrams {
+            if !(1..=count).contains(&one.diagram) {
+                let what = format!(
+                    "there is no diagram {} to cluster by, of {count}",
+                    one.diagram
+                );
+                return Err(what.into());
+            }
+        }
         found.push(ElementClustering {
             clustering: Clustering::new(
                 prepared[member].options.clone(),
@@ -538,6 +580,7 @@ fn clusterings(
                 how.settings,
                 how.matching.unwrap_or_default(),
             )?,
+            diagrams: of.diagrams.iter().map(|one| one.diagram - 1).collect(),
             power: (power >= 0).then_some(power),
         });
     }
@@ -552,6 +595,7 @@ fn clusterings(
         scaled: how.scaled,
         matched: how.matching.is_some(),
         energy,
+        memories: Default::default(),
     })
 }
 
@@ -572,7 +616,10 @@ impl Shares {
     /// Of a matrix element.
     ///
     /// # Errors
-    /// There is no such diagram, or a topology is none.
+    /// A topology is none.
+    ///
+    /// # Panics
+    /// There is no such diagram, which [`integrand`] refuses.
     pub fn new(
         of: &ClusteredLines,
         denominators: bool,
@@ -594,10 +641,7 @@ impl Shares {
         }
         let mut places = vec![-1; bridge.process().diagrams as usize];
         for (place, one) in (0..).zip(&of.diagrams) {
-            let diagram = (one.diagram as usize).checked_sub(1);
-            let known = diagram.and_then(|diagram| places.get_mut(diagram));
-            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
-                place;
+            places[one.diagram as usize - 1] = place;
         }
         Ok(Shares::Squared(places))
     }
@@ -694,9 +738,11 @@ impl Elements {
             let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
+            let mut diagrams = Vec::new();
             for &event in &own {
                 let momenta_at_rest = at_rest(&events[event].momenta);
                 momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
+                diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -705,21 +751,32 @@ impl Elements {
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
-            self.run(element, momenta, random, true, None, &mut squared)?;
-            if let Some(factors) = self.factors.clone().get(element).and_then(Option::as_ref) {
+            // Those that were clustered have the diagram of their channel, and the colours that it allows.
+            let mut given = (diagrams.len() == own.len()).then_some(diagrams);
+            self.run(
+                element,
+                momenta,
+                random,
+                given.as_deref(),
+                true,
+                &mut squared,
+            )?;
+            let factors = self.factors.clone();
+            let factors = factors.get(element).and_then(Option::as_ref);
+            if let (None, Some(factors)) = (&given, factors) {
                 let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
-                let diagrams = (counts.chunks_exact(factors.count()).zip(random[2])).map(
-                    |(counts, &number)| {
-                        factors.diagram(drawn(counts, number * counts.iter().sum::<f64>()) as usize)
-                            as i32
-                    },
-                );
-                let diagrams: Vec<i32> = diagrams.collect();
-                let given = Some(&diagrams[..]);
-                self.run(element, momenta, random, true, given, &mut squared)?;
-                self.choices[2][..diagrams.len()].copy_from_slice(&diagrams);
+                let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
+                let of_channels = of_events.map(|(counts, &number)| {
+                    let number = number * counts.iter().sum::<f64>();
+                    factors.diagram(drawn(counts, number) as usize) as i32
+                });
+                let of_channels: Vec<i32> = of_channels.collect();
+                let channels = Some(&of_channels[..]);
+                self.run(element, momenta, random, channels, true, &mut squared)?;
+                given = Some(of_channels);
             }
             let [helicity, color, diagram] = &self.choices;
+            let diagram = given.as_deref().unwrap_or(diagram);
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
                     helicity: helicity[place],
@@ -738,8 +795,8 @@ impl Elements {
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
-        diagrams: bool,
         given: Option<&[i32]>,
+        diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
@@ -803,7 +860,7 @@ impl Elements {
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
         let numbers = [some, some, random.unwrap_or(some)];
-        let answer = self.run(element, momenta, numbers, random.is_some(), None, squared);
+        let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
         self.random = none;
         answer?;
         if let Some(Some(factors)) = self.factors.get(element) {

@@ -17,6 +17,9 @@ use std::f64::consts::PI;
 use std::fmt::Write;
 use std::sync::Arc;
 
+#[path = "sampling/clustered.rs"]
+mod clustered;
+
 /// A process with what evaluates it.
 struct Run {
     integrand: Integrand,
@@ -63,6 +66,7 @@ impl Run {
                 windows: windows(&codes),
                 rules: Vec::new(),
                 clustered: ClusteredLines::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -462,6 +466,7 @@ fn beams_have_what_comes_in() {
             windows: Vec::new(),
             rules: Vec::new(),
             clustered: Default::default(),
+            vanishes: false,
         };
         let common = Common { beams, ..protons() };
         let found = integrand(&[element], &common).expect_err("it cannot be");

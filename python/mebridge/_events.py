@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import EngineRounds, Rounds, sizes, workers
+from ._rounds import Rounds, of_kind, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -278,7 +278,6 @@ def ordered(
     systematics: bool | Sequence[Path],
 ) -> tuple[Order, pathlib.Path | None]:
     """A run of these arguments of :func:`generate_events`, and the event file."""
-    _madspace.version()
     parameters: dict[str, float] = {}
     environment: dict[str, str] = {}
     if isinstance(process, Process):
@@ -465,6 +464,11 @@ class Order:
     windows: bool = False
     """Whether lines are kept near their masses, or away, as decay chains and ``$`` of an output ask."""
 
+    @property
+    def by_engine(self) -> bool:
+        """Whether the library's own engine makes the events; networks and GPUs are MadSpace's."""
+        return self.backend == "cpu" and SAMPLERS[self.sampler] == "grids"
+
 
 @dataclass(frozen=True)
 class Made:
@@ -549,7 +553,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
         "sampler": order.sampler,
         "threads": order.threads,
         "device": order.devices,
-        "versions": [version(), _madspace.version()],
+        "versions": [version(), *([] if order.by_engine else [_madspace.version()])],
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
@@ -607,12 +611,10 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
-        # Networks and GPUs are MadSpace's.
-        if engine := order.backend == "cpu" and SAMPLERS[order.sampler] == "grids":
+        if order.by_engine:
             build["engine"] = True
         channels = tasks.build(build, files, max(planned), folder)
-        of_rounds = EngineRounds if engine else Rounds
-        rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        rounds = of_kind(build)(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 

@@ -11,6 +11,7 @@ use super::umami::attached::carried;
 use crate::error::{Error, Result};
 use crate::event_generator::{BeamRequest, EventGenerator, Request};
 use crate::process::Process;
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
@@ -103,6 +104,8 @@ struct SourceAnswer {
     sums: (u64, f64, f64, u64),
     /// Points that were drawn, those among them that do not count.
     drawn: u64,
+    /// Events of a round.
+    events: u64,
     /// Points for each event of a round that count.
     share: f64,
 }
@@ -247,7 +250,13 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             }
             let round = made.round;
             Ok(Answer {
-                sources: rows(&open.generator, &round.sums, &round.drawn, &[]),
+                sources: rows(
+                    &open.generator,
+                    &round.sums,
+                    &round.drawn,
+                    &[],
+                    &round.events,
+                ),
                 particles: made.particles,
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
@@ -279,7 +288,7 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
     let sums: Vec<WeightSums> = survey.sources.iter().map(|one| one.sums).collect();
     let drawn: Vec<u64> = sums.iter().map(WeightSums::points).collect();
     Answer {
-        sources: rows(generator, &sums, &drawn, &rounds::shares(survey)),
+        sources: rows(generator, &sums, &drawn, &rounds::shares(survey), &[]),
         particles: generator.particles(),
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
@@ -293,7 +302,12 @@ fn rows(
     sums: &[WeightSums],
     drawn: &[u64],
     shares: &[f64],
+    events: &[Event],
 ) -> Vec<SourceAnswer> {
+    let mut counts = vec![0; sums.len()];
+    for event in events {
+        counts[event.source as usize] += 1;
+    }
     let of_sources = generator.sources().zip(sums).zip(drawn).enumerate();
     let rows = of_sources.map(|(number, ((elements, sums), &drawn))| {
         let mean = sums.mean();
@@ -301,6 +315,7 @@ fn rows(
             elements: elements.to_vec(),
             sums: (sums.points(), mean.mean, mean.error, sums.passed()),
             drawn,
+            events: counts[number],
             share: shares.get(number).copied().unwrap_or(0.0),
         }
     });

@@ -14,6 +14,7 @@ use mebridge_phasespace::clustering::{
     Clustering, Given, JetCounts, MOST_LEGS, Matched, Memory, Weighing, take,
 };
 use mebridge_phasespace::{Layout, Rows};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What clustering needs of the matrix elements of a group.
 #[derive(Clone, Debug)]
@@ -29,13 +30,20 @@ pub struct Clusterings {
     pub matched: bool,
     /// Of both beams, GeV.
     pub energy: f64,
+    /// Memories that no thread has: what one learns is there for the next part of a run.
+    pub memories: Memories,
 }
+
+/// Those of the matrix elements of a group, by thread.
+pub type Memories = Arc<Mutex<Vec<Vec<Memory>>>>;
 
 /// Clustering of a matrix element.
 #[derive(Clone, Debug)]
 pub struct ElementClustering {
     /// By which diagrams, and what of it counts.
     pub clustering: Clustering,
+    /// Of each channel the number of its diagram, from 0.
+    pub diagrams: Vec<u32>,
     /// The power of alpha_s in |M|^2; none where there are several.
     pub power: Option<i32>,
 }
@@ -48,7 +56,8 @@ pub struct ClusteringWork {
     /// Of each point what matching found, where points are weighted.
     pub matched: Vec<Option<Matched>>,
     pub(crate) numbers: Vec<f64>,
-    memories: Vec<Vec<Memory>>,
+    /// Of each group, and where they come from.
+    memories: Vec<(Vec<Memory>, Memories)>,
     before: Vec<f64>,
     alpha_s: Vec<f64>,
 }
@@ -63,15 +72,37 @@ const COUNTED: usize = 64;
 impl ClusteringWork {
     /// For an integrand.
     pub(crate) fn new(integrand: &Integrand) -> Self {
-        let memories = integrand.groups.iter().map(|group| {
-            let elements = group.clustering.iter().flat_map(|of| &of.elements);
-            elements.map(|_| Memory::default()).collect()
-        });
+        let of_group = |group: &ElementGroup| {
+            let Some(of) = &group.clustering else {
+                return Default::default();
+            };
+            let left = lock(&of.memories).pop();
+            let new = || of.elements.iter().map(|_| Memory::default()).collect();
+            (left.unwrap_or_else(new), of.memories.clone())
+        };
         ClusteringWork {
-            memories: memories.collect(),
-            ..ClusteringWork::default()
+            memories: integrand.groups.iter().map(of_group).collect(),
+            channels: Vec::new(),
+            matched: Vec::new(),
+            numbers: Vec::new(),
+            before: Vec::new(),
+            alpha_s: Vec::new(),
         }
     }
+}
+
+impl Drop for ClusteringWork {
+    fn drop(&mut self) {
+        for (memories, from) in self.memories.drain(..) {
+            if !memories.is_empty() {
+                lock(&from).push(memories);
+            }
+        }
+    }
+}
+
+fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<Memory>>> {
+    memories.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Clusterings {
@@ -121,7 +152,7 @@ impl Integrand {
             let drawn = work.drawn[place] as usize;
             let partons = &group.partons[drawn];
             let own = &of.elements[partons.element].clustering;
-            let memory = &mut clustering.memories[source.group][partons.element];
+            let memory = &mut clustering.memories[source.group].0[partons.element];
             let mut matched = None;
             let channel = usize::try_from(clustering.channels[place]).ok();
             let counts = work.squared[place] != 0.0 && work.factors[place] != 0.0;

@@ -157,6 +157,7 @@ pub fn round<W: Weigh + ?Sized>(
         event.weight = event_weight(*weight, thresholds[event.source as usize]);
         event
     });
+    parallel::drop_parts(threads, found);
     Ok(Round {
         events,
         sums,
