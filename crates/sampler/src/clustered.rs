@@ -333,8 +333,9 @@ impl Integrand {
                 let [own, every] = &mut counts[source.group][place];
                 let clustering = &of.elements[place].clustering;
                 clustering.count_jets(&work.points, &channels, own)?;
+                channels.fill(-1);
                 for channel in 0..clustering.channels() {
-                    channels.fill(channel as i32);
+                    channels[0] = channel as i32;
                     clustering.count_jets(&work.points, &channels, every)?;
                 }
             }
