@@ -2,9 +2,8 @@
 
 mod backend;
 
-pub use backend::Points;
-
 use crate::bridge::Bridge;
+use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
@@ -12,15 +11,16 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
+    integrand_by,
 };
 use backend::{Choose, Weigher};
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_sampler::events::Event;
-use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Selection};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
@@ -29,6 +29,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is asked of events.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,8 +37,15 @@ use std::sync::Arc;
 pub struct Request {
     /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
-    /// A member of a set of parton densities for both beams; none where the beams are the partons.
+    /// The rapidity of their centre of mass in the frame of the detector, in which cuts are and events come.
+    #[serde(default)]
+    pub rapidity: f64,
+    /// Densities of both beams where those are protons and `beams` says nothing.
+    #[serde(default)]
     pub densities: Option<PathBuf>,
+    /// What they are, where they are not both protons with these densities, or both partons.
+    #[serde(default)]
+    pub beams: Option<[BeamRequest; 2]>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
     /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
@@ -55,6 +63,9 @@ pub struct Request {
     pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
+    /// Whether what MadEvent's channels count besides (`$`) goes by products of propagators (`sde_strategy = 2`).
+    #[serde(default)]
+    pub by_propagators: bool,
     /// The electromagnetic coupling of the records.
     #[serde(default)]
     pub alpha_qed: f64,
@@ -64,6 +75,33 @@ pub struct Request {
     /// PDG codes of particles that are nowhere on their mass shells.
     #[serde(default)]
     pub excluded: Vec<i32>,
+}
+
+/// What a beam is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum BeamRequest {
+    /// The parton, with all of its energy.
+    Parton,
+    /// A hadron.
+    Hadron {
+        /// The file of its densities, as [`Densities::open`] takes it.
+        densities: PathBuf,
+        /// Whether it is the antiparticle of what these are of.
+        #[serde(default)]
+        anti: bool,
+    },
+    /// One that stays whole and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
+    Photons(#[serde(with = "RadiatorName")] Radiator),
+}
+
+/// [`Radiator`] by its name.
+#[derive(Deserialize)]
+#[serde(remote = "Radiator", rename_all = "lowercase")]
+enum RadiatorName {
+    Proton,
+    Electron,
+    Muon,
 }
 
 /// What is asked of the events of one matrix element.
@@ -78,8 +116,13 @@ pub struct ElementRequest {
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process
+    /// and points are not clustered.
+    pub off_shell: Vec<Vec<usize>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// Makes events of some matrix elements.
@@ -92,6 +135,8 @@ pub struct EventGenerator {
     chooser: Box<dyn Choose>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
+    /// Of rounds, see [`Self::seconds`].
+    seconds: [f64; 3],
 }
 
 /// What makes records of events.
@@ -142,18 +187,15 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        let gpus = gpus
-            .as_ref()
-            .map(|gpus| (gpus, &backend::kernels as Points));
-        EventGenerator::on(gpus, processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
     }
 
-    /// The same on GPUs that are given, with what makes points there, or by threads.
+    /// The same on GPUs that are given, or by threads.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub fn on(
-        gpus: Option<(&Gpus, Points)>,
+        gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
         switches: &Switches,
@@ -168,15 +210,10 @@ impl EventGenerator {
         let (scales, values) = &request.alpha_s;
         let coupling = Coupling::new(scales, values);
         let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
-        let densities = match &request.densities {
-            Some(file) => Some(BeamDensities {
-                densities: Arc::new(Densities::lhapdf(file)?),
-            }),
-            None => None,
-        };
         let common = Common {
             energy: request.energy,
-            densities,
+            rapidity: request.rapidity,
+            beams: beams(&request.beams()?)?,
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
             clustering: request.clustering.clone(),
@@ -185,33 +222,51 @@ impl EventGenerator {
             backend: BackendChoice::Cpu,
             ..switches.clone()
         };
-        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        let (mut described, mut completers) = (Vec::new(), Vec::new());
-        for (process, given) in processes.into_iter().zip(&request.elements) {
+        let resonances = Resonances {
+            widths: request.widths,
+            forced: &request.forced,
+            excluded: &request.excluded,
+        };
+        let prepare = |number: usize| -> Result<_, Failure> {
+            let (process, given) = (&processes[number], &request.elements[number]);
             let card = process.model.default_card();
             let mirrored = given.mirrored;
-            let mut one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
             name_lines(&mut one, &given.propagators)?;
             let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
-            let resonances = Resonances {
-                widths: request.widths,
-                forced: &request.forced,
-                excluded: &request.excluded,
-            };
-            completers.push(Completer::new(&one, &masses, &resonances));
+            let completer = Completer::new(&one, &masses, &resonances);
+            Ok((bridge, masses, completer, one))
+        };
+        let prepared = parallel::collect(request.threads, count, prepare)?;
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        let (mut described, mut completers) = (Vec::new(), Vec::new());
+        let mut factors = Vec::new();
+        for ((process, given), (bridge, masses, completer, one)) in
+            processes.into_iter().zip(&request.elements).zip(prepared)
+        {
+            completers.push(completer);
             described.push(one);
-            elements.push(Element {
+            let element = Element {
                 process,
                 masses,
-                mirrored,
+                mirrored: given.mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
-            });
+                vanishes: given.vanishes,
+            };
+            let asked = ChannelRequest {
+                widths: request.clustering.is_none().then_some(request.widths),
+                propagators: request.by_propagators,
+                off_shell: &given.off_shell,
+                windows: &given.windows,
+            };
+            factors.push(channel_factors(&element, &asked)?);
+            elements.push(element);
             bridges.push(bridge);
         }
-        let mut integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand_by(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
             None => Vec::new(),
             Some(how) => {
@@ -223,20 +278,26 @@ impl EventGenerator {
             }
         };
         let shares: Arc<[Shares]> = shares.into();
+        let factors: Arc<[Option<ChannelFactors>]> = factors.into();
+        if gpus.is_some() && factors.iter().any(Option::is_some) {
+            let what = "lines that must not be on their mass shells ($), and widths below small_width_treatment";
+            return Err(Error::NotOnGpu { what: what.into() }.into());
+        }
         if request.clustering.is_some() {
             if gpus.is_some() {
                 let what = "scales by clustering".into();
                 return Err(Error::NotOnGpu { what }.into());
             }
-            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
+            let plain = Elements::in_channels(&mut bridges, shares.clone(), Arc::from([]));
+            integrand.count_jets(&mut plain?)?;
         }
         let (weigher, chooser) = match gpus {
-            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
-            Some((gpus, points)) => {
+            None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
+            Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
                 let threads = request.threads;
-                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+                backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
@@ -250,6 +311,7 @@ impl EventGenerator {
                 alpha_qed: request.alpha_qed,
             },
             surveyed: None,
+            seconds: [0.0; 3],
         })
     }
 
@@ -293,6 +355,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
+        let clock = Instant::now();
         let mut made = round(
             &self.integrand,
             survey,
@@ -301,6 +364,8 @@ impl EventGenerator {
             settings.events,
             &mut *self.weigher,
         )?;
+        self.seconds[0] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         // No point and no source has these numbers.
         let philox = Philox {
             seed: settings.seed,
@@ -315,19 +380,32 @@ impl EventGenerator {
         // Weights average to the cross section; where they have signs, those of them without.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
-        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
-        let unit = size * made.events.len() as f64 / total;
-        let mut elements = BTreeMap::new();
-        for event in &mut made.events {
-            event.weight *= unit;
-            let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
-            for (sum, one) in sums
-                .iter_mut()
-                .zip([1.0, event.weight, event.weight.powi(2)])
+        let heads = parallel::map(threads, count, |event| {
+            let event = &made.events[event];
+            (event.element, event.weight)
+        });
+        let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
+        let unit = size * count as f64 / total;
+        parallel::fill(threads, &mut made.events, 1, |_, events| {
+            for event in events {
+                event.weight *= unit;
+            }
+        });
+        let mut of_elements = vec![[0.0; 3]; self.writer.described.len()];
+        for (element, weight) in heads {
+            let weight = weight * unit;
+            for (sum, one) in
+                (of_elements[element as usize].iter_mut()).zip([1.0, weight, weight.powi(2)])
             {
                 *sum += one;
             }
         }
+        let elements = (0..)
+            .zip(of_elements)
+            .filter(|(_, sums)| sums[0] > 0.0)
+            .collect();
+        self.seconds[1] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
@@ -347,6 +425,7 @@ impl EventGenerator {
                 to.copy_from_slice(&record);
             }
         });
+        self.seconds[2] += clock.elapsed().as_secs_f64();
         let mut matched = Vec::new();
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
         let of_events = made.events.iter();
@@ -356,11 +435,18 @@ impl EventGenerator {
         Ok(Records {
             bytes,
             particles,
-            scales: made.events.iter().map(|event| event.scales).collect(),
+            scales: parallel::map(threads, count, |event| made.events[event].scales),
             matched,
             elements,
             round: made,
         })
+    }
+
+    /// Seconds that parts of rounds and, of GPUs, of their work have taken so far, by name.
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        let rounds = ["points and events", "choices", "records"];
+        let rounds = rounds.into_iter().zip(self.seconds);
+        rounds.chain(self.weigher.seconds()).collect()
     }
 
     /// For how many particles records have room.
@@ -373,6 +459,69 @@ impl EventGenerator {
             .max();
         most.unwrap_or(0)
     }
+}
+
+impl Request {
+    /// Both beams.
+    ///
+    /// # Errors
+    /// They are given twice.
+    pub fn beams(&self) -> Result<[BeamRequest; 2]> {
+        let both = |beam: BeamRequest| [beam.clone(), beam];
+        match (&self.beams, &self.densities) {
+            (Some(beams), None) => Ok(beams.clone()),
+            (None, None) => Ok(both(BeamRequest::Parton)),
+            (None, Some(file)) => Ok(both(BeamRequest::Hadron {
+                densities: file.clone(),
+                anti: false,
+            })),
+            (Some(_), Some(_)) => Err(wrong("beams have their own densities; leave out others")),
+        }
+    }
+}
+
+impl BeamRequest {
+    /// Whether it is the antiparticle of what its densities are of.
+    fn is_anti(&self) -> bool {
+        matches!(self, BeamRequest::Hadron { anti: true, .. })
+    }
+
+    /// Whether both have densities of one file, or the same formula.
+    fn has_densities_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                BeamRequest::Hadron { densities, .. },
+                BeamRequest::Hadron {
+                    densities: other, ..
+                },
+            ) => densities == other,
+            _ => self == other,
+        }
+    }
+
+    fn open(&self) -> Result<Option<Arc<Densities>>, Failure> {
+        Ok(match self {
+            BeamRequest::Parton => None,
+            BeamRequest::Hadron { densities, .. } => Some(Arc::new(Densities::open(densities)?)),
+            BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+        })
+    }
+}
+
+/// Both beams with what they read.
+fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
+    let one = first.open()?;
+    let other = match first.has_densities_of(second) {
+        true => one.clone(),
+        false => second.open()?,
+    };
+    let beam = |densities: Option<Arc<Densities>>, anti: bool| {
+        densities.map_or(Beam::Parton, |densities| Beam::Densities {
+            densities,
+            anti,
+        })
+    };
+    Ok([beam(one, first.is_anti()), beam(other, second.is_anti())])
 }
 
 impl RecordWriter {

@@ -17,22 +17,24 @@ from . import (
     _allowed,
     _cut_function,
     _cuts,
+    _densities,
     _elements,
     _finite,
     _lhe,
-    _lines,
     _matching,
     _meta,
-    _named,
     _named_cuts,
+    _photons,
+    _polarised,
     _records,
     _scales,
     _scratch,
+    _systematics,
+    _trial,
 )
-from ._densities import Coupling, Densities
+from ._densities import ANTI, Coupling, Densities, Density
 from ._elements import Element
 from ._library import Error, check, lib
-from ._output import Directory
 from ._survey import POINTS
 
 # What a survey found, beside its points.
@@ -68,25 +70,37 @@ class Generator:
         cuts: Mapping[str, float],
         alpha_qed: float = 0.0,
         whole: Sequence[Mapping[str, Any]] | None = None,
+        clustering: Mapping[str, Any] | None = None,
+        energies: Sequence[float] | None = None,
+        anti: Sequence[bool] = (False, False),
+        other_beam: int | None = None,
+        photons: int = 0,
+        by_propagators: bool = False,
+        systematics: Mapping[str, Any] | None = None,
+        scales: bool = False,
         cut: Sequence[str] | None = None,
         bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
         excluded: Sequence[int] = (),
-        refine: Mapping[str, Any] | None = None,
-        other_beam: int | None = None,
         **_: Any,
     ) -> list[tuple[list[int], int]]:
         """Opens the run.
 
         Args:
-            refine: how events are clustered, as :class:`mebridge._refine.Refiner` has it.
-            whole: of each matrix element, ``windows`` and ``rules`` of a run card, in the place of cuts by name.
+            whole: of each matrix element, ``windows``, ``rules`` and what it is ``clustered`` by of a run card, in the place of
+                cuts by name.
+            clustering: how events are clustered; none where they are not.
+            by_propagators: whether what channels count besides their weights goes by products of propagators.
         """
         elements = self._read(libraries)
         densities = None if pdf is None else Densities.read(pdf)
         table = Coupling(*map(tuple, coupling))
         legs = [_allowed.masses(element, energy) for element in elements]
         _allowed.check_beams(elements, legs, pdf is not None)
+        if other_beam is not None:
+            _allowed.check_other_beam(elements, other_beam, photons)
+        for element, masses in zip(elements, legs):
+            _polarised.neutrinos(element.entry, masses)
         rules: list[Any] = [[] for _ in elements]
         if whole is None:
             _finite.by_name(elements, legs, cuts)
@@ -100,40 +114,40 @@ class Generator:
             _finite.by_run_card(elements, legs, windows)
         knots = None if densities is None else densities.knots()
         judge = _allowed.Judge(energy, knots, table, scale, cuts if whole is None else None)
+        hadrons = [beam for beam in (0, 1) if beam != other_beam]
         for i, (element, of) in enumerate(zip(elements, windows)):
-            windows[i] = judge.windows(element, legs[i], of, {code for pair in element.options for code in pair})
+            windows[i] = judge.windows(element, legs[i], of, _partons(element, hadrons, anti))
         self._said = _said(elements[0], windows[0], cuts if whole is None else None)
         asked = _scales.as_mapping(scale)
-        run: dict[str, Any] = {
+        zero = self._vanishing(elements, legs)
+        boost = 0.0 if energies is None else _cuts.rapidity((energies[0], energies[1]))
+        run = {
             "energy": energy,
-            "densities": pdf,
+            "rapidity": boost,
+            "beams": None if pdf is None else [_beam(beam, pdf, anti, other_beam, photons) for beam in (0, 1)],
             "alpha_s": [table.scales, table.values],
             "scale": {**asked, "factor": scale_factor},
+            "clustering": clustering,
             "elements": [
                 {
                     "mirrored": bool(element.flavor["mirror"]),
                     "windows": [_window(window) for window in windows[i]],
                     "rules": rules[i],
                     "propagators": [channel["propagators"] for channel in element.channels],
+                    "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
+                    "vanishes": i in zero,
+                    **({"clustered": whole[i]["clustered"]} if whole is not None and clustering is not None else {}),
                 }
                 for i, element in enumerate(elements)
             ],
             "threads": threads,
             "widths": bwcutoff,
+            "by_propagators": by_propagators,
             # On a GPU a library takes its time to begin.
             "alpha_qed": _meta.alpha_qed([pathlib.Path(library) for library in libraries]) or alpha_qed,
             "forced": [abs(code) for code in forced],
             "excluded": list(excluded),
         }
-        if refine is not None and refine["clustering"] is not None:
-            settings = {**refine["clustering"], "parton_beam": other_beam}
-            scaled = refine["scaled"] == "clustering"
-            run["clustering"] = {"settings": settings, "matching": refine["matching"], "scaled": scaled}
-            for i, (element, of) in enumerate(zip(elements, refine["elements"])):
-                place, number = of["directory"], of["number"]
-                directory = Directory.read(pathlib.Path(place)) if isinstance(place, str) else _named.directory(place)
-                clustered = _lines.clustered(element, directory, number, settings["denominators"])
-                run["elements"][i]["clustered"] = clustered
         opened = {
             "matrix_elements": [[str(element.library), element.flavor["index"]] for element in elements],
             "run": run,
@@ -144,15 +158,40 @@ class Generator:
         self._failed: BaseException | None = None
         self._callback = _CUT(self._passes) if self._function is not None else _CUT()
         self._elements = elements
-        legs_at_most = max(len(element.flavor["options"][0]) for element in elements)
-        matching = refine and refine["matching"]
-        self._matched = _matching.layout(legs_at_most) if matching and matching["reweighted"] else None
+        self._energies = (energy / 2.0,) * 2 if energies is None else (energies[0], energies[1])
+        self._shifts = [ANTI if one else 0 for one in anti]
+        self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
+        self._keep_scales, self._systematics = scales, None
+        if systematics is not None:
+            of = _densities.alpha_s(table), self._density, self._shifts
+            self._systematics = _systematics.calculator(systematics, elements, self._energies, *of)
+        self._matched = None
+        if clustering is not None and (clustering["matching"] or {}).get("reweighted"):
+            self._matched = _matching.layout(max(len(of) for of in legs))
         text = json.dumps(opened, allow_nan=False).encode()
         check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
         return []
 
     def _read(self, libraries: Iterable[str]) -> list[Element]:
         return [element for library in libraries for element in _elements.read(pathlib.Path(library))]
+
+    def _vanishing(self, elements: Sequence[Element], legs: Sequence[Sequence[float]]) -> set[int]:
+        """The matrix elements that vanish identically."""
+        found = set()
+        for number, element in enumerate(elements):
+            squared = _meta.opened(element.library).squared
+            flavor = element.flavor["index"]
+            if _trial.is_zero(lambda momenta: np.abs(squared(flavor, momenta)), legs[number]):
+                found.add(number)
+        if len(found) == len(elements):
+            raise Error(
+                f"|M|^2 of {_allowed.said(elements)} vanishes identically: the cross section is 0, and there are no events; are "
+                "coupling orders and polarisations those that are meant?"
+            )
+        for number in found:
+            warnings.warn(f"|M|^2 of {_allowed.said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
+        self._zero = found
+        return found
 
     def _passes(self, _: Any, element: int, events: int, legs: int, momenta: Any, passes: Any) -> int:
         """Which events pass the function of the caller. An error must not go through the library."""
@@ -182,10 +221,13 @@ class Generator:
     def survey(self, part: str, events: int, overweight: float, seed: int, precision: float | None) -> dict[str, Any]:
         """Surveys the whole run; what is found is written into a folder."""
         settings = {"events": events, "overweight": overweight, "seed": seed, "precision": precision}
+        self._counts = [0, 0]
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
         if found["nothing"] == "passes":
             raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
+        if found["nothing"] and self._function is not None and not self._counts[1]:
+            raise Error(f"none of {self._counts[0]} points passes the cuts of the run, among which is {self._function}")
         if found["nothing"]:
             raise Error(
                 "each point of the survey has the weight 0: are densities 0 for what comes in, or couplings of the process, or "
@@ -205,7 +247,7 @@ class Generator:
         """Says which matrix elements have no events."""
         there = {element for source in found["sources"] for element in source["elements"]}
         for number, element in enumerate(self._elements):
-            if number not in there:
+            if number not in there and number not in self._zero:
                 codes = " ".join(map(str, element.flavor["options"][0]))
                 warnings.warn(f"no point of {codes} passes the cuts ({self._said}): it counts as 0", stacklevel=3)
 
@@ -228,11 +270,22 @@ class Generator:
             np.lib.format.write_array_header_2_0(file, head)
         settings = {"events": events, "overweight": overweight, "seed": seed}
         self._counts = [0, 0]
-        beside = {} if self._matched is None else {"matched": str(output.with_suffix(".bytes"))}
-        made = self._call(round={"settings": settings, "file": str(output), **beside})
-        for file in beside.values():
-            np.save(_records.matched(output), np.fromfile(file, self._matched))
-            pathlib.Path(file).unlink()
+        asked: dict[str, Any] = {"settings": settings, "file": str(output)}
+        scales, matched = _records.scales(output), _records.matched(output)
+        wanted = self._keep_scales or self._systematics is not None
+        raw = {"scales": scales.with_suffix(".raw"), "matched": matched.with_suffix(".raw")}
+        if wanted:
+            asked["scales"] = str(raw["scales"])
+        if self._matched is not None:
+            asked["matched"] = str(raw["matched"])
+        made = self._call(round=asked)
+        if self._matched is not None:
+            np.save(matched, np.fromfile(raw["matched"], dtype=self._matched))
+        if wanted:
+            np.save(scales, np.fromfile(raw["scales"]).reshape(events, 3))
+            self._weigh(output, events)
+        for path in raw.values():
+            path.unlink(missing_ok=True)
         weights = np.array(_records.nested(_records.read(output, events))["weight"])
         return {
             "events": events,
@@ -242,6 +295,58 @@ class Generator:
             "drawn": made["elements"],
             "cut": self._counts,
         }
+
+    def _weigh(self, output: pathlib.Path, events: int) -> None:
+        """Writes what further weights of events need, or these."""
+        records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
+        matched = np.load(_records.matched(output)) if self._matched is not None else None
+        if self._systematics is not None:
+            np.save(_records.ratios(output), self._systematics.ratios(records, scales, matched))
+        if self._keep_scales:
+            of, weight = scales, 1.0
+            if matched is not None:
+                of, weight = np.column_stack([scales[:, 0], matched["q"][:, :, 0]]), matched["weight"]
+            factors = weight * _systematics.densities(self._density, records, of, self._energies, self._shifts)
+            np.save(_records.scales(output), np.column_stack([scales, factors]))
+        else:
+            _records.scales(output).unlink()
+
+
+def _density(pdf: str, elements: Sequence[Element], other_beam: int | None, photons: int) -> Density:
+    """Of both beams; codes of what comes from one that is not as the other one are larger by ``ANTI``."""
+    if other_beam is None:
+        return _densities.density(pdf)
+    (code,) = {pair[other_beam] for element in elements for pair in element.options}
+    if not photons:
+        return _densities.density(pdf, ANTI + code)
+    hadron = _densities.density(pdf, ANTI + code)
+
+    def density(codes: Any, x: Any, q: Any) -> Any:
+        return np.where(codes == ANTI + code, _photons.flux(photons, x, q**2), hadron(codes, x, q))
+
+    return density
+
+
+def _partons(element: Element, hadrons: Sequence[int], anti: Sequence[bool]) -> set[int]:
+    """PDG codes that densities must have."""
+    pairs = list(element.options)
+    if element.flavor["mirror"]:
+        pairs += [(second, first) for first, second in pairs]
+    found = {pair[beam] * (-1 if anti[beam] and pair[beam] not in _SELF else 1) for pair in pairs for beam in hadrons}
+    return found
+
+
+# Their own antiparticles, by PDG code.
+_SELF = (21, 22)
+# What radiates photons, by the entry lpp of a run card.
+_RADIATORS = {2: "proton", 3: "electron", 4: "muon"}
+
+
+def _beam(beam: int, pdf: str, anti: Sequence[bool], other_beam: int | None, photons: int) -> Any:
+    """What a beam is, as the library takes it."""
+    if beam != other_beam:
+        return {"hadron": {"densities": pdf, "anti": bool(anti[beam])}}
+    return {"photons": _RADIATORS[abs(photons)]} if photons else "parton"
 
 
 def _window(window: _cuts.Window) -> dict[str, Any]:

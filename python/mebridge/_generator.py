@@ -113,6 +113,9 @@ class Generator:
         excluded: Sequence[int] = (),
         host: Sequence[str] = (),
         polarised: bool = False,
+        whole: Any = None,
+        clustering: Any = None,
+        by_propagators: bool = False,
         **asked: Any,
     ) -> list[tuple[list[int], int]]:
         """Makes the integrands.
@@ -137,6 +140,9 @@ class Generator:
             forced: PDG codes of particles of decay chains.
             excluded: PDG codes of particles that are nowhere on their mass shells.
             polarised: whether |M|^2 depends on the frame (:mod:`mebridge._polarised`).
+            whole: not used here.
+            clustering: not used here.
+            by_propagators: not used here.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:
@@ -220,15 +226,8 @@ class Generator:
         built = self._built
         self._systematics = None
         if systematics is not None:
-
-            def tables(file: str, own: Any) -> tuple[Any, Any]:
-                grid = Densities.read(file).grid(madspace, folder, any(anti))
-                alpha_s = None if own is None else Coupling(*map(tuple, own)).grid(madspace, folder)
-                coupling = None if alpha_s is None else _densities.coupling_of(madspace, alpha_s)
-                return coupling, _densities.density_of(madspace, grid)
-
             self._systematics = _systematics.calculator(
-                madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
+                systematics, elements, self._energies, built.alpha_s, built.density, shifts
             )
         channels = [channel for element in elements for channel in element.channels]
         lines = [line for of in channels for line in zip(of["propagators"], of["masses"])]

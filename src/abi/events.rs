@@ -9,7 +9,7 @@ use super::no_panic;
 use super::pointers::{null, string};
 use super::umami::attached::carried;
 use crate::error::{Error, Result};
-use crate::event_generator::{EventGenerator, Request};
+use crate::event_generator::{BeamRequest, EventGenerator, Request};
 use crate::process::Process;
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
@@ -263,7 +263,7 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
     let (nothing, points) = match failure.downcast_ref::<Nothing>() {
         Some(Nothing::Passes(points)) => ("passes", *points),
         Some(Nothing::Weighs) => ("weighs", 0),
-        None => return Err(failure),
+        None | Some(Nothing::Hardly(..)) => return Err(failure),
     };
     Ok(Answer {
         sources: Vec::new(),
@@ -336,8 +336,18 @@ fn digest(processes: &[Process], run: &Request) -> Result<[u8; 32]> {
     for process in processes {
         bytes.extend(process.to_bytes()?);
     }
+    // Of files what they hold counts, and not their names.
+    let mut beams = run.beams()?;
+    for beam in &mut beams {
+        if let BeamRequest::Hadron { densities, .. } = beam {
+            let text = std::fs::read(&*densities).map_err(Error::io(&*densities))?;
+            bytes.extend(mebridge_support::digest(&text));
+            densities.clear();
+        }
+    }
     let same = Request {
         densities: None,
+        beams: Some(beams),
         threads: 0,
         backend: None,
         ..run.clone()

@@ -2,17 +2,15 @@
 //! are clustered to.
 
 use mebridge::generate::generate_with;
-use mebridge::sampling::{
-    Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand, resting,
-};
+use mebridge::sampling::{Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::Coupling;
 use mebridge_phasespace::clustering::{Given, Matching, Memory, Settings as Clustering, Weighing};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
-use mebridge_sampler::events::Event;
-use mebridge_sampler::integrand::{Integrand, Running, Squared};
+use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::integrand::{Beam, Integrand, Running, Squared};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
@@ -85,6 +83,7 @@ impl Run {
             mirrored: false,
             windows: vec![pt],
             rules: Vec::new(),
+            vanishes: false,
             clustered: lines(),
         }];
         let fixed = clustering.is_none().then_some(200.0);
@@ -96,7 +95,8 @@ impl Run {
         let table = Coupling::new(&scales[8..80], &values[8..80]).expect("a table");
         let common = Common {
             energy: ENERGY,
-            densities: None,
+            rapidity: 0.0,
+            beams: [Beam::Parton, Beam::Parton],
             running: Running::Table(Arc::new(table)),
             scale: Scale {
                 dynamical: Dynamical::HalfTransverseMass,
@@ -109,7 +109,10 @@ impl Run {
         let mut integrand = integrand(&elements, &common).expect("an integrand");
         let shares = Shares::new(&elements[0].clustered, false, ENERGY, &bridges[0]);
         let shares: Arc<[Shares]> = vec![shares.expect("shares")].into();
-        let one = |_| Elements::in_channels(&mut bridges, shares.clone()).expect("samplers");
+        let one = |_| {
+            let factors = Arc::from([]);
+            Elements::in_channels(&mut bridges, shares.clone(), factors).expect("samplers")
+        };
         let mut evaluators: Vec<Elements> = (0..threads).map(one).collect();
         if common.clustering.is_some() {
             (integrand.count_jets(&mut evaluators[0])).expect("jets");
@@ -143,7 +146,7 @@ fn factors(events: &[Event], run: &mut Run, matching: &Matching) -> Vec<f64> {
     let layout = Layout::new(5);
     let mut rows = Rows::new(layout.rows(), events.len());
     for (place, event) in events.iter().enumerate() {
-        for (row, number) in resting(&event.momenta).as_flattened().iter().enumerate() {
+        for (row, number) in at_rest(&event.momenta).as_flattened().iter().enumerate() {
             rows.row_mut(row)[place] = *number;
         }
     }
@@ -181,7 +184,7 @@ fn factors(events: &[Event], run: &mut Run, matching: &Matching) -> Vec<f64> {
     };
     let mut memory = Memory::default();
     let factor = |(event, channel): (&Event, i32)| {
-        let p = resting(&event.momenta);
+        let p = at_rest(&event.momenta);
         let found = own.at(channel as usize, 0, &p, &given, &mut memory);
         let Some(found) = found.expect("colours") else {
             return 0.0;

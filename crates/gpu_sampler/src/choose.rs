@@ -4,6 +4,7 @@ use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
 use mebridge_driver::{Buffer, Pinned, Stream};
 use mebridge_gpu::ModuleCache;
+use mebridge_sampler::events::at_rest;
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ impl Chooser {
         let (momenta, rows) = numbers.split_at_mut(4 * legs * count);
         for (place, event) in events.iter().enumerate() {
             let to = &mut momenta[4 * legs * place..][..4 * legs];
-            for (to, number) in to.iter_mut().zip(event.momenta.as_flattened()) {
+            for (to, number) in to.iter_mut().zip(at_rest(event.momenta).as_flattened()) {
                 *to = number.to_ne_bytes();
             }
             let [helicity, color, diagram] = event.random;

@@ -191,13 +191,11 @@ impl Integrand {
                     if own.reweighted() {
                         let x = [0, 1].map(|leg| work.points.row(layout.fraction(leg))[place]);
                         let density = |leg: usize, code: i32, x: f64, q: f64| {
-                            let beam = if partons.exchanged { 1 - leg } else { leg };
-                            let of = self.densities.as_ref().expect("there are some");
-                            of.value(beam, code, x, q * q)
+                            self.beams[group.beams[leg]].value(code, x, q * q)
                         };
                         let by = Weighing {
                             alpha_s: &|scale| self.alpha_s(scale),
-                            density: self.densities.as_ref().map(|_| &density as _),
+                            density: self.has_densities().then_some(&density as _),
                             codes: partons.codes,
                             x,
                             energy: of.energy,
@@ -228,8 +226,8 @@ impl Integrand {
         work: &mut Workspace,
     ) -> Result<(), Failure> {
         let passed = work.kept.len();
-        if self.densities.is_some() && group.scale.factorisation.is_none() {
-            self.look_up(passed, layout, work);
+        if self.has_densities() && group.scale.factorisation.is_none() {
+            self.look_up(group, passed, layout, work);
             for place in 0..passed {
                 let before = clustering.before[place];
                 if work.squared[place] != 0.0 && before != 0.0 {

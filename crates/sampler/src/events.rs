@@ -23,7 +23,7 @@ pub struct Event {
     pub process: f64,
     /// 1, or more where the point's weight was above the threshold; negative if it was.
     pub weight: f64,
-    /// (E, px, py, pz) of each leg, GeV, in the centre of mass of the beams, the first one along +z.
+    /// (E, px, py, pz) of each leg, GeV, in the frame of the detector, the first beam along +z.
     pub momenta: LegMomenta,
     /// Energy fractions of what comes from the first and from the second beam.
     pub fractions: [f64; 2],
@@ -38,6 +38,21 @@ pub struct Event {
     pub diagram: Option<u32>,
     /// What matching found, where points are weighted by it; the first beam is first.
     pub matched: Option<Box<Matched>>,
+}
+
+/// Momenta of an event in the rest frame of what comes in, along z from the frame of the detector: helicities are those of
+/// this frame, as in MadEvent (`me_frame`). A particle that goes out alone rests.
+pub fn at_rest(momenta: &[[f64; 4]]) -> LegMomenta {
+    let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
+    let mass = ((energy - along) * (energy + along)).sqrt();
+    let (cosh, sinh) = (energy / mass, along / mass);
+    let rest = |&[e, x, y, z]: &[f64; 4]| [cosh * e - sinh * z, x, y, cosh * z - sinh * e];
+    let alone = momenta.len() == 3;
+    let rest = |(leg, momentum)| match leg {
+        2 if alone => [mass, 0.0, 0.0, 0.0],
+        _ => rest(momentum),
+    };
+    momenta.iter().enumerate().map(rest).collect()
 }
 
 /// Momenta of so many legs lie within an event.
@@ -149,10 +164,10 @@ impl Accept<'_> {
             scales.swap(1, 2);
             matched.iter_mut().for_each(Matched::exchange);
         }
-        let shown = match (&matched, &self.integrand.densities) {
+        let shown = match (&matched, self.integrand.has_densities()) {
             (Some(matched), _) => matched.start.sqrt(),
-            (None, Some(_)) => scales[1].max(scales[2]),
-            (None, None) => scales[0],
+            (None, true) => scales[1].max(scales[2]),
+            (None, false) => scales[0],
         };
         let diagram = group.clustering.as_ref().map(|of| {
             let channel = work.clustering.channels[place] as usize;
@@ -176,7 +191,7 @@ impl Accept<'_> {
     }
 }
 
-/// (E, px, py, pz) of the legs of a point, in the frame of the beams; where its partons are exchanged, turned by half a turn
+/// (E, px, py, pz) of the legs of a point, in the frame of the detector; where its partons are exchanged, turned by half a turn
 /// about the x axis.
 pub(crate) fn momenta(
     points: &Rows,

@@ -121,12 +121,16 @@ pub struct ElementGroup {
     pub weights: Weights,
     /// What points have to pass.
     pub cuts: Option<Cuts>,
-    /// Their scales.
+    /// Their scales; those of densities in the order of the legs.
     pub scale: Scale,
     /// How they are clustered.
     pub clustering: Option<Clusterings>,
     /// How many legs there are.
     pub legs: usize,
+    /// From which beam each of the legs that come in is. Where both orders of like beams count, that is the first order.
+    pub beams: [usize; 2],
+    /// The rapidity of the centre of mass of the beams in the frame of the detector, the first leg going along +z.
+    pub rapidity: f64,
     /// What comes in.
     pub flux: Flux,
 }
@@ -146,11 +150,73 @@ pub struct Source {
     pub chances: Vec<f64>,
 }
 
-/// The densities of both beams.
+/// What partons come from.
 #[derive(Clone, Debug)]
-pub struct BeamDensities {
-    /// Of both beams.
-    pub densities: Arc<Densities>,
+pub enum Beam {
+    /// The beam is the parton, with all of its energy.
+    Parton,
+    /// A hadron, or what radiates photons.
+    Densities {
+        /// Of its partons.
+        densities: Arc<Densities>,
+        /// Whether it is the antiparticle of what these are of.
+        anti: bool,
+    },
+}
+
+impl Beam {
+    /// Whether the beam is the parton.
+    pub fn is_parton(&self) -> bool {
+        matches!(self, Beam::Parton)
+    }
+
+    /// Whether both beams have the same partons.
+    pub fn is_like(&self, other: &Beam) -> bool {
+        match (self, other) {
+            (Beam::Parton, Beam::Parton) => true,
+            (
+                Beam::Densities {
+                    densities: one,
+                    anti: of_one,
+                },
+                Beam::Densities {
+                    densities: other,
+                    anti: of_other,
+                },
+            ) => Arc::ptr_eq(one, other) && of_one == of_other,
+            _ => false,
+        }
+    }
+
+    /// How many densities it has; a parton that is the beam has one, which is 1.
+    fn flavors(&self) -> usize {
+        match self {
+            Beam::Parton => 1,
+            Beam::Densities { densities, .. } => densities.codes().len(),
+        }
+    }
+
+    /// x f(x, Q) of a parton; 0 where the beam does not have it.
+    pub(crate) fn value(&self, code: i32, x: f64, q2: f64) -> f64 {
+        let mut values = vec![1.0; self.flavors()];
+        if let Beam::Densities { densities, .. } = self {
+            densities.evaluate(&[x], &[q2], &mut values);
+        }
+        self.place(code).map_or(0.0, |place| values[place])
+    }
+
+    /// Where the density of a parton stands among those of the beam; none where it has none.
+    pub fn place(&self, code: i32) -> Option<usize> {
+        let Beam::Densities { densities, anti } = self else {
+            return Some(0);
+        };
+        let find = |code: i32| densities.codes().iter().position(|&known| known == code);
+        // Gluons and photons are their own antiparticles.
+        match anti {
+            true => find(-code).or_else(|| find(code)),
+            false => find(code),
+        }
+    }
 }
 
 /// alpha_s by its scale.
@@ -169,8 +235,8 @@ pub struct Integrand {
     pub groups: Vec<ElementGroup>,
     /// The channels of all groups.
     pub sources: Vec<Source>,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// Both beams.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// What points have to pass besides the cuts of their group. It takes its time.
@@ -204,7 +270,6 @@ pub struct Workspace {
     shares: Rows,
     passed: Vec<bool>,
     columns: Vec<u32>,
-    fractions: [Vec<f64>; 2],
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
     pub(crate) factors: Vec<f64>,
@@ -264,7 +329,6 @@ impl Workspace {
             shares: Rows::new(1, points),
             passed: Vec::new(),
             columns: Vec::new(),
-            fractions: [Vec::new(), Vec::new()],
             q2: Vec::new(),
             values: [Vec::new(), Vec::new()],
             factors: Vec::new(),
@@ -374,16 +438,19 @@ impl Integrand {
         Ok(())
     }
 
-    /// Leaves the points that pass the cuts.
+    /// Leaves the points that pass the cuts, with rapidities in the frame of the detector.
     pub(crate) fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
         let layout = Layout::new(group.legs);
+        if group.rapidity != 0.0 {
+            for rapidity in work.points.row_mut(layout.rapidity()) {
+                *rapidity += group.rapidity;
+            }
+        }
         work.passed.clear();
         work.passed.resize(count, true);
         if let Some(cuts) = &group.cuts {
-            let boost = self
-                .densities
-                .as_ref()
-                .map(|_| work.points.row(layout.rapidity()));
+            let moves = group.rapidity != 0.0 || self.has_densities();
+            let boost = moves.then(|| work.points.row(layout.rapidity()));
             cuts.passed(self.level, &work.points, boost, &mut work.passed);
         }
         for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
@@ -446,34 +513,55 @@ impl Integrand {
         }
     }
 
-    /// Densities of all flavours at the scales of points.
-    pub(crate) fn look_up(&self, passed: usize, layout: Layout, work: &mut Workspace) {
-        let Some(of) = &self.densities else {
-            return;
-        };
-        let flavors = of.densities.codes().len();
-        for beam in 0..2 {
-            let scales = work.scales.row(1 + beam);
+    /// Whether one of the beams has densities.
+    pub fn has_densities(&self) -> bool {
+        !self.beams.iter().all(Beam::is_parton)
+    }
+
+    /// How many densities there are of each leg that comes in.
+    fn flavors(&self, group: &ElementGroup) -> [usize; 2] {
+        group.beams.map(|beam| self.beams[beam].flavors())
+    }
+
+    /// Where the densities of two partons stand among those of their legs.
+    fn places(&self, group: &ElementGroup, codes: [i32; 2]) -> Option<[usize; 2]> {
+        let [first, second] = group.beams.map(|beam| &self.beams[beam]);
+        Some([first.place(codes[0])?, second.place(codes[1])?])
+    }
+
+    /// Densities of all flavours at the scales of points; 1 of a parton that is a beam.
+    pub(crate) fn look_up(
+        &self,
+        group: &ElementGroup,
+        passed: usize,
+        layout: Layout,
+        work: &mut Workspace,
+    ) {
+        for (leg, beam) in group.beams.into_iter().enumerate() {
+            let values = &mut work.values[leg];
+            let Beam::Densities { densities, .. } = &self.beams[beam] else {
+                values.clear();
+                values.resize(passed, 1.0);
+                continue;
+            };
+            let scales = work.scales.row(1 + leg);
             work.q2.clear();
             work.q2.extend(scales.iter().map(|scale| scale * scale));
-            let fractions = &mut work.fractions[beam];
-            fractions.clear();
-            fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
-            let values = &mut work.values[beam];
-            values.resize(passed * flavors, 0.0);
-            of.densities.evaluate(fractions, &work.q2, values);
+            values.resize(passed * densities.codes().len(), 0.0);
+            densities.evaluate(work.points.row(layout.fraction(leg)), &work.q2, values);
         }
     }
 
     /// The product of the densities of what was drawn, by the last that were looked up; 1 without densities.
     pub(crate) fn luminosity(&self, group: &ElementGroup, work: &Workspace, place: usize) -> f64 {
-        let Some(of) = &self.densities else {
+        if !self.has_densities() {
             return 1.0;
-        };
-        let flavors = of.densities.codes().len();
-        let values = [0, 1].map(|beam| &work.values[beam][place * flavors..][..flavors]);
+        }
+        let flavors = self.flavors(group);
+        let values = [0, 1].map(|leg| &work.values[leg][place * flavors[leg]..][..flavors[leg]]);
         let partons = &group.partons[work.drawn[place] as usize];
-        (of.places(partons.codes)).map_or(0.0, |[a, b]| values[0][a] * values[1][b])
+        let places = self.places(group, partons.codes);
+        places.map_or(0.0, |[a, b]| values[0][a] * values[1][b])
     }
 
     /// Draws what comes in, and writes what it counts.
@@ -487,19 +575,20 @@ impl Integrand {
     ) {
         work.drawn.clear();
         work.factors.clear();
-        let Some(of) = &self.densities else {
+        if !self.has_densities() {
             work.drawn.resize(passed, 0);
             work.factors.resize(passed, group.partons[0].factor);
             return;
-        };
-        let flavors = of.densities.codes().len();
-        self.look_up(passed, layout, work);
+        }
+        self.look_up(group, passed, layout, work);
+        let flavors = self.flavors(group);
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
-            .map(|one| of.places(one.codes))
+            .map(|one| self.places(group, one.codes))
             .collect();
         let mut shares = vec![0.0; group.partons.len()];
         for point in 0..passed {
-            let values = [0, 1].map(|beam| &work.values[beam][point * flavors..][..flavors]);
+            let values =
+                [0, 1].map(|leg| &work.values[leg][point * flavors[leg]..][..flavors[leg]]);
             let mut total = 0.0;
             for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
                 let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
@@ -520,35 +609,12 @@ impl Integrand {
                 }
                 rest -= share.abs();
             }
-            let fractions = work.fractions[0][point] * work.fractions[1][point];
+            let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg))[point]);
+            let fractions = fractions[0] * fractions[1];
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);
         }
-    }
-}
-
-impl BeamDensities {
-    /// x f(x, Q) of a parton of a beam; 0 where the set does not have it.
-    pub(crate) fn value(&self, _beam: usize, code: i32, x: f64, q2: f64) -> f64 {
-        let codes = self.densities.codes();
-        let Some(place) = codes.iter().position(|&known| known == code) else {
-            return 0.0;
-        };
-        let mut values = vec![0.0; codes.len()];
-        self.densities.evaluate(&[x], &[q2], &mut values);
-        values[place]
-    }
-
-    /// Where the densities of two partons stand; none where the set does not have them.
-    fn places(&self, codes: [i32; 2]) -> Option<[usize; 2]> {
-        let place = |code: i32| {
-            self.densities
-                .codes()
-                .iter()
-                .position(|&known| known == code)
-        };
-        Some([place(codes[0])?, place(codes[1])?])
     }
 }
 

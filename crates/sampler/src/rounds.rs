@@ -79,6 +79,11 @@ pub fn round<W: Weigh + ?Sized>(
     let threads = weigher.threads();
     let (mut first, mut unusable) = (true, 0);
     loop {
+        let planned: f64 = thresholds.iter().map(|one| luminosity * one).sum();
+        if planned.is_nan() || planned > HOPELESS * wanted {
+            let drawn = drawn.iter().map(|&count: &usize| count as u64).sum();
+            return Err(Nothing::Hardly(drawn, found.len() as u64).into());
+        }
         let mut plan = Vec::new();
         for (source, threshold) in thresholds.iter_mut().enumerate() {
             let until = whole(luminosity * *threshold * (1.0 - 1e-12)).max(drawn[source]);
@@ -151,6 +156,7 @@ pub fn round<W: Weigh + ?Sized>(
         event.weight = event_weight(*weight, thresholds[event.source as usize]);
         event
     });
+    parallel::drop_parts(threads, found);
     Ok(Round {
         events,
         sums,
@@ -158,6 +164,9 @@ pub fn round<W: Weigh + ?Sized>(
         unusable,
     })
 }
+
+/// A round gives up where an event would take more points than this: a weight without a bound has them all.
+const HOPELESS: f64 = 1e6;
 
 /// By how much the luminosity rises at once: of few events nobody knows how many there are.
 const MOST_RISE: f64 = 4.0;

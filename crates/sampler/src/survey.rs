@@ -11,6 +11,7 @@ use super::blocks::blocks;
 use super::grid::Grid;
 use super::integrand::{Failure, Integrand, Source};
 use super::leave_out::{self, Tried};
+use super::parallel;
 use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
 use super::unweight::Spectrum;
@@ -70,6 +71,12 @@ pub enum Nothing {
         "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
     )]
     Weighs,
+    /// A few points have nearly all of the cross section.
+    #[error(
+        "of {0} points only {1} become events, as a few have nearly all of the cross section: it is infinite, or hardly \
+         within reach; give cuts that keep propagators from their poles"
+    )]
+    Hardly(u64, u64),
 }
 
 /// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
@@ -77,6 +84,10 @@ pub enum Nothing {
 const FIRST: usize = 1024;
 const ENOUGH: u64 = 32;
 const MOST_TRIED: u64 = 1 << 16;
+/// Where there are thousands of sources, one has its part of so many at most, or [`LEAST_TRIED`]: there are others for
+/// what it hardly reaches.
+const ALL_TRIED: u64 = 1 << 22;
+const LEAST_TRIED: u64 = 1 << 12;
 /// Points that pass the cuts in the part after the trial; further ones have twice as many.
 const PASSING: f64 = 256.0;
 /// A part has so many points for each that passes, at most.
@@ -125,20 +136,24 @@ pub fn survey<W: Weigh + ?Sized>(
     let of = integrand.sources.len() as u32;
     weigher.set(integrand)?;
     let mut latest = surveyed.try_all(integrand, weigher)?;
-    let tried: Vec<Tried> = latest.iter().map(|one| one.tried.clone()).collect();
-    let stay = leave_out::staying(integrand, &tried);
+    let tried: Vec<&Tried> = latest.iter().map(|one| &one.tried).collect();
+    let stay = leave_out::staying(integrand, &tried, weigher.threads());
     if stay.is_empty() {
         return Err(Nothing::Passes(surveyed.points).into());
     }
     leave_out::keep(integrand, &stay);
     surveyed.grids = leave_out::those(&surveyed.grids, &stay);
+    for one in &mut latest {
+        one.tried.forget_points();
+    }
     latest = leave_out::those(&latest, &stay);
-    surveyed.learn(integrand, &latest, |_| true);
+    surveyed.learn(integrand, &latest, |_| true, weigher.threads());
     weigher.set(integrand)?;
     let mut more: Vec<usize> = latest.iter().map(|one| one.points(PASSING)).collect();
     for part in 1..PARTS {
         let found = surveyed.part(integrand, part, &more, weigher)?;
-        surveyed.learn(integrand, &found, |source| more[source] > 0);
+        let had = |source: usize| more[source] > 0;
+        surveyed.learn(integrand, &found, had, weigher.threads());
         weigher.set(integrand)?;
         for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
             if count > 0 {
@@ -200,10 +215,11 @@ impl Surveyed {
         weigher: &mut W,
     ) -> Result<Vec<Taught>, Failure> {
         let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
+        let most = (ALL_TRIED / found.len().max(1) as u64).clamp(LEAST_TRIED, MOST_TRIED);
         loop {
             let missing = |one: &Taught| match one.tried.drawn {
                 0 => FIRST,
-                drawn if one.tried.passed < ENOUGH && drawn < MOST_TRIED => 3 * drawn as usize,
+                drawn if one.tried.passed < ENOUGH && drawn < most => 3 * drawn as usize,
                 _ => 0,
             };
             let counts: Vec<usize> = found.iter().map(missing).collect();
@@ -254,10 +270,25 @@ impl Surveyed {
     }
 
     /// Grids and chances follow what was found of some sources.
-    fn learn(&mut self, integrand: &mut Integrand, found: &[Taught], of: impl Fn(usize) -> bool) {
-        for (number, taught) in found.iter().enumerate().filter(|(number, _)| of(*number)) {
-            self.grids[number].adapt(&taught.training, DAMPING);
-            learn_chances(&mut integrand.sources[number].chances, &taught.sizes);
+    fn learn(
+        &mut self,
+        integrand: &mut Integrand,
+        found: &[Taught],
+        of: impl Fn(usize) -> bool + Sync,
+        threads: usize,
+    ) {
+        let grids = parallel::map_large(threads, found.len(), |number| {
+            of(number).then(|| {
+                let mut grid = self.grids[number].clone();
+                grid.adapt(&found[number].training, DAMPING);
+                grid
+            })
+        });
+        for (number, grid) in grids.into_iter().enumerate() {
+            if let Some(grid) = grid {
+                self.grids[number] = grid;
+                learn_chances(&mut integrand.sources[number].chances, &found[number].sizes);
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::integrand::{
-    ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
 };
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::WeightSums;
@@ -106,10 +106,12 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
             },
             clustering: None,
             legs: 5,
+            beams: [0, 1],
+            rapidity: 0.0,
             flux: Flux::Collision([0.0; 2]),
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
-        densities: None,
+        beams: [Beam::Parton, Beam::Parton],
         running: Running::Fixed(0.118),
         selection: None,
         level: Level::best(),
@@ -302,4 +304,33 @@ fn where_nothing_passes_it_is_said() {
         error.to_string().contains("none passes the cuts"),
         "{error}"
     );
+}
+
+/// |M|^2 with a pole that nothing keeps points from.
+struct Pole;
+
+impl Squared for Pole {
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        OverMass.evaluate(element, points, alpha_s, squared)?;
+        for value in squared {
+            *value = value.powi(3);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn an_infinite_cross_section_ends() {
+    let mut integrand = integrand(&[diagram([0, 1], 0.0, 0.0)], &[]);
+    let settings = settings(1, 100);
+    let found = survey(&mut integrand, &settings, &mut [Pole]).expect("a survey");
+    let wrong = round(&integrand, &found, &settings, 0, 100, &mut [Pole]);
+    let wrong = wrong.expect_err("no events").to_string();
+    assert!(wrong.contains("it is infinite"), "{wrong}");
 }
