@@ -403,7 +403,7 @@ impl Integrand {
             .scale
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
         if let Some(of) = &group.clustering {
-            of.raise(&mut work.scales);
+            of.raise(&group.scale, &mut work.scales);
         }
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
