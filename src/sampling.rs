@@ -181,6 +181,9 @@ pub fn integrand_by(
     elements: &[Element],
     common: &Common,
 ) -> Result<Integrand, Failure> {
+    if !common.rapidity.is_finite() {
+        return Err(format!("beams have no rapidity of {}", common.rapidity).into());
+    }
     let prepare = |number: usize| Prepared::new(&elements[number]);
     let prepared = parallel::collect(threads, elements.len(), prepare)?;
     match prepared.iter().any(|one| one.decays) {
