@@ -246,7 +246,7 @@ class Generator:
             "measured": [source["sums"][:3] for source in found["sources"]],
         }
         (folder / POINTS).write_text(json.dumps(written))
-        return {}
+        return {"points": found["points"]}
 
     def _warn(self, found: Mapping[str, Any]) -> None:
         """Says which matrix elements have no events."""
