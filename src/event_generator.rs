@@ -16,6 +16,7 @@ use crate::sampling::{
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
+use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -133,6 +134,8 @@ pub struct EventGenerator {
     integrand: Integrand,
     weigher: Weigher,
     chooser: Box<dyn Choose>,
+    /// Why threads weigh what GPUs were asked for.
+    by_threads: Option<String>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
     /// Of rounds, see [`Self::seconds`].
@@ -145,6 +148,9 @@ struct RecordWriter {
     described: Vec<Subprocess>,
     alpha_qed: f64,
 }
+
+/// What GPUs do not know of channels.
+const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
 /// Events as records.
 pub struct Records {
@@ -279,18 +285,17 @@ impl EventGenerator {
         };
         let shares: Arc<[Shares]> = shares.into();
         let factors: Arc<[Option<ChannelFactors>]> = factors.into();
-        if gpus.is_some() && factors.iter().any(Option::is_some) {
-            let what = "lines that must not be on their mass shells ($), and widths below small_width_treatment";
-            return Err(Error::NotOnGpu { what: what.into() }.into());
-        }
         if request.clustering.is_some() {
-            if gpus.is_some() {
-                let what = "scales by clustering".into();
-                return Err(Error::NotOnGpu { what }.into());
-            }
             let plain = Elements::in_channels(&mut bridges, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
+        // What GPUs do not know is weighed by threads.
+        let by_threads = match gpus {
+            Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
+            Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
+            None => None,
+        };
+        let gpus = gpus.filter(|_| by_threads.is_none());
         let (weigher, chooser) = match gpus {
             None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
             Some(gpus) => {
@@ -305,6 +310,7 @@ impl EventGenerator {
             integrand,
             weigher,
             chooser,
+            by_threads,
             writer: RecordWriter {
                 completers,
                 described,
@@ -313,6 +319,11 @@ impl EventGenerator {
             surveyed: None,
             seconds: [0.0; 3],
         })
+    }
+
+    /// Why threads weigh points although GPUs were asked for: what these do not know.
+    pub fn by_threads(&self) -> Option<&str> {
+        self.by_threads.as_deref()
     }
 
     /// Of each source the numbers of its matrix elements.

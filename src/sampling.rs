@@ -181,6 +181,9 @@ pub fn integrand_by(
     elements: &[Element],
     common: &Common,
 ) -> Result<Integrand, Failure> {
+    if !common.rapidity.is_finite() {
+        return Err(format!("beams have no rapidity of {}", common.rapidity).into());
+    }
     let prepare = |number: usize| Prepared::new(&elements[number]);
     let prepared = parallel::collect(threads, elements.len(), prepare)?;
     match prepared.iter().any(|one| one.decays) {
@@ -913,9 +916,24 @@ impl Squared for Elements {
         match &shares[element] {
             Shares::Squared(places) => {
                 self.of_points(element, points, alpha_s, Some(random), squared)?;
-                let [_, _, diagrams] = &self.choices;
-                for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
-                    *channel = places[diagram as usize];
+                let factors = self.factors.clone();
+                match factors.get(element).and_then(Option::as_ref) {
+                    None => {
+                        let [_, _, diagrams] = &self.choices;
+                        for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
+                            *channel = places[diagram as usize];
+                        }
+                    }
+                    // Channels are drawn by what they count.
+                    Some(factors) => {
+                        let counts = factors.of_channels(points, &self.amp2);
+                        let of_points = counts.chunks_exact(factors.count()).zip(random);
+                        for (channel, (counts, number)) in channels.iter_mut().zip(of_points) {
+                            let number = number * counts.iter().sum::<f64>();
+                            let diagram = factors.diagram(drawn(counts, number) as usize);
+                            *channel = places[diagram];
+                        }
+                    }
                 }
                 return Ok(());
             }

@@ -1,7 +1,5 @@
 """Where the time of a run goes, by samples of `perf record`: each sample lies in a stage by its time, and belongs to a
-part by the library and the symbol in which it was taken. Symbols of MadSpace say what an operation of its graphs does,
-where it has some: its library without SIMD, which serves grids, has few, and phase space and densities are its graphs
-then, with the mathematical functions that they call.
+part by the library and the symbol in which it was taken.
 """
 
 from __future__ import annotations
@@ -16,19 +14,13 @@ from collections.abc import Iterable, Sequence
 # Samples a second of a thread's time; not a divisor of what else is periodic.
 _RATE = 397
 _LINE = re.compile(r"^\s*(\d+)\s+(\d+\.\d+):\s+[0-9a-f]+\s+(.*)\s+\((.*)\)$")
-_KERNEL = re.compile(r"(?:kernel|op|batch)_(\w+?)(?:<|\(|$)")
-# Operations of MadSpace's graphs by what their names hold; what is in none of them is phase space.
-_OPERATIONS = (
-    ("densities", ("interpolate", "scale_", "x1x2")),
-    ("channel weights", ("channel_weights", "sde2")),
-    ("cuts", ("cut_", "obs_")),
-    ("unweighting", ("unweight",)),
-    (
-        "adaptive sampling",
-        ("vegas", "rqs", "softmax", "relu", "elu", "sigmoid", "softplus", "matmul", "sample_discrete"),
-    ),
-    ("random numbers", ("random",)),
-    ("copies", ("gather", "scatter", "batch", "cat", "split", "nonzero", "copy", "zero", "stack")),
+# Parts of the library by what their symbols hold; what is in none of them is matrix elements.
+_OF_LIBRARY = (
+    ("densities", ("mebridge_densities",)),
+    ("cuts and scales", ("phasespace4cuts", "phasespace6scales", "phasespace10clustering", "phasespace::cuts", "phasespace::scales")),
+    ("phase space", ("mebridge_phasespace",)),
+    ("grids and unweighting", ("mebridge_sampler",)),
+    ("files", ("mebridge_lhe",)),
 )
 
 
@@ -72,23 +64,10 @@ def part(library: str, symbol: str) -> str:
     if library.startswith("[") and "kernel" in library or library == "[unknown]":
         return "kernel"
     if re.match(r"process\d*\.so|libmebridge", name):
-        return "matrix element"
-    if name.startswith("libmadspace_"):
-        return _operation(symbol)
-    if name.startswith("libmadspace"):
-        return "MadSpace's driver"
-    if "blas" in name:
-        return "adaptive sampling"
+        return next((part for part, words in _OF_LIBRARY if any(word in symbol for word in words)), "matrix element")
     if name.startswith(("libm.", "libm-")):
         return "mathematical functions"
     if name.startswith(("libc", "libstdc++", "ld-linux", "libpthread", "libgcc")):
         return "C library"
     return "Python"
 
-
-def _operation(symbol: str) -> str:
-    name = match[1] if (match := _KERNEL.search(symbol)) else symbol
-    for part, words in _OPERATIONS:
-        if any(word in name for word in words):
-            return part
-    return "phase space" if match else "MadSpace's graphs"

@@ -1,5 +1,5 @@
 """One run of `generate_events` in a process of its own, which can be sampled as a whole: row.py ARGUMENTS RESULT, both
-JSON files. What the run does for how long is seen at the calls of MadSpace's process.
+JSON files. What the run does for how long is seen at the calls of the process that weighs points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ runs: list[Timed] = []
 
 
 class Timed(_events.Worker):
-    """MadSpace's process, with when and for how long it worked. Seconds of the monotonic clock, and of CPU in all of
+    """The process that weighs points, with when and for how long it worked. Seconds of the monotonic clock, and of CPU in all of
     its threads."""
 
     def __init__(self, *arguments, **options):
@@ -48,20 +48,12 @@ class Timed(_events.Worker):
         super().end()
 
 
-def _points(answer):
-    """Of a part of a survey, or of a training; older packages tell of the channels alone."""
-    if isinstance(answer, list):
-        return sum(channel[0] for channel in answer)
-    return answer.get("points") or sum(channel[0] for channel in answer["channels"])
-
-
 def main(arguments, result):
     asked = json.loads(pathlib.Path(arguments).read_text())
     _events.Worker = Timed
     begin = time.monotonic()
     found = mebridge.generate_events(asked.pop("process"), **asked)
     end = time.monotonic()
-    # On a GPU others make rounds beside the first.
     calls = [call for run in runs for call in run.calls]
     own, commands = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     surveys = [call for call in calls if call[0] not in ("build", "load", "round")]
@@ -75,7 +67,7 @@ def main(arguments, result):
         "cpu": {
             "survey": sum(call[3] for call in surveys),
             "events": sum(call[3] for call in rounds),
-            # Of MadSpace's process, of this one, and of the commands that made libraries.
+            # Of that process, of this one, and of the commands that made libraries.
             "all": own.ru_utime + own.ru_stime + commands.ru_utime + commands.ru_stime,
         },
         "tick": 1.0 / TICKS,
@@ -84,7 +76,7 @@ def main(arguments, result):
         "rounds": len(rounds),
         "points": sum(channel[0] for channel in points),
         "passed": sum(channel[3] for channel in points),
-        "survey_points": sum(_points(answer) for *_, answer in surveys),
+        "survey_points": sum(answer["points"] for *_, answer in surveys),
         "cross_section": [found.cross_section, found.error],
         "events": found.events,
     }

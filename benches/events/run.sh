@@ -1,11 +1,10 @@
 #!/bin/sh
-# Events of MadSpace with this tree's matrix elements, by `make bench-events`: run.sh [OPTION...], options being those of
+# Events of this tree, by `make bench-events`: run.sh [OPTION...], options being those of
 # events.py. The package is that of python/, the library that of target/release.
 set -eu
 cd "$(dirname "$0")/../.."
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 . python/environment.sh
-"$environment/bin/python" -c "import madspace" 2>/dev/null || skip "there is no MadSpace for this system"
 export PYTHONPATH="$PWD/python" MEBRIDGE_COMMAND="$target/release/mebridge"
 export MEBRIDGE_PYTHON="$environment/bin/python"
 for file in "$target/release/libmebridge.so" "$target/release/libmebridge.dylib"; do

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import (
     _allowed,
+    _command,
     _cut_function,
     _cuts,
     _densities,
@@ -61,6 +62,7 @@ class Generator:
     def build(
         self,
         libraries: list[str],
+        devices: list[str],
         threads: int,
         pdf: str | None,
         coupling: tuple[list[float], list[float]],
@@ -141,6 +143,7 @@ class Generator:
                 for i, element in enumerate(elements)
             ],
             "threads": threads,
+            "backend": devices[0].partition(":")[0],
             "widths": bwcutoff,
             "by_propagators": by_propagators,
             # On a GPU a library takes its time to begin.
@@ -157,7 +160,7 @@ class Generator:
             self._function.try_([list(of) for of in legs])
         self._failed: BaseException | None = None
         self._callback = _CUT(self._passes) if self._function is not None else _CUT()
-        self._elements = elements
+        self._elements, self._threads = elements, threads
         self._energies = (energy / 2.0,) * 2 if energies is None else (energies[0], energies[1])
         self._shifts = [ANTI if one else 0 for one in anti]
         self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
@@ -224,6 +227,8 @@ class Generator:
         self._counts = [0, 0]
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
+        if (why := found["by_threads"]) is not None:
+            _command.say(f"mebridge: GPUs weigh no points with {why}: {self._threads} threads of the CPU do\n")
         if found["nothing"] == "passes":
             raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
         if found["nothing"] and self._function is not None and not self._counts[1]:
@@ -241,7 +246,7 @@ class Generator:
             "measured": [source["sums"][:3] for source in found["sources"]],
         }
         (folder / POINTS).write_text(json.dumps(written))
-        return {}
+        return {"points": found["points"]}
 
     def _warn(self, found: Mapping[str, Any]) -> None:
         """Says which matrix elements have no events."""
@@ -291,7 +296,7 @@ class Generator:
             "events": events,
             "weights": dataclasses.astuple(_lhe.weights(output, weights)),
             "measured": [source["sums"][:3] for source in made["sources"]],
-            "channels": [[source["drawn"], *source["sums"][1:], 0] for source in made["sources"]],
+            "channels": [[source["drawn"], *source["sums"][1:], source["events"]] for source in made["sources"]],
             "drawn": made["elements"],
             "cut": self._counts,
         }

@@ -86,13 +86,20 @@ pub(super) fn by_gpus(
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
     let legs = processes.iter().map(|process| process.legs.len()).max();
     for (gpu, library) in gpus.each() {
-        let target = Target::Gpu(gpu);
+        let target = Target::Gpu(gpu.at_once());
         let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
             let card = process.model.default_card();
             let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
             Ok(Arc::new(bridge?.device_sampler()?))
         };
-        let sessions = in_threads(processes, session)?;
+        // Compilers take long: those of all kernels work at the same time.
+        let (compiled, sessions) = std::thread::scope(|scope| {
+            let kernels = scope.spawn(|| Gpu::compile(library));
+            let sessions = in_threads(processes, session);
+            (kernels.join(), sessions)
+        });
+        compiled.map_err(|_| lost())??;
+        let sessions = sessions?;
         // While one thread puts events together, the GPU has those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
             choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
@@ -103,6 +110,12 @@ pub(super) fn by_gpus(
     Ok((Box::new(weigher), Box::new(choosers)))
 }
 
+fn lost() -> Error {
+    Error::Internal {
+        what: "a thread that prepares matrix elements".into(),
+    }
+}
+
 /// What is made of each process, by as many threads as the machine has: compilers take long.
 fn in_threads<T: Send>(
     processes: &[Process],
@@ -110,9 +123,6 @@ fn in_threads<T: Send>(
 ) -> Result<Vec<T>> {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let each = processes.len().div_ceil(threads).max(1);
-    let lost = || Error::Internal {
-        what: "a thread that prepares matrix elements".into(),
-    };
     std::thread::scope(|scope| {
         let parts = processes.chunks(each);
         let make = &make;

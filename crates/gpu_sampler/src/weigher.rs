@@ -58,6 +58,14 @@ struct OfIntegrand {
 }
 
 impl Gpu {
+    /// Compiles the kernels, which are the same for all processes.
+    ///
+    /// # Errors
+    /// There is no compiler, or it fails.
+    pub fn compile(library: &ModuleCache) -> Result<()> {
+        library.load(&[crate::points::device_code(), crate::harvest::device_code()])
+    }
+
     /// Args: `elements` evaluate matrix elements, in the order of their numbers.
     ///
     /// # Errors

@@ -77,10 +77,11 @@ pub fn round<W: Weigh + ?Sized>(
     // Millions of events stay where they were made until they are mixed.
     let mut found: Vec<Vec<(f64, Event)>> = Vec::new();
     let threads = weigher.threads();
-    let (mut first, mut unusable) = (true, 0);
+    let (mut first, mut unusable, mut most) = (true, 0, None);
     loop {
         let planned: f64 = thresholds.iter().map(|one| luminosity * one).sum();
-        if planned.is_nan() || planned > HOPELESS * wanted {
+        let most = *most.get_or_insert(HOPELESS * f64::max(planned, wanted));
+        if planned.is_nan() || planned > most {
             let drawn = drawn.iter().map(|&count: &usize| count as u64).sum();
             return Err(Nothing::Hardly(drawn, found.len() as u64).into());
         }
@@ -165,8 +166,9 @@ pub fn round<W: Weigh + ?Sized>(
     })
 }
 
-/// A round gives up where an event would take more points than this: a weight without a bound has them all.
-const HOPELESS: f64 = 1e6;
+/// A round gives up where it would take so many times the points that the survey promised: weights without a bound rise
+/// with each of them.
+const HOPELESS: f64 = 100.0;
 
 /// By how much the luminosity rises at once: of few events nobody knows how many there are.
 const MOST_RISE: f64 = 4.0;

@@ -329,8 +329,8 @@ impl Squared for Pole {
 fn an_infinite_cross_section_ends() {
     let mut integrand = integrand(&[diagram([0, 1], 0.0, 0.0)], &[]);
     let settings = settings(1, 100);
-    let found = survey(&mut integrand, &settings, &mut [Pole]).expect("a survey");
-    let wrong = round(&integrand, &found, &settings, 0, 100, &mut [Pole]);
+    let found = survey(&mut integrand, &settings, &mut vec![Pole]).expect("a survey");
+    let wrong = round(&integrand, &found, &settings, 0, 100, &mut vec![Pole]);
     let wrong = wrong.expect_err("no events").to_string();
     assert!(wrong.contains("it is infinite"), "{wrong}");
 }
