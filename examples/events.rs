@@ -55,6 +55,7 @@ fn main() -> Result<(), Failure> {
         threads: Switches::from_env()?.threads,
         backend: None,
         widths: 15.0,
+        by_propagators: false,
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),

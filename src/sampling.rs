@@ -3,11 +3,12 @@
 
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
+use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::propagators::{Propagators, Topology};
-use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::clustering::{self, Clustering, Lines, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -180,6 +181,9 @@ pub fn integrand_by(
     elements: &[Element],
     common: &Common,
 ) -> Result<Integrand, Failure> {
+    if !common.rapidity.is_finite() {
+        return Err(format!("beams have no rapidity of {}", common.rapidity).into());
+    }
     let prepare = |number: usize| Prepared::new(&elements[number]);
     let prepared = parallel::collect(threads, elements.len(), prepare)?;
     match prepared.iter().any(|one| one.decays) {
@@ -276,6 +280,63 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
     Ok(())
 }
 
+/// What the channels of a matrix element count besides their weights; none where nothing is asked.
+///
+/// # Errors
+/// A channel is no tree.
+pub fn channel_factors(
+    element: &Element,
+    asked: &ChannelRequest,
+) -> Result<Option<ChannelFactors>, Failure> {
+    let of = Prepared::new(element)?;
+    ChannelFactors::new(&element.process, &of.channels, &of.masses, asked)
+}
+
+/// That no line of a diagram without a width can be on its mass shell.
+fn check_widths(
+    channel: &describe::Channel,
+    diagram: &Diagram,
+    limits: &Limits,
+    energy: f64,
+    beams: Beams,
+) -> Result<(), Failure> {
+    let every: u32 = (1 << diagram.masses.len()) - 1;
+    for (line, legs) in diagram.timelike()? {
+        let Propagator { mass, width } = diagram.propagators[line];
+        if mass == 0.0 || width >= NARROWEST * mass {
+            continue;
+        }
+        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
+        let rest: f64 = others.map(|(_, mass)| mass).sum();
+        let mut least = limits.least_mass(legs, &diagram.masses);
+        let largest = f64::min(limits.largest_mass(legs), energy - rest);
+        if legs == every && matches!(beams, Beams::Neither | Beams::AtRest) {
+            least = energy;
+        }
+        if least <= mass * (1.0 + EQUAL) && mass < largest * (1.0 - EQUAL)
+            || legs == every && (least / mass - 1.0).abs() < EQUAL
+        {
+            let code = channel.propagators[line].abs();
+            let has = match width > 0.0 {
+                true => format!("a width of {width:e} GeV, which is lost in rounding"),
+                false => "no width, which makes the cross section infinite".to_owned(),
+            };
+            let needed = NARROWEST * mass;
+            return Err(format!(
+                "particle {code} (PDG code) can be on its mass shell, at {mass} GeV, and has {has}; give it one of at \
+                 least {needed:.0e} GeV in the parameter card (DECAY {code})"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A width below this share of the mass is lost where invariant masses are rounded.
+const NARROWEST: f64 = 1e-14;
+/// Two masses that differ by less are the same.
+const EQUAL: f64 = 1e-9;
+
 /// Numbers of the matrix elements that have the same channels.
 fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
@@ -328,7 +389,8 @@ fn kind(code: i32) -> i32 {
     }
 }
 
-fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
+/// The tree of a channel, of legs that go out with these masses.
+pub(crate) fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
     let mut vertices = Vec::new();
     for names in &channel.vertices {
         let lines: std::result::Result<Vec<Edge>, _> =
@@ -405,6 +467,9 @@ fn group_of(
     } else {
         common.energy
     };
+    for (channel, diagram) in of.channels.iter().zip(&diagrams) {
+        check_widths(channel, diagram, &limits, energy, beams)?;
+    }
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
@@ -589,11 +654,14 @@ impl Shares {
 pub struct Elements {
     samplers: Vec<Sampler>,
     shares: Arc<[Shares]>,
+    /// Of each matrix element what its channels count; none of any where nothing is asked.
+    factors: Arc<[Option<ChannelFactors>]>,
     /// Of each matrix element how many legs of points come before its own: that beside what decays.
     before: Vec<usize>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
+    amp2: Vec<f64>,
 }
 
 /// What an event has besides its momenta, counted from 0.
@@ -613,6 +681,19 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        Elements::counting(bridges, diagrams, Arc::from([]))
+    }
+
+    /// The same where channels count a multiple of their weights.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn counting(
+        bridges: &mut [Bridge],
+        diagrams: bool,
+        factors: Arc<[Option<ChannelFactors>]>,
+    ) -> Result<Self> {
+        let diagrams = diagrams || factors.iter().any(Option::is_some);
         let before = bridges.iter().map(|bridge| {
             let legs = bridge.process().legs.iter();
             2 - legs.filter(|leg| leg.incoming).count().min(2)
@@ -623,6 +704,8 @@ impl Elements {
             before,
             samplers: samplers.collect::<Result<_>>()?,
             shares: Arc::from([]),
+            factors,
+            amp2: Vec::new(),
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
@@ -633,10 +716,14 @@ impl Elements {
     ///
     /// # Errors
     /// As there.
-    pub fn in_channels(bridges: &mut [Bridge], shares: Arc<[Shares]>) -> Result<Self> {
+    pub fn in_channels(
+        bridges: &mut [Bridge],
+        shares: Arc<[Shares]>,
+        factors: Arc<[Option<ChannelFactors>]>,
+    ) -> Result<Self> {
         let squared = |one: &Shares| matches!(one, Shares::Squared(_));
         let diagrams = shares.iter().any(squared);
-        let made = Elements::new(bridges, diagrams)?;
+        let made = Elements::counting(bridges, diagrams, factors)?;
         Ok(Elements { shares, ..made })
     }
 
@@ -668,10 +755,31 @@ impl Elements {
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
             // Those that were clustered have the diagram of their channel, and the colours that it allows.
-            let given = (diagrams.len() == own.len()).then_some(&diagrams[..]);
-            self.run(element, momenta, random, given, true, &mut squared)?;
+            let mut given = (diagrams.len() == own.len()).then_some(diagrams);
+            self.run(
+                element,
+                momenta,
+                random,
+                given.as_deref(),
+                true,
+                &mut squared,
+            )?;
+            let factors = self.factors.clone();
+            let factors = factors.get(element).and_then(Option::as_ref);
+            if let (None, Some(factors)) = (&given, factors) {
+                let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
+                let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
+                let of_channels = of_events.map(|(counts, &number)| {
+                    let number = number * counts.iter().sum::<f64>();
+                    factors.diagram(drawn(counts, number) as usize) as i32
+                });
+                let of_channels: Vec<i32> = of_channels.collect();
+                let channels = Some(&of_channels[..]);
+                self.run(element, momenta, random, channels, true, &mut squared)?;
+                given = Some(of_channels);
+            }
             let [helicity, color, diagram] = &self.choices;
-            let diagram = given.unwrap_or(diagram);
+            let diagram = given.as_deref().unwrap_or(diagram);
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
                     helicity: helicity[place],
@@ -683,7 +791,8 @@ impl Elements {
         Ok(found)
     }
 
-    /// Evaluates a sample with the couplings that lie here; choices come here.
+    /// Evaluates a sample with the couplings that lie here; choices come here, and shares of squared diagrams where
+    /// channels count a multiple of them.
     fn run(
         &mut self,
         element: usize,
@@ -694,6 +803,9 @@ impl Elements {
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
+        let shares = matches!(self.factors.get(element), Some(Some(_)));
+        let rows = self.samplers[element].diagrams();
+        self.amp2.resize(if shares { rows * count } else { 0 }, 0.0);
         for choice in &mut self.choices {
             choice.resize(choice.len().max(count), 0);
         }
@@ -705,7 +817,7 @@ impl Elements {
             random_diagram: random[2],
             helicity: None,
             diagram: given,
-            diagrams,
+            diagrams: diagrams || shares,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -713,7 +825,9 @@ impl Elements {
             helicity: &mut helicity[..count],
             color: &mut color[..count],
             diagram: &mut diagram[..count],
-            amp2: None,
+            // SAFETY: there are as many numbers, which nobody else has before the answer is there.
+            amp2: shares
+                .then(|| unsafe { sample::Rows::new(self.amp2.as_mut_ptr(), count, rows, count) }),
         };
         self.samplers[element].run(&sample, answers)?;
         Ok(())
@@ -751,8 +865,31 @@ impl Elements {
         let numbers = [some, some, random.unwrap_or(some)];
         let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
         self.random = none;
-        answer
+        answer?;
+        if let Some(Some(factors)) = self.factors.get(element) {
+            let counts = factors.of_channels(points, &self.amp2);
+            for (squared, counts) in squared.iter_mut().zip(counts.chunks_exact(factors.count())) {
+                *squared *= counts.iter().sum::<f64>();
+            }
+        }
+        Ok(())
     }
+}
+
+/// The momenta of some events as points.
+fn points_of(own: &[usize], events: &[Event]) -> Rows {
+    let legs = own.first().map_or(0, |&event| events[event].momenta.len());
+    let mut points = Rows::new(4 * legs, own.len());
+    for (place, &event) in own.iter().enumerate() {
+        for (row, number) in at_rest(&events[event].momenta)
+            .as_flattened()
+            .iter()
+            .enumerate()
+        {
+            points.row_mut(row)[place] = *number;
+        }
+    }
+    points
 }
 
 impl Squared for Elements {
@@ -779,9 +916,24 @@ impl Squared for Elements {
         match &shares[element] {
             Shares::Squared(places) => {
                 self.of_points(element, points, alpha_s, Some(random), squared)?;
-                let [_, _, diagrams] = &self.choices;
-                for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
-                    *channel = places[diagram as usize];
+                let factors = self.factors.clone();
+                match factors.get(element).and_then(Option::as_ref) {
+                    None => {
+                        let [_, _, diagrams] = &self.choices;
+                        for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
+                            *channel = places[diagram as usize];
+                        }
+                    }
+                    // Channels are drawn by what they count.
+                    Some(factors) => {
+                        let counts = factors.of_channels(points, &self.amp2);
+                        let of_points = counts.chunks_exact(factors.count()).zip(random);
+                        for (channel, (counts, number)) in channels.iter_mut().zip(of_points) {
+                            let number = number * counts.iter().sum::<f64>();
+                            let diagram = factors.diagram(drawn(counts, number) as usize);
+                            *channel = places[diagram];
+                        }
+                    }
                 }
                 return Ok(());
             }
@@ -802,7 +954,7 @@ impl Squared for Elements {
     }
 }
 
-/// The place of a share, of those that add up to 1.
+/// The place of a share, by a number from 0 to the sum of all.
 fn drawn(shares: &[f64], random: f64) -> i32 {
     let mut rest = random;
     for (place, share) in (0..).zip(shares) {

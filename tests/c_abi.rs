@@ -100,6 +100,9 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgesequence_",
         "fbridgesequence_nomultichannel_",
         // What the Python package calls.
+        "mebridge_events_call",
+        "mebridge_events_close",
+        "mebridge_events_open",
         "mebridge_read_lhe",
         // What JAX calls.
         "mebridge_xla",

@@ -38,7 +38,7 @@ check() {
     compare "$folder/cpu.lhe" "$folder/cuda.lhe"
 }
 
-times() {
+measure() {
     echo "== $1, $3 events, $2"
     CUDACPP_RUNTIME_BACKEND=$2 timeout 150 "$events" "$1" 13000 "$3" - "$densities" 2>&1
 }
@@ -49,9 +49,9 @@ if [ "$what" != times ]; then
     check "p p > e+ e- j j" 13000 5000 "$densities"
 fi
 if [ "$what" != check ]; then
-    times "p p > t t~ j" cuda 2000000
-    times "p p > e+ e- j j" cuda 500000
-    times "p p > t t~ j j" cuda 200000
-    times "p p > e+ e- j j j" cuda 50000
-    times "p p > t t~ j" cpu 50000
+    measure "p p > t t~ j" cuda 2000000
+    measure "p p > e+ e- j j" cuda 500000
+    measure "p p > t t~ j j" cuda 200000
+    measure "p p > e+ e- j j j" cuda 50000
+    measure "p p > t t~ j" cpu 50000
 fi

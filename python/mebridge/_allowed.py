@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _checks, _cuts, _finite, _meta, _photons, _scales, _single
+from . import _cuts, _finite, _meta, _photons, _scales, _single
 from ._densities import Coupling, Knots
 from ._elements import Element
 from ._library import Error
@@ -76,7 +76,6 @@ def masses(element: Element, energy: float) -> tuple[float, ...]:
     if not element.channels:
         raise Error("the process has no channels; take it from a MadEvent output")
     legs = _meta.masses(element.library, len(pdg))
-    _checks.beams(pdg, legs)
     if energy <= sum(legs[2:]):
         raise ValueError(
             f"{energy} GeV are less than the masses of the process need; raise the energy (of a run card ebeam1 and ebeam2)"

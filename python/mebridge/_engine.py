@@ -15,6 +15,7 @@ import numpy as np
 
 from . import (
     _allowed,
+    _command,
     _cut_function,
     _cuts,
     _densities,
@@ -61,6 +62,7 @@ class Generator:
     def build(
         self,
         libraries: list[str],
+        devices: list[str],
         threads: int,
         pdf: str | None,
         coupling: tuple[list[float], list[float]],
@@ -75,6 +77,7 @@ class Generator:
         anti: Sequence[bool] = (False, False),
         other_beam: int | None = None,
         photons: int = 0,
+        by_propagators: bool = False,
         systematics: Mapping[str, Any] | None = None,
         scales: bool = False,
         cut: Sequence[str] | None = None,
@@ -89,6 +92,7 @@ class Generator:
             whole: of each matrix element, ``windows``, ``rules`` and what it is ``clustered`` by of a run card, in the place of
                 cuts by name.
             clustering: how events are clustered; none where they are not.
+            by_propagators: whether what channels count besides their weights goes by products of propagators.
         """
         elements = self._read(libraries)
         densities = None if pdf is None else Densities.read(pdf)
@@ -132,13 +136,16 @@ class Generator:
                     "windows": [_window(window) for window in windows[i]],
                     "rules": rules[i],
                     "propagators": [channel["propagators"] for channel in element.channels],
+                    "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
                     "vanishes": i in zero,
                     **({"clustered": whole[i]["clustered"]} if whole is not None and clustering is not None else {}),
                 }
                 for i, element in enumerate(elements)
             ],
             "threads": threads,
+            "backend": devices[0].partition(":")[0],
             "widths": bwcutoff,
+            "by_propagators": by_propagators,
             # On a GPU a library takes its time to begin.
             "alpha_qed": _meta.alpha_qed([pathlib.Path(library) for library in libraries]) or alpha_qed,
             "forced": [abs(code) for code in forced],
@@ -153,7 +160,7 @@ class Generator:
             self._function.try_([list(of) for of in legs])
         self._failed: BaseException | None = None
         self._callback = _CUT(self._passes) if self._function is not None else _CUT()
-        self._elements = elements
+        self._elements, self._threads = elements, threads
         self._energies = (energy / 2.0,) * 2 if energies is None else (energies[0], energies[1])
         self._shifts = [ANTI if one else 0 for one in anti]
         self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
@@ -220,6 +227,8 @@ class Generator:
         self._counts = [0, 0]
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
+        if (why := found["by_threads"]) is not None:
+            _command.say(f"mebridge: GPUs weigh no points with {why}: {self._threads} threads of the CPU do\n")
         if found["nothing"] == "passes":
             raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
         if found["nothing"] and self._function is not None and not self._counts[1]:
@@ -287,7 +296,7 @@ class Generator:
             "events": events,
             "weights": dataclasses.astuple(_lhe.weights(output, weights)),
             "measured": [source["sums"][:3] for source in made["sources"]],
-            "channels": [[source["drawn"], *source["sums"][1:], 0] for source in made["sources"]],
+            "channels": [[source["drawn"], *source["sums"][1:], source["events"]] for source in made["sources"]],
             "drawn": made["elements"],
             "cut": self._counts,
         }

@@ -115,6 +115,7 @@ class Generator:
         polarised: bool = False,
         whole: Any = None,
         clustering: Any = None,
+        by_propagators: bool = False,
         **asked: Any,
     ) -> list[tuple[list[int], int]]:
         """Makes the integrands.
@@ -141,6 +142,7 @@ class Generator:
             polarised: whether |M|^2 depends on the frame (:mod:`mebridge._polarised`).
             whole: not used here.
             clustering: not used here.
+            by_propagators: not used here.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:

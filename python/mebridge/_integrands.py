@@ -15,6 +15,7 @@ from . import (
     _allowed,
     _bookkeeping,
     _candidates,
+    _checks,
     _cuts,
     _elements,
     _finite,
@@ -193,6 +194,8 @@ def build(
             flavours are to be chosen.
     """
     legs = [_allowed.masses(element, energy) for element in elements]
+    for element, masses in zip(elements, legs):
+        _checks.beams(element.flavor["options"][0], masses)
     _allowed.check_beams(elements, legs, densities is not None)
     if windows is None:
         _finite.by_name(elements, legs, cuts)

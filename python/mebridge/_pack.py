@@ -202,7 +202,8 @@ def _stage(
     """Lays a pack out in a folder."""
     root = staged / _ROOT
     root.mkdir(parents=True)
-    _interpreter.copy(root, [pathlib.Path(library) for library in run.build["libraries"]])
+    packages = ["numpy"] if run.build.get("engine") else ["numpy", "madspace"]
+    _interpreter.copy(root, [pathlib.Path(library) for library in run.build["libraries"]], packages)
     home = (root / RECIPE).parent
     home.mkdir()
     # What the survey found, and the grids.

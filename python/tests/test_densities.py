@@ -43,7 +43,7 @@ class Tables(FolderHere):
         scales = np.geomspace(1.0, 1e5, 30)
         # A threshold stands there twice.
         scales = tuple(np.insert(scales, 11, scales[11]).tolist())
-        coupling = Coupling(scales, tuple(0.3 / (1.0 + 0.2 * np.log(scales))))
+        coupling = Coupling(scales, tuple((0.3 / (1.0 + 0.2 * np.log(scales))).tolist()))
         q = np.geomspace(1.0, 0.99e5, 2000)
         want = _densities.coupling_of(madspace, coupling.grid(madspace, str(self.folder)))(q)
         np.testing.assert_allclose(_densities.alpha_s(coupling)(q), want, rtol=1e-10)

@@ -3,6 +3,7 @@
 use crate::backend::DeviceSession;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
+use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
 use crate::process::Process;
@@ -48,13 +49,14 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,
+    factors: &Arc<[Option<ChannelFactors>]>,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
     make_plans(bridges, threads)?;
-    let one = |_| Elements::in_channels(bridges, shares.clone());
+    let one = |_| Elements::in_channels(bridges, shares.clone(), factors.clone());
     let evaluators = (0..threads.max(1)).map(one);
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
-    let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
+    let choosers = (0..threads.max(1)).map(|_| Elements::counting(bridges, true, factors.clone()));
     let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
     Ok((Box::new(evaluators), Box::new(choosers)))
 }
@@ -84,13 +86,20 @@ pub(super) fn by_gpus(
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
     let legs = processes.iter().map(|process| process.legs.len()).max();
     for (gpu, library) in gpus.each() {
-        let target = Target::Gpu(gpu);
+        let target = Target::Gpu(gpu.at_once());
         let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
             let card = process.model.default_card();
             let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
             Ok(Arc::new(bridge?.device_sampler()?))
         };
-        let sessions = in_threads(processes, session)?;
+        // Compilers take long: those of all kernels work at the same time.
+        let (compiled, sessions) = std::thread::scope(|scope| {
+            let kernels = scope.spawn(|| Gpu::compile(library));
+            let sessions = in_threads(processes, session);
+            (kernels.join(), sessions)
+        });
+        compiled.map_err(|_| lost())??;
+        let sessions = sessions?;
         // While one thread puts events together, the GPU has those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
             choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
@@ -101,6 +110,12 @@ pub(super) fn by_gpus(
     Ok((Box::new(weigher), Box::new(choosers)))
 }
 
+fn lost() -> Error {
+    Error::Internal {
+        what: "a thread that prepares matrix elements".into(),
+    }
+}
+
 /// What is made of each process, by as many threads as the machine has: compilers take long.
 fn in_threads<T: Send>(
     processes: &[Process],
@@ -108,9 +123,6 @@ fn in_threads<T: Send>(
 ) -> Result<Vec<T>> {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let each = processes.len().div_ceil(threads).max(1);
-    let lost = || Error::Internal {
-        what: "a thread that prepares matrix elements".into(),
-    };
     std::thread::scope(|scope| {
         let parts = processes.chunks(each);
         let make = &make;

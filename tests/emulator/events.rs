@@ -60,6 +60,7 @@ impl Run {
                 windows: jets(&codes),
                 rules: Vec::new(),
                 clustered: Default::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -275,6 +276,7 @@ fn records_are_those_of_the_cpu() {
     let common = common(false);
     let request = Request {
         energy: common.energy,
+        by_propagators: false,
         rapidity: 0.0,
         densities: None,
         beams: None,
@@ -292,7 +294,8 @@ fn records_are_those_of_the_cpu() {
     let Some(driver) = Emulator::new(check_where_named) else {
         return;
     };
-    let switches = switches();
+    // Generated code takes the place of tables when it is there.
+    let switches = Switches::default();
     let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
         let generator = EventGenerator::on(gpus, processes.clone(), &request, &switches);

@@ -109,7 +109,10 @@ impl Run {
         let mut integrand = integrand(&elements, &common).expect("an integrand");
         let shares = Shares::new(&elements[0].clustered, false, ENERGY, &bridges[0]);
         let shares: Arc<[Shares]> = vec![shares.expect("shares")].into();
-        let one = |_| Elements::in_channels(&mut bridges, shares.clone()).expect("samplers");
+        let one = |_| {
+            let factors = Arc::from([]);
+            Elements::in_channels(&mut bridges, shares.clone(), factors).expect("samplers")
+        };
         let mut evaluators: Vec<Elements> = (0..threads).map(one).collect();
         if common.clustering.is_some() {
             (integrand.count_jets(&mut evaluators[0])).expect("jets");

@@ -34,6 +34,14 @@ struct Joined {
     rows: u32,
 }
 
+/// Whether GPUs know what is integrated.
+///
+/// # Errors
+/// What they do not know.
+pub fn check(integrand: &Integrand) -> Result<(), Unknown> {
+    Joined::new(integrand).map(|_| ())
+}
+
 /// Words of a group, and the rows that its points take.
 struct Group {
     at: u32,

@@ -58,6 +58,14 @@ struct OfIntegrand {
 }
 
 impl Gpu {
+    /// Compiles the kernels, which are the same for all processes.
+    ///
+    /// # Errors
+    /// There is no compiler, or it fails.
+    pub fn compile(library: &ModuleCache) -> Result<()> {
+        library.load(&[crate::points::device_code(), crate::harvest::device_code()])
+    }
+
     /// Args: `elements` evaluate matrix elements, in the order of their numbers.
     ///
     /// # Errors
@@ -199,9 +207,9 @@ impl Gpus {
     ) -> Result<()> {
         let begin = Instant::now();
         let (offsets, edges) = edges(blocks);
-        let under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));
+        let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));
         for gpu in &mut self.gpus {
-            gpu.begin(&edges, self.launch.min(blocks.len()), under_way)?;
+            under_way = gpu.begin(&edges, self.launch.min(blocks.len()), under_way)?;
         }
         let count = self.gpus.len();
         let slot = |number: usize| number / count % under_way.max(1);
@@ -292,7 +300,8 @@ fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
 }
 
 impl Gpu {
-    fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<()> {
+    /// Sees that there is room for so many launches of so many blocks; gives for how many there is.
+    fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<usize> {
         for slot in &self.slots {
             slot.stream.synchronize()?;
         }
@@ -303,10 +312,14 @@ impl Gpu {
             self.slots.clear();
         }
         while self.slots.len() < under_way {
-            let slot = Slot::new(self.driver(), blocks, sizes)?;
-            self.slots.push(slot);
+            match Slot::new(self.driver(), blocks, sizes) {
+                Ok(slot) => self.slots.push(slot),
+                // Fewer take longer.
+                Err(Error::GpuMemory { .. }) if !self.slots.is_empty() => break,
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        Ok(self.slots.len().min(under_way))
     }
 
     fn integrand(&self) -> Result<&OfIntegrand> {
@@ -695,11 +708,14 @@ impl Weigh for Gpus {
         take: &mut dyn FnMut(usize, &Taught),
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Learn { trial };
+        let threads = self.threads;
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
-            for (number, run) in launch.runs.iter().enumerate() {
-                let taught = taught(integrand, sizes, slot, launch, number, &sums, trial);
-                take(run.source, &taught);
+            let all = parallel::map_large(threads, launch.runs.len(), |number| {
+                taught(integrand, sizes, slot, launch, number, &sums, trial)
+            });
+            for (run, taught) in launch.runs.iter().zip(&all) {
+                take(run.source, taught);
             }
         })?;
         Ok(())
@@ -717,24 +733,37 @@ impl Weigh for Gpus {
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
             let bytes = 8 * (EVENT_HEAD + sizes.rows);
-            let mut records = &slot.answers.events[..];
-            for (number, run) in launch.runs.iter().enumerate() {
+            let firsts = launch.runs.iter().scan(0, |first, run| {
                 let own = run.first..run.first + run.count;
-                let count: usize = (sums[own.clone()].iter())
-                    .map(|of| of.accepted as usize)
-                    .sum();
-                let (mine, rest) = records.split_at(bytes * count);
-                records = rest;
-                let events = parallel::map(threads, count, |place| {
-                    event(integrand, launch.blocks, &mine[bytes * place..][..bytes])
-                });
-                take(Drawn {
+                let count: usize = (sums[own].iter()).map(|of| of.accepted as usize).sum();
+                let begin = *first;
+                *first += count;
+                Some((begin, count))
+            });
+            let firsts: Vec<(usize, usize)> = firsts.collect();
+            // Many runs are divided among threads, few ones each.
+            let runs = launch.runs.len();
+            let (of_runs, within) = if runs < threads {
+                (1, threads)
+            } else {
+                (threads, 1)
+            };
+            let drawn = parallel::map_large(of_runs, runs, |number| {
+                let run = &launch.runs[number];
+                let own = run.first..run.first + run.count;
+                let (first, count) = firsts[number];
+                let records = &slot.answers.events[bytes * first..][..bytes * count];
+                Drawn {
                     source: run.source,
                     sums: merged(&launch.blocks[own.clone()], &sums[own]),
                     spectrum: spectrum(slot, number),
-                    events,
-                });
-            }
+                    events: parallel::map(within, count, |place| {
+                        let record = &records[bytes * place..][..bytes];
+                        event(integrand, launch.blocks, record)
+                    }),
+                }
+            });
+            drawn.into_iter().for_each(&mut *take);
         })?;
         Ok(())
     }

@@ -13,6 +13,7 @@ use super::random::Philox;
 use mebridge_phasespace::clustering::{
     Clustering, Given, JetCounts, MOST_LEGS, Matched, Memory, Weighing, take,
 };
+use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{Layout, Rows};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -106,15 +107,24 @@ fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<Memory>>> {
 }
 
 impl Clusterings {
-    /// Raises the scales that partons are drawn by.
-    pub(crate) fn raise(&self, scales: &mut Rows) {
-        if self.scaled {
-            for row in 0..scales.count() {
+    /// Raises the scales that partons are drawn by, but for those that are fixed.
+    pub(crate) fn raise(&self, of: &Scale, scales: &mut Rows) {
+        let beams = of.factorisation.is_some();
+        for (row, fixed) in [of.renormalisation.is_some(), beams, beams]
+            .into_iter()
+            .enumerate()
+        {
+            if self.scaled && !fixed {
                 for scale in scales.row_mut(row) {
                     *scale = scale.max(LEAST);
                 }
             }
         }
+    }
+
+    /// Whether points may have other scales than before.
+    fn changes_scales(&self) -> bool {
+        self.scaled || self.elements.iter().any(|one| one.clustering.reweighted())
     }
 
     /// The number of the process of a point, among those of its matrix element.
@@ -198,7 +208,7 @@ impl Integrand {
             }
             clustering.matched.push(matched);
         }
-        if of.scaled || of.matched {
+        if of.changes_scales() {
             self.replace(group, of, layout, &clustering, elements, work)?;
         }
         work.clustering = clustering;
@@ -331,8 +341,9 @@ impl Integrand {
                 let [own, every] = &mut counts[source.group][place];
                 let clustering = &of.elements[place].clustering;
                 clustering.count_jets(&work.points, &channels, own)?;
+                channels.fill(-1);
                 for channel in 0..clustering.channels() {
-                    channels.fill(channel as i32);
+                    channels[0] = channel as i32;
                     clustering.count_jets(&work.points, &channels, every)?;
                 }
             }

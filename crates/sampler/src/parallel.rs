@@ -157,6 +157,16 @@ pub fn fill<T: Send>(
     });
 }
 
+/// Gives back what parts hold.
+pub fn drop_parts<T: Send>(threads: usize, mut parts: Vec<Vec<T>>) {
+    let each = parts.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        for some in parts.chunks_mut(each) {
+            scope.spawn(move || some.iter_mut().for_each(|part| drop(std::mem::take(part))));
+        }
+    });
+}
+
 /// Numbers from 0 on as many as there are keys in [0, 1), in the order of the keys, and of the numbers where those are
 /// the same.
 pub fn order(threads: usize, keys: &[f64]) -> Vec<u32> {

@@ -8,7 +8,7 @@
 //! part that ends where weights look even ends sooner where large ones are missing, and its mean is too small.)
 
 use super::blocks::blocks;
-use super::grid::Grid;
+use super::grid::{Grid, Training};
 use super::integrand::{Failure, Integrand, Source};
 use super::leave_out::{self, Tried};
 use super::parallel;
@@ -71,6 +71,12 @@ pub enum Nothing {
         "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
     )]
     Weighs,
+    /// A few points have nearly all of the cross section.
+    #[error(
+        "of {0} points only {1} become events, as a few have nearly all of the cross section: it is infinite, or hardly \
+         within reach; give cuts that keep propagators from their poles"
+    )]
+    Hardly(u64, u64),
 }
 
 /// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
@@ -84,6 +90,9 @@ const ALL_TRIED: u64 = 1 << 22;
 const LEAST_TRIED: u64 = 1 << 12;
 /// Points that pass the cuts in the part after the trial; further ones have twice as many.
 const PASSING: f64 = 256.0;
+/// That part has at most so many for each that the run needs of the source, or so many.
+const MOST_FIRST: f64 = 8.0;
+const LEAST_FIRST: f64 = 1024.0;
 /// A part has so many points for each that passes, at most.
 const LEAST_PASSING: f64 = 0.05;
 /// The last part has a share of what the run needs, within bounds.
@@ -143,7 +152,7 @@ pub fn survey<W: Weigh + ?Sized>(
     latest = leave_out::those(&latest, &stay);
     surveyed.learn(integrand, &latest, |_| true, weigher.threads());
     weigher.set(integrand)?;
-    let mut more: Vec<usize> = latest.iter().map(|one| one.points(PASSING)).collect();
+    let mut more = first(&latest, settings);
     for part in 1..PARTS {
         let found = surveyed.part(integrand, part, &more, weigher)?;
         let had = |source: usize| more[source] > 0;
@@ -152,6 +161,8 @@ pub fn survey<W: Weigh + ?Sized>(
         for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
             if count > 0 {
                 *latest = found;
+                // The grid has followed it.
+                latest.training = Training::new(0);
             }
         }
         let needed = needed(&latest, settings);
@@ -299,6 +310,19 @@ fn needed(latest: &[Taught], settings: &Settings) -> Vec<f64> {
     latest.iter().map(points).collect()
 }
 
+/// Points of the part after the trial: few where a source has few points in the run.
+fn first(latest: &[Taught], settings: &Settings) -> Vec<usize> {
+    let of = |(one, needed): (&Taught, f64)| {
+        let most = (MOST_FIRST * needed).max(LEAST_FIRST);
+        one.points(PASSING).min(whole(most))
+    };
+    latest
+        .iter()
+        .zip(needed(latest, settings))
+        .map(of)
+        .collect()
+}
+
 /// Points of the last part.
 fn measured(latest: &[Taught], settings: &Settings) -> Vec<usize> {
     let needed = needed(latest, settings);
@@ -368,5 +392,44 @@ impl Survey {
     /// The cross section by the last part, pb.
     pub fn cross_section(&self) -> Estimate {
         Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source of which so many points of 65536 pass, all with a weight.
+    fn taught(passed: usize, weight: f64) -> Taught {
+        let mut weights = vec![0.0; 1 << 16];
+        weights[..passed].fill(weight);
+        let mut spectrum = Spectrum::default();
+        spectrum.add(&weights);
+        Taught {
+            sums: WeightSums::of(&weights),
+            training: Training::new(0),
+            spectrum,
+            sizes: Vec::new(),
+            tried: Tried::new(Vec::new(), Vec::new(), 1 << 16, passed as u64),
+        }
+    }
+
+    #[test]
+    fn sources_that_a_run_hardly_needs_are_taught_little() {
+        // A sixteenth passes: 4096 points for 256 of them.
+        let sources = [taught(1 << 12, 1.0), taught(1 << 12, 1e-3)];
+        let points = |events: u64| {
+            let settings = Settings {
+                seed: 1,
+                events,
+                overweight: 0.0,
+                precision: None,
+            };
+            first(&sources, &settings)
+        };
+        // The first one has nearly all events, each of some sixteen points.
+        assert_eq!(points(4), [1024, 1024]);
+        assert_eq!(points(16), [2048, 1024]);
+        assert_eq!(points(1_000_000), [4096, 4096]);
     }
 }
