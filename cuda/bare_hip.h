@@ -6,6 +6,7 @@
 #define __constant__ __attribute__((constant))
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
 
 // Places that are read as members of threadIdx and its like.
 template <class Index> struct Indices {

@@ -10,10 +10,12 @@ DEVICE double channel_share(const Tables &t, const Legs &legs, unsigned at, unsi
                             unsigned room) {
     const unsigned count = word(t, at), end = word(t, at + 2);
     double square = 0;
+    ROLLED
     for (unsigned i = 0; i < count; i++) {
         const unsigned of = word(t, at + 3 + 2 * i), numbers = word(t, at + 4 + 2 * i);
         if (!(of & SAME_SQUARE)) {
             Momentum sum = {};
+            ROLLED
             for (unsigned leg = 0; leg < outgoing; leg++)
                 if (of >> leg & 1) {
                     const Momentum p = get_momentum(legs.column, word(t, legs.rows + leg));
@@ -28,6 +30,7 @@ DEVICE double channel_share(const Tables &t, const Legs &legs, unsigned at, unsi
     }
     double total = 0, own = 0;
     at = word(t, at + 1);
+    ROLLED
     for (unsigned product_number = 0; at < end; product_number++) {
         // How many propagators, the factor, these.
         const unsigned next = at + 2 + word(t, at);

@@ -3,6 +3,14 @@
 //
 #define DEVICE __device__ __forceinline__
 
+// A function that is long, and called in several places or seldom.
+#define CALLED __device__ __noinline__
+
+// Before a loop that is not to be unrolled: its turns are many, or long.
+#ifndef ROLLED
+#define ROLLED _Pragma("unroll 1")
+#endif
+
 // The one parameter of a kernel, a structure of crates/gpu/src/structures.rs.
 #ifndef ARGUMENTS
 #define ARGUMENTS(type) const type

@@ -19,6 +19,7 @@ DEVICE Momentum leg_momentum(const Tables &t, const Legs &of, unsigned leg) {
 DEVICE Momentum momentum_of_some(const Tables &t, const Legs &of, unsigned &at) {
     const unsigned end = at + 1 + word(t, at);
     Momentum sum = leg_momentum(t, of, word(t, at + 1));
+    ROLLED
     for (at += 2; at < end; at++) {
         const Momentum p = leg_momentum(t, of, word(t, at));
         for (unsigned i = 0; i < 4; i++) sum.p[i] += p.p[i];
@@ -152,14 +153,16 @@ DEVICE double distance(const Pair &of) {
 #define TEST_ALL 0
 #define TEST_ANY 1
 #define TEST_SUM 2
-#define TEST_DISTANCE 3
-#define TEST_LARGEST 4
+#define TEST_NUMBER 3
+#define TEST_FIRST 4
 #define TEST_SOME 5
-#define TEST_OPPOSITE 6
-#define TEST_ISOLATED 7
+#define TEST_DISTANCE 6
+#define TEST_OPPOSITE 7
+#define TEST_ISOLATED 8
 
 // Sorts a value into rows in falling order.
 DEVICE void sort_in(Column c, unsigned room, unsigned count, double value) {
+    ROLLED
     for (unsigned place = 0; place < count; place++) {
         const double here = get(c, room + place);
         put(c, room + place, larger(here, value));
@@ -167,23 +170,43 @@ DEVICE void sort_in(Column c, unsigned room, unsigned count, double value) {
     }
 }
 
-// Sorts observables of so many momenta into rows in falling order; whether all are numbers.
-DEVICE bool sorted(const Tables &t, const Legs &legs, const Frame &frame, unsigned kind, unsigned values, unsigned at,
-                   unsigned room, unsigned count) {
-    bool known = true;
-    double unit;
-    for (unsigned i = 0; i < count; i++) put(legs.column, room + i, -0x1.fffffffffffffp1023);
-    for (unsigned i = 0; i < values; i++) {
+// Whether observables of some momenta lie in their limits. Words: which observable, how many of the largest are asked for, 0
+// where the order does not matter; limits, of TEST_SOME for each of these; momenta.
+DEVICE bool observables_pass(const Tables &t, const Legs &legs, const Frame &frame, unsigned test, unsigned at,
+                             unsigned end, unsigned room) {
+    const unsigned kind = word(t, at), count = word(t, at + 1), first_limits = at + 2;
+    const Limits limits = limits_of(t, first_limits);
+    bool passed = test != TEST_ANY && test != TEST_SOME, known = true;
+    double sum = 0;
+    ROLLED
+    for (unsigned place = 0; place < count; place++) put(legs.column, room + place, -0x1.fffffffffffffp1023);
+    at = first_limits + 2 * (test == TEST_SOME ? count : 1);
+    ROLLED
+    while (at < end) {
+        double unit;
         const double value = observable(kind, frame, momentum_of_some(t, legs, at), unit);
+        if (test == TEST_ALL) passed = passed && hold(limits, value, unit);
+        else if (test == TEST_ANY) passed = passed || hold(limits, value, unit);
+        sum += value;
         known = known && value == value;
         sort_in(legs.column, room, count, value);
     }
-    return known;
+    if (test <= TEST_ANY) return passed;
+    if (test == TEST_SUM) return hold(limits, sum, 1);
+    sum = 0;
+    ROLLED
+    for (unsigned place = 0; place < count; place++) {
+        const double value = get(legs.column, room + place);
+        if (test == TEST_SOME) passed = passed || hold(limits_of(t, first_limits + 2 * place), value, 1);
+        else if (test == TEST_FIRST || place + 1 == count) sum += value;
+    }
+    return known && (test == TEST_SOME ? passed : hold(limits, sum, 1));
 }
 
 // Whether the two jets with the largest transverse momenta go to different sides.
 DEVICE bool opposite(const Tables &t, const Legs &legs, const Frame &frame, unsigned numbers, unsigned at, unsigned end) {
     double first = -1, second = -1, first_y = 0, second_y = 0;
+    ROLLED
     for (; at < end; at++) {
         const Momentum p = leg_momentum(t, legs, word(t, at));
         const double pt = transverse_square(p), y = seen_rapidity(frame, p);
@@ -205,6 +228,7 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
     const Cone cone = pseudo_cone_of(frame, photon);
     const bool sines = number(t, numbers + 5) != 0;
     bool alone = true;
+    ROLLED
     for (unsigned i = at; i < end; i++) {
         const Momentum p = leg_momentum(t, legs, word(t, i));
         const Pair pair = pair_of(photon, p, cone, pseudo_cone_of(frame, p));
@@ -215,10 +239,12 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
     }
     if (alone) return true;
     const double square = number(t, numbers + 1), power = number(t, numbers + 2), whole = number(t, numbers + 4);
+    ROLLED
     for (unsigned i = at; i < end; i++) {
         const double far = get(legs.column, room + i - at);
         if (far > square) continue;
         double sum = 0;
+        ROLLED
         for (unsigned k = at; k < end; k++)
             if (get(legs.column, room + k - at) <= far)
                 sum += root(transverse_square(leg_momentum(t, legs, word(t, k))));
@@ -247,27 +273,20 @@ DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidi
     }
     // What is infinite or no number stays so in a sum.
     double sum = rapidity;
+    ROLLED
     for (unsigned leg = 0; leg < outgoing; leg++) {
         const Momentum p = leg_momentum(t, legs, leg + 2);
         sum += (p.p[0] + p.p[1]) + (p.p[2] + p.p[3]);
     }
     if (!(sum - sum == 0)) return false;
     at += 2;
+    ROLLED
     while (at < end) {
         const unsigned test = word(t, at) & 0xff, length = word(t, at) >> 8, next = at + length;
         unsigned from = at + 1;
-        bool passed = true;
-        double unit;
-        if (test == TEST_ALL || test == TEST_ANY) {
-            const unsigned kind = word(t, from);
-            const Limits limits = limits_of(t, from + 1);
-            from += 3;
-            passed = test == TEST_ALL;
-            while (from < next) {
-                const double value = observable(kind, frame, momentum_of_some(t, legs, from), unit);
-                const bool inside = hold(limits, value, unit);
-                passed = test == TEST_ALL ? passed && inside : passed || inside;
-            }
+        bool passed;
+        if (test <= TEST_SOME) {
+            passed = observables_pass(t, legs, frame, test, from, next, room);
         } else if (test == TEST_DISTANCE) {
             const Limits limits = limits_of(t, from);
             const unsigned radius = word(t, from + 2);
@@ -277,27 +296,6 @@ DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidi
             double found = NOT_A_NUMBER;
             if (radius != NOWHERE) found = apart(t, radius, pair);
             passed = found == found ? found == 1 : hold(limits, distance(pair), 1);
-        } else if (test == TEST_SUM) {
-            const unsigned kind = word(t, from);
-            const Limits limits = limits_of(t, from + 1);
-            double value = 0;
-            from += 3;
-            while (from < next) value += observable(kind, frame, momentum_of_some(t, legs, from), unit);
-            passed = hold(limits, value, 1);
-        } else if (test == TEST_LARGEST) {
-            const unsigned kind = word(t, from), values = word(t, from + 1), count = word(t, from + 2);
-            passed = sorted(t, legs, frame, kind, values, from + 6, room, count);
-            double found = 0;
-            for (unsigned place = word(t, from + 3) ? 0 : count - 1; place < count; place++)
-                found += get(legs.column, room + place);
-            passed = passed && hold(limits_of(t, from + 4), found, 1);
-        } else if (test == TEST_SOME) {
-            const unsigned values = word(t, from), count = word(t, from + 1);
-            const bool known = sorted(t, legs, frame, SEEN_PT_SQUARED, values, from + 2 + 2 * count, room, count);
-            passed = false;
-            for (unsigned place = 0; place < count; place++)
-                passed = passed || hold(limits_of(t, from + 2 + 2 * place), get(legs.column, room + place), 1);
-            passed = passed && known;
         } else if (test == TEST_OPPOSITE) {
             passed = opposite(t, legs, frame, word(t, from), from + 1, next);
         } else {

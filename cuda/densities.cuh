@@ -18,7 +18,9 @@ DEVICE unsigned interval_of(const Tables &t, unsigned axis, double at, double &s
     const unsigned place = part > 0 ? (unsigned)smaller(part, (double)(parts - 1)) : 0;
     unsigned i = word(t, axis + 3 + place);
     const unsigned begin = numbers + 2;
+    ROLLED
     while (i + 1 < intervals && number(t, begin + 2 * (i + 1)) <= at) i++;
+    ROLLED
     while (i > 0 && at < number(t, begin + 2 * i)) i--;
     share = (at - number(t, begin + 2 * i)) * number(t, begin + 2 * i + 1);
     return i;
@@ -75,6 +77,7 @@ DEVICE Place place_of(const Densities &d, double at_x, double at_q, double q2) {
     const unsigned parts = word(t, SET_PARTS);
     unsigned part = 0;
     // A scale that two parts share belongs to the upper one.
+    ROLLED
     while (part + 1 < parts && number(t, SET_FIRST_Q2 + part + 1) <= q2) part++;
     Place of;
     const unsigned along_q = interval_of(t, word(t, SET_AXES + 2 * part), at_q, of.along_q);
@@ -104,13 +107,14 @@ DEVICE double density_at_x(const Densities &d, double x, double at_x, double q2,
 }
 
 // Outside of the grid of a set of LHAPDF.
-DEVICE double density_outside(const Densities &d, double x, double at_x, double q2, unsigned flavors, unsigned flavor) {
+CALLED double density_outside(const Densities &d, double x, double at_x, double q2, unsigned flavors, unsigned flavor) {
     const Tables &t = d.tables;
     const double least = number(t, SET_Q2), low = number(t, SET_Q2 + 1), high = number(t, SET_Q2 + 2);
     double scales[2] = {q2, q2}, values[2] = {};
     const bool below = q2 < least, above = q2 > high;
     if (below) scales[0] = least, scales[1] = least * (1 + 0.01);
     if (above) scales[0] = high, scales[1] = low;
+    ROLLED
     for (unsigned i = 0; i < (below || above ? 2 : 1); i++)
         values[i] = density_at_x(d, x, at_x, scales[i], flavors, flavor);
     if (below) {
@@ -167,6 +171,7 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
         at_x = log(x);
         at_q = log(q2);
         if (x < number(set, SET_X) || q2 < number(set, SET_Q2) || q2 > number(set, SET_Q2 + 2)) {
+            ROLLED
             for (unsigned i = 0; i < count; i++)
                 put(c, row + i, x > 1 ? 0 : density_outside(d, x, at_x, q2, flavors, word(t, at + i)));
             return;
@@ -187,6 +192,7 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
     const Place place = place_of(d, at_x, at_q, q2);
     // Towards x = 0 what is interpolated is x^2 f.
     const double factor = rule != RULE_CTEQ ? 1 : x < number(set, SET_THIRD_X) ? 1 / x : x;
+    ROLLED
     for (unsigned i = 0; i < count; i++) {
         double value = density_at(d, place, flavors, word(t, at + i));
         if (rule == RULE_CTEQ) value = not_negative(value * factor);
@@ -204,6 +210,7 @@ DEVICE double coupling_at(const Tables &t, double scale) {
     if (at < first) return number(t, 1) * exp(number(t, 2) * (at - first));
     if (at > number(t, 3)) return number(t, 4);
     unsigned part = 0;
+    ROLLED
     while (part + 1 < parts && number(t, 5 + part + 1) <= at) part++;
     double share, of[4];
     const unsigned interval = interval_of(t, word(t, 1 + 2 * part), at, share);

@@ -38,6 +38,8 @@ static const unsigned int EMULATOR_SHARED = 232448;
 static const unsigned int EMULATOR_ZONE = 256;
 alignas(128) static thread_local unsigned char emulator_shared[EMULATOR_SHARED + EMULATOR_ZONE];
 
+#define ROLLED
+
 // A kernel is called with the address of its arguments.
 #define ARGUMENTS(type) const type &
 #define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator_shared)

@@ -56,7 +56,7 @@ DEVICE double tangent_of(double angle) {
 #define MAP_INVERSE 2
 #define MAP_BREIT_WIGNER 3
 
-DEVICE Slope map_forward(const Tables &t, unsigned kind, unsigned numbers, double random, double least, double most) {
+CALLED Slope map_forward(const Tables &t, unsigned kind, unsigned numbers, double random, double least, double most) {
     Slope of;
     if (kind == MAP_FLAT) {
         of.slope = most - least;
@@ -259,6 +259,7 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
 
 // Draws a point by the steps from `at` on, each after its length; whether there is one.
 DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Mapped &random, Drawn &of) {
+    ROLLED
     while (at < end) {
         const unsigned kind = word(t, at) & 0xff, length = word(t, at) >> 8;
         const unsigned from = at + 1;
@@ -269,6 +270,7 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
             if (!draw_scatter(t, c, from, random, of)) return false;
         } else if (kind == STEP_INVARIANT) {
             double least = value_of(t, c, word(t, from + 3)), most = value_of(t, c, word(t, from + 4));
+            ROLLED
             for (unsigned i = from + 9; i < at; i++) most -= value_of(t, c, word(t, i));
             most = smaller(most, number(t, word(t, from + 8)));
             if (!(least < most)) return false;
@@ -281,6 +283,7 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
             of.weight *= found.slope * number(t, word(t, from + 7));
         } else if (kind == STEP_LEAST) {
             double sum = 0;
+            ROLLED
             for (unsigned i = from + 2; i < at; i++) sum += value_of(t, c, word(t, i));
             put(c, word(t, from), larger(sum, number(t, word(t, from + 1))));
         } else if (kind == STEP_FRACTIONS) {
@@ -335,6 +338,7 @@ DEVICE bool draw_point(const Tables &t, Column c, unsigned channel, bool turned,
     of.rapidity = 0;
     if (!draw_steps(t, c, steps, word(t, channel + 1), random, of)) return false;
     double whole = 0;
+    ROLLED
     for (unsigned leg = 0; leg < legs; leg++) {
         Momentum p = get_momentum(c, 4 * leg);
         const double square = value_of(t, c, word(t, channel + 2 + leg));

@@ -87,6 +87,7 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
     const Column c = legs.column;
     const unsigned row = more + MORE_ROWS;
     unsigned to = row, places = flavors + 4;
+    ROLLED
     for (unsigned leg = 0; leg < 2; leg++) {
         const unsigned which = word(t, flavors + 2 * leg), count = word(t, flavors + 2 * leg + 1);
         const double x = get(c, more + ROW_FRACTIONS + leg);
@@ -102,6 +103,7 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
     }
     const unsigned count = word(t, group + GROUP_PARTONS), first = word(t, group + GROUP_FIRST);
     double total = 0, own = 0;
+    ROLLED
     for (unsigned i = 0; i < count; i++) {
         const unsigned places = word(t, first + 2 * i);
         if (places == NOWHERE) continue;
@@ -113,6 +115,7 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
         const Philox philox = {head.seed, head.round, head.channel};
         double rest = philox_number(philox, head.first + index, word(t, source + SOURCE_DIMENSION)) * total;
         own = 0;
+        ROLLED
         for (unsigned i = 0; i < count; i++) {
             const unsigned places = word(t, first + 2 * i);
             if (places == NOWHERE) continue;
@@ -160,6 +163,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS(128, 4) points(ARGUMENTS(PointsArg
                        permutation + 2,
                        {get(column, more + ROW_ENERGIES), get(column, more + ROW_ENERGIES + 1)},
                        get(column, more + ROW_ALONG)};
+    ROLLED
     for (unsigned leg = 0; leg < outgoing + 2; leg++) {
         const Momentum p = leg_momentum(t, legs, leg);
         for (unsigned i = 0; i < 4; i++) a.momenta[(Size)(4 * leg + i) * a.stride + slot] = p.p[i];

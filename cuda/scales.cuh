@@ -12,6 +12,7 @@ DEVICE void scales_of(const Tables &t, const Legs &legs, unsigned at, unsigned o
     } else if (kind == SCALE_PARTONIC_ENERGY) {
         sum = legs.energies[0] + legs.energies[1];
     } else {
+        ROLLED
         for (unsigned leg = 0; leg < outgoing; leg++) {
             const Momentum p = get_momentum(legs.column, word(t, legs.rows + leg));
             if (kind == SCALE_TRANSVERSE_MASS) {

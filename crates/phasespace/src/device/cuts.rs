@@ -8,11 +8,12 @@ use crate::observables::{Body, Kind, Radius};
 const ALL: u32 = 0;
 const ANY: u32 = 1;
 const SUM: u32 = 2;
-const DISTANCE: u32 = 3;
-const LARGEST: u32 = 4;
+const NUMBER: u32 = 3;
+const FIRST: u32 = 4;
 const SOME: u32 = 5;
-const OPPOSITE: u32 = 6;
-const ISOLATED: u32 = 7;
+const DISTANCE: u32 = 6;
+const OPPOSITE: u32 = 7;
+const ISOLATED: u32 = 8;
 
 /// What tests need of the frame: exp(2 y), and the hyperbolic cosine and sine of y.
 const FACTOR: u32 = 1;
@@ -43,22 +44,17 @@ impl Tables {
     fn test(&mut self, program: &Program, test: &Test, needed: &mut u32) -> (u32, Vec<u32>) {
         match test {
             Test::All(values, limits) | Test::Any(values, limits) => {
-                let numbers: Vec<usize> = values.iter().map(|Value { value, .. }| *value).collect();
-                let mut words = vec![kind_of(program, &numbers, needed)];
-                words.extend(self.limits(limits));
-                words.extend(bodies(program, &numbers));
-                let kind = if matches!(test, Test::All(..)) {
-                    ALL
-                } else {
-                    ANY
+                let kind = match test {
+                    Test::All(..) => ALL,
+                    _ => ANY,
                 };
-                (kind, words)
+                let numbers: Vec<usize> = values.iter().map(|Value { value, .. }| *value).collect();
+                let limits = std::slice::from_ref(limits);
+                (kind, self.observables(program, &numbers, 0, limits, needed))
             }
             Test::Sum(values, limits) => {
-                let mut words = vec![kind_of(program, values, needed)];
-                words.extend(self.limits(limits));
-                words.extend(bodies(program, values));
-                (SUM, words)
+                let limits = std::slice::from_ref(limits);
+                (SUM, self.observables(program, values, 0, limits, needed))
             }
             Test::Distance(pair, radius, limits) => {
                 let mut words = self.limits(limits).to_vec();
@@ -76,20 +72,17 @@ impl Tables {
                 sum,
                 limits,
             } => {
-                let mut words = vec![kind_of(program, values, needed)];
-                words.extend([values.len() as u32, *count as u32, u32::from(*sum)]);
-                words.extend(self.limits(limits));
-                words.extend(bodies(program, values));
-                (LARGEST, words)
+                let kind = if *sum { FIRST } else { NUMBER };
+                let limits = std::slice::from_ref(limits);
+                let words = self.observables(program, values, *count, limits, needed);
+                (kind, words)
             }
             Test::Some {
                 values,
                 room: _,
                 limits,
             } => {
-                let mut words = vec![values.len() as u32, limits.len() as u32];
-                words.extend(limits.iter().flat_map(|limits| self.limits(limits)));
-                words.extend(bodies(program, values));
+                let words = self.observables(program, values, limits.len(), limits, needed);
                 (SOME, words)
             }
             Test::Opposite { jets, least, apart } => {
@@ -105,6 +98,21 @@ impl Tables {
                 (ISOLATED, self.photon(program, photon))
             }
         }
+    }
+
+    /// Which observable it is, how many of the largest ones are asked for, limits, momenta.
+    fn observables(
+        &mut self,
+        program: &Program,
+        values: &[usize],
+        largest: usize,
+        limits: &[Limits],
+        needed: &mut u32,
+    ) -> Vec<u32> {
+        let mut words = vec![kind_of(program, values, needed), largest as u32];
+        words.extend(limits.iter().flat_map(|limits| self.limits(limits)));
+        words.extend(bodies(program, values));
+        words
     }
 
     fn photon(&mut self, program: &Program, photon: &Photon) -> Vec<u32> {
