@@ -63,9 +63,10 @@ extern "C" __global__ void MOST_THREADS(512) count_elements(ARGUMENTS(HarvestArg
 }
 
 /// Where the numbers of a row begin if they follow each other: in `from` counts, in `to` sums of those before. The sum
-/// at the beginning of each of `parts` equal parts of the row, and of all, goes to `begins`. One block of threads.
-DEVICE void scan(const unsigned *from, unsigned *to, unsigned count, unsigned parts, unsigned *begins) {
-    SHARED(unsigned, sums);
+/// at the beginning of each of `parts` equal parts of the row, and of all, goes to `begins`. One block of threads, which has
+/// `sums` together.
+DEVICE void scan(unsigned *sums, const unsigned *from, unsigned *to, unsigned count, unsigned parts,
+                 unsigned *begins) {
     const unsigned threads = blockDim.x, i = threadIdx.x, each = (count + threads - 1) / threads;
     const unsigned first = i * each < count ? i * each : count, last = first + each < count ? first + each : count;
     unsigned sum = 0;
@@ -88,11 +89,13 @@ DEVICE void scan(const unsigned *from, unsigned *to, unsigned count, unsigned pa
 }
 
 extern "C" __global__ void MOST_THREADS(1024) scan_elements(ARGUMENTS(HarvestArguments) a) {
-    scan(a.counts, a.starts, a.elements * a.blocks, a.elements, a.begins);
+    SHARED(unsigned, sums);
+    scan(sums, a.counts, a.starts, a.elements * a.blocks, a.elements, a.begins);
 }
 
 extern "C" __global__ void MOST_THREADS(1024) scan_events(ARGUMENTS(HarvestArguments) a) {
-    scan(a.accepted, a.first_event, a.blocks, 1, a.event_begins);
+    SHARED(unsigned, sums);
+    scan(sums, a.accepted, a.first_event, a.blocks, 1, a.event_begins);
 }
 
 /// Points of a matrix element together.

@@ -7,6 +7,8 @@ use mebridge_sampler::{grid, leave_out, unweight};
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
+/// Streams beside the one of a launch.
+const SIDES: usize = 3;
 /// Words of an event's record before its momenta.
 pub(crate) const EVENT_HEAD: usize = 9;
 
@@ -38,6 +40,8 @@ pub(crate) struct Answers {
 pub(crate) struct Slot {
     /// It goes before the memory that its work uses.
     pub(crate) stream: Stream,
+    /// Streams beside it, for matrix elements with too few points to fill a GPU, and where their work ends.
+    pub(crate) sides: Vec<(Stream, Event)>,
     pub(crate) blocks: usize,
     /// Where parts of the work begin and end, see [`Slot::SECONDS`].
     pub(crate) marks: [Event; 6],
@@ -87,6 +91,9 @@ impl Slot {
         let counts = 4 * sizes.elements * blocks;
         Ok(Slot {
             stream: Stream::new(driver)?,
+            sides: (0..SIDES)
+                .map(|_| Ok((Stream::new(driver)?, event()?)))
+                .collect::<Result<_>>()?,
             blocks,
             marks: [event()?, event()?, event()?, event()?, event()?, event()?],
             heads: buffer(heads)?,
@@ -136,6 +143,14 @@ impl Slot {
         ("|M|^2", [3, 4]),
         ("weights", [4, 5]),
     ];
+
+    /// Waits for all its work.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let sides = self.sides.iter().map(|(side, _)| side.synchronize());
+        let sides: Vec<Result<()>> = sides.collect();
+        self.stream.synchronize()?;
+        sides.into_iter().collect()
+    }
 
     /// Where points lie.
     pub(crate) fn rows(&self) -> PointRows {
@@ -198,6 +213,6 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         // Nothing may use the memory any more. An error here was told before, or will be.
-        let _ = self.stream.synchronize();
+        let _ = self.wait();
     }
 }

@@ -302,8 +302,9 @@ fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
 impl Gpu {
     /// Sees that there is room for so many launches of so many blocks; gives for how many there is.
     fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<usize> {
+        // Where the one before failed, its work may be under way.
         for slot in &self.slots {
-            slot.stream.synchronize()?;
+            slot.wait()?;
         }
         self.grids = Some(self.upload(edges)?);
         let sizes = self.integrand()?.sizes;
@@ -420,8 +421,15 @@ impl Gpu {
         let stream = &slot.stream;
         stream.synchronize()?;
         let begins = words(&slot.answers.begins);
-        let raw = stream.raw()?;
         stream.record(&slot.marks[3])?;
+        for (side, _) in &slot.sides {
+            side.wait(&slot.marks[3])?;
+        }
+        let mut streams = vec![stream.raw()?];
+        for (side, _) in &slot.sides {
+            streams.push(side.raw()?);
+        }
+        let mut streams = streams.into_iter().cycle();
         let stride = arguments.stride as isize;
         for (number, element) in self.elements.iter().enumerate() {
             let (first, end) = (begins[number], begins[number + 1]);
@@ -451,11 +459,15 @@ impl Gpu {
                 diagram: 0,
                 amp2: 0,
                 amp2_stride: 0,
-                stream: raw,
+                stream: streams.next().unwrap_or_default(),
                 element: MatrixElementOffsets::only(0),
             };
             // SAFETY: so many points of this matrix element lie there, and stay until the stream has been waited for.
             unsafe { element.run(&sample)? };
+        }
+        for (side, end) in &slot.sides {
+            side.record(end)?;
+            stream.wait(end)?;
         }
         stream.record(&slot.marks[4])?;
         let kernels = &self.integrand()?.kernels;
