@@ -108,7 +108,10 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
     shown |= {"whole": whole, "by_propagators": inputs.run_card["sde_strategy"] == 2}
     if clustering is not None:
-        settings = {**clustering, "parton_beam": inputs.other_beam}
+        # What radiates photons has densities.
+        beam = inputs.other_beam
+        whole_beam = beam if beam is not None and inputs.run_card[f"lpp{beam + 1}"] == 0 else None
+        settings = {**clustering, "parton_beam": whole_beam}
         shown["clustering"] = {"settings": settings, "matching": matching, "scaled": scaled == "clustering"}
     more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
     if not scaled and clustering is None and not more:

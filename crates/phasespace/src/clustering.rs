@@ -374,7 +374,8 @@ impl Clustering {
         let densities =
             [0, 1].map(|beam| self.settings.hadrons && self.settings.parton_beam != Some(beam));
         let low = |beam: usize| densities[beam] && found.densities[beam] < LEAST;
-        if !(found.renormalisation > 0.0) || !given.fixed && found.clustered && (low(0) || low(1)) {
+        let is_low = !given.fixed && found.clustered && (low(0) || low(1));
+        if found.renormalisation.is_nan() || found.renormalisation <= 0.0 || is_low {
             return None;
         }
         Some(Clustered {
