@@ -83,6 +83,21 @@ def masses(element: Element, energy: float) -> tuple[float, ...]:
     return legs
 
 
+def center(energies: Sequence[float], masses: Sequence[float]) -> tuple[float, float]:
+    """The energy of both beams in their centre of mass, as ``genps.f`` has it, and the rapidity of that.
+
+    Args:
+        energies: in the frame of the detector.
+        masses: of beams that are particles themselves; hadrons count as massless.
+    """
+    for number, (energy, mass) in enumerate(zip(energies, masses), 1):
+        if energy < mass:
+            raise Error(f"beam {number} has {energy:g} GeV, and a mass of {mass:g} GeV; raise its energy (ebeam{number})")
+    first, second = (math.sqrt((energy - mass) * (energy + mass)) for energy, mass in zip(energies, masses))
+    total, along = sum(energies), first - second
+    return math.sqrt((total - along) * (total + along)), math.atanh(along / total)
+
+
 def check_beams(elements: Sequence[Element], legs: Sequence[Sequence[float]], densities: bool) -> None:
     """That beams without densities are one pair of partons, which do not become a single particle."""
     incoming = {pair for element in elements for pair in element.options}

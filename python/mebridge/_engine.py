@@ -123,6 +123,10 @@ class Generator:
         asked = _scales.as_mapping(scale)
         zero = self._vanishing(elements, legs)
         boost = 0.0 if energies is None else _cuts.rapidity((energies[0], energies[1]))
+        alone = [pdf is None or beam == other_beam and not photons for beam in (0, 1)]
+        massive = [mass if one else 0.0 for mass, one in zip(legs[0], alone)]
+        if energies is not None and any(massive):
+            energy, boost = _allowed.center(energies, massive)
         run = {
             "energy": energy,
             "rapidity": boost,
