@@ -204,7 +204,16 @@ pub fn integrand_by(
         level: Level::best(),
     };
     let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
-    for members in together(&prepared, threads)? {
+    // Nothing but densities draws a matrix element: without those, each has its own channels.
+    let members = match common.has_one_energy() {
+        false => together(&prepared, threads)?,
+        true => {
+            let there = |&number: &usize| !prepared[number].element.vanishes;
+            let alone = (0..prepared.len()).filter(there).map(|number| vec![number]);
+            alone.collect()
+        }
+    };
+    for members in members {
         let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
