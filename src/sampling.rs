@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::propagators::{Propagators, Topology};
 use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
-use mebridge_phasespace::clustering::{self, Clustering, Lines, Matching};
+use mebridge_phasespace::clustering::{self, Clustering, ListedDiagram, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
@@ -53,7 +53,7 @@ pub struct DiagramLines {
     pub diagram: u32,
     /// As the directory of MG5aMC lists them, or `mebridge generate --lines`.
     #[serde(flatten)]
-    pub lines: Lines,
+    pub lines: ListedDiagram,
 }
 
 /// What points of a matrix element are clustered by.

@@ -87,7 +87,7 @@ impl TryFrom<u8> for Forced {
 
 /// A propagator of a diagram.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Line {
+pub struct ListedLine {
     /// The legs on one side of it.
     pub legs: u32,
     /// The two lines that meet there.
@@ -107,9 +107,9 @@ pub struct Line {
 
 /// A diagram with a channel, by its lines as MG5aMC lists them, which clustering depends on.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Lines {
+pub struct ListedDiagram {
     /// From the outer ones inwards.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ListedLine>,
     /// Powers of the strong coupling.
     pub nqcd: i32,
 }
@@ -145,7 +145,7 @@ pub struct Clustering {
     legs: usize,
     settings: Settings,
     matching: Matching,
-    diagrams: Vec<Lines>,
+    diagrams: Vec<ListedDiagram>,
     /// PDG codes of all legs of each process that it serves.
     processes: Vec<Vec<i32>>,
     /// Diagrams by a propagator, from either side; lines are places.
@@ -193,7 +193,7 @@ impl Clustering {
     /// There are too many legs, or a line has all of them or none.
     pub fn new(
         processes: Vec<Vec<i32>>,
-        diagrams: Vec<Lines>,
+        diagrams: Vec<ListedDiagram>,
         colors: &BTreeMap<i32, i32>,
         settings: Settings,
         matching: Matching,

@@ -1,8 +1,8 @@
-//! Points clustered beside what the clustering in the Python package found of them: `tests/clustering.json`.
+//! Points clustered beside what the clustering in the Python package found of them: `crates/phasespace/tests/clustering.json`.
 
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::clustering::{
-    Clustering, Given, JetCounts, Lines, Matched, Matching, Memory, Settings, Weighing,
+    Clustering, Given, JetCounts, ListedDiagram, Matched, Matching, Memory, Settings, Weighing,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ struct Case {
     processes: Vec<Vec<i32>>,
     colors: BTreeMap<i32, i32>,
     masses: Vec<f64>,
-    diagrams: Vec<Lines>,
+    diagrams: Vec<ListedDiagram>,
     events: Vec<Event>,
 }
 

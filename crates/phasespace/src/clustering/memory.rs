@@ -28,7 +28,7 @@ pub struct Pair {
 
 /// An order of steps so far.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct StepOrder {
     /// What is left, the beams first, and the leg that each began with, from 1.
     left: Vec<(u32, i32)>,
     /// Diagrams that it may be of.
@@ -45,7 +45,7 @@ pub struct Order {
     traces: Vec<(u32, u32)>,
 }
 
-impl Order {
+impl StepOrder {
     /// Whether it ends here.
     pub fn is_whole(&self) -> bool {
         self.left.len() == 3
@@ -59,7 +59,7 @@ impl Order {
         }
     }
 
-    fn completed(mut self, of: &Clustering) -> Order {
+    fn completed(mut self, of: &Clustering) -> StepOrder {
         if self.is_whole() {
             self.steps
                 .push([0, 1, 2].map(|place: usize| self.left[place].0));
@@ -89,7 +89,7 @@ impl Order {
 #[derive(Debug, Default)]
 pub struct Memory {
     starts: HashMap<Start, u32>,
-    orders: Vec<Order>,
+    orders: Vec<StepOrder>,
     /// By order, process and the order of transverse momenta.
     traces: HashMap<(u32, u32, u64), u32>,
     traced: Vec<Traced>,
@@ -118,7 +118,7 @@ impl Memory {
                 && (!start.alone || diagram == start.channel)
                 && resonances.iter().all(|line| resonant.contains(line))
         };
-        let order = Order {
+        let order = StepOrder {
             left: (0..of.legs).map(|leg| (1 << leg, leg as i32 + 1)).collect(),
             graphs: (0..of.diagrams.len() as u32).filter(suits).collect(),
             steps: Vec::new(),
@@ -135,7 +135,7 @@ impl Memory {
     }
 
     /// An order.
-    pub fn order(&self, place: usize) -> &Order {
+    pub fn order(&self, place: usize) -> &StepOrder {
         &self.orders[place]
     }
 
@@ -151,7 +151,7 @@ impl Memory {
         if let Some(next) = next {
             return next as usize;
         }
-        let mut after = Order {
+        let mut after = StepOrder {
             pairs: Vec::new(),
             ..order.clone()
         };

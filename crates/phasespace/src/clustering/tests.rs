@@ -32,8 +32,8 @@ const COLORS: [(i32, i32); 10] = [
     (23, 1),
 ];
 
-fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> Line {
-    Line {
+fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> ListedLine {
+    ListedLine {
         legs,
         daughters,
         code,
@@ -57,7 +57,7 @@ fn with_mass(mass: f64, [x, y, z]: [f64; 3]) -> [f64; 4] {
 
 fn clustering(
     codes: &[i32],
-    diagrams: Vec<Lines>,
+    diagrams: Vec<ListedDiagram>,
     matching: Matching,
 ) -> Result<Clustering, Error> {
     let colors = COLORS.into_iter().collect();
@@ -87,8 +87,8 @@ fn assert_near(found: Option<[f64; 3]>, wanted: [f64; 3]) {
     }
 }
 
-fn diagram(nqcd: i32, lines: Vec<Line>) -> Lines {
-    Lines { lines, nqcd }
+fn diagram(nqcd: i32, lines: Vec<ListedLine>) -> ListedDiagram {
+    ListedDiagram { lines, nqcd }
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn points_that_are_dropped() {
         (Forced::On, false, true),
         (Forced::Off, false, false),
     ] {
-        let resonance = Line {
+        let resonance = ListedLine {
             forced,
             mass: mass + if near { 30.0 } else { 40.0 },
             ..line(12, [4, 8], 23, false)
