@@ -4,7 +4,9 @@
 //! |---|---|
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`flow`] | numbers into those of grids, by networks that know how they depend on each other |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
+//! | [`networks`] | which channels have a flow before their grid, because it is better |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
 //! | [`sums`] | weights into a cross section with its error |
 //! | [`unweight`] | weighted points into events |
@@ -15,9 +17,11 @@
 pub mod blocks;
 mod bytes;
 pub mod events;
+pub mod flow;
 pub mod grid;
 pub mod integrand;
 mod leave_out;
+pub mod networks;
 pub mod random;
 pub mod rounds;
 mod stored;
