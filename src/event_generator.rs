@@ -66,6 +66,9 @@ pub struct ElementRequest {
 
 /// Makes events of some matrix elements.
 pub struct EventGenerator {
+    /// Of all channels.
+    every: Integrand,
+    /// Of those that stay after a survey.
     integrand: Integrand,
     evaluators: Vec<Elements>,
     chooser: Elements,
@@ -153,6 +156,7 @@ impl EventGenerator {
         let integrand = integrand(&elements, &common)?;
         let evaluators = (0..request.threads.max(1)).map(|_| Elements::new(&mut bridges, false));
         Ok(EventGenerator {
+            every: integrand.clone(),
             integrand,
             evaluators: evaluators.collect::<Result<_>>()?,
             chooser: Elements::new(&mut bridges, true)?,
@@ -172,7 +176,7 @@ impl EventGenerator {
 
     /// Asks the caller, besides, which points pass.
     pub fn select(&mut self, selection: Arc<dyn Selection>) {
-        self.integrand.selection = Some(selection);
+        self.every.selection = Some(selection);
     }
 
     /// Surveys, and leaves out sources that others can stand for.
@@ -180,6 +184,7 @@ impl EventGenerator {
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
+        self.integrand = self.every.clone();
         let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
         Ok(self.surveyed.insert(found))
     }
@@ -190,7 +195,9 @@ impl EventGenerator {
     /// The bytes are damaged, or those of another run.
     pub fn load(&mut self, bytes: &[u8], belongs: &[u8; 32]) -> Result<&Survey, Failure> {
         let found = Survey::from_bytes(bytes, belongs)?;
-        found.apply(&mut self.integrand)?;
+        let mut integrand = self.every.clone();
+        found.apply(&mut integrand)?;
+        self.integrand = integrand;
         Ok(self.surveyed.insert(found))
     }
 

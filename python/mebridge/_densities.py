@@ -7,7 +7,7 @@ import math
 import os
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +93,15 @@ class Densities:
         beside = self.file.parent / f"{self.file.parent.name}.info"
         return [self.file, *([beside] if beside.is_file() else [])]
 
+    def knots(self) -> Knots:
+        """Where the grid is."""
+        parts = re.split(r"^---\s*\n", self.file.read_text(encoding="ascii", errors="replace"), flags=re.MULTILINE)[1:-1]
+        try:
+            x, scales, codes = zip(*([[float(word) for word in line.split()] for line in part.split("\n", 3)[:3]] for part in parts))
+            return Knots(self.file, frozenset(map(int, codes[0])), min(map(min, x)), (min(map(min, scales)), max(map(max, scales))))
+        except (ValueError, IndexError):
+            raise Error(f"{self.file} is no complete grid of LHAPDF (lhagrid1)") from None
+
     def grid(self, madspace: Any, folder: str, conjugated: bool = False, other: Other | None = None) -> Grid:
         """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
         antiparticle of the hadron, if asked for, and of what another beam is, whose codes are larger by ``ANTI``."""
@@ -123,6 +132,31 @@ class Other:
 
 
 @dataclass(frozen=True)
+class Knots:
+    """Where a grid of parton densities is."""
+
+    file: pathlib.Path
+    codes: frozenset[int]
+    """PDG codes of its partons."""
+    least_x: float
+    scales: tuple[float, float]
+    """The first and the last one, GeV."""
+
+    def check(self, incoming: Collection[int], least_x: float, cure: str) -> None:
+        """That the grid has these partons, and fractions of the momentum from this one on, or else what to do."""
+        missing = sorted(set(incoming) - self.codes)
+        if missing:
+            raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
+        if least_x < self.least_x:
+            name = self.file.stem.removesuffix("_0000")
+            raise Error(f"the densities {name} begin at x = {self.least_x:g}, and events have x from {least_x:g} on; {cure}")
+
+    def check_scale(self, scale: float, name: str) -> None:
+        """That the grid has this scale in GeV, which messages call so."""
+        _inside(scale, *self.scales, f"the densities of {self.file}", name)
+
+
+@dataclass(frozen=True)
 class Grid:
     """Parton densities as MadSpace has them."""
 
@@ -131,19 +165,11 @@ class Grid:
     parton: int | None = None
     """The code of a parton that is a beam itself, larger by ``ANTI``."""
 
-    def check(self, incoming: set[int], least_x: float, cure: str) -> None:
-        """That the grid has these partons, and fractions of the momentum from this one on, or else what to do."""
-        missing = sorted(incoming - set(self.grid.pids))
-        if missing:
-            raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
-        if least_x < self.grid.x[0]:
-            name = self.file.stem.removesuffix("_0000")
-            raise Error(f"the densities {name} begin at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}")
-
-    def check_scale(self, scale: float, name: str) -> None:
-        """That the grid has this scale in GeV, which messages call so."""
-        low, high = self.grid.q[len(_BELOW)], self.grid.q[-len(_ABOVE) - 1]
-        _inside(scale, low, high, f"the densities of {self.file}", name)
+    @property
+    def knots(self) -> Knots:
+        """Where the grid of the set is."""
+        scales = self.grid.q[len(_BELOW)], self.grid.q[-len(_ABOVE) - 1]
+        return Knots(self.file, frozenset(self.grid.pids), self.grid.x[0], scales)
 
 
 def _inside(scale: float, low: float, high: float, what: str, name: str) -> None:

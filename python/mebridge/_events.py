@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import Rounds, sizes, workers
+from ._rounds import EngineRounds, Rounds, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -561,7 +561,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
 
             def begin() -> Worker:
                 worker = stack.enter_context(Worker(order.environment, backend=order.backend))
-                worker.begin("prepare", devices=order.devices, threads=threads)
+                if order.backend != "cpu":
+                    worker.begin("prepare", devices=order.devices, threads=threads)
                 return worker
 
             # The first begins while the libraries are made. Others, which are needed later, would take its time.
@@ -605,9 +606,28 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
+        if engine := _served(order, build):
+            build["engine"] = True
         channels = tasks.build(build, files, max(planned), folder)
-        rounds = Rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        of_rounds = EngineRounds if engine else Rounds
+        rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
+
+
+def _served(order: Order, build: Mapping[str, Any]) -> bool:
+    """Whether the library's own engine makes these events; otherwise it is MadSpace."""
+    first, second = build.get("energies") or (1.0, 1.0)
+    refine = build.get("refine") or {}
+    return not (
+        order.backend != "cpu"
+        or SAMPLERS[order.sampler] == "networks"
+        or first != second
+        or any(build.get("anti", ()))
+        or build.get("other_beam") is not None
+        or refine.get("clustering")
+        or build.get("systematics")
+        or build.get("scales")
+    )
 
 
 def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:

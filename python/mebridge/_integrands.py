@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import (
+    _allowed,
     _bookkeeping,
     _candidates,
-    _checks,
     _cuts,
     _elements,
     _finite,
     _flavors,
-    _meta,
     _named_cuts,
     _photons,
     _scales,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 # Points of a channel in the first part of a survey: this many that pass are wanted, within these limits.
 _WANTED, _LARGEST = 100, 100_000
-# Phase space begins so near the least energy that cuts leave: what rounding takes must not be missing.
-_BELOW = 1.0 - 1e-9
 # Of a grid, in each direction.
 _BINS = 64
 
@@ -195,13 +192,8 @@ def build(
         host: the same matrix elements in libraries for a CPU, where these are for a GPU, by which it is seen how often
             flavours are to be chosen.
     """
-    incoming = {pair for element in elements for pair in element.options}
-    if densities is None:
-        if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
-            raise Error("a process with several partons that come in needs parton densities: pdf=")
-    legs = [_legs(element, energy) for element in elements]
-    if densities is None and any(len(masses) == _single.LEGS for masses in legs):
-        raise Error("a particle that goes out alone has the energy of its mass: its events need parton densities")
+    legs = [_allowed.masses(element, energy) for element in elements]
+    _allowed.check_beams(elements, legs, densities is not None)
     if windows is None:
         _finite.by_name(elements, legs, cuts)
     else:
@@ -209,6 +201,8 @@ def build(
         _finite.by_run_card(elements, legs, allowed)
     alpha_s = coupling.grid(madspace, folder)
     grid = None if densities is None else _grid(madspace, folder, densities, elements, anti, other_beam, photons)
+    knots = None if grid is None else grid.knots
+    judge = _allowed.Judge(energy, knots, coupling, scale, cuts if windows is None else None)
     beams = Beams(*(ANTI if one and grid is not None else 0 for one in anti))
     tables = [alpha_s] if grid is None else [alpha_s, grid.grid]
     for context in contexts:
@@ -232,42 +226,25 @@ def build(
         items += [_cuts.item(madspace, len(pdg), window) for window in of]
         of = [*by_name, *of]
         least = _cuts.least(of, of_legs)
-        _finite.resonances(element, legs[number], of, energy, grid is not None)
         if grid is not None and len(element.flavor["options"][0]) != _single.LEGS:
             # Phase space begins there.
-            every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _BELOW)
+            every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=least * _allowed.BELOW)
             items.append(_cuts.item(madspace, len(pdg), every))
-            if least < (floor := energy * math.sqrt(grid.grid.x[0]) / _BELOW**2) and _finite.vanishes_below(element, floor):
-                warnings.warn(f"{_said([element])}: masses below {floor:.3g} GeV are left out, for which the densities have no x", stacklevel=3)
-                least = floor
-                every = _cuts.Window("mass", (tuple(range(2, len(pdg))),), least=floor)
-                of = [*of, every]
-                items.append(_cuts.item(madspace, len(pdg), every))
+        partons = {code for pair in element.options for code in beams.codes(pair)}
+        of, before = judge.windows(element, legs[number], of, partons), len(of)
+        items += [_cuts.item(madspace, len(pdg), window) for window in of[before:]]
         selection = madspace.Cuts(items) if items else None
-        if energy <= least:
-            raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
-        scales, fixed = _scales.of_madspace(madspace, len(pdg), scale, scale_factor)
-        if fixed[0] is not None and element.qcd_power != 0:
-            coupling.check_scale(fixed[0], "the scale of renormalisation (scale)")
-        if grid is not None:
-            partons = {code for pair in element.options for code in beams.codes(pair)}
-            # x1 * x2 is the square of the mass, each of them at most 1.
-            cure = _finite.larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), None if windows is not None else cuts)
-            grid.check(partons, (least / energy) ** 2, cure)
-            for beam, one in enumerate(fixed[1:], 1):
-                if one is not None:
-                    entry = "scale" if windows is None else f"dsqrt_q2fact{beam}"
-                    grid.check_scale(one, f"the scale of factorisation ({entry})")
+        scales = _scales.of_madspace(madspace, len(pdg), scale, scale_factor)
         prepared.append(Prepared(element, of_legs, selection, scales, of))
     # MadSpace 0.2.1 chooses flavours by their densities; without those a matrix element has its own channels.
     zero = {number for number in range(len(elements)) if squared.is_zero(number, legs[number])}
     if len(zero) == len(elements):
         raise Error(
-            f"|M|^2 of {_said(elements)} vanishes identically: the cross section is 0, and there are no events; are coupling "
+            f"|M|^2 of {_allowed.said(elements)} vanishes identically: the cross section is 0, and there are no events; are coupling "
             "orders and polarisations those that are meant?"
         )
     for number in zero:
-        warnings.warn(f"|M|^2 of {_said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
+        warnings.warn(f"|M|^2 of {_allowed.said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
     alike = [None if grid is None or number in zero else _alike(one) for number, one in enumerate(prepared)]
     together = _flavors.groups(alike, [element.flavor["options"] for element in elements])
     tried = [
@@ -317,30 +294,6 @@ def _grid(
             f"beam {other_beam + 1} radiates photons (lpp{other_beam + 1} = {photons}), and the process has none there"
         )
     return densities.grid(madspace, folder, anti[1 - other_beam], Other(codes.pop(), flux))
-
-
-def _said(elements: Sequence[Element]) -> str:
-    """Matrix elements by their first processes."""
-    return ", ".join(" ".join(map(str, element.flavor["options"][0])) for element in elements) + " (PDG codes)"
-
-
-def _legs(element: Element, energy: float) -> tuple[float, ...]:
-    """Masses of the legs of a matrix element that events can be made of."""
-    pdg = element.flavor["options"][0]
-    if len(element.entry["incoming"]) != 2 or len(pdg) < 3:
-        raise ValueError(
-            "events are generated for two particles that come in and one or more that go out; mebridge.Run(NAME) makes those of "
-            "decays (t > b w+)"
-        )
-    if not element.channels:
-        raise Error("the process has no channels; take it from a MadEvent output")
-    legs = _meta.masses(element.library, len(pdg))
-    _checks.beams(pdg, legs)
-    if energy <= sum(legs[2:]):
-        raise ValueError(
-            f"{energy} GeV are less than the masses of the process need; raise the energy (of a run card ebeam1 and ebeam2)"
-        )
-    return legs
 
 
 def _alike(of: Prepared) -> Hashable:

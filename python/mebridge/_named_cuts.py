@@ -91,6 +91,24 @@ def of_process(madspace: Any, pdg: list[int], cuts: Mapping[str, float]) -> tupl
     return items, windows
 
 
+def windows(pdg: Sequence[int], cuts: Mapping[str, float]) -> list[_cuts.Window]:
+    """The cuts that this process has particles for."""
+    known, found = names(), []
+    observables = {"obs_pt": "pt", "obs_eta_abs": "rapidity", "obs_delta_r": "distance", "obs_pair_mass": "mass"}
+    for name, value in cuts.items():
+        function, limit, classes = known[name]
+        legs = [[leg for leg in range(2, len(pdg)) if abs(pdg[leg]) in _CLASSES[letter]] for letter in classes]
+        observable, bound = observables[function], {"least" if limit == "min" else "largest": float(value)}
+        if len(classes) == 1:
+            found += [_cuts.Window(observable, ((leg,),), **bound) for leg in legs[0]]
+            continue
+        pairs = {tuple(sorted(pair)) for pair in itertools.product(*legs) if len(set(pair)) == 2}
+        for one, other in sorted(pairs):
+            groups = ((one, other),) if observable == "mass" else ((one,), (other,))
+            found.append(_cuts.Window(observable, groups, **bound))
+    return found
+
+
 def on_shell(element: Element) -> list[_cuts.Window]:
     """Windows about the masses of particles of a decay chain, as wide as MG5aMC's run card has them."""
     found: dict[frozenset[int], _cuts.Window] = {}

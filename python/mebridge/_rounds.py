@@ -68,7 +68,8 @@ class Rounds:
         backend: str,
         folder: str,
     ) -> None:
-        self._tasks, self._state, self.elements = tasks, state, elements
+        self._tasks, self._state = tasks, state
+        self.elements: Sequence[tuple[Sequence[int], int]] = elements
         self._events, self._seed, self._overweight = events, seed, overweight
         self._backend, self._folder, self._survey = backend, folder, pathlib.Path()
         # Of each channel: what the trial found, and what counts of the survey.
@@ -271,6 +272,26 @@ class Rounds:
             return 1.0, 0.0
         mean = after / before
         return mean, max(squares / count - mean**2, 0.0) / count
+
+
+class EngineRounds(Rounds):
+    """The same by the library's own engine, which surveys a run at once and says which channels stay."""
+
+    def _adapt(self, part: pathlib.Path, precision: float | None) -> None:
+        asked = {"events": self._events, "overweight": self._overweight, "precision": precision}
+        task = Task("survey", {**asked, "seed": self._random("survey")}, lambda: part, "the survey")
+        ((_, _, _),) = self._tasks.run([task])
+
+    def take(self, folder: pathlib.Path) -> dict[str, Any]:
+        self._survey = folder
+        found: dict[str, Any] = json.loads((folder / POINTS).read_text())
+        self.elements = [(members, 0) for members in found["elements"]]
+        self._surveyed, self._shares = np.array(found["measured"], dtype=float), np.array(found["shares"])
+        return found
+
+    def _weights(self, events: int) -> np.ndarray[Any, Any]:
+        # As registers have points.
+        return 8.0 * np.ceil(np.ceil(self._shares * events) / 8.0)
 
 
 def _plain(found: Any) -> Any:

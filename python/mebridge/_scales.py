@@ -66,13 +66,10 @@ class Scale:
         return first, second, third
 
 
-def of_madspace(
-    madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float
-) -> tuple[Any, tuple[float | None, float | None, float | None]]:
-    """Scales of an event, and those that are fixed: of renormalisation, and of factorisation for both beams."""
+def of_madspace(madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float) -> Any:
+    """Scales of an event."""
     scale = as_mapping(scale)
     kind = getattr(madspace.EnergyScale, NAMES[scale["dynamical"]])
     first, others = scale.get("renormalisation"), scale.get("factorisation") or (None, None)
     numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)
-    made = madspace.EnergyScale(legs, kind, first is not None, others[0] is not None, *numbers, factor)
-    return made, (first, *others)
+    return madspace.EnergyScale(legs, kind, first is not None, others[0] is not None, *numbers, factor)

@@ -279,7 +279,7 @@ def _serve(calls: IO[str], answer: Any) -> None:
         name, arguments = json.loads(line)
         try:
             if generator is None:
-                generator = _generator().Generator(lambda said: answer("log", said))
+                generator = _generator(arguments.pop("engine", False)).Generator(lambda said: answer("log", said))
             answer("done", getattr(generator, name)(**arguments))
         except Exception as error:
             kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
@@ -291,7 +291,11 @@ def _serve(calls: IO[str], answer: Any) -> None:
             answer(kind, str(error) or type(error).__name__)
 
 
-def _generator() -> types.ModuleType:
+def _generator(engine: bool) -> types.ModuleType:
+    if engine:
+        from . import _engine
+
+        return _engine
     # It needs MadSpace, which the parent does not.
     from . import _generator as module
 
