@@ -52,8 +52,13 @@ static __device__ inline void __syncthreads() {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+template <typename T> static __device__ inline T __ldg(const T *from) { return *from; }
+
 static __device__ inline unsigned atomicMin(unsigned *to, unsigned value) {
     return __hip_atomic_fetch_min(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+static __device__ inline unsigned atomicAdd(unsigned *to, unsigned value) {
+    return __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 static __device__ inline unsigned long long atomicAdd(unsigned long long *to, unsigned long long value) {
     return __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
@@ -76,3 +81,9 @@ static __device__ inline float copysignf(float a, float sign) { return __builtin
 ELEMENTARY(acos) ELEMENTARY(asin) ELEMENTARY(atan) ELEMENTARY(cos) ELEMENTARY(cosh) ELEMENTARY(exp) ELEMENTARY(log)
 ELEMENTARY(sin) ELEMENTARY(sinh) ELEMENTARY(tan) ELEMENTARY(tanh)
 ELEMENTARY_OF_TWO(atan2) ELEMENTARY_OF_TWO(hypot) ELEMENTARY_OF_TWO(pow)
+extern "C" __device__ double __ocml_sincospi_f64(double, __attribute__((address_space(5))) double *);
+static __device__ inline void sincospi(double x, double *sine, double *cosine) {
+    __attribute__((address_space(5))) double other;
+    *sine = __ocml_sincospi_f64(x, &other);
+    *cosine = other;
+}

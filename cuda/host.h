@@ -202,6 +202,13 @@ static inline unsigned long long atomicAdd(unsigned long long *to, unsigned long
 // Counts how often this thread asked it, so that tests know what it says, whoever has the turn.
 static inline long long clock64() { return ++emulator_block->asked[emulator_block->now]; }
 
+// Sine and cosine of an angle in units of pi.
+static inline void sincospi(double x, double *sine, double *cosine) {
+    const double angle = 3.141592653589793 * x;
+    *sine = sin(angle);
+    *cosine = cos(angle);
+}
+
 static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline double __ddiv_rn(double a, double b) { return a / b; }

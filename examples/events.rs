@@ -6,10 +6,12 @@
 //! ```
 //!
 //! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file; and where
-//! protons come in, a member of a set of densities in LHAPDF's format. Jets have 20 GeV and distances of 0.4.
+//! protons come in, a member of a set of densities in LHAPDF's format. Jets have 20 GeV and distances of 0.4, charged
+//! leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
+//! what draws them.
 
 use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
-use mebridge::generate;
+use mebridge::{Switches, generate};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::Failure;
@@ -17,6 +19,7 @@ use mebridge_sampler::rounds;
 use mebridge_sampler::survey::Settings;
 use std::env::args;
 use std::io::Write;
+use std::time::Instant;
 
 fn main() -> Result<(), Failure> {
     let given: Vec<String> = args().skip(1).collect();
@@ -31,7 +34,9 @@ fn main() -> Result<(), Failure> {
     };
     let request = Request {
         energy,
+        rapidity: 0.0,
         densities: densities.first().map(Into::into),
+        beams: None,
         alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
         scale: Scale {
             dynamical: Dynamical::HalfTransverseMass,
@@ -39,28 +44,41 @@ fn main() -> Result<(), Failure> {
             renormalisation: None,
             factorisation: None,
         },
+        clustering: None,
         elements: (processes.iter().map(&codes))
             .map(|codes| ElementRequest {
                 mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),
-                windows: jets(&codes),
+                windows: cuts(&codes),
                 ..Default::default()
             })
             .collect(),
-        threads: 1,
+        threads: Switches::from_env()?.threads,
+        backend: None,
         widths: 15.0,
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
     };
+    let clock = Instant::now();
     let mut generator = EventGenerator::new(processes, &request)?;
+    eprintln!("start: {:.2?}", clock.elapsed());
     let settings = Settings {
         seed: 1,
         events,
         overweight: 0.01,
         precision: None,
     };
+    let clock = Instant::now();
     let survey = generator.survey(&settings)?.clone();
+    eprintln!("survey: {:.2?}", clock.elapsed());
+    let clock = Instant::now();
     let made = generator.round(&settings, 0)?;
+    let seconds = clock.elapsed().as_secs_f64();
+    eprintln!(
+        "round: {seconds:.2} s, {:.3e} events/s, {:.3e} points/s",
+        events as f64 / seconds,
+        made.round.drawn.iter().sum::<u64>() as f64 / seconds
+    );
     let found = rounds::cross_section(&survey, [(events, &made.round.sums[..])]);
     println!(
         "{text}: {} +- {} pb, {} events of {} points after {} of the survey",
@@ -71,8 +89,7 @@ fn main() -> Result<(), Failure> {
         survey.points
     );
     let mut text = Vec::new();
-    let weight = found.mean;
-    mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, weight)?;
+    mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0)?;
     let mut file = std::fs::File::create(file)?;
     let beam = if densities.is_empty() { 21 } else { 2212 };
     let half = energy / 2.0;
@@ -80,16 +97,16 @@ fn main() -> Result<(), Failure> {
     writeln!(file, "{beam} {beam} {half:e} {half:e} 0 0 0 0 -4 1")?;
     writeln!(
         file,
-        "{:e} {:e} {weight:e} 1\n</init>",
-        found.mean, found.error
+        "{:e} {:e} {:e} 1\n</init>",
+        found.mean, found.error, found.mean
     )?;
     file.write_all(&text)?;
     writeln!(file, "</LesHouchesEvents>")?;
     Ok(())
 }
 
-/// Cuts on gluons and quarks but the top.
-fn jets(codes: &[i32]) -> Vec<Window> {
+/// Cuts on gluons and quarks but the top, and on charged leptons.
+fn cuts(codes: &[i32]) -> Vec<Window> {
     let is_jet = |&leg: &usize| codes[leg] == 21 || codes[leg].abs() < 6;
     let jets: Vec<usize> = (2..codes.len()).filter(is_jet).collect();
     let mut found = Vec::new();
@@ -99,6 +116,16 @@ fn jets(codes: &[i32]) -> Vec<Window> {
         for &other in &jets[number + 1..] {
             let both = vec![vec![jet], vec![other]];
             found.push(Window::new(Observable::Distance, both, 0.4, f64::INFINITY));
+        }
+    }
+    let leptons = (2..codes.len()).filter(|&leg| matches!(codes[leg].abs(), 11 | 13 | 15));
+    let leptons: Vec<usize> = leptons.collect();
+    for (number, &lepton) in leptons.iter().enumerate() {
+        let one = vec![vec![lepton]];
+        found.push(Window::new(Observable::Pt, one, 10.0, f64::INFINITY));
+        for &other in &leptons[number + 1..] {
+            let both = vec![vec![lepton, other]];
+            found.push(Window::new(Observable::Mass, both, 50.0, f64::INFINITY));
         }
     }
     found

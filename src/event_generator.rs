@@ -1,20 +1,31 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
+mod backend;
+
+pub use backend::Points;
+
 use crate::bridge::Bridge;
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
-use crate::runtime::Switches;
-use crate::sampling::{Choice, Common, Element, Elements, integrand};
-use mebridge_densities::{Coupling, Densities};
+use crate::runtime::{BackendChoice, Switches};
+use crate::sampling::{
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+};
+use backend::{Choose, Weigher};
+use mebridge_densities::{Coupling, Densities, Radiator};
+use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
+use mebridge_sampler::events::Event;
 use mebridge_sampler::flow::Flow;
-use mebridge_sampler::integrand::{BeamDensities, Failure, Integrand, Running, Selection};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Selection};
 use mebridge_sampler::networks::{try_flows, weigh_given};
+use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Known, Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,18 +36,32 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
-    /// A member of a set of parton densities for both beams; none where the beams are the partons.
+    /// The rapidity of their centre of mass in the frame of the detector, in which cuts are and events come.
+    #[serde(default)]
+    pub rapidity: f64,
+    /// Densities of both beams where those are protons and `beams` says nothing.
+    #[serde(default)]
     pub densities: Option<PathBuf>,
+    /// What they are, where they are not both protons with these densities, or both partons.
+    #[serde(default)]
+    pub beams: Option<[BeamRequest; 2]>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
-    /// Scales of events.
+    /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
     pub scale: Scale,
+    /// How points are clustered; none where they are not.
+    #[serde(default)]
+    pub clustering: Option<Clustered>,
     /// Of each matrix element.
     pub elements: Vec<ElementRequest>,
     /// Threads.
     pub threads: usize,
+    /// What weighs points: `cpu`, `cuda` or `hip`; as `CUDACPP_RUNTIME_BACKEND` says where it is left out, the CPU where that
+    /// is `auto`.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
     /// The electromagnetic coupling of the records.
@@ -50,18 +75,47 @@ pub struct Request {
     pub excluded: Vec<i32>,
 }
 
+/// What a beam is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum BeamRequest {
+    /// The parton, with all of its energy.
+    Parton,
+    /// A hadron.
+    Hadron {
+        /// The file of its densities, as [`Densities::open`] takes it.
+        densities: PathBuf,
+        /// Whether it is the antiparticle of what these are of.
+        #[serde(default)]
+        anti: bool,
+    },
+    /// One that stays whole and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
+    Photons(#[serde(with = "RadiatorName")] Radiator),
+}
+
+/// [`Radiator`] by its name.
+#[derive(Deserialize)]
+#[serde(remote = "Radiator", rename_all = "lowercase")]
+enum RadiatorName {
+    Proton,
+    Electron,
+    Muon,
+}
+
 /// What is asked of the events of one matrix element.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElementRequest {
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// What its points are clustered by.
+    pub clustered: ClusteredLines,
 }
 
 /// Makes events of some matrix elements.
@@ -70,12 +124,17 @@ pub struct EventGenerator {
     every: Integrand,
     /// Of those that stay after a survey.
     integrand: Integrand,
-    evaluators: Vec<Elements>,
-    chooser: Elements,
+    weigher: Weigher,
+    chooser: Box<dyn Choose>,
+    writer: RecordWriter,
+    surveyed: Option<Survey>,
+}
+
+/// What makes records of events.
+struct RecordWriter {
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
-    surveyed: Option<Survey>,
 }
 
 /// Events as records.
@@ -86,6 +145,9 @@ pub struct Records {
     pub particles: usize,
     /// Of each event the scales of renormalisation and of the densities of both beams, GeV.
     pub scales: Vec<[f64; 3]>,
+    /// Where events are weighted by matching, what it found of each, as
+    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
+    pub matched: Vec<u8>,
     /// By matrix element how many events there are, and the sums of their weights and of the squares.
     pub elements: BTreeMap<u32, [f64; 3]>,
     /// What points say.
@@ -105,6 +167,33 @@ impl EventGenerator {
     /// # Errors
     /// They cannot be evaluated, or what is asked cannot be.
     pub fn new(processes: Vec<Process>, request: &Request) -> Result<Self, Failure> {
+        let mut switches = Switches::from_env()?;
+        switches.backend = match request.backend.as_deref() {
+            None => switches.backend,
+            Some("cpu") => BackendChoice::Cpu,
+            Some("cuda") => BackendChoice::Cuda,
+            Some("hip") => BackendChoice::Hip,
+            Some(other) => {
+                return Err(wrong(format!("backend {other}: say cpu, cuda or hip")).into());
+            }
+        };
+        let gpus = backend::gpus(&switches)?;
+        let gpus = gpus
+            .as_ref()
+            .map(|gpus| (gpus, &backend::kernels as Points));
+        EventGenerator::on(gpus, processes, request, &switches)
+    }
+
+    /// The same on GPUs that are given, with what makes points there, or by threads.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn on(
+        gpus: Option<(&Gpus, Points)>,
+        processes: Vec<Process>,
+        request: &Request,
+        switches: &Switches,
+    ) -> Result<Self, Failure> {
         let (count, given) = (processes.len(), request.elements.len());
         if given != count {
             return Err(wrong(format!(
@@ -115,19 +204,18 @@ impl EventGenerator {
         let (scales, values) = &request.alpha_s;
         let coupling = Coupling::new(scales, values);
         let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
-        let densities = match &request.densities {
-            Some(file) => Some(BeamDensities {
-                densities: Arc::new(Densities::lhapdf(file)?),
-            }),
-            None => None,
-        };
         let common = Common {
             energy: request.energy,
-            densities,
+            rapidity: request.rapidity,
+            beams: beams(&request.beams()?)?,
             running: Running::Table(Arc::new(coupling)),
             scale: request.scale,
+            clustering: request.clustering.clone(),
         };
-        let switches = Switches::from_env()?;
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            ..switches.clone()
+        };
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
         for (process, given) in processes.into_iter().zip(&request.elements) {
@@ -150,19 +238,48 @@ impl EventGenerator {
                 mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
+                clustered: given.clustered.clone(),
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, &common)?;
-        let evaluators = (0..request.threads.max(1)).map(|_| Elements::new(&mut bridges, false));
+        let mut integrand = integrand(&elements, &common)?;
+        let shares = match &request.clustering {
+            None => Vec::new(),
+            Some(how) => {
+                let of = elements.iter().zip(&bridges).map(|(element, bridge)| {
+                    let by_denominators = how.settings.denominators;
+                    Shares::new(&element.clustered, by_denominators, request.energy, bridge)
+                });
+                of.collect::<std::result::Result<_, _>>()?
+            }
+        };
+        let shares: Arc<[Shares]> = shares.into();
+        if request.clustering.is_some() {
+            if gpus.is_some() {
+                let what = "scales by clustering".into();
+                return Err(Error::NotOnGpu { what }.into());
+            }
+            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
+        }
+        let (weigher, chooser) = match gpus {
+            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
+            Some((gpus, points)) => {
+                let processes = elements.into_iter().map(|element| element.process);
+                let processes: Vec<Process> = processes.collect();
+                let threads = request.threads;
+                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+            }
+        };
         Ok(EventGenerator {
             every: integrand.clone(),
             integrand,
-            evaluators: evaluators.collect::<Result<_>>()?,
-            chooser: Elements::new(&mut bridges, true)?,
-            completers,
-            described,
-            alpha_qed: request.alpha_qed,
+            weigher,
+            chooser,
+            writer: RecordWriter {
+                completers,
+                described,
+                alpha_qed: request.alpha_qed,
+            },
             surveyed: None,
         })
     }
@@ -185,7 +302,7 @@ impl EventGenerator {
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
         self.integrand = self.every.clone();
-        let found = survey(&mut self.integrand, settings, &mut self.evaluators)?;
+        let found = survey(&mut self.integrand, settings, &mut *self.weigher)?;
         Ok(self.surveyed.insert(found))
     }
 
@@ -235,8 +352,8 @@ impl EventGenerator {
         // Others, which nobody asked for.
         let mut whole = numbers.to_vec();
         whole.resize(count.next_multiple_of(8) * each, 0.5);
-        let evaluators = &mut self.evaluators;
-        let mut found = weigh_given(&self.integrand, survey, source, first, &whole, evaluators)?;
+        let weigher = &mut *self.weigher;
+        let mut found = weigh_given(&self.integrand, survey, source, first, &whole, weigher)?;
         found.truncate(count);
         Ok(found)
     }
@@ -259,8 +376,8 @@ impl EventGenerator {
         if !same || !survey.sources.iter().zip(&flows).all(fits) {
             return Err(wrong("there are networks of other channels").into());
         }
-        let evaluators = &mut self.evaluators;
-        let found = try_flows(&self.integrand, survey, settings, flows, evaluators)?;
+        let weigher = &mut *self.weigher;
+        let found = try_flows(&self.integrand, survey, settings, flows, weigher)?;
         Ok(self.surveyed.insert(found))
     }
 
@@ -270,13 +387,13 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = needed(&self.surveyed)?;
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
             number,
             settings.events,
-            &mut self.evaluators,
+            &mut *self.weigher,
         )?;
         // No point and no source has these numbers.
         let philox = Philox {
@@ -284,14 +401,19 @@ impl EventGenerator {
             round: number,
             channel: u32::MAX - 1,
         };
-        let numbers =
-            (0..made.events.len() as u64).map(|event| [0, 1, 2].map(|of| philox.number(event, of)));
-        let numbers: Vec<[f64; 3]> = numbers.collect();
+        let (threads, count) = (self.weigher.threads(), made.events.len());
+        let numbers = parallel::map(threads, count, |event| {
+            [0, 1, 2].map(|of| philox.number(event as u64, of))
+        });
         let choices = self.chooser.choose(&made.events, &numbers)?;
-        let particles = self.particles();
-        let (mut bytes, mut elements) = (Vec::new(), BTreeMap::new());
-        for (event, choice) in made.events.iter().zip(choices) {
-            let element = event.element as usize;
+        // Weights average to the cross section; where they have signs, those of them without.
+        let sums = [(settings.events, &made.sums[..])];
+        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
+        let unit = size * made.events.len() as f64 / total;
+        let mut elements = BTreeMap::new();
+        for event in &mut made.events {
+            event.weight *= unit;
             let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
             for (sum, one) in sums
                 .iter_mut()
@@ -299,27 +421,37 @@ impl EventGenerator {
             {
                 *sum += one;
             }
-            let source = &self.integrand.sources[event.source as usize];
-            let partons = &self.integrand.groups[source.group].partons[event.partons as usize];
-            let options = self.described[element].flavors[0].options.iter();
-            let own: Vec<&Vec<i32>> = options
-                .filter(|codes| codes[..2] == partons.codes)
-                .collect();
-            let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
-            let Choice {
-                helicity,
-                color,
-                diagram,
-            } = choice;
-            let choice = [helicity, color, diagram].map(|number| number as usize);
-            let completer = &self.completers[element];
-            let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-            completer.write(event, number, codes, choice, alpha, particles, &mut bytes);
+        }
+        let particles = self.particles();
+        let size = record_bytes(particles).expect("the records are in memory");
+        let mut bytes = vec![0; size * count];
+        let (writer, integrand) = (&self.writer, &self.integrand);
+        parallel::fill(threads, &mut bytes, size, |first, to| {
+            let mut record = Vec::new();
+            for (place, to) in to.chunks_exact_mut(size).enumerate() {
+                record.clear();
+                let event = &made.events[first + place];
+                writer.push(
+                    integrand,
+                    event,
+                    choices[first + place],
+                    particles,
+                    &mut record,
+                );
+                to.copy_from_slice(&record);
+            }
+        });
+        let mut matched = Vec::new();
+        let legs = self.integrand.groups.iter().map(|group| group.legs).max();
+        let of_events = made.events.iter();
+        for of in of_events.filter_map(|event| event.matched.as_ref()) {
+            of.push_record(legs.unwrap_or(0), &mut matched);
         }
         Ok(Records {
             bytes,
             particles,
             scales: made.events.iter().map(|event| event.scales).collect(),
+            matched,
             elements,
             round: made,
         })
@@ -327,7 +459,12 @@ impl EventGenerator {
 
     /// For how many particles records have room.
     pub fn particles(&self) -> usize {
-        let most = self.completers.iter().map(Completer::particles).max();
+        let most = self
+            .writer
+            .completers
+            .iter()
+            .map(Completer::particles)
+            .max();
         most.unwrap_or(0)
     }
 }
@@ -335,6 +472,99 @@ impl EventGenerator {
 fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {
     let what = "it needs a survey: call for one, or load one";
     surveyed.as_ref().ok_or_else(|| wrong(what))
+}
+
+impl Request {
+    /// Both beams.
+    ///
+    /// # Errors
+    /// They are given twice.
+    pub fn beams(&self) -> Result<[BeamRequest; 2]> {
+        let both = |beam: BeamRequest| [beam.clone(), beam];
+        match (&self.beams, &self.densities) {
+            (Some(beams), None) => Ok(beams.clone()),
+            (None, None) => Ok(both(BeamRequest::Parton)),
+            (None, Some(file)) => Ok(both(BeamRequest::Hadron {
+                densities: file.clone(),
+                anti: false,
+            })),
+            (Some(_), Some(_)) => Err(wrong("beams have their own densities; leave out others")),
+        }
+    }
+}
+
+impl BeamRequest {
+    /// Whether it is the antiparticle of what its densities are of.
+    fn is_anti(&self) -> bool {
+        matches!(self, BeamRequest::Hadron { anti: true, .. })
+    }
+
+    /// Whether both have densities of one file, or the same formula.
+    fn has_densities_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                BeamRequest::Hadron { densities, .. },
+                BeamRequest::Hadron {
+                    densities: other, ..
+                },
+            ) => densities == other,
+            _ => self == other,
+        }
+    }
+
+    fn open(&self) -> Result<Option<Arc<Densities>>, Failure> {
+        Ok(match self {
+            BeamRequest::Parton => None,
+            BeamRequest::Hadron { densities, .. } => Some(Arc::new(Densities::open(densities)?)),
+            BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+        })
+    }
+}
+
+/// Both beams with what they read.
+fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
+    let one = first.open()?;
+    let other = match first.has_densities_of(second) {
+        true => one.clone(),
+        false => second.open()?,
+    };
+    let beam = |densities: Option<Arc<Densities>>, anti: bool| {
+        densities.map_or(Beam::Parton, |densities| Beam::Densities {
+            densities,
+            anti,
+        })
+    };
+    Ok([beam(one, first.is_anti()), beam(other, second.is_anti())])
+}
+
+impl RecordWriter {
+    /// Appends the record of an event.
+    fn push(
+        &self,
+        integrand: &Integrand,
+        event: &Event,
+        choice: Choice,
+        particles: usize,
+        to: &mut Vec<u8>,
+    ) {
+        let element = event.element as usize;
+        let source = &integrand.sources[event.source as usize];
+        let partons = &integrand.groups[source.group].partons[event.partons as usize];
+        let described = &self.described[element];
+        let partons = &partons.codes[2 - described.incoming.len()..];
+        let options = described.flavors[0].options.iter();
+        let own: Vec<&Vec<i32>> = options.filter(|codes| codes.starts_with(partons)).collect();
+        let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
+        let Choice {
+            helicity,
+            color,
+            diagram,
+        } = choice;
+        let choice = [helicity, color, diagram].map(|number| number as usize);
+        let completer = &self.completers[element];
+        let (number, alpha) = (element as i32 + 1, self.alpha_qed);
+        completer.write(event, number, codes, choice, alpha, particles, to);
+    }
 }
 
 /// Gives the lines of channels other PDG codes, where there are some.

@@ -46,6 +46,8 @@ pub struct Completer {
     helicities: Vec<Vec<i8>>,
     /// Masses of the legs, GeV.
     masses: Vec<f64>,
+    /// How many of them come in: one decays.
+    incoming: usize,
     widths: f64,
     forced: Vec<i32>,
 }
@@ -58,7 +60,8 @@ impl Completer {
         let mut resonances = vec![Vec::new(); of.diagram_count];
         for channel in &of.channels {
             for diagram in &channel.diagrams {
-                resonances[diagram.diagram] = lines(channel, masses.len(), which);
+                resonances[diagram.diagram] =
+                    lines(channel, [of.incoming.len(), masses.len()], which);
             }
         }
         Completer {
@@ -66,6 +69,7 @@ impl Completer {
             flows: of.color_flows.clone(),
             helicities: of.helicities.clone(),
             masses: masses.to_vec(),
+            incoming: of.incoming.len(),
             widths: which.widths,
             forced: which.forced.to_vec(),
         }
@@ -77,16 +81,23 @@ impl Completer {
         self.masses.len() + most.unwrap_or(0)
     }
 
+    /// The momenta of its legs: beside what decays comes in what is nothing.
+    fn momenta<'a>(&self, event: &'a Event) -> &'a [[f64; 4]] {
+        &event.momenta[2 - self.incoming..]
+    }
+
     /// The particles of an event whose legs have these codes.
     fn complete(&self, event: &Event, codes: &[i32], choice: [usize; 3]) -> Vec<Particle> {
         let [helicity, color, diagram] = choice;
-        let legs = self.masses.len();
+        let (legs, incoming) = (self.masses.len(), self.incoming);
+        let first = if incoming == 2 { [1, 2] } else { [1, 0] };
+        let momenta = self.momenta(event);
         let leg = |leg: usize| {
-            let [e, x, y, z] = event.momenta[leg];
+            let [e, x, y, z] = momenta[leg];
             Particle {
                 pdg: codes[leg],
-                status: STATUS[if leg < 2 { 0 } else { 2 }],
-                mothers: if leg < 2 { [0; 2] } else { [1, 2] },
+                status: STATUS[if leg < incoming { 0 } else { 2 }],
+                mothers: if leg < incoming { [0; 2] } else { first },
                 colors: self
                     .flows
                     .get(color)
@@ -96,18 +107,18 @@ impl Completer {
                 spin: f64::from(self.helicities[helicity][leg]),
             }
         };
-        let mut particles: Vec<Particle> = (0..2).map(leg).collect();
+        let mut particles: Vec<Particle> = (0..incoming).map(leg).collect();
         // The one along +z comes first.
-        if event.momenta[0][3] < 0.0 {
+        if incoming == 2 && momenta[0][3] < 0.0 {
             particles.swap(0, 1);
         }
         let mut mothers = vec![0; legs];
-        for (line, [x, y, z, e, mass]) in self.on_shell(event, diagram) {
+        for (line, [x, y, z, e, mass]) in self.on_shell(event, codes, diagram) {
             let mother = mothers[line.legs[0]];
             particles.push(Particle {
                 pdg: line.code,
                 status: STATUS[1],
-                mothers: if mother == 0 { [1, 2] } else { [mother; 2] },
+                mothers: if mother == 0 { first } else { [mother; 2] },
                 colors: self.together(color, &line.legs),
                 momentum: [x, y, z, e, mass],
                 lifetime: 0.0,
@@ -117,7 +128,7 @@ impl Completer {
                 mothers[leg] = particles.len() as i32;
             }
         }
-        for (number, &mother) in mothers.iter().enumerate().skip(2) {
+        for (number, &mother) in mothers.iter().enumerate().skip(incoming) {
             let mut one = leg(number);
             if mother != 0 {
                 one.mothers = [mother; 2];
@@ -130,13 +141,18 @@ impl Completer {
     /// The lines of a diagram that are on their mass shells, with momentum (x, y, z, E) and mass.
     ///
     /// Where one became the same particle and another one, one of both is left, as MadEvent has it: the one that is nearer
-    /// to its mass, or the later one where it belongs to a decay chain.
-    fn on_shell(&self, event: &Event, diagram: usize) -> Vec<(&Resonance, [f64; 5])> {
+    /// to its mass, or the later one where it belongs to a decay chain or goes out.
+    fn on_shell(
+        &self,
+        event: &Event,
+        codes: &[i32],
+        diagram: usize,
+    ) -> Vec<(&Resonance, [f64; 5])> {
         let mut found: Vec<(&Resonance, [f64; 5])> = Vec::new();
         for line in &self.resonances[diagram] {
             let mut momentum = [0.0; 4];
             for &leg in &line.legs {
-                let [e, x, y, z] = event.momenta[leg];
+                let [e, x, y, z] = self.momenta(event)[leg];
                 for (sum, one) in momentum.iter_mut().zip([x, y, z, e]) {
                     *sum += one;
                 }
@@ -147,14 +163,14 @@ impl Completer {
                 found.push((line, [x, y, z, e, mass]));
             }
         }
-        while let Some(place) = self.extra(&found) {
+        while let Some(place) = self.extra(&found, codes) {
             found.remove(place);
         }
         found
     }
 
     /// Which of these lines is to go.
-    fn extra(&self, found: &[(&Resonance, [f64; 5])]) -> Option<usize> {
+    fn extra(&self, found: &[(&Resonance, [f64; 5])], codes: &[i32]) -> Option<usize> {
         let away = |(line, [.., mass]): &(&Resonance, [f64; 5])| (mass - line.mass).abs();
         for (place, inner) in found.iter().enumerate() {
             let contains = |outer: &Resonance| outer.legs.contains(&inner.0.legs[0]);
@@ -166,7 +182,10 @@ impl Completer {
             let outer_goes = forced || away(&found[mother]) >= away(inner);
             return Some(if outer_goes { mother } else { place });
         }
-        None
+        (2..codes.len()).find_map(|leg| {
+            let mother = found.iter().rposition(|(line, _)| line.legs.contains(&leg));
+            mother.filter(|&mother| found[mother].0.code == codes[leg])
+        })
     }
 
     /// The colour and the anticolour that some legs have together.
@@ -200,7 +219,7 @@ impl Completer {
         let mut record = mebridge_lhe::Event::default();
         record.process = number;
         record.weight = event.weight;
-        record.scale = event.scales[0];
+        record.scale = event.shown;
         record.alpha_qed = alpha_qed;
         record.alpha_qcd = event.alpha_s;
         record.particles = self.complete(event, codes, choice);
@@ -212,21 +231,22 @@ impl Completer {
     }
 }
 
-/// The lines of a diagram behind which no beam comes in and that have a width, those that contain others first.
-fn lines(channel: &Channel, legs: usize, which: &Resonances) -> Vec<Resonance> {
+/// The lines of a diagram behind which no beam comes in and that have a width, those that contain others first; of so many
+/// legs that come in, and of so many in all.
+fn lines(channel: &Channel, legs: [usize; 2], which: &Resonances) -> Vec<Resonance> {
+    let [incoming, legs] = legs;
     let mut found = Vec::new();
     for (number, (&code, &(mass, width))) in
         channel.propagators.iter().zip(&channel.masses).enumerate()
     {
         let name = format!("p{number}");
         // Lines are made by the vertices whose last one they are.
-        let behind = behind(channel, &name);
-        let incoming = behind.iter().filter(|&&leg| leg < 2).count();
-        // Where both beams are behind it, the line is seen from what goes out.
-        let (own, code) = match incoming {
+        let behind = behind(channel, &name, incoming);
+        // Where all that comes in is behind it, the line is seen from what goes out.
+        let (own, code) = match behind.iter().filter(|&&leg| leg < incoming).count() {
             0 => (behind, code),
-            2 => {
-                let others = (2..legs).filter(|leg| !behind.contains(leg));
+            all if all == incoming => {
+                let others = (incoming..legs).filter(|leg| !behind.contains(leg));
                 (others.collect(), describe::conjugate(code))
             }
             _ => continue,
@@ -248,7 +268,7 @@ fn lines(channel: &Channel, legs: usize, which: &Resonances) -> Vec<Resonance> {
 }
 
 /// The legs that a line leads to, on the side of the vertex that makes it.
-fn behind(channel: &Channel, name: &str) -> Vec<usize> {
+fn behind(channel: &Channel, name: &str, incoming: usize) -> Vec<usize> {
     let vertex = channel
         .vertices
         .iter()
@@ -257,8 +277,8 @@ fn behind(channel: &Channel, name: &str) -> Vec<usize> {
     for line in vertex.into_iter().flatten().filter(|line| *line != name) {
         match (&line[..1], line[1..].parse::<usize>()) {
             ("i", Ok(leg)) => found.push(leg),
-            ("o", Ok(leg)) => found.push(leg + 2),
-            _ => found.extend(behind(channel, line)),
+            ("o", Ok(leg)) => found.push(leg + incoming),
+            _ => found.extend(behind(channel, line, incoming)),
         }
     }
     found.sort_unstable();

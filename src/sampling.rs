@@ -6,84 +6,257 @@ use crate::bridge::sampler::Sampler;
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
+use crate::propagators::{Propagators, Topology};
 use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use mebridge_phasespace::clustering::{self, Clustering, Lines, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
     Beams, Channel, Diagram, Edge, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
     canonical, permuted,
 };
-use mebridge_sampler::events::Event;
+use mebridge_sampler::clustered::{Clusterings, ElementClustering};
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    BeamDensities, ElementGroup, Failure, Integrand, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
 use mebridge_simd::Level;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A matrix element, and what is asked of its events.
 #[derive(Debug)]
 pub struct Element {
-    /// With the values of its card.
+    /// With the values of its card. One particle that comes in decays at rest.
     pub process: Process,
     /// Masses of its legs, GeV.
     pub masses: Vec<f64>,
     /// Whether it stands for the process with exchanged beams, too.
     pub mirrored: bool,
-    /// Its cuts.
+    /// Its cuts, with legs counted as if two came in.
     pub windows: Vec<Window>,
     /// Those that are no windows.
     pub rules: Vec<Rule>,
+    /// What points are clustered by.
+    pub clustered: ClusteredLines,
+}
+
+/// A diagram of a matrix element, by its lines.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DiagramLines {
+    /// Its number, from 1.
+    pub diagram: u32,
+    /// As the directory of MG5aMC lists them, or `mebridge generate --lines`.
+    #[serde(flatten)]
+    pub lines: Lines,
+}
+
+/// What points of a matrix element are clustered by.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusteredLines {
+    /// Its diagrams that have channels.
+    pub diagrams: Vec<DiagramLines>,
+    /// Dimensions of colour by PDG code.
+    pub colors: BTreeMap<i32, i32>,
+    /// The same diagrams as topologies, where channels have their shares by propagators.
+    #[serde(default)]
+    pub topologies: Vec<Topology>,
+}
+
+/// How points are clustered.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clustered {
+    /// What of the run card matters.
+    pub settings: clustering::Settings,
+    /// What points are cut and weighted by besides; none where nothing does.
+    #[serde(default)]
+    pub matching: Option<Matching>,
+    /// Whether scales that are not fixed are those of clustering; otherwise points of excluded resonances are dropped.
+    pub scaled: bool,
 }
 
 /// What all matrix elements have in common.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
     pub energy: f64,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// The rapidity of that in the frame of the detector.
+    pub rapidity: f64,
+    /// What partons come from.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// The scales.
     pub scale: Scale,
+    /// How points are clustered.
+    pub clustering: Option<Clustered>,
+}
+
+impl Common {
+    /// Whether exchanged beams make no difference.
+    fn has_like_beams(&self) -> bool {
+        let [first, second] = self.scale.factorisation.unwrap_or_default();
+        self.beams[0].is_like(&self.beams[1]) && self.rapidity == 0.0 && first == second
+    }
+
+    /// Whether all points have the energy of the beams.
+    fn has_one_energy(&self) -> bool {
+        self.beams.iter().all(Beam::is_parton)
+    }
+}
+
+/// A matrix element as phase space has it: two legs come in.
+struct Prepared<'a> {
+    element: &'a Element,
+    /// Its channels.
+    channels: Vec<describe::Channel>,
+    /// PDG codes of all processes that it serves.
+    options: Vec<Vec<i32>>,
+    masses: Vec<f64>,
+    /// Of alpha_s in |M|^2; negative where diagrams have different ones.
+    qcd_power: i32,
+    /// Whether one particle decays: the second leg, beside a first one that is nothing.
+    decays: bool,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(element: &'a Element) -> Result<Self, Failure> {
+        let one = std::slice::from_ref(&element.process);
+        let Subprocess {
+            incoming,
+            mut channels,
+            flavors,
+            qcd_power,
+            ..
+        } = describe::describe(one, &[element.mirrored], "", "")?;
+        let mut options: Vec<Vec<i32>> = flavors.into_iter().flat_map(|of| of.options).collect();
+        let mut masses = element.masses.clone();
+        let decays = incoming.len() == 1;
+        if decays {
+            masses.insert(0, 0.0);
+            for codes in &mut options {
+                codes.insert(0, 0);
+            }
+            for vertex in channels
+                .iter_mut()
+                .flat_map(|channel| &mut channel.vertices)
+            {
+                if vertex.iter().any(|line| line == "i0") {
+                    vertex.insert(0, "i1".to_owned());
+                }
+            }
+        }
+        Ok(Prepared {
+            element,
+            channels,
+            options,
+            masses,
+            qcd_power,
+            decays,
+        })
+    }
 }
 
 /// The integrand of a run.
 ///
 /// # Errors
-/// A matrix element has no channels, or its cuts cannot be.
+/// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let mirrored = elements.iter().any(|element| element.mirrored);
-    if (common.scale.factorisation).is_some_and(|[one, other]| one != other) && mirrored {
-        return Err(
-            "different scales of both beams with a process that has both orders of them".into(),
-        );
-    }
-    let mut described = Vec::new();
-    for element in elements {
-        let one = std::slice::from_ref(&element.process);
-        described.push(describe::describe(one, &[element.mirrored], "", "")?);
+    let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
+    let prepared = prepared?;
+    match prepared.iter().any(|one| one.decays) {
+        false => check_partons(&prepared, &common.beams)?,
+        true => {
+            let alone = common.has_one_energy() && common.rapidity == 0.0;
+            if !alone || prepared.iter().any(|one| !one.decays) {
+                return Err("a decay with beams: make events of decays by themselves".into());
+            }
+        }
     }
     let mut found = Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        densities: common.densities.clone(),
+        beams: common.beams.clone(),
         running: common.running.clone(),
         selection: None,
         level: Level::best(),
     };
-    for members in together(elements, &described)? {
-        add(&mut found, elements, &described, common, &members)?;
+    for members in together(&prepared)? {
+        let both = prepared[members[0]].element.mirrored;
+        let orders: &[Orders] = match (both, common.has_like_beams()) {
+            (false, _) => &[Orders::Own],
+            (true, true) => &[Orders::Both],
+            // Each has its own densities, cuts and scales.
+            (true, false) => &[Orders::Own, Orders::Exchanged],
+        };
+        for &order in orders {
+            add(&mut found, &prepared, common, &members, order)?;
+        }
     }
     Ok(found)
 }
 
+/// From which beam the first leg comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Orders {
+    /// From the first one.
+    Own,
+    /// From the second one.
+    Exchanged,
+    /// From either, which makes no difference.
+    Both,
+}
+
+/// That beams have what comes in.
+fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
+    for (number, beam) in beams.iter().enumerate() {
+        let mut codes = BTreeSet::new();
+        for of in prepared {
+            for option in &of.options {
+                codes.insert(option[number]);
+                codes.extend(of.element.mirrored.then(|| option[1 - number]));
+            }
+        }
+        let list = |codes: &[i32]| {
+            let words: Vec<String> = codes.iter().map(i32::to_string).collect();
+            format!("{} (PDG codes)", words.join(", "))
+        };
+        let beam_number = number + 1;
+        match beam {
+            Beam::Parton if codes.len() > 1 => {
+                let codes: Vec<i32> = codes.into_iter().collect();
+                return Err(format!(
+                    "beam {beam_number} is a particle itself, and the process has several there, or in both beams: {}; name one particle, or give the beam densities",
+                    list(&codes)
+                )
+                .into());
+            }
+            Beam::Parton => {}
+            Beam::Densities { .. } => {
+                let missing = codes.into_iter().filter(|&code| beam.place(code).is_none());
+                let missing: Vec<i32> = missing.collect();
+                if !missing.is_empty() {
+                    return Err(format!(
+                        "the densities of beam {beam_number} have no {}; take a process without them, or other densities",
+                        list(&missing)
+                    )
+                    .into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Numbers of the matrix elements that have the same channels.
-fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<usize>>, Failure> {
+fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, (element, of)) in elements.iter().zip(described).enumerate() {
-        let options = &of.flavors[0].options;
+    for (number, of) in prepared.iter().enumerate() {
+        let (element, options) = (of.element, &of.options);
         let label = |leg: usize| {
             let kinds = options
                 .iter()
@@ -91,7 +264,7 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let masses = &element.masses[2..];
+        let (incoming, masses) = of.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
         for channel in &of.channels {
@@ -100,7 +273,7 @@ fn together(elements: &[Element], described: &[Subprocess]) -> Result<Vec<Vec<us
         }
         let cuts = (&element.windows, &element.rules);
         let key = format!(
-            "{labels:?} {masses:?} {} {trees:?} {cuts:?}",
+            "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
             element.mirrored
         );
         let place = *places.entry(key).or_insert(found.len());
@@ -143,14 +316,15 @@ fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failu
 /// Adds the channels of some matrix elements.
 fn add(
     found: &mut Integrand,
-    elements: &[Element],
-    described: &[Subprocess],
+    prepared: &[Prepared],
     common: &Common,
     members: &[usize],
+    orders: Orders,
 ) -> Result<(), Failure> {
     let first = members[0];
-    let (element, of) = (&elements[first], &described[first]);
-    let masses = &element.masses[2..];
+    let of = &prepared[first];
+    let (element, masses) = (of.element, &of.masses[2..]);
+    let incoming = [of.masses[0], of.masses[1]];
     let legs = masses.len() + 2;
     let limits = Limits::new(masses.len(), &element.windows);
     let mut diagrams = Vec::new();
@@ -163,9 +337,7 @@ fn add(
         .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
     let codes: Vec<Vec<i32>> = codes.collect();
     let label = |leg: usize| {
-        let of = members
-            .iter()
-            .flat_map(|&member| &described[member].flavors[0].options);
+        let of = members.iter().flat_map(|&member| &prepared[member].options);
         of.map(|codes| codes[leg].abs()).collect::<Vec<_>>()
     };
     let labels: Vec<Vec<i32>> = (2..legs).map(label).collect();
@@ -173,24 +345,43 @@ fn add(
     let same = |codes: &Vec<i32>| codes[0] == codes[1];
     let same = members
         .iter()
-        .all(|&member| described[member].flavors[0].options.iter().all(same));
-    let turns = label(0) == label(1) && (same || common.densities.is_none());
-    let beams = match &common.densities {
-        Some(_) => Beams::Both,
-        None => Beams::Neither,
+        .all(|&member| prepared[member].options.iter().all(same));
+    let turns =
+        label(0) == label(1) && (common.has_one_energy() || (same && common.has_like_beams()));
+    let (of_legs, rapidity) = match orders {
+        Orders::Exchanged => ([1, 0], -common.rapidity),
+        Orders::Own | Orders::Both => ([0, 1], common.rapidity),
+    };
+    let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] => Beams::Both,
+        [false, true] => Beams::First,
+        [true, false] => Beams::Second,
+        [true, true] if of.decays => Beams::AtRest,
+        [true, true] => Beams::Neither,
+    };
+    let scale = Scale {
+        factorisation: (common.scale.factorisation).map(|of| of_legs.map(|beam| of[beam])),
+        ..common.scale
+    };
+    let exchanged: &[bool] = match orders {
+        Orders::Own => &[false],
+        Orders::Exchanged => &[true],
+        Orders::Both => &[false, true],
+    };
+    let energy = if of.decays {
+        incoming[1]
+    } else {
+        common.energy
     };
     let group = found.groups.len();
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
-        for codes in &described[member].flavors[0].options {
+        for codes in &prepared[member].options {
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }
         for (codes, factor) in pairs {
-            for exchanged in [false, true]
-                .into_iter()
-                .take(1 + usize::from(elements[member].mirrored))
-            {
+            for &exchanged in exchanged {
                 partons.push(Partons {
                     element: place,
                     codes,
@@ -203,7 +394,7 @@ fn add(
     let mut fermions = vec![false; legs];
     for wavefunction in &element.process.wavefunctions {
         if let Wavefunction::External(one) = wavefunction {
-            fermions[one.leg as usize] = matches!(
+            fermions[one.leg as usize + usize::from(of.decays)] = matches!(
                 one.kind,
                 ExternalKind::FermionIn
                     | ExternalKind::FermionOut
@@ -212,7 +403,7 @@ fn add(
             );
         }
     }
-    let weights = Weights::new(&diagrams, &limits, common.densities.is_none())?;
+    let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
@@ -223,9 +414,9 @@ fn add(
     } in permuted(&diagrams, &labels, &codes, turns)?
     {
         let settings = Settings {
-            energy: common.energy,
+            energy,
             beams,
-            incoming: [0.0; 2],
+            incoming,
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
@@ -237,21 +428,125 @@ fn add(
             chances: vec![1.0; members.len()],
         });
     }
+    let clustering = match &common.clustering {
+        None => None,
+        Some(how) => Some(clusterings(
+            how,
+            common.energy,
+            prepared,
+            members,
+            &partons,
+        )?),
+    };
     found.groups.push(ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,
         cuts,
-        scale: common.scale,
+        scale,
+        clustering,
         legs,
+        beams: of_legs,
+        rapidity,
+        flux: match of.decays {
+            true => Flux::Decay(incoming[1]),
+            false => Flux::Collision(incoming),
+        },
     });
     Ok(())
+}
+
+/// How points of a group are clustered.
+fn clusterings(
+    how: &Clustered,
+    energy: f64,
+    prepared: &[Prepared],
+    members: &[usize],
+    partons: &[Partons],
+) -> Result<Clusterings, Failure> {
+    let mut found = Vec::new();
+    for &member in members {
+        let of = &prepared[member].element.clustered;
+        let power = prepared[member].qcd_power;
+        found.push(ElementClustering {
+            clustering: Clustering::new(
+                prepared[member].options.clone(),
+                of.diagrams.iter().map(|one| one.lines.clone()).collect(),
+                &of.colors,
+                how.settings,
+                how.matching.unwrap_or_default(),
+            )?,
+            power: (power >= 0).then_some(power),
+        });
+    }
+    let processes = partons.iter().map(|one| {
+        let options = &prepared[members[one.element]].options;
+        let own = |&place: &usize| options[place][..2] == one.codes;
+        (0..options.len()).filter(own).collect()
+    });
+    Ok(Clusterings {
+        elements: found,
+        processes: processes.collect(),
+        scaled: how.scaled,
+        matched: how.matching.is_some(),
+        energy,
+    })
+}
+
+/// How the channel of a point is drawn that it is clustered in.
+#[derive(Clone, Debug)]
+pub enum Shares {
+    /// There is no channel.
+    None,
+    /// There is one.
+    One,
+    /// By squared diagrams: of each diagram the place of its channel.
+    Squared(Vec<i32>),
+    /// By propagators.
+    Propagators(Propagators),
+}
+
+impl Shares {
+    /// Of a matrix element.
+    ///
+    /// # Errors
+    /// There is no such diagram, or a topology is none.
+    pub fn new(
+        of: &ClusteredLines,
+        denominators: bool,
+        energy: f64,
+        bridge: &Bridge,
+    ) -> std::result::Result<Self, Failure> {
+        if of.diagrams.len() < 2 {
+            return Ok(match of.diagrams.is_empty() {
+                true => Shares::None,
+                false => Shares::One,
+            });
+        }
+        if denominators {
+            if of.topologies.len() != of.diagrams.len() {
+                return Err("clustering by propagators needs a topology for each diagram".into());
+            }
+            let stated = bridge.stated_channels(&of.topologies, energy * energy)?;
+            return Ok(Shares::Propagators(stated));
+        }
+        let mut places = vec![-1; bridge.process().diagrams as usize];
+        for (place, one) in (0..).zip(&of.diagrams) {
+            let diagram = (one.diagram as usize).checked_sub(1);
+            let known = diagram.and_then(|diagram| places.get_mut(diagram));
+            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
+                place;
+        }
+        Ok(Shares::Squared(places))
+    }
 }
 
 /// |M|^2 of one thread.
 pub struct Elements {
     samplers: Vec<Sampler>,
-    diagrams: bool,
+    shares: Arc<[Shares]>,
+    /// Of each matrix element how many legs of points come before its own: that beside what decays.
+    before: Vec<usize>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
@@ -274,17 +569,35 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        let before = bridges.iter().map(|bridge| {
+            let legs = bridge.process().legs.iter();
+            2 - legs.filter(|leg| leg.incoming).count().min(2)
+        });
+        let before = before.collect();
         let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
         Ok(Elements {
+            before,
             samplers: samplers.collect::<Result<_>>()?,
-            diagrams,
+            shares: Arc::from([]),
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
         })
     }
 
-    /// Helicities, colour flows and diagrams of events, by three random numbers in (0, 1) for each.
+    /// The same for points that are clustered in channels, of which each matrix element has some.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn in_channels(bridges: &mut [Bridge], shares: Arc<[Shares]>) -> Result<Self> {
+        let squared = |one: &Shares| matches!(one, Shares::Squared(_));
+        let diagrams = shares.iter().any(squared);
+        let made = Elements::new(bridges, diagrams)?;
+        Ok(Elements { shares, ..made })
+    }
+
+    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in
+    /// (0, 1) for each.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -298,7 +611,8 @@ impl Elements {
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
             for &event in &own {
-                momenta.extend(events[event].momenta.as_flattened());
+                let momenta_at_rest = at_rest(&events[event].momenta);
+                momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -306,7 +620,8 @@ impl Elements {
             }
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
-            self.run(element, Momenta::rows(&momenta, legs), random, &mut squared)?;
+            let momenta = Momenta::rows(&momenta, legs);
+            self.run(element, momenta, random, true, &mut squared)?;
             let [helicity, color, diagram] = &self.choices;
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
@@ -325,6 +640,7 @@ impl Elements {
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
@@ -339,7 +655,7 @@ impl Elements {
             random_diagram: random[2],
             helicity: None,
             diagram: None,
-            diagrams: self.diagrams,
+            diagrams,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -354,15 +670,18 @@ impl Elements {
     }
 }
 
-impl Squared for Elements {
-    fn evaluate(
+impl Elements {
+    /// |M|^2 of points by random numbers for diagrams, which are drawn where they are asked for.
+    fn of_points(
         &mut self,
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
+        random: Option<&[f64]>,
         squared: &mut [f64],
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let (count, legs) = (points.points(), self.samplers[element].legs());
+        let first = 4 * self.before[element];
         self.g_s.clear();
         self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
         let stride = points.stride() as isize;
@@ -371,13 +690,76 @@ impl Squared for Elements {
             leg: 4 * stride,
             component: stride,
         };
-        assert!(points.count() >= 4 * legs && squared.len() == count);
-        // SAFETY: these are all rows; those of the legs lie `stride` numbers apart and have `count` numbers each.
-        let momenta = unsafe { Momenta::new(points.numbers().as_ptr(), count, legs, strides) };
-        let mut random = std::mem::take(&mut self.random);
-        random.resize(random.len().max(count), 0.5);
-        let answer = self.run(element, momenta, [&random[..count]; 3], squared);
-        self.random = random;
-        Ok(answer?)
+        assert!(points.count() >= first + 4 * legs && squared.len() == count);
+        let begin = points.numbers()[first * points.stride()..].as_ptr();
+        // SAFETY: these are all rows from the first of the legs on; they lie `stride` numbers apart and have `count`
+        // numbers each.
+        let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
+        let mut none = std::mem::take(&mut self.random);
+        none.resize(none.len().max(count), 0.5);
+        let some = &none[..count];
+        let numbers = [some, some, random.unwrap_or(some)];
+        let answer = self.run(element, momenta, numbers, random.is_some(), squared);
+        self.random = none;
+        answer
     }
+}
+
+impl Squared for Elements {
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+    }
+
+    fn evaluate_in_channels(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        random: &[f64],
+        squared: &mut [f64],
+        channels: &mut [i32],
+    ) -> Result<(), Failure> {
+        let shares = self.shares.clone();
+        match &shares[element] {
+            Shares::Squared(places) => {
+                self.of_points(element, points, alpha_s, Some(random), squared)?;
+                let [_, _, diagrams] = &self.choices;
+                for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
+                    *channel = places[diagram as usize];
+                }
+                return Ok(());
+            }
+            Shares::None => channels.fill(-1),
+            Shares::One => channels.fill(0),
+            Shares::Propagators(propagators) => {
+                let legs = self.samplers[element].legs();
+                let mut weights = vec![0.0; propagators.count()];
+                let mut momenta = vec![[0.0; 4]; legs];
+                for (point, channel) in channels.iter_mut().enumerate() {
+                    let p = clustering::take(points, point, &mut momenta);
+                    propagators.weights(p.as_flattened(), &mut weights);
+                    *channel = drawn(&weights, random[point]);
+                }
+            }
+        }
+        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+    }
+}
+
+/// The place of a share, of those that add up to 1.
+fn drawn(shares: &[f64], random: f64) -> i32 {
+    let mut rest = random;
+    for (place, share) in (0..).zip(shares) {
+        rest -= share;
+        if rest < 0.0 {
+            return place;
+        }
+    }
+    shares.len() as i32 - 1
 }

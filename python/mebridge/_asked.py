@@ -33,7 +33,7 @@ def scale(inputs: Inputs) -> Mapping[str, Any]:
 def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card: pathlib.Path) -> Mapping[str, Any]:
     """The cuts of each matrix element, and what is left of the run card then: arguments of
     :meth:`mebridge._generator.Generator.build`."""
-    found, left = [], []
+    found, left, whole = [], [], []
     nowhere: list[str | None] = []
     changed: set[pathlib.Path] = set()
     codes: set[int] = set()
@@ -60,6 +60,13 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
         windows = _cuts.windows(legs) + implied
         nowhere.append(_nowhere(windows, legs, inputs, directory.path.name))
         windows += _resonances(directory, element, number, inputs.run_card)
+        whole.append(
+            {
+                "windows": [dataclasses.asdict(window) for window in windows],
+                "rules": [dataclasses.asdict(rule) for rule in rules],
+                "clustered": _clustered(element, directory, number, inputs.run_card["sde_strategy"] == 2),
+            }
+        )
         resting = inputs.resting
         boost = _cuts.rapidity(inputs.energies)
         exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
@@ -99,6 +106,10 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     }
     matching = _matching(inputs, elements, scaled)
     clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
+    shown["whole"] = whole
+    if clustering is not None:
+        settings = {**clustering, "parton_beam": inputs.other_beam}
+        shown["clustering"] = {"settings": settings, "matching": matching, "scaled": scaled == "clustering"}
     more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
     if not scaled and clustering is None and not more:
         return {"windows": found, **shown}
@@ -143,6 +154,27 @@ def _clustering(inputs: Inputs) -> Mapping[str, Any]:
         "scheme": card["ktscheme"],
         "alone": card["chcluster"],
     }
+
+
+def _clustered(
+    element: _elements.Element, directory: Directory, number: int, denominators: bool
+) -> Mapping[str, Any]:
+    """What points of a matrix element, which is this one of its directory, are clustered by."""
+    masses = _lines.line_masses(element, directory, number)
+    diagrams = []
+    for config in directory.configs:
+        if not config.diagrams[number]:
+            continue
+        lines = []
+        for line in config.lines:
+            mass, width = masses(line)
+            of = {"legs": line.legs, "daughters": line.daughters, "code": line.codes[number], "spacelike": line.spacelike}
+            lines.append({**of, "forced": line.forced, "mass": mass, "width": width})
+        diagrams.append({"diagram": config.diagrams[number], "lines": lines, "nqcd": config.nqcd})
+    found: dict[str, Any] = {"diagrams": diagrams, "colors": dict(_output.colors(directory))}
+    if denominators:
+        found["topologies"] = list(_lines.topologies(element, directory, number).values())
+    return found
 
 
 def _matching(

@@ -12,8 +12,6 @@ channel.
 from __future__ import annotations
 
 import functools
-import pathlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _matching
-from ._library import Error
 from ._matching import Clustered, Given, Matching, Weighing
-from ._output import Config, Directory, Line
+from ._output import Config, Directory, Line, colors
 from ._traces import Mixed, Trace
 
 if TYPE_CHECKING:
@@ -38,17 +35,6 @@ _BOOSTED, _LEAST, _LEFT = 100.0, 4.0, 1.0
 # What cannot be, as pyjb has it: a momentum transfer that is timelike, and nothing left of the partons.
 _TIMELIKE, _NOTHING = 1e30, 1e20
 _CUTS = Matching(False, 0.0, 0.0, 1.0, 5, False)
-
-
-def colors(directory: pathlib.Path) -> dict[int, int]:
-    """Dimensions of colour by PDG code, as ``get_color.f`` of a directory lists them."""
-    file = directory / "get_color.f"
-    try:
-        text = file.read_text(encoding="ascii", errors="replace")
-    except OSError as error:
-        raise Error(f"{file} cannot be read: {error.strerror}") from None
-    found = re.findall(r"IPDG\.EQ\.\s*(-?\d+)\)\s*THEN\n(?:[C!*].*\n)*\s*GET_COLOR\s*=\s*(-?\d+)", text, re.IGNORECASE)
-    return {int(code): int(color) for code, color in found}
 
 
 @dataclass(frozen=True)
@@ -162,7 +148,7 @@ class Clustering:
     ) -> None:
         self._settings, self._element, self._matching = settings, element, matching
         self._legs = directory.legs[element]
-        self._colors = colors(directory.path) if directory.colors is None else directory.colors
+        self._colors = colors(directory)
         self._everything = (1 << len(self._legs)) - 1
         self._configs = {config.number: config for config in directory.configs if config.diagrams[element]}
         self._mass = functools.lru_cache(maxsize=None)(masses)

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -98,6 +99,8 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bo
         done = _called(command(), arguments, variables)
     lines = done.stderr.splitlines(keepends=True)
     told = "".join(line for line in lines if not line.rstrip().endswith((_SO_FAR, *but)))
+    if done.returncode < 0:
+        told += f"the command `mebridge {arguments[0]}` was ended by signal {-done.returncode} ({signal.strsignal(-done.returncode)})"
     if done.returncode != 0:
         raise Error(told.strip().removeprefix("mebridge: "))
     if warns:

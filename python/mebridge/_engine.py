@@ -8,13 +8,30 @@ import dataclasses
 import json
 import pathlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _allowed, _cuts, _cut_function, _elements, _finite, _lhe, _meta, _named_cuts, _records, _scales
-from ._densities import Coupling, Densities
+from . import (
+    _allowed,
+    _cut_function,
+    _cuts,
+    _densities,
+    _elements,
+    _finite,
+    _lhe,
+    _matching,
+    _meta,
+    _named_cuts,
+    _networks,
+    _photons,
+    _records,
+    _scales,
+    _scratch,
+    _systematics,
+)
+from ._densities import ANTI, Coupling, Densities, Density
 from ._elements import Element
 from ._library import Error, check, lib
 from ._survey import POINTS
@@ -36,7 +53,7 @@ _CUT = ctypes.CFUNCTYPE(
 class Generator:
     """Events of a run. Arguments are those of :class:`mebridge._generator.Generator`, which has them by MadSpace."""
 
-    def __init__(self, log: Callable[[str], None]) -> None:
+    def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
         self._counts = [0, 0]
 
@@ -52,6 +69,13 @@ class Generator:
         cuts: Mapping[str, float],
         alpha_qed: float = 0.0,
         whole: Sequence[Mapping[str, Any]] | None = None,
+        clustering: Mapping[str, Any] | None = None,
+        energies: Sequence[float] | None = None,
+        anti: Sequence[bool] = (False, False),
+        other_beam: int | None = None,
+        photons: int = 0,
+        systematics: Mapping[str, Any] | None = None,
+        scales: bool = False,
         cut: Sequence[str] | None = None,
         bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
@@ -61,7 +85,9 @@ class Generator:
         """Opens the run.
 
         Args:
-            whole: of each matrix element, ``windows`` and ``rules`` of a run card, in the place of cuts by name.
+            whole: of each matrix element, ``windows``, ``rules`` and what it is ``clustered`` by of a run card, in the place of
+                cuts by name.
+            clustering: how events are clustered; none where they are not.
         """
         elements = self._read(libraries)
         densities = None if pdf is None else Densities.read(pdf)
@@ -81,21 +107,26 @@ class Generator:
             _finite.by_run_card(elements, legs, windows)
         knots = None if densities is None else densities.knots()
         judge = _allowed.Judge(energy, knots, table, scale, cuts if whole is None else None)
+        hadrons = [beam for beam in (0, 1) if beam != other_beam]
         for i, (element, of) in enumerate(zip(elements, windows)):
-            windows[i] = judge.windows(element, legs[i], of, {code for pair in element.options for code in pair})
+            windows[i] = judge.windows(element, legs[i], of, _partons(element, hadrons, anti))
         self._said = _said(elements[0], windows[0], cuts if whole is None else None)
         asked = _scales.as_mapping(scale)
+        boost = 0.0 if energies is None else _cuts.rapidity((energies[0], energies[1]))
         run = {
             "energy": energy,
-            "densities": pdf,
+            "rapidity": boost,
+            "beams": None if pdf is None else [_beam(beam, pdf, anti, other_beam, photons) for beam in (0, 1)],
             "alpha_s": [table.scales, table.values],
             "scale": {**asked, "factor": scale_factor},
+            "clustering": clustering,
             "elements": [
                 {
                     "mirrored": bool(element.flavor["mirror"]),
                     "windows": [_window(window) for window in windows[i]],
                     "rules": rules[i],
                     "propagators": [channel["propagators"] for channel in element.channels],
+                    **({"clustered": whole[i]["clustered"]} if whole is not None and clustering is not None else {}),
                 }
                 for i, element in enumerate(elements)
             ],
@@ -115,7 +146,17 @@ class Generator:
             self._function.try_([list(of) for of in legs])
         self._failed: BaseException | None = None
         self._callback = _CUT(self._passes) if self._function is not None else _CUT()
-        self._elements = elements
+        self._elements, self._threads = elements, threads
+        self._energies = (energy / 2.0,) * 2 if energies is None else (energies[0], energies[1])
+        self._shifts = [ANTI if one else 0 for one in anti]
+        self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
+        self._keep_scales, self._systematics = scales, None
+        if systematics is not None:
+            of = _densities.alpha_s(table), self._density, self._shifts
+            self._systematics = _systematics.calculator(systematics, elements, self._energies, *of)
+        self._matched = None
+        if clustering is not None and (clustering["matching"] or {}).get("reweighted"):
+            self._matched = _matching.layout(max(len(of) for of in legs))
         text = json.dumps(opened, allow_nan=False).encode()
         check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
         return []
@@ -141,27 +182,77 @@ class Generator:
         found: list[bytes] = []
         take = _TAKE(lambda _, answer: found.append(bytes(answer)))
         status = lib.mebridge_events_call(self._handle, json.dumps(call).encode(), take, None)
-        if (failed := self._failed) is not None:
-            self._failed = None
-            raise failed
+        self._raise()
         check(status)
         answer: dict[str, Any] = json.loads(found[0])
         return answer
+
+    def _raise(self) -> None:
+        """An error of the function of the caller."""
+        if (failed := self._failed) is not None:
+            self._failed = None
+            raise failed
 
     def survey(self, part: str, events: int, overweight: float, seed: int, precision: float | None) -> dict[str, Any]:
         """Surveys the whole run; what is found is written into a folder."""
         settings = {"events": events, "overweight": overweight, "seed": seed, "precision": precision}
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
+        if found["nothing"] == "passes":
+            raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
+        if found["nothing"]:
+            raise Error(
+                "each point of the survey has the weight 0: are densities 0 for what comes in, or couplings of the process, or "
+                "does |M|^2 vanish identically?"
+            )
         self._warn(found)
+        self._write(folder, found)
+        return {}
+
+    def _write(self, folder: pathlib.Path, found: Mapping[str, Any], **more: Any) -> None:
+        """Writes what rounds, and the cross section, need of a survey."""
         written = {
             "points": found["points"],
             "elements": [source["elements"] for source in found["sources"]],
             "shares": [source["share"] for source in found["sources"]],
             "measured": [source["sums"][:3] for source in found["sources"]],
+            **more,
         }
         (folder / POINTS).write_text(json.dumps(written))
+
+    def train(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
+        """Trains networks for what is loaded. Channels have them where they are better than grids alone; what is found is
+        written as a survey is, whose points stay those that count."""
+        folder = pathlib.Path(part)
+        channels = [(float(source["share"]), int(source["dimensions"])) for source in self._loaded["sources"]]
+        trained = _networks.train(self._weights, channels, events, seed, self._threads)
+        parameters = folder / "parameters"
+        parameters.write_bytes(trained.parameters.astype("<f4").tobytes())
+        asked = {
+            "settings": {"events": events, "overweight": overweight, "seed": seed},
+            "networks": trained.of,
+            "shapes": trained.shapes,
+            "parameters": str(parameters),
+            "file": str(folder / _SURVEY),
+        }
+        found = self._call(networks=asked)
+        parameters.unlink()
+        tried = [i for i, of in enumerate(trained.of) if of is not None]
+        grids = sum(not found["sources"][i]["network"] for i in tried)
+        self._write(folder, found, channels=tried, grids=grids)
         return {}
+
+    def _weights(self, channel: int, first: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What points with these numbers weigh."""
+        numbers = np.ascontiguousarray(numbers, dtype="f8")
+        count, each = numbers.shape
+        weights = np.empty(count)
+        status = lib.mebridge_events_weigh(
+            self._handle, channel, first, count, each - 1, numbers.ctypes.data, weights.ctypes.data
+        )
+        self._raise()
+        check(status)
+        return weights
 
     def _warn(self, found: Mapping[str, Any]) -> None:
         """Says which matrix elements have no events."""
@@ -173,8 +264,8 @@ class Generator:
 
     def load(self, survey: str) -> None:
         """Takes what a survey wrote."""
-        found = self._call(load={"file": str(pathlib.Path(survey) / _SURVEY)})
-        self._particles = int(found["particles"])
+        self._loaded = self._call(load={"file": str(pathlib.Path(survey) / _SURVEY)})
+        self._particles = int(self._loaded["particles"])
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Makes so many events, in a file `events.npy` of a folder.
@@ -184,12 +275,28 @@ class Generator:
         """
         output = pathlib.Path(part) / "events.npy"
         layout = _records.layout(self._particles)
+        _scratch.check_room(output.parent, events)
         with open(output, "wb") as file:
             head = {"descr": np.lib.format.dtype_to_descr(layout), "fortran_order": False, "shape": (events,)}
             np.lib.format.write_array_header_2_0(file, head)
         settings = {"events": events, "overweight": overweight, "seed": seed}
         self._counts = [0, 0]
-        made = self._call(round={"settings": settings, "file": str(output)})
+        asked: dict[str, Any] = {"settings": settings, "file": str(output)}
+        scales, matched = _records.scales(output), _records.matched(output)
+        wanted = self._keep_scales or self._systematics is not None
+        raw = {"scales": scales.with_suffix(".raw"), "matched": matched.with_suffix(".raw")}
+        if wanted:
+            asked["scales"] = str(raw["scales"])
+        if self._matched is not None:
+            asked["matched"] = str(raw["matched"])
+        made = self._call(round=asked)
+        if self._matched is not None:
+            np.save(matched, np.fromfile(raw["matched"], dtype=self._matched))
+        if wanted:
+            np.save(scales, np.fromfile(raw["scales"]).reshape(events, 3))
+            self._weigh(output, events)
+        for path in raw.values():
+            path.unlink(missing_ok=True)
         weights = np.array(_records.nested(_records.read(output, events))["weight"])
         return {
             "events": events,
@@ -199,6 +306,58 @@ class Generator:
             "drawn": made["elements"],
             "cut": self._counts,
         }
+
+    def _weigh(self, output: pathlib.Path, events: int) -> None:
+        """Writes what further weights of events need, or these."""
+        records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
+        matched = np.load(_records.matched(output)) if self._matched is not None else None
+        if self._systematics is not None:
+            np.save(_records.ratios(output), self._systematics.ratios(records, scales, matched))
+        if self._keep_scales:
+            of, weight = scales, 1.0
+            if matched is not None:
+                of, weight = np.column_stack([scales[:, 0], matched["q"][:, :, 0]]), matched["weight"]
+            factors = weight * _systematics.densities(self._density, records, of, self._energies, self._shifts)
+            np.save(_records.scales(output), np.column_stack([scales, factors]))
+        else:
+            _records.scales(output).unlink()
+
+
+def _density(pdf: str, elements: Sequence[Element], other_beam: int | None, photons: int) -> Density:
+    """Of both beams; codes of what comes from one that is not as the other one are larger by ``ANTI``."""
+    if other_beam is None:
+        return _densities.density(pdf)
+    (code,) = {pair[other_beam] for element in elements for pair in element.options}
+    if not photons:
+        return _densities.density(pdf, ANTI + code)
+    hadron = _densities.density(pdf, ANTI + code)
+
+    def density(codes: Any, x: Any, q: Any) -> Any:
+        return np.where(codes == ANTI + code, _photons.flux(photons, x, q**2), hadron(codes, x, q))
+
+    return density
+
+
+def _partons(element: Element, hadrons: Sequence[int], anti: Sequence[bool]) -> set[int]:
+    """PDG codes that densities must have."""
+    pairs = list(element.options)
+    if element.flavor["mirror"]:
+        pairs += [(second, first) for first, second in pairs]
+    found = {pair[beam] * (-1 if anti[beam] and pair[beam] not in _SELF else 1) for pair in pairs for beam in hadrons}
+    return found
+
+
+# Their own antiparticles, by PDG code.
+_SELF = (21, 22)
+# What radiates photons, by the entry lpp of a run card.
+_RADIATORS = {2: "proton", 3: "electron", 4: "muon"}
+
+
+def _beam(beam: int, pdf: str, anti: Sequence[bool], other_beam: int | None, photons: int) -> Any:
+    """What a beam is, as the library takes it."""
+    if beam != other_beam:
+        return {"hadron": {"densities": pdf, "anti": bool(anti[beam])}}
+    return {"photons": _RADIATORS[abs(photons)]} if photons else "parton"
 
 
 def _window(window: _cuts.Window) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
+from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _networks, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
 from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -153,8 +153,9 @@ def generate_events(
             thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
-        overweight: the share of the events of a channel, at most, that may have larger weights than the others; for 0
-            the largest weight that is found is that of all. The file says in its header what became of it.
+        overweight: the share of the cross section of a channel, at most, by which weights of its events may be larger than
+            those of the others; for 0 the largest weight that is found is that of all. The file says in its header what
+            became of it.
         sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
             makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
             ready as far as it was measured, which are grids so far.
@@ -608,6 +609,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files += [file for file in order.files if file not in files]
         if engine := _served(order, build):
             build["engine"] = True
+            if SAMPLERS[order.sampler] == "networks" and order.executor is None:
+                _networks.check()
         channels = tasks.build(build, files, max(planned), folder)
         of_rounds = EngineRounds if engine else Rounds
         rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
@@ -616,18 +619,7 @@ def prepared(order: Order) -> Iterator[Prepared]:
 
 def _served(order: Order, build: Mapping[str, Any]) -> bool:
     """Whether the library's own engine makes these events; otherwise it is MadSpace."""
-    first, second = build.get("energies") or (1.0, 1.0)
-    refine = build.get("refine") or {}
-    return not (
-        order.backend != "cpu"
-        or SAMPLERS[order.sampler] == "networks"
-        or first != second
-        or any(build.get("anti", ()))
-        or build.get("other_beam") is not None
-        or refine.get("clustering")
-        or build.get("systematics")
-        or build.get("scales")
-    )
+    return not (order.backend != "cpu" or build.get("systematics") or build.get("scales"))
 
 
 def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:

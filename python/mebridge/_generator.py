@@ -43,7 +43,7 @@ from . import _systematics
 from ._densities import ANTI, Coupling, Densities
 from ._library import Error
 from ._scales import Scale
-from ._scratch import room
+from ._scratch import check_room
 from ._survey import GLOBALS, POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
@@ -220,15 +220,8 @@ class Generator:
         built = self._built
         self._systematics = None
         if systematics is not None:
-
-            def tables(file: str, own: Any) -> tuple[Any, Any]:
-                grid = Densities.read(file).grid(madspace, folder, any(anti))
-                alpha_s = None if own is None else Coupling(*map(tuple, own)).grid(madspace, folder)
-                coupling = None if alpha_s is None else _densities.coupling_of(madspace, alpha_s)
-                return coupling, _densities.density_of(madspace, grid)
-
             self._systematics = _systematics.calculator(
-                madspace, systematics, elements, self._energies, built.alpha_s, built.density, tables, shifts
+                systematics, elements, self._energies, built.alpha_s, built.density, shifts
             )
         channels = [channel for element in elements for channel in element.channels]
         lines = [line for of in channels for line in zip(of["propagators"], of["masses"])]
@@ -628,12 +621,7 @@ class Generator:
     def _working(self, events: int, folder: pathlib.Path) -> Iterator[None]:
         """While MadSpace works: its errors are ours. It does not look whether files can be written."""
         for place in (self._scratch, folder):
-            free, needed = shutil.disk_usage(place).free, room(events)
-            if free < needed:
-                raise Error(
-                    f"there is too little space in {place} for {events} events, {free >> 20} MiB where they may take "
-                    f"{-(-needed >> 20)}; make room, and the run goes on where it keeps its state"
-                )
+            check_room(place, events)
         try:
             yield
         except RuntimeError as error:

@@ -8,7 +8,7 @@ from typing import Any
 from . import _checks
 from ._elements import Element
 from ._topologies import legs_of
-from ._output import Directory, Line
+from ._output import Directory, Line, colors
 
 
 def line_masses(
@@ -22,6 +22,34 @@ def line_masses(
         return abs(mass), abs(width)
 
     return found
+
+
+def clustered(element: Element, directory: Directory, number: int, denominators: bool) -> dict[str, Any]:
+    """What the engine clusters events of a matrix element by, which is this one of its directory.
+
+    Args:
+        denominators: whether channels have their shares by propagators.
+    """
+    masses = line_masses(element, directory, number)
+    diagrams = []
+    for config in directory.configs:
+        if not config.diagrams[number]:
+            continue
+        lines = [
+            {
+                "legs": line.legs,
+                "daughters": line.daughters,
+                "code": line.codes[number],
+                "spacelike": line.spacelike,
+                "forced": line.forced,
+                "mass": masses(line)[0],
+                "width": masses(line)[1],
+            }
+            for line in config.lines
+        ]
+        diagrams.append({"diagram": config.diagrams[number], "nqcd": config.nqcd, "lines": lines})
+    shares = list(topologies(element, directory, number).values()) if denominators else []
+    return {"diagrams": diagrams, "colors": dict(colors(directory)), "topologies": shares}
 
 
 def topologies(element: Element, directory: Directory, number: int) -> dict[int, dict[str, Any]]:

@@ -83,6 +83,19 @@ class Directory:
         return frozenset(leg for leg in range(len(self.legs[0])) if found >> leg & 1)
 
 
+def colors(directory: Directory) -> Mapping[int, int]:
+    """Dimensions of colour by PDG code."""
+    if directory.colors is not None:
+        return directory.colors
+    file = directory.path / "get_color.f"
+    try:
+        text = file.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise Error(f"{file} cannot be read: {error.strerror}") from None
+    found = re.findall(r"IPDG\.EQ\.\s*(-?\d+)\)\s*THEN\n(?:[C!*].*\n)*\s*GET_COLOR\s*=\s*(-?\d+)", text, re.IGNORECASE)
+    return {int(code): int(color) for code, color in found}
+
+
 def _data(file: pathlib.Path, array: str) -> list[tuple[tuple[Any, ...], list[int]]]:
     """DATA statements about an array: its indices, those of an implied loop left out by 0, and the values."""
     try:

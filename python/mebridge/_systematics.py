@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _densities, _records, _refine
+from . import _densities, _meta, _records, _refine
 from ._densities import Coupling, Densities
 from ._densities import Density
 from ._elements import Element
@@ -381,45 +381,31 @@ def densities(
 
 
 def calculator(
-    madspace: Any,
     asked: Mapping[str, Any],
     elements: Sequence[Element],
     energies: tuple[float, float],
     alpha_s: Callable[[Array], Array],
     density: Density | None,
-    tables: Callable[[str, Any], tuple[Callable[[Array], Array] | None, Density]],
     shifts: Sequence[int],
 ) -> Calculator:
-    """From what :meth:`Systematics.asked` gives.
-
-    Args:
-        tables: reads the file of a member, and its alpha_s.
-    """
-    context = madspace.Context(madspace.cpu_device(), 1)
-    runtimes: dict[int, Any] = {}
-
-    def squared(number: int, momenta: Array, coupling: Array) -> Array:
-        if number not in runtimes:
-            api = context.load_matrix_element(str(elements[number].library), "")
-            of = madspace.MatrixElement
-            inputs = [of.momenta_in, of.alpha_s_in, of.flavor_in]
-            runtimes[number] = madspace.FunctionRuntime(of(api, inputs, [of.matrix_element_out]).function(), context)
-        flavors = np.full(len(momenta), elements[number].flavor["index"], np.int32)
-        given = [np.ascontiguousarray(_refine.resting(momenta)), np.ascontiguousarray(coupling), flavors]
-        (found,) = runtimes[number].call(given)
-        return np.asarray(found.numpy(), dtype=float).ravel()
+    """From what :meth:`Systematics.asked` gives."""
+    known: dict[pathlib.Path, _meta.Squared] = {}
 
     def ratio(number: int, momenta: Array, before: Array, after: Array) -> Array:
-        known = elements[number].qcd_power
-        if known is not None:
-            found: Array = (after / before) ** known
+        element = elements[number]
+        if (power := element.qcd_power) is not None:
+            found: Array = (after / before) ** power
             return found
-        return squared(number, momenta, after) / squared(number, momenta, before)
+        if element.library not in known:
+            known[element.library] = _meta.Squared(element.library)
+        rest, flavor = _refine.resting(momenta), element.flavor["index"]
+        squared = [known[element.library](flavor, rest, coupling) for coupling in (after, before)]
+        return squared[0] / squared[1]
 
     members = []
     for file, coupling in asked["members"]:
-        own, of = tables(file, coupling)
-        members.append((own or alpha_s, of))
+        own = None if coupling is None else _densities.alpha_s(Coupling(*map(tuple, coupling)))
+        members.append((own or alpha_s, _densities.density(file)))
     variations = [
         (float(mur), float(muf), member, int(choice), float(of)) for mur, muf, member, choice, of in asked["variations"]
     ]

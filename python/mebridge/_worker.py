@@ -18,7 +18,6 @@ import signal
 import subprocess
 import sys
 import threading
-import types
 import warnings
 from collections.abc import Callable, Mapping
 from typing import IO, Any
@@ -279,7 +278,7 @@ def _serve(calls: IO[str], answer: Any) -> None:
         name, arguments = json.loads(line)
         try:
             if generator is None:
-                generator = _generator(arguments.pop("engine", False)).Generator(lambda said: answer("log", said))
+                generator = begin(arguments, lambda said: answer("log", said))
             answer("done", getattr(generator, name)(**arguments))
         except Exception as error:
             kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
@@ -291,12 +290,17 @@ def _serve(calls: IO[str], answer: Any) -> None:
             answer(kind, str(error) or type(error).__name__)
 
 
-def _generator(engine: bool) -> types.ModuleType:
-    if engine:
+def begin(arguments: dict[str, Any], log: Callable[[str], None]) -> Any:
+    """What makes the events of a run: the library's own engine, where its first call says so, or MadSpace.
+
+    Args:
+        log: what is told MadSpace's warnings.
+    """
+    if arguments.pop("engine", False):
         from . import _engine
 
-        return _engine
+        return _engine.Generator()
     # It needs MadSpace, which the parent does not.
-    from . import _generator as module
+    from . import _generator
 
-    return module
+    return _generator.Generator(log)

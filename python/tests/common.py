@@ -42,10 +42,8 @@ class Here(_worker.Worker):
         self._begun = None
 
     def __enter__(self):
-        from mebridge._generator import Generator
-
         self._variables.start()
-        self._generator = Generator(lambda said: self._on_message("log", said))
+        self._generator = None
         return self
 
     def __exit__(self, *raised):
@@ -66,8 +64,11 @@ class Here(_worker.Worker):
     def call(self, name, **arguments):
         if self._begun is not None:
             raise self._begun
+        arguments = json.loads(json.dumps(arguments))
         try:
-            return json.loads(json.dumps(getattr(self._generator, name)(**json.loads(json.dumps(arguments)))))
+            if self._generator is None:
+                self._generator = _worker.begin(arguments, lambda said: self._on_message("log", said))
+            return json.loads(json.dumps(getattr(self._generator, name)(**arguments)))
         except (RuntimeError, OSError) as error:
             # As they arrive from another process.
             raise mebridge.Error(str(error)) from error

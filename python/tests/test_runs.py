@@ -899,7 +899,7 @@ class Scales(Folder):
         self.assertEqual((config.nqcd, config.diagrams), (2, (1,)))
         self.assertEqual(config.lines[0], _output.Line(12, (8, 4), (21,), False, 1))
         self.assertEqual(directory.decayed, {2, 3})
-        self.assertEqual(_clustering.colors(directory.path), {-6: -3, -2: -3, 2: 3, 6: 3, 21: 8, 23: 1, 7: 2})
+        self.assertEqual(_output.colors(directory), {-6: -3, -2: -3, 2: 3, 6: 3, 21: 8, 23: 1, 7: 2})
 
     def test_propagators_get_the_codes_that_the_directory_lists(self):
         place = output(self.folder / "output", **{"configs.inc": QUARKS["configs.inc"].replace("/21/", "/-24/")})

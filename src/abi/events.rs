@@ -9,13 +9,13 @@ use super::no_panic;
 use super::pointers::{input, null, output, string};
 use super::umami::attached::carried;
 use crate::error::{Error, Result};
-use crate::event_generator::{EventGenerator, Request};
+use crate::event_generator::{BeamRequest, EventGenerator, Request};
 use crate::process::Process;
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Settings, Survey};
+use mebridge_sampler::survey::{Nothing, Settings, Survey};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
@@ -71,7 +71,7 @@ enum Call {
         parameters: PathBuf,
         file: PathBuf,
     },
-    /// Makes events: records are appended to a file, scales to another one.
+    /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
         settings: Wanted,
         #[serde(default)]
@@ -79,6 +79,8 @@ enum Call {
         file: PathBuf,
         #[serde(default)]
         scales: Option<PathBuf>,
+        #[serde(default)]
+        matched: Option<PathBuf>,
     },
 }
 
@@ -132,6 +134,8 @@ struct Answer {
     unusable: u64,
     /// Of a round, by matrix element: events, and the sums of their weights and of the squares.
     elements: BTreeMap<u32, [f64; 3]>,
+    /// There are no events: no point passes the cuts, or all that do have the weight zero.
+    nothing: Option<&'static str>,
 }
 
 /// An open one.
@@ -271,7 +275,10 @@ fn locked<'a>(function: &'static str, open: &'a Mutex<Open>) -> Result<MutexGuar
 fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
     match call {
         Call::Survey { settings, file } => {
-            let survey = open.generator.survey(&settings.into())?.clone();
+            let survey = match open.generator.survey(&settings.into()) {
+                Ok(survey) => survey.clone(),
+                Err(failure) => return nothing(failure),
+            };
             let bytes = survey.to_bytes(&open.run);
             std::fs::write(&file, bytes).map_err(Error::io(&file))?;
             Ok(of_survey(&open.generator, &survey))
@@ -298,6 +305,7 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             number,
             file,
             scales,
+            matched,
         } => {
             let made = open.generator.round(&settings.into(), number)?;
             append(&file, &made.bytes)?;
@@ -306,6 +314,9 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
                 let bytes: Vec<u8> = scales.flat_map(|scale| scale.to_le_bytes()).collect();
                 append(&file, &bytes)?;
             }
+            if let Some(file) = matched {
+                append(&file, &made.matched)?;
+            }
             let round = made.round;
             Ok(Answer {
                 sources: rows(&open.generator, &round.sums, &round.drawn, &[]),
@@ -313,9 +324,27 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
                 elements: made.elements,
+                nothing: None,
             })
         }
     }
+}
+
+/// The answer of a survey that found nothing.
+fn nothing(failure: Failure) -> Result<Answer, Failure> {
+    let (nothing, points) = match failure.downcast_ref::<Nothing>() {
+        Some(Nothing::Passes(points)) => ("passes", *points),
+        Some(Nothing::Weighs) => ("weighs", 0),
+        None => return Err(failure),
+    };
+    Ok(Answer {
+        sources: Vec::new(),
+        particles: 0,
+        points,
+        unusable: 0,
+        elements: BTreeMap::new(),
+        nothing: Some(nothing),
+    })
 }
 
 fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
@@ -327,6 +356,7 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
         elements: BTreeMap::new(),
+        nothing: None,
     }
 }
 
@@ -412,9 +442,20 @@ fn digest(processes: &[Process], run: &Request) -> Result<[u8; 32]> {
     for process in processes {
         bytes.extend(process.to_bytes()?);
     }
+    // Of files what they hold counts, and not their names.
+    let mut beams = run.beams()?;
+    for beam in &mut beams {
+        if let BeamRequest::Hadron { densities, .. } = beam {
+            let text = std::fs::read(&*densities).map_err(Error::io(&*densities))?;
+            bytes.extend(mebridge_support::digest(&text));
+            densities.clear();
+        }
+    }
     let same = Request {
         densities: None,
+        beams: Some(beams),
         threads: 0,
+        backend: None,
         ..run.clone()
     };
     bytes.extend(format!("{same:?}").into_bytes());

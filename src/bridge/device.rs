@@ -41,6 +41,17 @@ impl DeviceSampler {
     }
 }
 
+impl DeviceSession for DeviceSampler {
+    unsafe fn run(&self, sample: &DeviceSample) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { DeviceSampler::run(self, sample) }
+    }
+
+    fn wait(&self) -> Result<()> {
+        DeviceSampler::wait(self)
+    }
+}
+
 impl Bridge {
     /// What evaluates samples in the memory of a GPU. Good helicities are found, plans made and code compiled here.
     pub fn device_sampler(&mut self) -> Result<DeviceSampler> {

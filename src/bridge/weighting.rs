@@ -50,6 +50,13 @@ impl Bridge {
         Ok(())
     }
 
+    /// What gives these channels weights.
+    pub fn stated_channels(&self, topologies: &[Topology], s: f64) -> Result<Propagators> {
+        let (process, binding) = (self.servers.process(), self.servers.own.binding());
+        let stated = || Propagators::stated(process, binding, topologies, s);
+        Ok(in_default_environment(stated)?.0)
+    }
+
     /// The weights that these channels would have, event by event at momenta (events, legs, 4): those of an event add
     /// up to 1. Nothing is evaluated, and what weights channels stays.
     pub fn channel_weights(
@@ -60,9 +67,8 @@ impl Bridge {
         weights: &mut [f64],
     ) -> Result<()> {
         in_default_environment(|| {
-            let (process, binding) = (self.servers.process(), self.servers.own.binding());
-            let (propagators, _) = Propagators::stated(process, binding, topologies, s)?;
-            let events = momenta.chunks_exact(4 * process.legs.len());
+            let propagators = self.stated_channels(topologies, s)?;
+            let events = momenta.chunks_exact(4 * self.servers.process().legs.len());
             for (momenta, weights) in events.zip(weights.chunks_exact_mut(propagators.count())) {
                 propagators.weights(momenta, weights);
             }

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod color_ordered;
+mod events;
 
 mod high_spin;
 mod polarized;

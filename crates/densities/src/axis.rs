@@ -12,14 +12,14 @@ pub struct Axis {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Interval {
-    start: f64,
+pub struct Interval {
+    pub start: f64,
     /// One over its length.
-    inverse: f64,
+    pub inverse: f64,
     /// The first of the four knots.
-    first: u32,
+    pub first: u32,
     /// By power of the place within the interval, from 0 to 1, then knot.
-    powers: [[f64; 4]; 4],
+    pub powers: [[f64; 4]; 4],
 }
 
 impl Axis {
@@ -63,6 +63,21 @@ impl Axis {
             intervals,
             lookup,
         }
+    }
+
+    /// The intervals between knots.
+    pub fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// For equal parts of the axis, the interval that each begins in.
+    pub fn lookup(&self) -> &[u32] {
+        &self.lookup
+    }
+
+    /// Where the axis begins, and how many of these parts there are for a unit.
+    pub fn begin_and_parts(&self) -> [f64; 2] {
+        [self.knots[0], self.parts]
     }
 
     /// The first of four knots about a place and their weights. Outside the polynomial of the first or the last interval

@@ -14,12 +14,12 @@ pub struct Coupling {
 }
 
 #[derive(Debug)]
-struct Subgrid {
+pub(crate) struct Subgrid {
     /// Knots in ln Q^2.
-    knots: Vec<f64>,
+    pub knots: Vec<f64>,
     /// At the knots; as many as four.
-    values: Vec<f64>,
-    axis: Axis,
+    pub values: Vec<f64>,
+    pub axis: Axis,
 }
 
 impl Coupling {
@@ -116,6 +116,10 @@ impl Coupling {
                 })
             }
         }
+    }
+
+    pub(crate) fn parts(&self) -> &[Subgrid] {
+        &self.parts
     }
 
     /// alpha_s at a squared scale in GeV^2.

@@ -26,7 +26,7 @@ const ROWS: [(i32, usize); 11] = [
 ];
 const FLAVORS: f64 = 5.0;
 /// From this knot of x on f is interpolated, below it x^2 f.
-const FIRST_WITHOUT: usize = 2;
+pub const FIRST_WITHOUT: usize = 2;
 
 /// Reads a table of `lib/Pdfdata`.
 pub fn read(file: &Path) -> Result<Densities> {

@@ -1,7 +1,7 @@
 //! Points in lanes: the variables that grids are interpolated in, then all flavours of each point.
 
 use super::table::Table;
-use super::{cteq, nnpdf, outside};
+use super::{Radiator, cteq, nnpdf, outside, photons};
 use mebridge_simd::{Simd, Task, functions};
 
 /// How values between the knots follow from those at them.
@@ -13,6 +13,7 @@ pub enum Rule {
         /// Lambda, GeV.
         scale: f64,
     },
+    Photons(Radiator),
 }
 
 /// Points, and where what is found goes.
@@ -47,6 +48,7 @@ impl Task<f64> for Points<'_> {
                 Rule::Lhapdf => (functions::ln(in_x), functions::ln(in_q)),
                 Rule::Nnpdf => nnpdf::variables(&self.tables[0], in_x, in_q),
                 Rule::Cteq { scale } => cteq::variables(scale, in_x, in_q),
+                Rule::Photons(beam) => (photons::flux(beam, in_x, in_q), in_q),
             };
             let (mut places_x, mut places_q) = ([0.0; LONGEST], [0.0; LONGEST]);
             // SAFETY: as above.
@@ -70,6 +72,7 @@ impl Task<f64> for Points<'_> {
                     }
                     Rule::Lhapdf => part(self.tables, q2).sum(place, in_x, values),
                     Rule::Nnpdf => self.tables[0].sum(place, in_x, values),
+                    Rule::Photons(_) => values[0] = place[0],
                     Rule::Cteq { .. } => {
                         self.tables[0].sum(place, in_x, values);
                         cteq::finish(&self.tables[0], x, values);

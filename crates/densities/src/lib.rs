@@ -5,18 +5,21 @@
 //! | grids of LHAPDF 6 (`lhagrid1`, A. Buckley et al., arXiv:1412.7420) | logarithmic bicubic, continued outside |
 //! | `NNPDF23*.grid` in `lib/Pdfdata` of an MG5aMC output | as `NNPDFDriver.f` there |
 //! | `cteq6*.tbl` in the same folder (J. Pumplin et al., hep-ph/0201195) | as `Ctq6Pdf.f` there |
+//! | photons of protons (V. M. Budnev et al., Phys. Rept. 15 (1975) 181) and leptons (S. Frixione et al., hep-ph/9310350) | formulas, as `PhotonFlux.f` there |
 //!
-//! All of them are a sum over four knots in x and four in Q, with weights that are polynomials of degree 3 in a variable
+//! All grids are a sum over four knots in x and four in Q, with weights that are polynomials of degree 3 in a variable
 //! of x and one of Q. So a point is looked up once: the variables are computed with points in the lanes of a register,
 //! and the sum with flavours in them ([`Densities::evaluate`]).
 
 mod axis;
 mod coupling;
 mod cteq;
+pub mod device;
 mod evaluate;
 mod lhapdf;
 mod nnpdf;
 mod outside;
+mod photons;
 mod table;
 mod text;
 
@@ -41,6 +44,17 @@ pub struct Error {
 
 /// Result of reading densities.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A beam that radiates photons and is left whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Radiator {
+    /// By its form factors.
+    Proton,
+    /// By the improved Weizsaecker-Williams formula.
+    Electron,
+    /// By the same.
+    Muon,
+}
 
 /// One member of a set of parton densities: x f(x, Q) by flavour.
 #[derive(Debug)]
@@ -68,6 +82,24 @@ impl Densities {
     /// Later, if the CPU lacks the level.
     pub fn at_level(self, level: Level) -> Self {
         Densities { level, ..self }
+    }
+
+    /// A file by the end of its name: `.grid` as [`Densities::nnpdf`], `.tbl` as [`Densities::cteq`], and any other as
+    /// [`Densities::lhapdf`].
+    ///
+    /// # Errors
+    /// As theirs.
+    pub fn open(file: &Path) -> Result<Self> {
+        match file.extension().and_then(|end| end.to_str()) {
+            Some("grid") => nnpdf::read(file),
+            Some("tbl") => cteq::read(file),
+            _ => lhapdf::read(file),
+        }
+    }
+
+    /// Photons that a beam radiates, with virtualities up to Q^2.
+    pub fn photons(of: Radiator) -> Self {
+        photons::of(of)
     }
 
     /// A member of a set of LHAPDF: `NAME_0000.dat`.
@@ -99,16 +131,23 @@ impl Densities {
         &self.codes
     }
 
-    /// The least and the largest x of the grid.
-    pub fn range_of_x(&self) -> [f64; 2] {
-        let knots = &self.tables[0].x;
-        [knots[0], knots[knots.len() - 1]]
+    /// Whether they are interpolated in a grid.
+    pub fn has_grid(&self) -> bool {
+        !self.tables.is_empty()
     }
 
-    /// The least and the largest Q^2 of the grid, GeV^2.
+    /// The least and the largest x of the grid; all that there are where there is none.
+    pub fn range_of_x(&self) -> [f64; 2] {
+        let knots = self.tables.first().map(|table| &table.x);
+        knots.map_or([0.0, 1.0], |knots| [knots[0], knots[knots.len() - 1]])
+    }
+
+    /// The least and the largest Q^2 of the grid, GeV^2; all that there are where there is none.
     pub fn range_of_q2(&self) -> [f64; 2] {
-        let (first, last) = (&self.tables[0], &self.tables[self.tables.len() - 1]);
-        [first.q2[0], last.q2[last.q2.len() - 1]]
+        let ends = self.tables.first().zip(self.tables.last());
+        ends.map_or([0.0, f64::INFINITY], |(first, last)| {
+            [first.q2[0], last.q2[last.q2.len() - 1]]
+        })
     }
 
     /// x f(x, Q) of all flavours at each point: `values[point * codes.len() + flavour]`.

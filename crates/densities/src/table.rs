@@ -51,6 +51,12 @@ impl Table {
         }
     }
 
+    /// The value of a flavour at a knot; zero where there is none.
+    pub fn value(&self, at_q: usize, at_x: usize, flavor: usize) -> f64 {
+        let row = (at_q * self.x.len() + at_x) * self.rows + flavor / ROW;
+        self.values[row].0[flavor % ROW]
+    }
+
     /// x f(x, Q) of all flavours at a place in the variables of the axes. `proof` shows that the CPU has the level.
     #[inline(always)]
     pub fn sum<V: Simd<Scalar = f64>>(&self, at: [f64; 2], proof: V, values: &mut [f64]) {

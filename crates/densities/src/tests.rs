@@ -1,5 +1,5 @@
 use super::axis::{Axis, cubic, hermite};
-use super::{Coupling, Densities, evolved};
+use super::{Coupling, Densities, Radiator, evolved};
 use mebridge_simd::Level;
 use std::path::PathBuf;
 
@@ -452,5 +452,54 @@ fn tables_of_cteq_have_their_values_at_knots() {
     ] {
         let (_folder, spoiled) = file(spoiled);
         Densities::cteq(&spoiled).unwrap_err();
+    }
+}
+
+/// `epa_proton` and `epa_lepton` of MG5aMC 3.5.7's `PhotonFlux.f`, whose numbers have single precision.
+#[test]
+fn photons_are_those_of_fortran() {
+    let beams = [Radiator::Proton, Radiator::Electron, Radiator::Muon];
+    let x = [1e-4, 0.01, 0.3, 0.8, 0.9, 1.0, 0.3];
+    let q2 = [100.0, 4.0, 8315.0, 20.0, 1.0, 1e4, f64::NAN];
+    let wanted = [
+        [
+            0.03670240049446156,
+            0.08638584891160671,
+            0.06161316209051913,
+        ],
+        [
+            0.01514234884494342,
+            0.05692101966200196,
+            0.03239236898072351,
+        ],
+        [
+            0.001071165849056125,
+            0.04378584647452804,
+            0.02532834941610951,
+        ],
+        [
+            3.110189812189915e-6,
+            0.02006339430995055,
+            0.007181138911298537,
+        ],
+        [0.0, 0.01509890399873399, 0.002608455254448872],
+        [0.0; 3],
+        [f64::NAN; 3],
+    ];
+    for level in Level::supported() {
+        for (i, beam) in beams.into_iter().enumerate() {
+            let flux = Densities::photons(beam).at_level(level);
+            assert_eq!(flux.codes(), [22]);
+            let mut found = [1.0; 7];
+            flux.evaluate(&x, &q2, &mut found);
+            for (found, wanted) in found.into_iter().zip(wanted) {
+                assert!(
+                    (found - wanted[i]).abs() <= 2e-6 * wanted[i]
+                        || (found.is_nan() && wanted[i].is_nan()),
+                    "{beam:?}: {found:e} for {:e}",
+                    wanted[i]
+                );
+            }
+        }
     }
 }

@@ -230,6 +230,11 @@ impl Stream {
         self.0.id
     }
 
+    /// Its CUstream, which goes with the last of its clones.
+    pub fn raw(&self) -> Result<u64> {
+        self.driver().raw_stream(self.id())
+    }
+
     /// Waits until it is done.
     pub fn synchronize(&self) -> Result<()> {
         self.driver().synchronize(self.id())

@@ -178,6 +178,9 @@ pub unsafe trait Driver: Send + Sync {
     /// It is a stream of this GPU, and stays until it is given back.
     unsafe fn stream_of(&self, raw: u64) -> Result<StreamId>;
 
+    /// The CUstream of a queue, for who shares this GPU through another driver.
+    fn raw_stream(&self, stream: StreamId) -> Result<u64>;
+
     /// Whether kernels of this GPU reach memory of a caller's.
     fn reaches(&self, memory: Pointer) -> Result<bool>;
 

@@ -458,6 +458,11 @@ unsafe impl Driver for Emulator {
         Ok(stream)
     }
 
+    fn raw_stream(&self, stream: StreamId) -> Result<u64> {
+        named(&mut self.called("raw_stream").queues, stream.0, "stream")?;
+        Ok(stream.0 as u64 + 1)
+    }
+
     fn reaches(&self, memory: Pointer) -> Result<bool> {
         Ok(self.called("reaches").memory.inside(memory, 1).is_ok())
     }

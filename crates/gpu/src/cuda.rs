@@ -206,6 +206,10 @@ unsafe impl Driver for Cuda {
         Ok(StreamId(self.streams.add(stream)))
     }
 
+    fn raw_stream(&self, stream: StreamId) -> Result<u64> {
+        Ok(self.streams.get(stream.0)?.raw())
+    }
+
     fn reaches(&self, memory: Pointer) -> Result<bool> {
         reaches(&self.context, memory)
     }

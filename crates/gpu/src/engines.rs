@@ -114,6 +114,15 @@ impl Gpus {
         self.libraries.len()
     }
 
+    /// Each of them by itself, with what compiles for it.
+    pub fn each(&self) -> impl Iterator<Item = (Gpus, &Arc<ModuleCache>)> {
+        let alone = |library: &Arc<ModuleCache>| Gpus {
+            libraries: vec![library.clone()],
+            options: self.options,
+        };
+        (self.libraries.iter()).map(move |library| (alone(library), library))
+    }
+
     /// What kind of GPU the first of them is.
     pub fn properties(&self) -> &Properties {
         self.libraries[0].driver().properties()

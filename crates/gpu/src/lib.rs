@@ -41,3 +41,6 @@ use cuda::{Nvrtc, Platform};
 pub use engines::{Engines, Gpus, platform_there};
 pub use limits::{lacks, samples_run};
 pub use mebridge_driver as driver;
+pub use module_cache::ModuleCache;
+pub use source::CompilationUnit;
+pub use structures::DeviceStructure;

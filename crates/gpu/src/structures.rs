@@ -20,6 +20,8 @@ pub trait DeviceStructure: Copy {
 }
 
 /// The type here of a type in CUDA C++.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! device_type {
     (unsigned) => {
         u32
@@ -36,6 +38,8 @@ macro_rules! device_type {
 }
 
 /// Where a member stands, if it is a pointer.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! pointer_at {
     ($structure:ident $field:ident unsigned) => {
         None
@@ -52,6 +56,7 @@ macro_rules! pointer_at {
 }
 
 /// Structures, each as a list of members `name: [type in CUDA C++]`.
+#[macro_export]
 macro_rules! device_structures {
     ($($(#[$doc:meta])* $structure:ident {
         $($(#[$about:meta])* $field:ident: [$($kind:tt)+],)+
@@ -60,12 +65,12 @@ macro_rules! device_structures {
         #[derive(Clone, Copy, Debug)]
         #[repr(C)]
         pub struct $structure {
-            $($(#[$about])* pub $field: $crate::structures::device_type!($($kind)+),)+
+            $($(#[$about])* pub $field: $crate::device_type!($($kind)+),)+
         }
 
-        impl $crate::structures::DeviceStructure for $structure {
+        impl $crate::DeviceStructure for $structure {
             fn pointers() -> Vec<usize> {
-                [$($crate::structures::pointer_at!($structure $field $($kind)+)),+].into_iter().flatten().collect()
+                [$($crate::pointer_at!($structure $field $($kind)+)),+].into_iter().flatten().collect()
             }
 
             fn declaration() -> String {
@@ -107,7 +112,6 @@ macro_rules! device_structures {
 
 #[cfg(test)]
 pub(crate) use device_structures;
-pub(crate) use {device_type, pointer_at};
 
 device_structures! {
     /// Of the kernel `load`.

@@ -44,6 +44,8 @@ pub(crate) enum Step {
         whole: usize,
         /// less these.
         without: Vec<usize>,
+        /// The largest mass that cuts leave, GeV; infinite for none.
+        ceiling: f64,
         to: Cluster,
         /// What a change of it counts: `1 / 2 pi` within the whole.
         measure: f64,
@@ -51,6 +53,8 @@ pub(crate) enum Step {
     /// The energy fractions of the partons, by a random number that shares them between two beams.
     Fractions {
         random: Option<usize>,
+        /// Of one beam alone, the squared mass of the other one over the squared energy.
+        heavy: f64,
         /// How it is drawn from 0 to 1.
         map: Map,
         whole: Cluster,
@@ -91,6 +95,15 @@ pub enum Beams {
     Second,
     /// Partons are the beams.
     Neither,
+    /// One particle decays: the second leg that comes in, at rest. The first one is nothing and has no momentum.
+    AtRest,
+}
+
+impl Beams {
+    /// Whether partons have a fraction of the energy.
+    fn share(self) -> bool {
+        !matches!(self, Beams::Neither | Beams::AtRest)
+    }
 }
 
 /// How the points of one diagram are drawn.
@@ -113,11 +126,12 @@ pub struct Channel {
 /// What is not in a diagram: beams and cuts.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Of both beams in their centre of mass, GeV.
+    /// Of both beams in their centre of mass, or of what decays, GeV.
     pub energy: f64,
     /// What they bring.
     pub beams: Beams,
-    /// Masses of the partons, GeV.
+    /// Masses of the partons, GeV. They are on their mass shells whatever they come from, as in MadEvent: their energy
+    /// fractions are those of light-cone momenta of both together.
     pub incoming: [f64; 2],
     /// Which legs are fermions, both that come in first.
     pub fermions: Vec<bool>,
@@ -184,6 +198,10 @@ struct Builder<'a> {
     randoms: usize,
     /// The node of all that goes out.
     root: usize,
+    /// For each leg that comes in, by how much at most its own large light-cone momentum is less than that of all, as a
+    /// share of it.
+    excess: [f64; 2],
+    wrong: Option<Error>,
 }
 
 impl Channel {
@@ -206,6 +224,8 @@ impl Channel {
             constants: Vec::new(),
             randoms: 0,
             root: usize::MAX,
+            excess: [0.0; 2],
+            wrong: None,
         };
         builder.root(&spine);
         builder.build()
@@ -401,17 +421,22 @@ impl Builder<'_> {
         let root = self.nodes.len() - 1;
         self.set_depths(root, 0);
         let limits = &self.settings.limits;
-        let needed = (self.nodes[root].least)
-            .max(self.settings.incoming.iter().sum())
-            .max(limits.least_energy(self.masses));
-        if energy <= needed || (self.nodes.len() == 1 && beams == Beams::Neither) {
+        let mut needed = f64::max(self.nodes[root].least, limits.least_energy(self.masses));
+        if beams != Beams::AtRest {
+            needed = needed.max(self.settings.incoming.iter().sum());
+        }
+        if self.nodes.len() == 1 && !beams.share() {
+            return Err(Error::Alone(needed));
+        }
+        if energy <= needed {
             return Err(Error::Energy(needed, energy));
         }
+        self.excess = excess(self.settings.incoming, needed);
         if !self.nodes[root].children.is_empty() {
             self.nodes[root].least = needed;
             self.root = root;
         }
-        if beams == Beams::Neither {
+        if !beams.share() {
             let part = self.nodes[root].part;
             self.constants.push((part.mass, energy));
             self.constants.push((part.square, energy * energy));
@@ -438,12 +463,18 @@ impl Builder<'_> {
             self.draw(node, energy);
         }
         let whole = self.nodes[root].part;
-        if beams != Beams::Neither {
+        if beams.share() {
             let random = (beams == Beams::Both).then(|| self.random());
             // One particle alone has no other factor.
             let alone = self.nodes[root].children.is_empty();
+            let heavy = match beams {
+                Beams::First => self.settings.incoming[1] / energy,
+                Beams::Second => self.settings.incoming[0] / energy,
+                _ => 0.0,
+            };
             self.steps.push(Step::Fractions {
                 random,
+                heavy: heavy * heavy,
                 map: Map::BreitWigner {
                     square: 0.5,
                     product: CENTRAL,
@@ -461,6 +492,9 @@ impl Builder<'_> {
             to: incoming,
         });
         self.momenta(root, incoming);
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
         let mut legs = vec![whole; self.masses.len()];
         for node in self.nodes.iter().filter(|node| node.children.is_empty()) {
             legs[node.legs.trailing_zeros() as usize] = node.part;
@@ -507,13 +541,16 @@ impl Builder<'_> {
             false => self.least(node),
         };
         let random = self.random();
-        let Node { map, part, .. } = self.nodes[node];
+        let Node {
+            map, part, legs, ..
+        } = self.nodes[node];
         self.steps.push(Step::Invariant {
             random,
             map,
             least,
             whole,
             without,
+            ceiling: self.settings.limits.largest_mass(legs),
             to: part,
             measure: if self.nodes[node].parent.is_none() {
                 1.0
@@ -589,17 +626,21 @@ impl Builder<'_> {
             Branching::Scatter(of) => {
                 let exchanged = [self.incoming(), self.incoming()];
                 let ends = [(first, incoming[0]), (second, incoming[1])];
-                let transverse = ends.map(|(node, from)| match self.known(from) {
-                    Some(0.0) => self.transverse_floor(node),
-                    _ => 0.0,
-                });
-                let massless = |&(node, _): &(usize, Incoming)| {
-                    self.nodes[node].children.is_empty() && self.nodes[node].least == 0.0
-                };
-                let above_zero = (ends.iter().zip(transverse))
-                    .any(|(end, transverse)| massless(end) && transverse > 0.0);
-                let apart = (ends.into_iter()).all(|(node, from)| self.differs(node, from));
                 let Exchange { pole, fermion } = of;
+                let mut transverse = [0.0; 2];
+                let (mut above_zero, mut apart) = (false, true);
+                for (side, (node, from)) in ends.into_iter().enumerate() {
+                    let Some(square) = self.known(from) else {
+                        continue;
+                    };
+                    self.check_stable(node, square.sqrt(), pole.sqrt());
+                    let least = self.transverse_floor(node);
+                    transverse[side] = beside(square, least, self.excess[side]);
+                    let Node { least, .. } = self.nodes[node];
+                    let leg = self.nodes[node].children.is_empty();
+                    above_zero |= leg && transverse[side] > least * (1.0 + EQUAL);
+                    apart &= least > square.sqrt() * (1.0 + EQUAL);
+                }
                 let map = match (pole > 0.0, above_zero, fermion) {
                     (false, false, _) => Map::Power(if apart { CLOSE_TO_ZERO } else { TO_ZERO }),
                     (_, _, true) => Map::Inverse,
@@ -637,17 +678,55 @@ impl Builder<'_> {
         of.next().map(|(_, value)| *value)
     }
 
-    /// Whether a part has another mass than what comes in beside it: where both have, no -t is 0.
-    fn differs(&self, node: usize, from: Incoming) -> bool {
-        (self.known(from)).is_none_or(|square| square == 0.0 && self.nodes[node].least > 0.0)
+    /// That a leg that comes in cannot decay into a part and what is exchanged, so that the square of that stays below its
+    /// mass.
+    fn check_stable(&mut self, node: usize, mass: f64, exchanged: f64) {
+        let Node { least, .. } = self.nodes[node];
+        if mass > (least + exchanged) * (1.0 + EQUAL) {
+            self.wrong = Some(Error::Unstable(mass, least, exchanged));
+        }
     }
 }
 
-/// Whether a line can be on its mass shell, and is not far above it.
+/// Two masses that differ by less are the same.
+const EQUAL: f64 = 1e-9;
+
+/// Of particles on their mass shells that come in with this energy together at least: what the other one has at most of
+/// the large light-cone momentum of each, as a share of that.
+fn excess([first, second]: [f64; 2], energy: f64) -> [f64; 2] {
+    let s = energy * energy;
+    let (a, b) = (first * first, second * second);
+    let sum = first + second;
+    let along = ((s - sum * sum).max(0.0) * (s - (first - second).powi(2)).max(0.0)).sqrt();
+    // (s + a - b + along) / 2 is the large one of the first, and times the small one it is a.
+    let large = [s + a - b + along, s + b - a + along];
+    let ratio = |mass: f64, own: f64, other: f64| match mass > 0.0 {
+        // The product of the other's two is its squared mass.
+        true => 4.0 * mass * s / (own * other),
+        false => 0.0,
+    };
+    [ratio(b, large[0], large[1]), ratio(a, large[1], large[0])]
+}
+
+/// A number whose square is what -t is at least beside a leg that comes in, and the squared mass of what goes out there,
+/// which has a transverse energy of `least`.
+///
+/// With light-cone momenta, r the share of the large one that goes out, -t is `least^2 / r + square r` less both squared
+/// masses; r is at most `1 + excess`.
+fn beside(square: f64, least: f64, excess: f64) -> f64 {
+    let most = 1.0 + excess;
+    match most.is_finite() && least >= square.sqrt() * most {
+        true => (least * least / most + square * excess).sqrt(),
+        false => 0.0,
+    }
+}
+
+/// Whether a line can be on its mass shell, and is not far from it.
 pub(crate) fn resonant(of: Propagator, legs: Legs, masses: &[f64], limits: &Limits) -> bool {
     let some = (masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) != 0);
     let least: f64 = some.map(|(_, mass)| mass).sum();
     of.width > 0.0
         && least < of.mass
         && limits.least_mass(legs, masses) < of.mass + WIDTHS * of.width
+        && limits.largest_mass(legs) > of.mass - WIDTHS * of.width
 }

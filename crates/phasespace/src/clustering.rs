@@ -1,23 +1,29 @@
-//! The scales of `dynamical_scale_choice = -1`: a point is clustered to 2 -> 2 along diagrams of its process.
+//! Points clustered to 2 -> 2 along diagrams of their process: the scales of `dynamical_scale_choice = -1`, cuts on
+//! clustered jets, and the weights of MLM matching.
 //!
 //! What MadEvent does in `cluster.f` and `setclscales` of `reweight.f` (kT clustering of arXiv:hep-ph/0208156 and
-//! arXiv:0810.5350, by the diagrams that the process has), as the Python package has it in `_clustering.py`. Legs and
-//! what they are combined to are sets of bits, 1 and 2 being the beams.
+//! arXiv:0810.5350, by the diagrams that the process has). Legs and what they are combined to are sets of bits, 1 and 2
+//! being the beams.
 //!
 //! A point belongs to a channel. The diagrams that it may be clustered by are those with as many strong vertices as its
 //! channel, and with the resonances that are on their mass shells in its channel; and it has as many jets as its channel.
 //!
-//! Points are few, those that pass the cuts, and each goes its own way: nothing is in lanes here.
+//! What follows from the order of the steps alone is found once for each order ([`Memory`]); a point that is clustered
+//! costs the distances of what is left of it.
 
-mod event;
+mod matching;
+mod memory;
+mod point;
 mod trace;
 
 use crate::Rows;
-use crate::scales::ROWS;
-use event::Event;
+pub use matching::{Given, Matched, Matching, Weighing};
+pub use memory::Memory;
+use memory::Start;
+use point::Path;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use trace::Trace;
+use trace::Traced;
 
 /// What cannot be clustered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,18 +41,29 @@ pub enum Error {
         second: i32,
     },
     /// A process with so many legs that there is no table of all lines.
-    #[error("{0} legs cannot be clustered: it takes from 3 to 16; set dynamical_scale_choice to 3")]
+    #[error(
+        "{0} legs cannot be clustered: it takes from 3 to {MOST_LEGS}; set dynamical_scale_choice to 3"
+    )]
     Legs(usize),
+    /// Processes of a matrix element have the same legs.
+    #[error("processes of {0} and {1} legs are clustered together")]
+    Processes(usize, usize),
     /// A line that is none.
     #[error(
         "a line with the legs {0:#b}, as bits, of a process with {1} legs: some have to be on either side of it"
     )]
     NoLine(u32, usize),
+    /// More lines than a diagram of these legs has.
+    #[error("a diagram of {0} lines, of a process with {1} legs")]
+    Lines(usize, usize),
 }
+
+/// Legs at most.
+pub const MOST_LEGS: usize = 16;
 
 /// What is known of a line beside its legs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "u8")]
+#[serde(try_from = "u8")]
 pub enum Forced {
     /// Nothing.
     #[default]
@@ -57,19 +74,22 @@ pub enum Forced {
     Off,
 }
 
-impl From<u8> for Forced {
-    fn from(number: u8) -> Self {
+impl TryFrom<u8> for Forced {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
         match number {
-            1 => Forced::On,
-            2 => Forced::Off,
-            _ => Forced::No,
+            0 => Ok(Forced::No),
+            1 => Ok(Forced::On),
+            2 => Ok(Forced::Off),
+            _ => Err(format!("a line is forced as {number}: it takes 0, 1 or 2")),
         }
     }
 }
 
 /// A propagator of a diagram.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Propagator {
+pub struct Line {
     /// The legs on one side of it.
     pub legs: u32,
     /// The two lines that meet there.
@@ -87,11 +107,11 @@ pub struct Propagator {
     pub width: f64,
 }
 
-/// A diagram with a channel.
+/// A diagram with a channel, by its lines as MG5aMC lists them, which clustering depends on.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Diagram {
+pub struct Lines {
     /// From the outer ones inwards.
-    pub lines: Vec<Propagator>,
+    pub lines: Vec<Line>,
     /// Powers of the strong coupling.
     pub nqcd: i32,
 }
@@ -101,6 +121,9 @@ pub struct Diagram {
 pub struct Settings {
     /// Whether hadrons collide.
     pub hadrons: bool,
+    /// The beam, 0 or 1, that is a parton itself beside one of hadrons.
+    #[serde(default)]
+    pub parton_beam: Option<usize>,
     /// Quarks up to it are jets.
     pub maxjetflavor: i32,
     /// Widths about a mass within which it is on its shell.
@@ -109,51 +132,26 @@ pub struct Settings {
     pub small_width: f64,
     /// The entry d.
     pub distance: f64,
+    /// Whether channels have their shares by propagators (`sde_strategy = 2`), not by squared diagrams.
+    #[serde(default)]
+    pub denominators: bool,
     /// `ktscheme`: 1, transverse momenta, or 2, those of Pythia's shower.
     pub scheme: i32,
     /// `chcluster`: whether points are clustered along the diagram of their channel alone.
     pub alone: bool,
-    /// The least scale of a jet, GeV; 0 for none.
-    #[serde(default)]
-    pub xqcut: f64,
-    /// The least transverse mass of a central vertex, GeV; 0 for none.
-    #[serde(default)]
-    pub xmtcentral: f64,
 }
 
-/// Scales that points have before they are clustered, GeV; 0 where clustering gives them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Given {
-    /// Of renormalisation.
-    pub renormalisation: f64,
-    /// Of both densities.
-    pub factorisation: [f64; 2],
-    /// Whether those of densities are fixed, which are not multiplied then.
-    pub fixed: bool,
-    /// What multiplies the others.
-    pub factor: f64,
-}
-
-impl Given {
-    /// None.
-    pub fn nothing(factor: f64) -> Self {
-        Given {
-            renormalisation: 0.0,
-            factorisation: [0.0; 2],
-            fixed: false,
-            factor,
-        }
-    }
-}
-
-/// Clustering of one process.
+/// Clustering of one matrix element.
 #[derive(Clone, Debug)]
 pub struct Clustering {
     legs: usize,
     settings: Settings,
-    diagrams: Vec<Diagram>,
+    matching: Matching,
+    diagrams: Vec<Lines>,
+    /// PDG codes of all legs of each process that it serves.
+    processes: Vec<Vec<i32>>,
     /// Diagrams by a propagator, from either side; lines are places.
-    by_line: Vec<Vec<usize>>,
+    by_line: Vec<Vec<u32>>,
     /// PDG codes of lines, of each diagram.
     codes: Vec<BTreeMap<u32, i32>>,
     /// Lines that may be on their mass shells, of each diagram.
@@ -164,51 +162,71 @@ pub struct Clustering {
     jets: Vec<Option<usize>>,
 }
 
+/// A point that is clustered, and passes the cuts.
+#[derive(Clone, Debug)]
+pub struct Clustered {
+    /// Of renormalisation, and of both densities, GeV.
+    pub scales: [f64; 3],
+    /// Squared, of the central process, of both beams.
+    central: [f64; 2],
+    path: Path,
+    /// Where it stands in a memory.
+    traced: usize,
+}
+
+/// How many jets points have, by channel and by the resonances that are on their mass shells.
+#[derive(Debug, Default)]
+pub struct JetCounts {
+    counts: BTreeMap<(usize, u32), Vec<usize>>,
+    memory: Memory,
+}
+
 /// The least squared scale of densities, GeV^2.
 const LEAST: f64 = 4.0;
 
-/// Whether MadEvent drops a point with these scales: not clustered or cut, or with a scale of densities, of beams that
-/// have some, below 2 GeV.
-pub fn drops(scales: [f64; ROWS], densities: [bool; 2]) -> bool {
-    let [renormalisation, first, second] = scales;
-    let low = |there: bool, scale: f64| there && scale * scale < LEAST;
-    renormalisation <= 0.0 || low(densities[0], first) || low(densities[1], second)
-}
-
 impl Clustering {
-    /// Of a process.
+    /// Of a matrix element.
     ///
     /// Args:
-    ///     codes: PDG codes of all legs.
+    ///     processes: PDG codes of all legs of each process that it serves, first those that diagrams have the codes of.
     ///     diagrams: those that have channels, which go by their places.
     ///     colors: PDG codes with dimensions of colour.
     ///
     /// # Errors
     /// There are too many legs, or a line has all of them or none.
     pub fn new(
-        codes: &[i32],
-        diagrams: Vec<Diagram>,
-        colors: &[(i32, i32)],
+        processes: Vec<Vec<i32>>,
+        diagrams: Vec<Lines>,
+        colors: &BTreeMap<i32, i32>,
         settings: Settings,
+        matching: Matching,
     ) -> Result<Self, Error> {
-        let legs = codes.len();
-        if !(3..=16).contains(&legs) {
+        let legs = processes.first().map_or(0, Vec::len);
+        if !(3..=MOST_LEGS).contains(&legs) {
             return Err(Error::Legs(legs));
+        }
+        if let Some(other) = processes.iter().find(|codes| codes.len() != legs) {
+            return Err(Error::Processes(legs, other.len()));
         }
         let everything = (1 << legs) - 1;
         let mut made = Clustering {
             legs,
             settings,
+            matching,
             by_line: vec![Vec::new(); 1 << legs],
             codes: Vec::new(),
             resonant: Vec::new(),
-            colors: colors.iter().copied().collect(),
+            colors: colors.clone(),
             jets: vec![None; diagrams.len()],
             diagrams,
+            processes,
         };
-        for (number, diagram) in made.diagrams.iter().enumerate() {
+        for (number, diagram) in (0..).zip(&made.diagrams) {
+            if diagram.lines.len() >= legs {
+                return Err(Error::Lines(diagram.lines.len(), legs));
+            }
             let mut of: BTreeMap<u32, i32> = (0..)
-                .zip(codes)
+                .zip(&made.processes[0])
                 .map(|(leg, code)| (1 << leg, *code))
                 .collect();
             let mut resonant = Vec::new();
@@ -230,130 +248,191 @@ impl Clustering {
         Ok(made)
     }
 
-    /// How many jets points of each channel have, from some of them: what most have that are clustered along their own
-    /// diagram. A channel that has been counted, or has no points, stays as it is.
+    /// How many legs there are.
+    pub fn legs(&self) -> usize {
+        self.legs
+    }
+
+    /// Whether points are weighted by what clustering finds (`ickkw = 1`).
+    pub fn reweighted(&self) -> bool {
+        self.matching.reweighted
+    }
+
+    /// How many channels there are.
+    pub fn channels(&self) -> usize {
+        self.diagrams.len()
+    }
+
+    /// Counts the jets of points that are clustered along the diagrams of their own channels; those with a negative channel
+    /// have none.
     ///
     /// # Errors
     /// A point cannot be clustered.
     ///
     /// # Panics
     /// The arrays do not fit each other.
-    pub fn count_jets(&mut self, momenta: &Rows, channels: &[usize]) -> Result<(), Error> {
+    pub fn count_jets(
+        &self,
+        momenta: &Rows,
+        channels: &[i32],
+        counts: &mut JetCounts,
+    ) -> Result<(), Error> {
         assert_eq!(channels.len(), momenta.points(), "a channel for each point");
-        // By channel and resonances, of which the first ones count, as in the Python package.
-        let mut counts: BTreeMap<(usize, u64), Vec<usize>> = BTreeMap::new();
+        let mut momentum = [[0.0; 4]; MOST_LEGS];
         for (point, &channel) in channels.iter().enumerate() {
-            if self.jets[channel].is_some() {
-                continue;
-            }
-            let p = self.momenta(momenta, point);
-            let Some((key, resonances)) = self.on_shell(channel, &p) else {
+            let Ok(channel) = usize::try_from(channel) else {
                 continue;
             };
-            if let Some(event) = Event::clustered(self, channel, &p, &resonances, true) {
-                let jets = self.traced(&event, &p)?.jets();
-                let found = counts.entry((channel, key)).or_default();
+            let p = take(momenta, point, &mut momentum[..self.legs]);
+            let Some(key) = self.on_shell(channel, p) else {
+                continue;
+            };
+            if let Some((_, traced)) = self.walk(channel, key, true, 0, p, &mut counts.memory)? {
+                let jets = counts.memory.traced(traced).jets;
+                let found = counts.counts.entry((channel, key)).or_default();
                 found.resize(found.len().max(jets + 1), 0);
                 found[jets] += 1;
             }
         }
-        for ((channel, _), found) in counts {
-            let most = (0..found.len()).rev().max_by_key(|&jets| found[jets]);
-            self.jets[channel] = self.jets[channel].or(most);
-        }
         Ok(())
     }
 
-    /// Writes three rows from `first` on: the scale of renormalisation and those of both densities, GeV; 0 where
-    /// MadEvent drops the point.
+    /// From now on points of a channel have as many jets as most have that were counted. What is known of a channel stays.
+    pub fn settle(&mut self, counts: &JetCounts) {
+        // Of several resonances the first ones count.
+        for ((channel, _), found) in &counts.counts {
+            let most = (0..found.len()).rev().max_by_key(|&jets| found[jets]);
+            self.jets[*channel] = self.jets[*channel].or(most);
+        }
+    }
+
+    /// Clusters a point; nothing where MadEvent drops it: it cannot be clustered, is cut, or has a scale of densities, of
+    /// beams that have some, below 2 GeV.
     ///
     /// Args:
-    ///     momenta: in the rest frame of what comes in.
-    ///     channels: of each point.
+    ///     process: its number among those of the matrix element.
+    ///     p: in the rest frame of what comes in.
+    ///     memory: of this clustering alone.
     ///
     /// # Errors
-    /// A point cannot be clustered.
+    /// It cannot be clustered, by the colours of its lines.
     ///
     /// # Panics
     /// The arrays do not fit each other.
-    pub fn evaluate(
-        &self,
-        momenta: &Rows,
-        channels: &[usize],
-        given: &Given,
-        scales: &mut Rows,
-        first: usize,
-    ) -> Result<(), Error> {
-        assert_eq!(channels.len(), momenta.points(), "a channel for each point");
-        assert_eq!(momenta.points(), scales.points(), "scales of each point");
-        for (point, &channel) in channels.iter().enumerate() {
-            let p = self.momenta(momenta, point);
-            let found = self.scales(channel, &p, given)?.unwrap_or([0.0; ROWS]);
-            for (row, scale) in (first..).zip(found) {
-                scales.row_mut(row)[point] = scale;
-            }
-        }
-        Ok(())
-    }
-
-    /// Of a point; nothing where it is dropped.
-    fn scales(
+    pub fn at(
         &self,
         channel: usize,
+        process: usize,
         p: &[[f64; 4]],
         given: &Given,
-    ) -> Result<Option<[f64; ROWS]>, Error> {
-        let Some((_, resonances)) = self.on_shell(channel, p) else {
+        memory: &mut Memory,
+    ) -> Result<Option<Clustered>, Error> {
+        assert_eq!(p.len(), self.legs, "momenta of all legs");
+        let Some(key) = self.on_shell(channel, p) else {
             return Ok(None);
         };
-        let clustered = |alone| Event::clustered(self, channel, p, &resonances, alone);
-        let mut scales = None;
+        // Codes of legs matter for weights alone.
+        let process = if self.matching.reweighted { process } else { 0 };
+        let mut found = None;
         for alone in [self.settings.alone, true] {
-            let Some(event) = clustered(alone) else {
+            let Some(walked) = self.walk(channel, key, alone, process, p, memory)? else {
                 return Ok(None);
             };
-            let traced = self.traced(&event, p)?;
-            scales = event.scales(&traced, given, &self.settings);
-            if self.jets[channel].is_none_or(|jets| traced.jets() == jets) {
+            let jets = memory.traced(walked.1).jets;
+            found = Some(walked);
+            if self.jets[channel].is_none_or(|wanted| jets == wanted) {
                 break;
             }
         }
-        Ok(scales)
+        let Some((path, traced)) = found else {
+            return Ok(None);
+        };
+        Ok(self.scaled(path, traced, memory.traced(traced), given))
     }
 
-    fn traced<'a>(&'a self, event: &'a Event, p: &[[f64; 4]]) -> Result<Trace<'a>, Error> {
-        let codes = &self.codes[event.diagram];
-        Trace::new(
-            &event.steps,
-            codes,
-            &self.colors,
-            self.settings.maxjetflavor,
-            p,
-        )
+    /// What the weight of a point is multiplied by, and what its event says of it.
+    pub fn matched(
+        &self,
+        of: &Clustered,
+        given: &Given,
+        by: &Weighing,
+        memory: &Memory,
+    ) -> Matched {
+        let traced = memory.traced(of.traced);
+        self.matching
+            .weigh(&of.path, traced, of.scales, of.central, given, by)
     }
 
-    fn momenta(&self, momenta: &Rows, point: usize) -> Vec<[f64; 4]> {
-        let of = |leg| [0, 1, 2, 3].map(|i| momenta.row(4 * leg + i)[point]);
-        (0..self.legs).map(of).collect()
+    /// Whether MadEvent drops a point in its channel: a resonance of a decay chain is off its mass shell, or one behind a
+    /// `$` is on it.
+    pub fn excludes(&self, channel: usize, p: &[[f64; 4]]) -> bool {
+        self.on_shell(channel, p).is_none()
     }
 
-    /// Which propagators of the channel are on their mass shells, as bits of their places and by their legs; nothing
-    /// where the point is dropped.
-    fn on_shell(&self, channel: usize, p: &[[f64; 4]]) -> Option<(u64, Vec<u32>)> {
+    fn scaled(
+        &self,
+        path: Path,
+        number: usize,
+        traced: &Traced,
+        given: &Given,
+    ) -> Option<Clustered> {
+        let mut squares = matching::vertices(&path, traced);
+        if !self.matching.passed(&squares, traced) {
+            return None;
+        }
+        let found = self.matching.scales(&mut squares, &path, traced, given);
+        let scales = found.scales();
+        let densities =
+            [0, 1].map(|beam| self.settings.hadrons && self.settings.parton_beam != Some(beam));
+        let low = |beam: usize| densities[beam] && found.densities[beam] < LEAST;
+        if !(found.renormalisation > 0.0) || !given.fixed && found.clustered && (low(0) || low(1)) {
+            return None;
+        }
+        Some(Clustered {
+            scales,
+            central: found.central,
+            path,
+            traced: number,
+        })
+    }
+
+    /// Clusters a point along diagrams that suit its channel, or along that of its channel alone, and finds what follows
+    /// from the order; nothing where none does.
+    fn walk(
+        &self,
+        channel: usize,
+        resonances: u32,
+        alone: bool,
+        process: usize,
+        p: &[[f64; 4]],
+        memory: &mut Memory,
+    ) -> Result<Option<(Path, usize)>, Error> {
+        let start = Start {
+            channel: channel as u32,
+            resonances,
+            alone,
+        };
+        let Some(path) = point::walk(self, start, p, memory) else {
+            return Ok(None);
+        };
+        let traced = memory.trace(self, path.end, process, p)?;
+        Ok(Some((path, traced)))
+    }
+
+    /// Which propagators of the channel are on their mass shells, as bits of their places; nothing where the point is
+    /// dropped.
+    fn on_shell(&self, channel: usize, p: &[[f64; 4]]) -> Option<u32> {
         let lines = &self.diagrams[channel].lines;
-        let mut found: Vec<bool> = Vec::new();
-        let mut masses: Vec<f64> = Vec::new();
+        let (mut found, mut masses) = ([false; MOST_LEGS], [0.0; MOST_LEGS]);
         let (mut beyond, mut dropped) = (false, false);
-        for line in lines {
+        for (place, line) in lines.iter().enumerate() {
             beyond |= line.spacelike || line.legs & 3 != 0;
-            masses.push(if beyond {
-                0.0
-            } else {
-                event::mass(p, line.legs)
-            });
-            let mass = masses[masses.len() - 1];
-            if beyond || line.width <= 0.0 {
-                found.push(false);
+            if beyond {
+                break;
+            }
+            let mass = point::mass(p, line.legs);
+            masses[place] = mass;
+            if line.width <= 0.0 {
                 continue;
             }
             let width = line.width.max(line.mass * self.settings.small_width);
@@ -368,11 +447,8 @@ impl Clustering {
             let codes = &self.codes[channel];
             let same = |daughter: &&u32| codes.get(daughter) == Some(&line.code);
             if let Some(same) = line.daughters.iter().rfind(same) {
-                match lines
-                    .iter()
-                    .take(found.len())
-                    .rposition(|line| line.legs == *same)
-                {
+                let before = &lines[..place];
+                match before.iter().rposition(|line| line.legs == *same) {
                     None => shell = false,
                     Some(other) if lines[other].forced == Forced::On => shell = false,
                     Some(other) if line.forced == Forced::On => found[other] &= !shell,
@@ -383,15 +459,28 @@ impl Clustering {
                     }
                 }
             }
-            found.push(shell);
+            found[place] = shell;
         }
-        let key = (0..)
-            .zip(&found)
-            .map(|(i, shell)| u64::from(*shell) << i)
-            .sum();
-        let on = lines.iter().zip(&found).filter(|(_, shell)| **shell);
-        (!dropped).then(|| (key, on.map(|(line, _)| line.legs).collect()))
+        let bits = (0..)
+            .zip(found)
+            .map(|(place, shell)| u32::from(shell) << place);
+        (!dropped).then(|| bits.sum())
     }
+
+    /// The legs of the propagators that are on their mass shells.
+    fn legs_of(&self, channel: u32, resonances: u32) -> Vec<u32> {
+        let lines = (0..).zip(&self.diagrams[channel as usize].lines);
+        let on = lines.filter(|(place, _)| resonances >> place & 1 == 1);
+        on.map(|(_, line)| line.legs).collect()
+    }
+}
+
+/// Takes the momenta of a point.
+pub fn take<'a>(momenta: &Rows, point: usize, to: &'a mut [[f64; 4]]) -> &'a [[f64; 4]] {
+    for (leg, p) in to.iter_mut().enumerate() {
+        *p = [0, 1, 2, 3].map(|i| momenta.row(4 * leg + i)[point]);
+    }
+    to
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! of photons (S. Frixione, hep-ph/9801442) has pseudorapidities. A momentum that is no number passes no cuts, and
 //! neither does one of which an observable is asked that it does not have.
 
-mod program;
+pub(crate) mod program;
 
 use crate::Rows;
 use mebridge_simd::{Level, dispatch};
@@ -261,7 +261,7 @@ impl TryFrom<Plain> for Rule {
 /// Cuts on the legs of one process.
 #[derive(Clone, Debug)]
 pub struct Cuts {
-    program: Program,
+    pub(crate) program: Program,
 }
 
 impl Cuts {

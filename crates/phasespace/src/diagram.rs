@@ -68,6 +68,18 @@ pub enum Error {
     /// No energy is left.
     #[error("the process needs {0} GeV at least, and has {1}")]
     Energy(f64, f64),
+    /// One particle has no energy but its mass.
+    #[error(
+        "a particle that goes out alone has the energy of its mass, {0} GeV: its events need beams with densities"
+    )]
+    Alone(f64),
+    /// A particle that comes in decays.
+    #[error(
+        "a particle of {0} GeV that comes in can decay into what goes out beside it, of {1} GeV at least, and a particle \
+         of {2} GeV, which is exchanged on its mass shell then: the cross section is infinite; change the masses, or \
+         leave the diagram out"
+    )]
+    Unstable(f64, f64, f64),
 }
 
 /// Legs that go out, as bits.

@@ -165,12 +165,19 @@ impl<V: Simd<Scalar = f64>> Slots<V> {
 
     /// The bounds of an invariant.
     #[inline(always)]
-    fn bounds(&self, least: usize, whole: usize, without: &[usize]) -> (V, V, V::Mask) {
+    fn bounds(
+        &self,
+        least: usize,
+        whole: usize,
+        without: &[usize],
+        ceiling: f64,
+    ) -> (V, V, V::Mask) {
         let least = self.get(least);
         let mut most = self.get(whole);
         for &slot in without {
             most = most - self.get(slot);
         }
+        let most = most.min(most.same(ceiling));
         let possible = least.lt(most);
         // Any number will do where nothing is possible.
         let most = V::select(possible, most, least + least + least.same(1.0));
@@ -318,10 +325,11 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             least,
             whole,
             without,
+            ceiling,
             to,
             measure,
         } => {
-            let (from, up_to, possible) = slots.bounds(*least, *whole, without);
+            let (from, up_to, possible) = slots.bounds(*least, *whole, without, *ceiling);
             // SAFETY: the caller's promise.
             let at = unsafe { random.load::<V>(*number, register) };
             let (value, slope) = map.forward(at, from, up_to);
@@ -333,6 +341,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
         }
         Step::Fractions {
             random: number,
+            heavy,
             map,
             whole,
             measure,
@@ -351,13 +360,13 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                     *fractions = [first, share / first];
                     *rapidity = logarithm * at.neg_mul_add(zero.same(1.0), zero.same(0.5));
                 }
-                None if channel.beams == Beams::First => {
-                    fractions[0] = share;
-                    *rapidity = functions::ln(share) * zero.same(0.5);
-                }
                 None => {
-                    fractions[1] = share;
-                    *rapidity = functions::ln(share) * zero.same(-0.5);
+                    // The light-cone momentum along the beam that is whole.
+                    let along = share.mul_add(zero.same(1.0 - heavy), zero.same(*heavy));
+                    let first = channel.beams == Beams::First;
+                    fractions[usize::from(!first)] = share;
+                    let half = if first { 0.5 } else { -0.5 };
+                    *rapidity = functions::ln(along) * zero.same(half);
                 }
             }
         }
@@ -366,7 +375,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             slots.set_momentum(whole.momentum, [mass, zero, zero, zero]);
             let [a, b] = [slots.get(to[0].square), slots.get(to[1].square)];
             let half = zero.same(0.5) / mass;
-            let along = lambda(s, a, b).sqrt() * half;
+            let along = lambda_of_masses(s, a.sqrt(), b.sqrt()).sqrt() * half;
             slots.set_momentum(to[0].momentum, [(s + a - b) * half, zero, zero, along]);
             slots.set_momentum(to[1].momentum, [(s + b - a) * half, zero, zero, -along]);
         }
@@ -544,7 +553,8 @@ impl<V: Simd<Scalar = f64>> Scattering<V> {
     #[inline(always)]
     fn bounds(&self, pole: f64, transverse: [f64; 2]) -> (V, V, V::Mask) {
         let pole = self.forward.same(pole);
-        let mut least = not_negative(pole - self.forward);
+        // What comes in is stable, so that the difference is above 0 if the pole is.
+        let mut least = (pole - self.forward).max(pole * pole.same(f64::EPSILON));
         // Beside a beam without mass, -t is no less than the square of the transverse momentum.
         for (transverse, square) in transverse.into_iter().zip(self.squares) {
             if transverse > 0.0 {
@@ -651,16 +661,18 @@ fn backward<V: Simd<Scalar = f64>>(
             least,
             whole,
             without,
+            ceiling,
             to,
             measure,
         } => {
-            let (from, up_to, possible) = slots.bounds(*least, *whole, without);
+            let (from, up_to, possible) = slots.bounds(*least, *whole, without, *ceiling);
             let (at, slope) = map.inverse(slots.get(to.square), from, up_to);
             random.store(*number, register, at);
             *weight = V::select(possible, *weight * slope * zero.same(*measure), zero);
         }
         Step::Fractions {
             random: number,
+            heavy: _,
             map,
             whole,
             measure,

@@ -4,6 +4,7 @@ mod channel;
 pub mod clustering;
 pub mod compact;
 pub mod cuts;
+pub mod device;
 mod diagram;
 mod draw;
 mod kinematics;

@@ -6,13 +6,15 @@ use super::permutations::Permutation;
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
-/// The least that cuts leave of some quantities.
+/// The least, and of invariant masses the largest, that cuts leave of some quantities.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Transverse momenta of legs that go out, GeV.
     pub pt: Vec<f64>,
     /// Invariant masses of sets of legs, GeV.
     pub masses: Vec<(Legs, f64)>,
+    /// The largest of them.
+    pub largest_masses: Vec<(Legs, f64)>,
     /// Distances of two legs in rapidity and angle.
     pub distances: Vec<(Legs, f64)>,
 }
@@ -29,9 +31,16 @@ impl Limits {
             let out = group.iter().filter(|&&leg| leg >= 2);
             out.fold(0, |set: Legs, leg| set | 1 << (leg - 2))
         };
-        let below =
-            |window: &&Window| window.take == Take::All && !window.outside && window.least > 0.0;
-        for window in windows.iter().filter(below) {
+        let mut all: Vec<&Window> = windows.iter().collect();
+        all.retain(|window| window.take == Take::All && !window.outside);
+        for window in &all {
+            if window.observable == Observable::Mass && window.largest < f64::INFINITY {
+                let groups = window.legs.iter().map(|group| (set(group), window.largest));
+                found.largest_masses.extend(groups);
+            }
+        }
+        all.retain(|window| window.least > 0.0);
+        for window in all {
             match window.observable {
                 Observable::Pt => {
                     for group in window.legs.iter().filter(|group| group.len() == 1) {
@@ -59,24 +68,34 @@ impl Limits {
             let of = permutations.iter().map(|one| self.pt[one.legs[leg]]);
             of.fold(f64::INFINITY, f64::min)
         });
-        let sets = |of: &[(Legs, f64)]| -> Vec<(Legs, f64)> {
+        // Of each set, what holds of it in all of them.
+        let sets = |of: &[(Legs, f64)], value: &dyn Fn(Legs) -> f64, both: fn(f64, f64) -> f64| {
             let mut before = BTreeSet::new();
             for one in permutations {
                 before.extend(of.iter().map(|&(legs, _)| moved(legs, &inverse(&one.legs))));
             }
-            let least = before.into_iter().map(|legs| {
-                let of = permutations
-                    .iter()
-                    .map(|one| largest(of, moved(legs, &one.legs)));
-                (legs, of.fold(f64::INFINITY, f64::min))
+            let found = before.into_iter().filter_map(|legs| {
+                let of = permutations.iter();
+                let of = of.map(|one| value(moved(legs, &one.legs)));
+                of.reduce(both).map(|value| (legs, value))
             });
-            least.collect()
+            found.collect::<Vec<(Legs, f64)>>()
         };
+        let masses = |legs| largest(&self.masses, legs);
+        let distances = |legs| largest(&self.distances, legs);
+        let largest_masses = |legs| self.largest_mass(legs);
         Limits {
             pt: pt.collect(),
-            masses: sets(&self.masses),
-            distances: sets(&self.distances),
+            masses: sets(&self.masses, &masses, f64::min),
+            largest_masses: sets(&self.largest_masses, &largest_masses, f64::max),
+            distances: sets(&self.distances, &distances, f64::min),
         }
+    }
+
+    /// An invariant mass of these legs above which no point passes.
+    pub fn largest_mass(&self, legs: Legs) -> f64 {
+        let some = self.largest_masses.iter().filter(|(one, _)| *one == legs);
+        some.map(|(_, value)| *value).fold(f64::INFINITY, f64::min)
     }
 
     /// The least transverse momentum of a leg.

@@ -325,6 +325,33 @@ impl Observables {
         })
     }
 
+    /// What a value is, the first one where there are two.
+    ///
+    /// # Panics
+    /// If it is no observable.
+    pub fn of_value(&self, value: usize) -> (Kind, Body) {
+        let found = self.steps.iter().find_map(|step| match *step {
+            Step::Compute { kind, body, to, .. } => (to == value).then_some((kind, body)),
+            Step::Add { .. } => None,
+        });
+        found.expect("a value of an observable")
+    }
+
+    /// The legs that a momentum is the sum of.
+    pub fn legs_of(&self, body: Body) -> Vec<usize> {
+        let first_value = match body {
+            Body::Leg(leg) => return vec![leg],
+            Body::Sum(first_value) => first_value,
+        };
+        let found = self.steps.iter().find_map(|step| match *step {
+            Step::Add { first, count, to } => {
+                (to == first_value).then(|| self.legs[first..first + count].to_vec())
+            }
+            Step::Compute { .. } => None,
+        });
+        found.expect("a sum of legs")
+    }
+
     /// The values that it follows from.
     fn needed(&mut self, kind: Kind, body: Body) -> [usize; 2] {
         // What belongs to the frame has no momentum.
@@ -563,6 +590,21 @@ impl Radius {
             over_sine: (radius / radius.sin()).powi(2),
         })
     }
+
+    /// The square with room for rounding above it and below it, and both factors.
+    pub fn numbers(&self) -> [f64; 4] {
+        let Radius {
+            square,
+            over_sinh,
+            over_sine,
+        } = *self;
+        [
+            square * (1.0 + ROUNDING),
+            square * (1.0 - ROUNDING),
+            over_sinh,
+            over_sine,
+        ]
+    }
 }
 
 /// What rounding may change, relative; and products below which it may change more.
@@ -577,6 +619,11 @@ impl Pair {
             cones: bodies.map(|body| observables.of(cone, body)),
             transverse: bodies.map(|body| observables.of(Kind::PtSquared, body)),
         }
+    }
+
+    /// Its momenta.
+    pub fn bodies(&self) -> [Body; 2] {
+        self.bodies
     }
 
     /// What it needs, of a chunk.

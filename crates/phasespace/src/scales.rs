@@ -66,7 +66,7 @@ impl Scale {
     }
 
     /// In the order of the rows.
-    fn fixed(&self) -> [Option<f64>; ROWS] {
+    pub(crate) fn fixed(&self) -> [Option<f64>; ROWS] {
         match self.factorisation {
             Some([one, other]) => [self.renormalisation, Some(one), Some(other)],
             None => [self.renormalisation, None, None],

@@ -14,13 +14,13 @@ use mebridge_simd::{Level, Simd, Task, dispatch};
 /// The products of squared propagators of some diagrams.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    legs: usize,
+    pub(crate) legs: usize,
     /// What each squared momentum is made of: a set of legs that go out, less the first that comes in.
-    squares: Vec<(Legs, bool)>,
+    pub(crate) squares: Vec<(Legs, bool)>,
     /// A squared momentum, the squared mass and `(m width)^2`.
-    propagators: Vec<(usize, f64, f64)>,
+    pub(crate) propagators: Vec<(usize, f64, f64)>,
     /// Of each diagram a factor, and its propagators.
-    products: Vec<(f64, Vec<usize>)>,
+    pub(crate) products: Vec<(f64, Vec<usize>)>,
 }
 
 impl Weights {

@@ -1,7 +1,7 @@
 //! Points of channels: volumes beside closed forms, momenta, and the way back.
 
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Edge, Layout, Limits, Permutation, Propagator, Rows, Settings,
+    Beams, Channel, Diagram, Edge, Error, Layout, Limits, Permutation, Propagator, Rows, Settings,
 };
 use mebridge_simd::Level;
 use std::f64::consts::PI;
@@ -258,6 +258,232 @@ fn volumes_of_two_beams() {
             let off = (found / wanted - 1.0).abs();
             assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
         }
+    }
+}
+
+/// Beams with masses are on their mass shells, and what goes out has the volume that it has without.
+#[test]
+fn volumes_of_beams_with_masses() {
+    let (incoming, energy) = ([30.0, 40.0], 1000.0);
+    for (n, mut diagram) in shapes() {
+        // Heavy enough for what comes in to be stable.
+        for propagator in &mut diagram.propagators {
+            propagator.mass = propagator.mass.max(1000.0);
+        }
+        let settings = Settings {
+            incoming,
+            ..settings(energy, Beams::Neither)
+        };
+        let channel = Channel::new(&diagram, &settings).expect("a channel");
+        let (found, wanted) = (volume(&channel, n), massless(n, energy));
+        let off = (found / wanted - 1.0).abs();
+        assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+        let (_, points) = draw(&channel, n, Level::best(), 8);
+        for (leg, mass) in incoming.into_iter().enumerate() {
+            let [e, x, y, z] = [0, 1, 2, 3].map(|i| points.row(4 * leg + i)[0]);
+            let square = e * e - x * x - y * y - z * z;
+            assert!((square / (mass * mass) - 1.0).abs() < 1e-10, "{square}");
+            assert!((z > 0.0) == (leg == 0), "{z}");
+        }
+    }
+}
+
+/// A transverse momentum that cuts leave keeps what is exchanged beside a beam with a mass from 0, and no point is lost.
+#[test]
+fn limits_beside_masses() {
+    let exchange: [&[&str]; 2] = [&["i0", "o0", "p0"], &["p0", "i1", "o1"]];
+    for (beams, masses) in [
+        ([5.0, 0.0], [5.0, 0.0]),
+        ([5.0, 30.0], [5.0, 30.0]),
+        ([0.0, 30.0], [0.0, 60.0]),
+        ([40.0, 40.0], [70.0, 70.0]),
+    ] {
+        let diagram = diagram(&masses, &[(0.0, 0.0)], &exchange);
+        let volume = |pt: Vec<f64>| {
+            let settings = Settings {
+                incoming: beams,
+                limits: Limits {
+                    pt,
+                    ..Limits::default()
+                },
+                ..settings(200.0, Beams::Neither)
+            };
+            let channel = Channel::new(&diagram, &settings).expect("a channel");
+            let (_, points) = draw(&channel, 2, Level::best(), POINTS);
+            let layout = Layout::new(4);
+            let row = |i: usize| points.row(layout.momentum(2) + i);
+            let some = (0..POINTS).filter(|&k| row(1)[k].hypot(row(2)[k]) >= 20.0);
+            let passing: Vec<usize> = some.collect();
+            let sum: f64 = passing
+                .iter()
+                .map(|&k| points.row(layout.weight())[k])
+                .sum();
+            (sum / POINTS as f64, passing.len())
+        };
+        let (all, _) = volume(Vec::new());
+        let (limited, many) = volume(vec![20.0; 2]);
+        let off = (limited / all - 1.0).abs();
+        assert!(off < 0.01, "{limited} for {all} {beams:?}");
+        assert!(many > POINTS / 2, "{many} {beams:?}");
+    }
+}
+
+/// A beam that can decay into what goes out beside it exchanges what is on its mass shell.
+#[test]
+fn unstable_beams_are_refused() {
+    let exchange: [&[&str]; 2] = [&["i0", "o0", "p0"], &["p0", "i1", "o1"]];
+    for (beam, refused) in [(84.0, false), (86.0, true)] {
+        let settings = Settings {
+            incoming: [beam, 0.0],
+            ..settings(1000.0, Beams::Neither)
+        };
+        let found = Channel::new(&diagram(&[5.0, 0.0], &[(80.0, 2.0)], &exchange), &settings);
+        match found {
+            Ok(_) => assert!(!refused),
+            Err(found) => assert!(
+                refused && found == Error::Unstable(86.0, 5.0, 80.0),
+                "{found}"
+            ),
+        }
+    }
+}
+
+/// Of a parton of a beam and another beam with a mass, the rapidity is that of their light-cone momenta.
+#[test]
+fn one_beam_with_a_mass() {
+    let (energy, mass) = (100.0, 40.0);
+    let s_channel: [&[&str]; 2] = [&["i0", "i1", "p0"], &["p0", "o0", "o1"]];
+    for beams in [Beams::First, Beams::Second] {
+        let settings = Settings {
+            incoming: if beams == Beams::First {
+                [0.0, mass]
+            } else {
+                [mass, 0.0]
+            },
+            ..settings(energy, beams)
+        };
+        let diagram = diagram(&[10.0; 2], &[(0.0, 0.0)], &s_channel);
+        let channel = Channel::new(&diagram, &settings).expect("a channel");
+        let (_, points) = draw(&channel, 2, Level::best(), 64);
+        let layout = Layout::new(4);
+        let side = usize::from(beams == Beams::Second);
+        for k in 0..64 {
+            let x = points.row(layout.fraction(side))[k];
+            assert!(
+                (points.row(layout.energy_square())[k] / (x * energy * energy) - 1.0).abs() < 1e-9
+            );
+            // In the centre of mass of both beams, the parton's without a mass.
+            let along = (energy * energy - mass * mass) / (2.0 * energy);
+            let (e, z) = (along.hypot(mass) + x * along, along - x * along);
+            let rapidity = [-1.0, 1.0][side] * 0.5 * ((e + z) / (e - z)).ln();
+            let found = points.row(layout.rapidity())[k];
+            assert!((found - rapidity).abs() < 1e-9, "{found} for {rapidity}");
+        }
+    }
+}
+
+/// One particle decays at rest: the volume is that of two that come in with its mass.
+#[test]
+fn volumes_of_decays() {
+    for (n, diagram) in shapes() {
+        let mut diagram = diagram;
+        let spine = diagram.spine().expect("a tree");
+        if !spine.exchanged.is_empty() || diagram.vertices.len() == 1 {
+            continue;
+        }
+        // What decays is the line at which both came in.
+        let number = diagram.vertices[0]
+            .iter()
+            .position(|line| *line == Edge::Propagator(0));
+        assert!(number.is_some(), "{diagram:?}");
+        diagram.vertices.remove(0);
+        for line in diagram.vertices.iter_mut().flatten() {
+            if *line == Edge::Propagator(0) {
+                *line = Edge::In(0);
+            }
+        }
+        diagram.vertices[0].push(Edge::In(1));
+        let settings = Settings {
+            incoming: [0.0, 500.0],
+            ..settings(500.0, Beams::AtRest)
+        };
+        let channel = Channel::new(&diagram, &settings).expect("a channel");
+        assert_eq!(channel.dimension(), 3 * n - 4, "{diagram:?}");
+        let (found, wanted) = (volume(&channel, n), massless(n, 500.0));
+        let off = (found / wanted - 1.0).abs();
+        assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
+        let (_, points) = draw(&channel, n, Level::best(), 8);
+        let incoming: Vec<f64> = (0..8).map(|row| points.row(row)[0].abs()).collect();
+        assert_eq!(incoming, [0.0, 0.0, 0.0, 0.0, 500.0, 0.0, 0.0, 0.0]);
+    }
+}
+
+/// Lines that have to be near their masses are drawn there, and no point is lost; those that cannot be resonances, too.
+#[test]
+fn windows_lose_nothing() {
+    let chain: [&[&str]; 5] = [
+        &["i0", "i1", "p0"],
+        &["p0", "p1", "p2"],
+        &["p1", "p3", "o0"],
+        &["p3", "o1", "o2"],
+        &["p2", "o3", "o4"],
+    ];
+    let lines = [(0.0, 0.0), (173.0, 30.0), (0.0, 0.0), (80.0, 20.0)];
+    let with_widths = diagram(&[4.7, 0.0, 0.0, 80.0, 4.7], &lines, &chain);
+    let mut without = with_widths.clone();
+    without.propagators.fill(Propagator {
+        mass: 0.0,
+        width: 0.0,
+    });
+    for windows in [
+        [(0b111, 130.0, 220.0), (0b110, 50.0, 110.0)],
+        [(0b111, 20.0, 90.0), (0b110, 10.0, 20.0)],
+        [(0b111, 330.0, 400.0), (0b110, 190.0, 250.0)],
+    ] {
+        // The volume within the windows, and its relative error.
+        let volume = |diagram: &Diagram, limits: Limits| {
+            let settings = Settings {
+                limits,
+                ..settings(700.0, Beams::Neither)
+            };
+            let channel = Channel::new(diagram, &settings).expect("a channel");
+            let (_, points) = draw(&channel, 5, Level::best(), POINTS);
+            let layout = Layout::new(7);
+            let weight = points.row(layout.weight());
+            let passes = |k: usize| {
+                windows.iter().all(|&(legs, least, largest)| {
+                    let sum = [0, 1, 2, 3].map(|i| {
+                        let some = (0..5).filter(|leg| legs & (1 << leg) != 0);
+                        let of = some.map(|leg| points.row(layout.momentum(leg + 2) + i)[k]);
+                        of.sum::<f64>()
+                    });
+                    let [e, x, y, z] = sum.map(|one| one * one);
+                    let mass = (e - x - y - z).sqrt();
+                    mass >= least * (1.0 - 1e-9) && mass <= largest * (1.0 + 1e-9)
+                })
+            };
+            let own: Vec<f64> = (0..POINTS)
+                .filter(|&k| weight[k] > 0.0)
+                .map(|k| if passes(k) { weight[k] } else { 0.0 })
+                .collect();
+            let sum: f64 = own.iter().sum();
+            let square: f64 = own.iter().map(|weight| weight * weight).sum();
+            let failing = own.iter().filter(|weight| **weight == 0.0).count();
+            (sum / POINTS as f64, square.sqrt() / sum, failing)
+        };
+        let limits = Limits {
+            masses: windows.map(|(legs, least, _)| (legs, least)).to_vec(),
+            largest_masses: windows.map(|(legs, _, largest)| (legs, largest)).to_vec(),
+            ..Limits::default()
+        };
+        let (all, error, _) = volume(&without, Limits::default());
+        let (within, own, failing) = volume(&with_widths, limits);
+        assert!(failing == 0 && own < 0.02, "{failing} {own} {windows:?}");
+        let pull = (within / all - 1.0) / f64::hypot(error, own);
+        assert!(
+            pull.abs() < 4.0 && error < 0.1,
+            "{within} for {all}: {pull}, {error} {windows:?}"
+        );
     }
 }
 

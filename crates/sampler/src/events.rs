@@ -5,6 +5,7 @@ use super::integrand::{Integrand, Workspace};
 use super::random::ACCEPTANCE;
 use super::sums::WeightSums;
 use super::unweight::{event_weight, is_event};
+use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 
 /// An event, with its legs in the order of its matrix element.
@@ -22,14 +23,87 @@ pub struct Event {
     pub process: f64,
     /// 1, or more where the point's weight was above the threshold; negative if it was.
     pub weight: f64,
-    /// (E, px, py, pz) of each leg, GeV, in the centre of mass of the beams, the first one along +z.
-    pub momenta: Vec<[f64; 4]>,
+    /// (E, px, py, pz) of each leg, GeV, in the frame of the detector, the first beam along +z.
+    pub momenta: LegMomenta,
     /// Energy fractions of what comes from the first and from the second beam.
     pub fractions: [f64; 2],
     /// Of renormalisation, and of the densities of the first and the second beam, GeV.
     pub scales: [f64; 3],
+    /// The one that records show: the larger one of the densities, or without them that of renormalisation; of matched
+    /// events the one that a shower begins with.
+    pub shown: f64,
     /// The strong coupling at the first of these.
     pub alpha_s: f64,
+    /// Where it was clustered, the channel among the diagrams of its matrix element's clustering.
+    pub channel: Option<u32>,
+    /// What matching found, where points are weighted by it; the first beam is first.
+    pub matched: Option<Box<Matched>>,
+}
+
+/// Momenta of an event in the rest frame of what comes in, along z from the frame of the detector: helicities are those of
+/// this frame, as in MadEvent (`me_frame`).
+pub fn at_rest(momenta: &[[f64; 4]]) -> LegMomenta {
+    let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
+    let mass = ((energy - along) * (energy + along)).sqrt();
+    let (cosh, sinh) = (energy / mass, along / mass);
+    let rest = |&[e, x, y, z]: &[f64; 4]| [cosh * e - sinh * z, x, y, cosh * z - sinh * e];
+    momenta.iter().map(rest).collect()
+}
+
+/// Momenta of so many legs lie within an event.
+const FEW: usize = 8;
+
+/// The momenta of the legs of an event. There are millions of events: those of few legs take no memory of their own.
+#[derive(Clone, Debug)]
+pub enum LegMomenta {
+    /// Of the first so many.
+    Few([[f64; 4]; FEW], usize),
+    /// More of them.
+    Many(Vec<[f64; 4]>),
+}
+
+impl std::ops::Deref for LegMomenta {
+    type Target = [[f64; 4]];
+
+    fn deref(&self) -> &[[f64; 4]] {
+        match self {
+            LegMomenta::Few(momenta, legs) => &momenta[..*legs],
+            LegMomenta::Many(momenta) => momenta,
+        }
+    }
+}
+
+impl std::ops::DerefMut for LegMomenta {
+    fn deref_mut(&mut self) -> &mut [[f64; 4]] {
+        match self {
+            LegMomenta::Few(momenta, legs) => &mut momenta[..*legs],
+            LegMomenta::Many(momenta) => momenta,
+        }
+    }
+}
+
+impl PartialEq for LegMomenta {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl FromIterator<[f64; 4]> for LegMomenta {
+    fn from_iter<I: IntoIterator<Item = [f64; 4]>>(momenta: I) -> Self {
+        let mut rest = momenta.into_iter();
+        let (mut few, mut legs) = ([[0.0; 4]; FEW], 0);
+        while let Some(momentum) = rest.next() {
+            if legs == FEW {
+                let mut many = few.to_vec();
+                many.push(momentum);
+                many.extend(rest);
+                return LegMomenta::Many(many);
+            }
+            few[legs] = momentum;
+            legs += 1;
+        }
+        LegMomenta::Few(few, legs)
+    }
 }
 
 /// Keeps the points that become events.
@@ -79,10 +153,19 @@ impl Accept<'_> {
         let exchanged = of_partons.exchanged;
         let mut fractions = [row(layout.fraction(0)), row(layout.fraction(1))];
         let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
+        let mut matched = work.clustering.matched.get(place).cloned().flatten();
         if exchanged {
             fractions.swap(0, 1);
             scales.swap(1, 2);
+            matched.iter_mut().for_each(Matched::exchange);
         }
+        let shown = match (&matched, self.integrand.has_densities()) {
+            (Some(matched), _) => matched.start.sqrt(),
+            (None, true) => scales[1].max(scales[2]),
+            (None, false) => scales[0],
+        };
+        let clustered = group.clustering.is_some();
+        let channel = clustered.then(|| work.clustering.channels[place] as u32);
         Event {
             source: block.source as u32,
             point,
@@ -93,12 +176,15 @@ impl Accept<'_> {
             momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,
             scales,
+            shown,
             alpha_s: work.alpha_s[place],
+            channel,
+            matched: matched.map(Box::new),
         }
     }
 }
 
-/// (E, px, py, pz) of the legs of a point, in the frame of the beams; where its partons are exchanged, turned by half a turn
+/// (E, px, py, pz) of the legs of a point, in the frame of the detector; where its partons are exchanged, turned by half a turn
 /// about the x axis.
 pub(crate) fn momenta(
     points: &Rows,

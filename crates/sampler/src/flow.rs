@@ -276,34 +276,39 @@ impl Task<f32> for Neurons<'_> {
             let (biases, weights) = neurons.split_first().expect("biases come first");
             for pair in (0..POINTS).step_by(PAIR * V::LANES) {
                 // SAFETY: the caller's promise.
-                let mut sums = biases.map(|bias| [unsafe { V::splat(bias) }; PAIR]);
+                let mut sums = unsafe { [[V::zero(); PAIR]; TOGETHER] };
+                for (sums, &bias) in sums.iter_mut().zip(biases) {
+                    // SAFETY: the caller's promise.
+                    *sums = unsafe { [V::splat(bias); PAIR] };
+                }
                 for (from, weights) in from.iter().zip(weights) {
-                    let number = |of: usize| {
-                        let some = &from.0[pair + of * V::LANES..][..V::LANES];
-                        // SAFETY: as many as a register has, aligned as the row is.
-                        unsafe { V::load(some.as_ptr()) }
+                    let some = &from.0[pair..][..PAIR * V::LANES];
+                    // SAFETY: as many as two registers have, aligned as the row is.
+                    let numbers: [V; PAIR] = unsafe {
+                        let (one, other) = (some.as_ptr(), some[V::LANES..].as_ptr());
+                        [V::load(one), V::load(other)]
                     };
-                    let numbers = [number(0), number(1)];
                     for (sums, &weight) in sums.iter_mut().zip(weights) {
                         // SAFETY: the caller's promise.
                         let weight = unsafe { V::splat(weight) };
-                        for (sum, number) in sums.iter_mut().zip(numbers) {
-                            *sum = weight.mul_add(number, *sum);
-                        }
+                        sums[0] = weight.mul_add(numbers[0], sums[0]);
+                        sums[1] = weight.mul_add(numbers[1], sums[1]);
                     }
                 }
-                for (neuron, sums) in (group * TOGETHER..).zip(sums) {
-                    for (at, sum) in (pair..).step_by(V::LANES).zip(sums) {
-                        // SAFETY: as many as a register has, aligned as the row is.
+                for (neuron, sums) in sums.iter().enumerate() {
+                    for (register, &sum) in sums.iter().enumerate() {
+                        let at = pair + register * V::LANES;
                         match &mut self.to {
-                            To::Layer(to) => unsafe {
-                                let to = &mut to[neuron].0[at..][..V::LANES];
-                                sum.max(sum * sum.same(LEAK)).store(to.as_mut_ptr());
-                            },
-                            To::Splines(to) => unsafe {
-                                let to = &mut to[neuron].0[at..][..V::LANES];
-                                sum.store_doubles(to.as_mut_ptr());
-                            },
+                            To::Layer(to) => {
+                                let to = &mut to[group * TOGETHER + neuron].0[at..][..V::LANES];
+                                // SAFETY: as many as a register has, aligned as the row is.
+                                unsafe { sum.max(sum * sum.same(LEAK)).store(to.as_mut_ptr()) };
+                            }
+                            To::Splines(to) => {
+                                let to = &mut to[group * TOGETHER + neuron].0[at..][..V::LANES];
+                                // SAFETY: as many as a register has.
+                                unsafe { sum.store_doubles(to.as_mut_ptr()) };
+                            }
                         }
                     }
                 }
@@ -353,25 +358,35 @@ impl Task<f64> for Splines<'_> {
     }
 }
 
+/// A derivative at an edge: soft, and 1 where networks give 0.
+#[inline(always)]
+fn slope<V: Simd<Scalar = f64>>(of: V) -> V {
+    let soft = of.max(of.same(0.0)) + functions::ln(of.same(1.0) + functions::exp(-of.abs()));
+    (soft + of.same(LEAST)) / of.same(LEAST + std::f64::consts::LN_2)
+}
+
+/// A register of a row; `proof` shows that the CPU has the level.
+#[inline(always)]
+fn register<V: Simd<Scalar = f64>>(of: &Doubles, at: usize, _proof: V) -> V {
+    // SAFETY: as many as a register has, aligned as the row is.
+    unsafe { V::load(of.0[at..][..V::LANES].as_ptr()) }
+}
+
 /// Where a spline has the value y, and the derivative of that by y. It is made of the logarithms of the widths of its bins,
 /// then of their heights, and of what derivatives at edges follow from; `at` is the first of the points.
 #[inline(always)]
 fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: usize) -> (V, V) {
     let (zero, one, least) = (y.same(0.0), y.same(1.0), y.same(LEAST));
-    let of = |made: &[Doubles], i: usize| -> V {
-        // SAFETY: as many as a register has, aligned as the row is; the number says that the CPU has the level.
-        unsafe { V::load(made[i].0[at..][..V::LANES].as_ptr()) }
-    };
     let (sizes, edges) = made.split_at_mut(2 * bins);
     let mut scales = [zero; 2];
     for (sizes, scale) in sizes.chunks_exact_mut(bins).zip(&mut scales) {
-        let mut largest = of(sizes, 0);
+        let mut largest = register(&sizes[0], at, y);
         for bin in 1..bins {
-            largest = largest.max(of(sizes, bin));
+            largest = largest.max(register(&sizes[bin], at, y));
         }
         let mut sum = zero;
         for bin in 0..bins {
-            let size = functions::exp(of(sizes, bin) - largest);
+            let size = functions::exp(register(&sizes[bin], at, y) - largest);
             sum = sum + size;
             // SAFETY: as for reading.
             unsafe { size.store(sizes[bin].0[at..][..V::LANES].as_mut_ptr()) };
@@ -383,24 +398,20 @@ fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: us
     for bin in 0..bins {
         let here = begins[1].le(y);
         for side in 0..2 {
-            let size = of(sizes, side * bins + bin).mul_add(scales[side], least);
+            let size = register(&sizes[side * bins + bin], at, y).mul_add(scales[side], least);
             let last = bin + 1 == bins;
             let end = if last { one } else { begins[side] + size };
             let own = [begins[side], end - begins[side]];
-            for (found, own) in found[side].iter_mut().zip(own) {
-                *found = V::select(here, own, *found);
-            }
-            slopes[side] = V::select(here, of(edges, bin + side), slopes[side]);
+            found[side] = [
+                V::select(here, own[0], found[side][0]),
+                V::select(here, own[1], found[side][1]),
+            ];
+            slopes[side] = V::select(here, register(&edges[bin + side], at, y), slopes[side]);
             begins[side] = end;
         }
     }
     let [[left, width], [bottom, height]] = found;
-    // Soft, and 1 where networks give 0.
-    let slope = |of: V| {
-        let soft = of.max(zero) + functions::ln(one + functions::exp(-of.abs()));
-        (soft + least) / y.same(LEAST + std::f64::consts::LN_2)
-    };
-    let [first, last] = slopes.map(slope);
+    let (first, last) = (slope(slopes[0]), slope(slopes[1]));
     let (delta, above) = (height / width, y - bottom);
     let bend = first + last - (delta + delta);
     let a = above.mul_add(bend, height * (delta - first));

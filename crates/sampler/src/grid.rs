@@ -211,6 +211,11 @@ impl Training {
         }
     }
 
+    /// Sums that were made elsewhere, those of the bins of a dimension after each other.
+    pub fn of(squares: Vec<f64>) -> Self {
+        Training { squares }
+    }
+
     /// Adds points: their random numbers, one row for each dimension, and their weights. A weight that is not usable is
     /// left out; [`crate::sums::WeightSums`] counts those.
     ///

@@ -1,10 +1,12 @@
 //! From random numbers to weights: a block of points of one channel.
 //!
-//! The weight of a point is what it has of the cross section, in pb: phase space, the share of its channel in all, flux,
-//! densities and |M|^2. Matrix elements that differ by flavours may have their channels in common; one of them is drawn
-//! for each point by its densities and by what is known of its |M|^2, so that a point costs one |M|^2.
+//! The weight of a point is what it has of the cross section, in pb, or of the width, in GeV: phase space, the share of
+//! its channel in all, flux, densities and |M|^2. Matrix elements that differ by flavours may have their channels in
+//! common; one of them is drawn for each point by its densities and by what is known of its |M|^2, so that a point costs
+//! one |M|^2.
 
 use super::blocks::{Block, Numbers};
+use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
@@ -36,6 +38,23 @@ pub trait Squared {
         alpha_s: &[f64],
         squared: &mut [f64],
     ) -> Result<(), Failure>;
+
+    /// The same, and for each point the channel that it is clustered in, drawn by the shares of channels with a number in
+    /// (0, 1); negative where there is none.
+    ///
+    /// # Errors
+    /// It cannot be evaluated, or this cannot draw channels.
+    fn evaluate_in_channels(
+        &mut self,
+        _element: usize,
+        _points: &Rows,
+        _alpha_s: &[f64],
+        _random: &[f64],
+        _squared: &mut [f64],
+        _channels: &mut [i32],
+    ) -> Result<(), Failure> {
+        Err("points are clustered in channels, which are not drawn here".into())
+    }
 }
 
 /// A cut that only the caller knows.
@@ -69,6 +88,28 @@ pub struct Partons {
     pub factor: f64,
 }
 
+/// What comes in, as the formula of a cross section has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flux {
+    /// Two particles with these masses, GeV: weights are in pb.
+    Collision([f64; 2]),
+    /// One with this mass, GeV, that decays: weights are in GeV.
+    Decay(f64),
+}
+
+impl Flux {
+    /// What phase space and |M|^2 are multiplied by, at a squared energy.
+    fn factor(self, s: f64) -> f64 {
+        match self {
+            Flux::Collision([one, other]) => {
+                let (sum, difference) = (one + other, one - other);
+                PICOBARN / (2.0 * ((s - sum * sum) * (s - difference * difference)).sqrt())
+            }
+            Flux::Decay(mass) => 1.0 / (2.0 * mass),
+        }
+    }
+}
+
 /// Matrix elements that have their channels in common.
 #[derive(Clone, Debug)]
 pub struct ElementGroup {
@@ -80,10 +121,18 @@ pub struct ElementGroup {
     pub weights: Weights,
     /// What points have to pass.
     pub cuts: Option<Cuts>,
-    /// Their scales.
+    /// Their scales; those of densities in the order of the legs.
     pub scale: Scale,
+    /// How they are clustered.
+    pub clustering: Option<Clusterings>,
     /// How many legs there are.
     pub legs: usize,
+    /// From which beam each of the legs that come in is. Where both orders of like beams count, that is the first order.
+    pub beams: [usize; 2],
+    /// The rapidity of the centre of mass of the beams in the frame of the detector, the first leg going along +z.
+    pub rapidity: f64,
+    /// What comes in.
+    pub flux: Flux,
 }
 
 /// Where points of a group come from.
@@ -101,11 +150,73 @@ pub struct Source {
     pub chances: Vec<f64>,
 }
 
-/// The densities of both beams.
+/// What partons come from.
 #[derive(Clone, Debug)]
-pub struct BeamDensities {
-    /// Of both beams.
-    pub densities: Arc<Densities>,
+pub enum Beam {
+    /// The beam is the parton, with all of its energy.
+    Parton,
+    /// A hadron, or what radiates photons.
+    Densities {
+        /// Of its partons.
+        densities: Arc<Densities>,
+        /// Whether it is the antiparticle of what these are of.
+        anti: bool,
+    },
+}
+
+impl Beam {
+    /// Whether the beam is the parton.
+    pub fn is_parton(&self) -> bool {
+        matches!(self, Beam::Parton)
+    }
+
+    /// Whether both beams have the same partons.
+    pub fn is_like(&self, other: &Beam) -> bool {
+        match (self, other) {
+            (Beam::Parton, Beam::Parton) => true,
+            (
+                Beam::Densities {
+                    densities: one,
+                    anti: of_one,
+                },
+                Beam::Densities {
+                    densities: other,
+                    anti: of_other,
+                },
+            ) => Arc::ptr_eq(one, other) && of_one == of_other,
+            _ => false,
+        }
+    }
+
+    /// How many densities it has; a parton that is the beam has one, which is 1.
+    fn flavors(&self) -> usize {
+        match self {
+            Beam::Parton => 1,
+            Beam::Densities { densities, .. } => densities.codes().len(),
+        }
+    }
+
+    /// x f(x, Q) of a parton; 0 where the beam does not have it.
+    pub(crate) fn value(&self, code: i32, x: f64, q2: f64) -> f64 {
+        let mut values = vec![1.0; self.flavors()];
+        if let Beam::Densities { densities, .. } = self {
+            densities.evaluate(&[x], &[q2], &mut values);
+        }
+        self.place(code).map_or(0.0, |place| values[place])
+    }
+
+    /// Where the density of a parton stands among those of the beam; none where it has none.
+    pub fn place(&self, code: i32) -> Option<usize> {
+        let Beam::Densities { densities, anti } = self else {
+            return Some(0);
+        };
+        let find = |code: i32| densities.codes().iter().position(|&known| known == code);
+        // Gluons and photons are their own antiparticles.
+        match anti {
+            true => find(-code).or_else(|| find(code)),
+            false => find(code),
+        }
+    }
 }
 
 /// alpha_s by its scale.
@@ -124,8 +235,8 @@ pub struct Integrand {
     pub groups: Vec<ElementGroup>,
     /// The channels of all groups.
     pub sources: Vec<Source>,
-    /// None where the beams are the partons.
-    pub densities: Option<BeamDensities>,
+    /// Both beams.
+    pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: Running,
     /// What points have to pass besides the cuts of their group. It takes its time.
@@ -151,16 +262,17 @@ pub struct Workspace {
     pub scales: Rows,
     /// For these, alpha_s.
     pub alpha_s: Vec<f64>,
-    /// For these, |M|^2.
+    /// For these, |M|^2; 0 where clustering drops them.
     pub squared: Vec<f64>,
+    /// For these, what clustering found.
+    pub clustering: ClusteringWork,
     mapped: Rows,
     shares: Rows,
     passed: Vec<bool>,
     columns: Vec<u32>,
-    fractions: [Vec<f64>; 2],
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
-    factors: Vec<f64>,
+    pub(crate) factors: Vec<f64>,
     parts: Vec<DrawnElement>,
     /// Of flows.
     jacobians: Vec<f64>,
@@ -173,6 +285,8 @@ struct DrawnElement {
     which: Vec<u32>,
     alpha_s: Vec<f64>,
     squared: Vec<f64>,
+    numbers: Vec<f64>,
+    channels: Vec<i32>,
 }
 
 /// Rows behind those of [`Layout`]: the Jacobian of the grid, and the random number for the flavours.
@@ -200,6 +314,8 @@ impl Workspace {
             which: Vec::new(),
             alpha_s: Vec::new(),
             squared: Vec::new(),
+            numbers: Vec::new(),
+            channels: Vec::new(),
         };
         Workspace {
             numbers: Rows::new(dimension + 1, points),
@@ -210,11 +326,11 @@ impl Workspace {
             scales: Rows::new(scales::ROWS, points),
             alpha_s: Vec::new(),
             squared: Vec::new(),
+            clustering: ClusteringWork::new(integrand),
             mapped: Rows::new(dimension + 1, points),
             shares: Rows::new(1, points),
             passed: Vec::new(),
             columns: Vec::new(),
-            fractions: [Vec::new(), Vec::new()],
             q2: Vec::new(),
             values: [Vec::new(), Vec::new()],
             factors: Vec::new(),
@@ -291,33 +407,55 @@ impl Integrand {
         group
             .scale
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        if let Some(of) = &group.clustering {
+            of.raise(&mut work.scales);
+        }
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
         if let Some(selection) = &self.selection {
             self.filter(selection.as_ref(), group, work)?;
         }
-        evaluate(group, elements, passed, work)?;
+        match &group.clustering {
+            None => {
+                work.clustering.matched.clear();
+                evaluate(group, elements, passed, None, work)?;
+            }
+            Some(of) => {
+                // After those of the grid, of the partons and of their process.
+                let next = dimension as u32 + 2;
+                let number = |&point: &u32| block.random.number(first + u64::from(point), next);
+                let mut numbers = std::mem::take(&mut work.clustering.numbers);
+                numbers.clear();
+                numbers.extend(work.kept.iter().map(number));
+                evaluate(group, elements, passed, Some(&numbers), work)?;
+                work.clustering.numbers = numbers;
+                self.cluster(group, of, block, elements, work)?;
+            }
+        }
         for (place, &point) in work.kept.iter().enumerate() {
             let row = |row: usize| work.points.row(row)[place];
-            let flux = 2.0 * row(layout.energy_square());
-            let phase_space = row(layout.weight()) * row(more + JACOBIAN) / flux;
+            let flux = group.flux.factor(row(layout.energy_square()));
+            let phase_space = row(layout.weight()) * row(more + JACOBIAN) * flux;
             let share = work.shares.row(0)[place] * permutations as f64;
-            let weight = work.factors[place] * work.squared[place] * PICOBARN;
+            let weight = work.factors[place] * work.squared[place];
             work.weights[point as usize] = weight * share * phase_space;
         }
         Ok(())
     }
 
-    /// Leaves the points that pass the cuts.
-    fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
+    /// Leaves the points that pass the cuts, with rapidities in the frame of the detector.
+    pub(crate) fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
         let layout = Layout::new(group.legs);
+        if group.rapidity != 0.0 {
+            for rapidity in work.points.row_mut(layout.rapidity()) {
+                *rapidity += group.rapidity;
+            }
+        }
         work.passed.clear();
         work.passed.resize(count, true);
         if let Some(cuts) = &group.cuts {
-            let boost = self
-                .densities
-                .as_ref()
-                .map(|_| work.points.row(layout.rapidity()));
+            let moves = group.rapidity != 0.0 || self.has_densities();
+            let boost = moves.then(|| work.points.row(layout.rapidity()));
             cuts.passed(self.level, &work.points, boost, &mut work.passed);
         }
         for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
@@ -380,6 +518,57 @@ impl Integrand {
         }
     }
 
+    /// Whether one of the beams has densities.
+    pub fn has_densities(&self) -> bool {
+        !self.beams.iter().all(Beam::is_parton)
+    }
+
+    /// How many densities there are of each leg that comes in.
+    fn flavors(&self, group: &ElementGroup) -> [usize; 2] {
+        group.beams.map(|beam| self.beams[beam].flavors())
+    }
+
+    /// Where the densities of two partons stand among those of their legs.
+    fn places(&self, group: &ElementGroup, codes: [i32; 2]) -> Option<[usize; 2]> {
+        let [first, second] = group.beams.map(|beam| &self.beams[beam]);
+        Some([first.place(codes[0])?, second.place(codes[1])?])
+    }
+
+    /// Densities of all flavours at the scales of points; 1 of a parton that is a beam.
+    pub(crate) fn look_up(
+        &self,
+        group: &ElementGroup,
+        passed: usize,
+        layout: Layout,
+        work: &mut Workspace,
+    ) {
+        for (leg, beam) in group.beams.into_iter().enumerate() {
+            let values = &mut work.values[leg];
+            let Beam::Densities { densities, .. } = &self.beams[beam] else {
+                values.clear();
+                values.resize(passed, 1.0);
+                continue;
+            };
+            let scales = work.scales.row(1 + leg);
+            work.q2.clear();
+            work.q2.extend(scales.iter().map(|scale| scale * scale));
+            values.resize(passed * densities.codes().len(), 0.0);
+            densities.evaluate(work.points.row(layout.fraction(leg)), &work.q2, values);
+        }
+    }
+
+    /// The product of the densities of what was drawn, by the last that were looked up; 1 without densities.
+    pub(crate) fn luminosity(&self, group: &ElementGroup, work: &Workspace, place: usize) -> f64 {
+        if !self.has_densities() {
+            return 1.0;
+        }
+        let flavors = self.flavors(group);
+        let values = [0, 1].map(|leg| &work.values[leg][place * flavors[leg]..][..flavors[leg]]);
+        let partons = &group.partons[work.drawn[place] as usize];
+        let places = self.places(group, partons.codes);
+        places.map_or(0.0, |[a, b]| values[0][a] * values[1][b])
+    }
+
     /// Draws what comes in, and writes what it counts.
     fn draw_partons(
         &self,
@@ -391,29 +580,20 @@ impl Integrand {
     ) {
         work.drawn.clear();
         work.factors.clear();
-        let Some(of) = &self.densities else {
+        if !self.has_densities() {
             work.drawn.resize(passed, 0);
             work.factors.resize(passed, group.partons[0].factor);
             return;
-        };
-        let flavors = of.densities.codes().len();
-        for beam in 0..2 {
-            let scales = work.scales.row(1 + beam);
-            work.q2.clear();
-            work.q2.extend(scales.iter().map(|scale| scale * scale));
-            let fractions = &mut work.fractions[beam];
-            fractions.clear();
-            fractions.extend_from_slice(work.points.row(layout.fraction(beam)));
-            let values = &mut work.values[beam];
-            values.resize(passed * flavors, 0.0);
-            of.densities.evaluate(fractions, &work.q2, values);
         }
+        self.look_up(group, passed, layout, work);
+        let flavors = self.flavors(group);
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
-            .map(|one| of.places(one.codes))
+            .map(|one| self.places(group, one.codes))
             .collect();
         let mut shares = vec![0.0; group.partons.len()];
         for point in 0..passed {
-            let values = [0, 1].map(|beam| &work.values[beam][point * flavors..][..flavors]);
+            let values =
+                [0, 1].map(|leg| &work.values[leg][point * flavors[leg]..][..flavors[leg]]);
             let mut total = 0.0;
             for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
                 let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
@@ -434,7 +614,8 @@ impl Integrand {
                 }
                 rest -= share.abs();
             }
-            let fractions = work.fractions[0][point] * work.fractions[1][point];
+            let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg))[point]);
+            let fractions = fractions[0] * fractions[1];
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);
@@ -462,30 +643,29 @@ fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
     }
 }
 
-impl BeamDensities {
-    /// Where the densities of two partons stand; none where the set does not have them.
-    fn places(&self, codes: [i32; 2]) -> Option<[usize; 2]> {
-        let place = |code: i32| {
-            self.densities
-                .codes()
-                .iter()
-                .position(|&known| known == code)
-        };
-        Some([place(codes[0])?, place(codes[1])?])
-    }
-}
-
-/// |M|^2 of all points, by matrix element.
-fn evaluate(
+/// |M|^2 of all points, by matrix element; with random numbers their channels, too.
+pub(crate) fn evaluate(
     group: &ElementGroup,
     elements: &mut dyn Squared,
     passed: usize,
+    numbers: Option<&[f64]>,
     work: &mut Workspace,
 ) -> Result<(), Failure> {
     work.squared.clear();
     work.squared.resize(passed, 0.0);
+    let channels = &mut work.clustering.channels;
+    if numbers.is_some() {
+        channels.clear();
+        channels.resize(passed, -1);
+    }
     if let [element] = group.elements[..] {
-        return elements.evaluate(element, &work.points, &work.alpha_s, &mut work.squared);
+        let (points, alpha_s, squared) = (&work.points, &work.alpha_s, &mut work.squared);
+        return match numbers {
+            None => elements.evaluate(element, points, alpha_s, squared),
+            Some(random) => {
+                elements.evaluate_in_channels(element, points, alpha_s, random, squared, channels)
+            }
+        };
     }
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];
@@ -496,19 +676,36 @@ fn evaluate(
         if part.which.is_empty() {
             continue;
         }
-        part.points.set_points(part.which.len());
+        let count = part.which.len();
+        part.points.set_points(count);
         for row in 0..4 * group.legs {
             let from = work.points.row(row);
             for (to, &point) in part.points.row_mut(row).iter_mut().zip(&part.which) {
                 *to = from[point as usize];
             }
         }
-        part.alpha_s.clear();
-        part.alpha_s
-            .extend(part.which.iter().map(|&point| work.alpha_s[point as usize]));
+        let own = |all: &[f64], to: &mut Vec<f64>| {
+            to.clear();
+            to.extend(part.which.iter().map(|&point| all[point as usize]));
+        };
+        own(&work.alpha_s, &mut part.alpha_s);
         part.squared.clear();
-        part.squared.resize(part.which.len(), 0.0);
-        elements.evaluate(element, &part.points, &part.alpha_s, &mut part.squared)?;
+        part.squared.resize(count, 0.0);
+        let (points, alpha_s, squared) = (&part.points, &part.alpha_s, &mut part.squared);
+        match numbers {
+            None => elements.evaluate(element, points, alpha_s, squared)?,
+            Some(all) => {
+                own(all, &mut part.numbers);
+                part.channels.clear();
+                part.channels.resize(count, -1);
+                let (random, of_part) = (&part.numbers, &mut part.channels);
+                elements
+                    .evaluate_in_channels(element, points, alpha_s, random, squared, of_part)?;
+                for (&point, &channel) in part.which.iter().zip(&part.channels) {
+                    channels[point as usize] = channel;
+                }
+            }
+        }
         for (&point, &value) in part.which.iter().zip(&part.squared) {
             work.squared[point as usize] = value;
         }

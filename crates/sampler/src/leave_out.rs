@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// By how much squared weights may grow.
 const GROWTH: f64 = 0.01;
 /// Points of a source that are looked at.
-const POINTS: usize = 64;
+pub const POINTS: usize = 64;
 /// Numbers of a group that are looked at: where it has many sources, each has fewer points.
 const NUMBERS: usize = 1 << 24;
 /// A source is left out if fewer of the points that were tried pass the cuts.
@@ -48,6 +48,18 @@ impl Tried {
             weights,
             drawn: work.weights.len() as u64,
             passed: work.kept.len() as u64,
+        }
+    }
+
+    /// Points that pass the cuts of so many that were drawn.
+    ///
+    /// Args: `momenta` and `weights` are of the first [`POINTS`] of them, one row of momenta after the other.
+    pub fn new(momenta: Vec<f64>, weights: Vec<f64>, drawn: u64, passed: u64) -> Tried {
+        Tried {
+            momenta,
+            weights,
+            drawn,
+            passed,
         }
     }
 

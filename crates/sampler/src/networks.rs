@@ -5,27 +5,17 @@
 //! that the grid had found, and look the better for it: it has none if its cross section is too far from the survey's.
 //! The points that decide this do not count. The cross section of the survey stays that of grids alone.
 
-use super::blocks::{Block, Harvest, Numbers, blocks, weigh_each};
+use super::blocks::{Block, Numbers, blocks};
 use super::flow::Flow;
-use super::integrand::{Failure, Integrand, Squared, Workspace};
+use super::integrand::{Failure, Integrand};
 use super::random::Philox;
 use super::sums::WeightSums;
 use super::survey::{FLOWS, Settings, Survey};
 use super::unweight::Spectrum;
+use super::weigh::Weigh;
 
 /// By how many standard deviations cross sections may differ.
 const FAR: f64 = 5.0;
-
-/// Weights of points whose numbers the caller has: what is integrated, as a function of them.
-struct Weights;
-
-impl Harvest for Weights {
-    type Kept = Vec<f64>;
-
-    fn keep(&self, _: &Block, work: &Workspace) -> Vec<f64> {
-        work.weights.clone()
-    }
-}
 
 /// Weighs points of a source by its grid, pb. `numbers` has those of each point, which are those of the grid and one for its
 /// partons; there are a multiple of 8 points, and they are points `first` and so on, also a multiple of 8.
@@ -35,13 +25,13 @@ impl Harvest for Weights {
 ///
 /// # Panics
 /// If there is no such source, or the numbers are those of other dimensions.
-pub fn weigh_given<S: Squared + Send>(
+pub fn weigh_given<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
     source: usize,
     first: u64,
     numbers: &[f64],
-    evaluators: &mut [S],
+    weigher: &mut W,
 ) -> Result<Vec<f64>, Failure> {
     let grid = &survey.sources[source].grid;
     let each = grid.dimensions() + 1;
@@ -59,23 +49,9 @@ pub fn weigh_given<S: Squared + Send>(
         })
         .collect();
     let mut found = Vec::with_capacity(numbers.len() / each);
-    weigh_each(integrand, &plan, evaluators, &Weights, |some| {
-        found.extend(some);
-    })?;
+    weigher.set(integrand)?;
+    weigher.weights(integrand, &plan, &mut |some| found.extend(some))?;
     Ok(found)
-}
-
-/// Sums and sizes of weights.
-struct Sizes;
-
-impl Harvest for Sizes {
-    type Kept = (usize, WeightSums, Spectrum);
-
-    fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept {
-        let mut spectrum = Spectrum::default();
-        spectrum.add(&work.weights);
-        (block.source, WeightSums::of(&work.weights), spectrum)
-    }
 }
 
 /// Tries flows, as many as there are sources, and gives a survey with those that are better.
@@ -85,12 +61,12 @@ impl Harvest for Sizes {
 ///
 /// # Panics
 /// If there are other sources, or a flow has dimensions that its source has not.
-pub fn try_flows<S: Squared + Send>(
+pub fn try_flows<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
     settings: &Settings,
     flows: Vec<Option<Flow>>,
-    evaluators: &mut [S],
+    weigher: &mut W,
 ) -> Result<Survey, Failure> {
     assert_eq!(flows.len(), survey.sources.len(), "another survey");
     let mut plan = Vec::new();
@@ -107,16 +83,11 @@ pub fn try_flows<S: Squared + Send>(
         plan.extend(own.map(|block| block.with(Numbers::Flow(flow))));
     }
     let mut found = vec![(WeightSums::default(), Spectrum::default()); flows.len()];
-    weigh_each(
-        integrand,
-        &plan,
-        evaluators,
-        &Sizes,
-        |(source, sums, spectrum)| {
-            found[source].0.merge(&sums);
-            found[source].1.merge(&spectrum);
-        },
-    )?;
+    weigher.set(integrand)?;
+    weigher.learn(integrand, &plan, false, &mut |source, taught| {
+        found[source].0.merge(&taught.sums);
+        found[source].1.merge(&taught.spectrum);
+    })?;
     drop(plan);
     let mut survey = survey.clone();
     for ((known, flow), (sums, spectrum)) in survey.sources.iter_mut().zip(flows).zip(found) {

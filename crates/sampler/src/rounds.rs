@@ -6,13 +6,15 @@
 //! are larger than those of the survey, the threshold of the source does. The points that are drawn then are events, but do
 //! not count: there are more of them where weights came out low.
 
-use super::blocks::{Block, Harvest, blocks, weigh_each};
-use super::events::{Accept, Event};
-use super::integrand::{Failure, Integrand, Squared, Workspace};
+use super::blocks::blocks;
+use super::events::Event;
+use super::integrand::{Failure, Integrand};
+use super::parallel;
 use super::random::{ACCEPTANCE, Philox};
 use super::sums::{Estimate, WeightSums};
 use super::survey::{self, Known, Nothing, Settings, Survey, whole};
 use super::unweight::{Spectrum, event_weight, is_event};
+use super::weigh::Weigh;
 
 /// Events, and what their points say.
 #[derive(Clone, Debug, Default)]
@@ -27,37 +29,6 @@ pub struct Round {
     pub unusable: u64,
 }
 
-struct Draw<'a> {
-    accept: Accept<'a>,
-}
-
-/// What becomes of a block.
-struct Drawn {
-    source: u32,
-    sums: WeightSums,
-    spectrum: Spectrum,
-    /// With the size of each one's weight.
-    events: Vec<(f64, Event)>,
-}
-
-impl Harvest for Draw<'_> {
-    type Kept = Drawn;
-
-    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
-        let (source, sums, events) = self.accept.keep(block, work);
-        let mut spectrum = Spectrum::default();
-        spectrum.add(&work.weights);
-        let weight = |event: &Event| work.weights[(event.point - block.first) as usize];
-        let events = events.into_iter().map(|event| (weight(&event), event));
-        Drawn {
-            source,
-            sums,
-            spectrum,
-            events: events.collect(),
-        }
-    }
-}
-
 /// Makes events. Rounds have numbers, and the same one has the same events.
 ///
 /// # Errors
@@ -65,16 +36,17 @@ impl Harvest for Draw<'_> {
 ///
 /// # Panics
 /// If the survey is of another integrand, or there are too many rounds for their numbers.
-pub fn round<S: Squared + Send>(
+pub fn round<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
     settings: &Settings,
     number: u16,
     events: u64,
-    evaluators: &mut [S],
+    weigher: &mut W,
 ) -> Result<Round, Failure> {
     let known = &survey.sources;
     assert_eq!(known.len(), integrand.sources.len(), "another survey");
+    weigher.set(integrand)?;
     let round = number.checked_add(survey::ROUNDS).expect("fewer rounds");
     let of = |source: usize| Philox {
         seed: settings.seed,
@@ -102,7 +74,9 @@ pub fn round<S: Squared + Send>(
     let mut luminosity = wanted / total;
     let mut drawn = vec![0; known.len()];
     let mut sums = vec![WeightSums::default(); known.len()];
-    let mut found: Vec<(f64, Event)> = Vec::new();
+    // Millions of events stay where they were made until they are mixed.
+    let mut found: Vec<Vec<(f64, Event)>> = Vec::new();
+    let threads = weigher.threads();
     let (mut first, mut unusable) = (true, 0);
     loop {
         let mut plan = Vec::new();
@@ -115,29 +89,35 @@ pub fn round<S: Squared + Send>(
             let more = blocks(source, grid, of(source), from as u64, until - from);
             plan.extend(more.map(|block| block.with(flow.as_ref().into())));
         }
-        let accept = Accept {
-            integrand,
-            thresholds: &thresholds,
-        };
-        weigh_each(integrand, &plan, evaluators, &Draw { accept }, |one| {
-            let source = one.source as usize;
+        weigher.draw(integrand, &plan, &thresholds, &mut |one| {
+            let source = one.source;
             if first {
                 sums[source].merge(&one.sums);
             }
             unusable += one.sums.unusable();
             spectra[source].merge(&one.spectrum);
-            found.extend(one.events);
+            if !one.events.is_empty() {
+                found.push(one.events);
+            }
         })?;
         first = false;
         // Of those that were drawn before, by the thresholds of now.
-        found.retain(|(weight, event)| {
-            let source = event.source as usize;
-            let number = of(source).number(event.point, ACCEPTANCE);
-            is_event(*weight, number, thresholds[source])
+        let asked = parallel::map_large(threads, found.len(), |part| {
+            let stays = |(weight, event): &(f64, Event)| {
+                let source = event.source as usize;
+                let number = of(source).number(event.point, ACCEPTANCE);
+                is_event(*weight, number, thresholds[source])
+            };
+            found[part].iter().map(stays).collect::<Vec<bool>>()
         });
-        let mut done = found.len() as u64 >= events;
+        for (part, asked) in found.iter_mut().zip(asked) {
+            let mut asked = asked.into_iter();
+            part.retain(|_| asked.next().unwrap_or(false));
+        }
+        let count: usize = found.iter().map(Vec::len).sum();
+        let mut done = count as u64 >= events;
         if !done {
-            let there = found.len().max(1) as f64;
+            let there = count.max(1) as f64;
             luminosity *= ((wanted + wanted.sqrt()) / there).min(MOST_RISE);
         }
         for (threshold, spectrum) in thresholds.iter_mut().zip(&spectra) {
@@ -153,18 +133,27 @@ pub fn round<S: Squared + Send>(
     }
     // Events lie by source: they are mixed by a random number each.
     let mix = of(u32::MAX as usize);
-    let mut order: Vec<(f64, usize)> = (0..found.len())
-        .map(|place| (mix.number(place as u64, 0), place))
+    let begins: Vec<usize> = (found.iter())
+        .scan(0, |begin, part| {
+            let first = *begin;
+            *begin += part.len();
+            Some(first)
+        })
         .collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut found: Vec<Option<(f64, Event)>> = found.into_iter().map(Some).collect();
-    let events = order.into_iter().take(events as usize).map(|(_, place)| {
-        let (weight, mut event) = found[place].take().expect("each place is there once");
-        event.weight = event_weight(weight, thresholds[event.source as usize]);
+    let count = found.iter().map(Vec::len).sum();
+    let keys = parallel::map(threads, count, |place| mix.number(place as u64, 0));
+    let mut order = parallel::order(threads, &keys);
+    order.truncate(events as usize);
+    let events = parallel::map(threads, order.len(), |place| {
+        let from = order[place] as usize;
+        let part = begins.partition_point(|&begin| begin <= from) - 1;
+        let (weight, event) = &found[part][from - begins[part]];
+        let mut event = event.clone();
+        event.weight = event_weight(*weight, thresholds[event.source as usize]);
         event
     });
     Ok(Round {
-        events: events.collect(),
+        events,
         sums,
         drawn: drawn.into_iter().map(|count| count as u64).collect(),
         unusable,
@@ -194,13 +183,29 @@ pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
 ) -> Estimate {
+    together(survey, rounds, WeightSums::mean)
+}
+
+/// The same without the signs of weights.
+pub fn cross_section_without_signs<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+) -> Estimate {
+    together(survey, rounds, WeightSums::mean_size)
+}
+
+fn together<'a>(
+    survey: &Survey,
+    rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
+    of: impl Fn(&WeightSums) -> Estimate,
+) -> Estimate {
     let shares = shares(survey);
     let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
     let of_source = |(source, one): (usize, &Known)| {
-        let last = (one.sums.points() as f64, one.sums.mean());
+        let last = (one.sums.points() as f64, of(&one.sums));
         let more = rounds
             .iter()
-            .map(|(events, sums)| (planned(*events, shares[source]), sums[source].mean()));
+            .map(|(events, sums)| (planned(*events, shares[source]), of(&sums[source])));
         Estimate::average(std::iter::once(last).chain(more))
     };
     Estimate::sum(survey.sources.iter().enumerate().map(of_source))

@@ -18,7 +18,7 @@ pub fn is_usable(weight: f64) -> bool {
 }
 
 /// Words that sums are kept as.
-pub(crate) const WORDS: usize = 10;
+pub const WORDS: usize = 10;
 /// Partial sums of a block.
 const LANES: usize = 8;
 
@@ -178,8 +178,9 @@ impl WeightSums {
         self.estimate(self.absolute)
     }
 
-    /// As words that are kept.
-    pub(crate) fn words(&self) -> [u64; WORDS] {
+    /// As words that are kept: how many points there are, pass and are not usable; of weights, sizes and squares the bits of
+    /// the sum and of what was rounded off; and those of the largest size.
+    pub fn words(&self) -> [u64; WORDS] {
         let bits = |of: Compensated| [of.sum.to_bits(), of.rest.to_bits()];
         let [[a, b], [c, d], [e, f]] = [self.sum, self.absolute, self.square].map(bits);
         let [points, passed, unusable] = [self.points, self.passed, self.unusable];
@@ -188,7 +189,7 @@ impl WeightSums {
     }
 
     /// What [`Self::words`] gave.
-    pub(crate) fn from_words(words: [u64; WORDS]) -> Self {
+    pub fn from_words(words: [u64; WORDS]) -> Self {
         let of = |sum: usize| Compensated {
             sum: f64::from_bits(words[sum]),
             rest: f64::from_bits(words[sum + 1]),

@@ -7,14 +7,15 @@
 //! drawn, and follows from nothing that counts: what counts for a cross section must not decide by how much it does. (A
 //! part that ends where weights look even ends sooner where large ones are missing, and its mean is too small.)
 
-use super::blocks::{Block, Harvest, blocks, weigh_each};
+use super::blocks::blocks;
 use super::flow::Flow;
-use super::grid::{Grid, Training};
-use super::integrand::{Failure, Integrand, Source, Squared, Workspace};
+use super::grid::Grid;
+use super::integrand::{Failure, Integrand, Source};
 use super::leave_out::{self, Tried};
 use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
 use super::unweight::Spectrum;
+use super::weigh::{Taught, Weigh};
 
 /// What a run wants of its survey.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,39 +98,7 @@ pub(crate) const ROUNDS: u16 = 64;
 const LAST: u16 = ROUNDS - 1;
 pub(crate) const FLOWS: u16 = ROUNDS - 2;
 
-/// What points of a source say.
-#[derive(Clone, Debug)]
-struct Taught {
-    sums: WeightSums,
-    training: Training,
-    spectrum: Spectrum,
-    /// By matrix element of the group the size of the weights, and the same without |M|^2.
-    sizes: Vec<[f64; 2]>,
-    tried: Tried,
-}
-
 impl Taught {
-    fn nothing(source: &Source) -> Self {
-        Taught {
-            sums: WeightSums::default(),
-            training: Training::new(source.channel.dimension()),
-            spectrum: Spectrum::default(),
-            sizes: vec![[0.0; 2]; source.chances.len()],
-            tried: Tried::default(),
-        }
-    }
-
-    fn merge(&mut self, later: &Taught) {
-        self.sums.merge(&later.sums);
-        self.training.merge(&later.training);
-        self.spectrum.merge(&later.spectrum);
-        for (sum, more) in self.sizes.iter_mut().zip(&later.sizes) {
-            sum[0] += more[0];
-            sum[1] += more[1];
-        }
-        self.tried.merge(&later.tried);
-    }
-
     /// Points of which so many pass the cuts, as far as these say.
     fn points(&self, passing: f64) -> usize {
         let share = self.tried.passed as f64 / self.tried.drawn.max(1) as f64;
@@ -142,44 +111,14 @@ pub(crate) fn whole(points: f64) -> usize {
     (points.ceil() as usize).next_multiple_of(8)
 }
 
-struct Learn<'a> {
-    integrand: &'a Integrand,
-    /// Whether points themselves are looked at.
-    trial: bool,
-}
-
-impl Harvest for Learn<'_> {
-    type Kept = (usize, Taught);
-
-    fn keep(&self, block: &Block, work: &Workspace) -> (usize, Taught) {
-        let source = &self.integrand.sources[block.source];
-        let group = &self.integrand.groups[source.group];
-        let mut taught = Taught::nothing(source);
-        taught.sums = WeightSums::of(&work.weights);
-        taught.training.add(&work.numbers, &work.weights);
-        taught.spectrum.add(&work.weights);
-        taught.tried = Tried::of(work, if self.trial { group.legs } else { 0 });
-        for (place, (&point, &drawn)) in work.kept.iter().zip(&work.drawn).enumerate() {
-            let weight = work.weights[point as usize].abs();
-            let without = weight / work.squared[place].abs();
-            if without.is_finite() {
-                let of = &mut taught.sizes[group.partons[drawn as usize].element];
-                of[0] += weight;
-                of[1] += without;
-            }
-        }
-        (block.source, taught)
-    }
-}
-
 /// Surveys an integrand, of which sources are left out that others can stand for.
 ///
 /// # Errors
 /// A matrix element cannot be evaluated, or there is [`Nothing`].
-pub fn survey<S: Squared + Send>(
+pub fn survey<W: Weigh + ?Sized>(
     integrand: &mut Integrand,
     settings: &Settings,
-    evaluators: &mut [S],
+    weigher: &mut W,
 ) -> Result<Survey, Failure> {
     let dimension = |source: &Source| Grid::new(source.channel.dimension());
     let mut surveyed = Surveyed {
@@ -188,7 +127,8 @@ pub fn survey<S: Squared + Send>(
         points: 0,
     };
     let of = integrand.sources.len() as u32;
-    let mut latest = surveyed.try_all(integrand, evaluators)?;
+    weigher.set(integrand)?;
+    let mut latest = surveyed.try_all(integrand, weigher)?;
     let tried: Vec<Tried> = latest.iter().map(|one| one.tried.clone()).collect();
     let stay = leave_out::staying(integrand, &tried);
     if stay.is_empty() {
@@ -198,10 +138,12 @@ pub fn survey<S: Squared + Send>(
     surveyed.grids = leave_out::those(&surveyed.grids, &stay);
     latest = leave_out::those(&latest, &stay);
     surveyed.learn(integrand, &latest, |_| true);
+    weigher.set(integrand)?;
     let mut more: Vec<usize> = latest.iter().map(|one| one.points(PASSING)).collect();
     for part in 1..PARTS {
-        let found = surveyed.part(integrand, part, &more, evaluators)?;
+        let found = surveyed.part(integrand, part, &more, weigher)?;
         surveyed.learn(integrand, &found, |source| more[source] > 0);
+        weigher.set(integrand)?;
         for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
             if count > 0 {
                 *latest = found;
@@ -220,7 +162,7 @@ pub fn survey<S: Squared + Send>(
         }
     }
     let counts = measured(&latest, settings);
-    let last = surveyed.part(integrand, LAST, &counts, evaluators)?;
+    let last = surveyed.part(integrand, LAST, &counts, weigher)?;
     if last.iter().all(|one| one.sums.passed() == 0) {
         return Err(Nothing::Weighs.into());
     }
@@ -257,10 +199,10 @@ struct Surveyed {
 
 impl Surveyed {
     /// The first part, of which sources with few points that pass the cuts have more.
-    fn try_all<S: Squared + Send>(
+    fn try_all<W: Weigh + ?Sized>(
         &mut self,
         integrand: &Integrand,
-        evaluators: &mut [S],
+        weigher: &mut W,
     ) -> Result<Vec<Taught>, Failure> {
         let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
         loop {
@@ -274,31 +216,31 @@ impl Surveyed {
                 return Ok(found);
             }
             let firsts: Vec<u64> = found.iter().map(|one| one.tried.drawn).collect();
-            self.draw(integrand, 0, &firsts, &counts, evaluators, &mut found)?;
+            self.draw(integrand, 0, &firsts, &counts, weigher, &mut found)?;
         }
     }
 
     /// A part with so many points of each source.
-    fn part<S: Squared + Send>(
+    fn part<W: Weigh + ?Sized>(
         &mut self,
         integrand: &Integrand,
         part: u16,
         counts: &[usize],
-        evaluators: &mut [S],
+        weigher: &mut W,
     ) -> Result<Vec<Taught>, Failure> {
         let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
         let firsts = vec![0; counts.len()];
-        self.draw(integrand, part, &firsts, counts, evaluators, &mut found)?;
+        self.draw(integrand, part, &firsts, counts, weigher, &mut found)?;
         Ok(found)
     }
 
-    fn draw<S: Squared + Send>(
+    fn draw<W: Weigh + ?Sized>(
         &mut self,
         integrand: &Integrand,
         part: u16,
         firsts: &[u64],
         counts: &[usize],
-        evaluators: &mut [S],
+        weigher: &mut W,
         found: &mut [Taught],
     ) -> Result<(), Failure> {
         let mut plan = Vec::new();
@@ -311,10 +253,8 @@ impl Surveyed {
             plan.extend(blocks(number, grid, random, firsts[number], counts[number]));
         }
         self.points += counts.iter().map(|&count| count as u64).sum::<u64>();
-        let trial = part == 0;
-        let learn = Learn { integrand, trial };
-        weigh_each(integrand, &plan, evaluators, &learn, |(source, taught)| {
-            found[source].merge(&taught);
+        weigher.learn(integrand, &plan, part == 0, &mut |source, taught| {
+            found[source].merge(taught);
         })
     }
 

@@ -25,11 +25,11 @@
 use crate::sums::is_usable;
 
 /// Bins of a spectrum: sixteen powers of two.
-const BINS: usize = 256;
+pub const BINS: usize = 256;
 /// Bits of a number below those that say its bin: 11 of the exponent and 4 of the fraction are left.
-const WITHIN: u32 = 48;
+pub const WITHIN: u32 = 48;
 /// Of those below, how many are summed: 2^36 points have room in a bin.
-const SUMMED: u32 = 28;
+pub const SUMMED: u32 = 28;
 
 /// The sizes of the weights of a channel, from the largest down to 2^-16 of it. What is less is left out, also of S.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +76,19 @@ impl Contents {
 }
 
 impl Spectrum {
+    /// What was counted elsewhere: the largest size, and of bin `i % BINS` how many sizes there are and their bits within.
+    ///
+    /// # Panics
+    /// If there are not [`BINS`].
+    pub fn counted(largest: f64, bins: &[[u64; 2]]) -> Self {
+        assert_eq!(bins.len(), BINS);
+        let bins = (bins.iter()).map(|&[points, within]| Contents { points, within });
+        Spectrum {
+            bins: bins.collect(),
+            largest,
+        }
+    }
+
     /// Adds weights. Those that are zero or not usable are left out; [`crate::sums::WeightSums`] counts them.
     pub fn add(&mut self, weights: &[f64]) {
         for weight in weights {

@@ -12,7 +12,8 @@ use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{
-    ElementGroup, Failure, Integrand, PICOBARN, Partons, Running, Source, Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    Workspace,
 };
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::random::Philox;
@@ -109,10 +110,14 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
                 renormalisation: Some(91.188),
                 factorisation: Some([91.188; 2]),
             },
+            clustering: None,
             legs: 5,
+            beams: [0, 1],
+            rapidity: 0.0,
+            flux: Flux::Collision([0.0; 2]),
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
-        densities: None,
+        beams: [Beam::Parton, Beam::Parton],
         running: Running::Fixed(0.118),
         selection: None,
         level: Level::best(),

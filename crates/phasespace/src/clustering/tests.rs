@@ -8,8 +8,15 @@ const SETTINGS: Settings = Settings {
     distance: 1.0,
     scheme: 1,
     alone: false,
-    xqcut: 0.0,
-    xmtcentral: 0.0,
+    parton_beam: None,
+    denominators: false,
+};
+
+const NOTHING: Given = Given {
+    renormalisation: 0.0,
+    factorisation: [0.0; 2],
+    fixed: false,
+    factor: 1.0,
 };
 
 const COLORS: [(i32, i32); 10] = [
@@ -25,8 +32,8 @@ const COLORS: [(i32, i32); 10] = [
     (23, 1),
 ];
 
-fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> Propagator {
-    Propagator {
+fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> Line {
+    Line {
         legs,
         daughters,
         code,
@@ -48,23 +55,31 @@ fn with_mass(mass: f64, [x, y, z]: [f64; 3]) -> [f64; 4] {
     [(mass * mass + x * x + y * y + z * z).sqrt(), x, y, z]
 }
 
-/// The scales of a point in its first channel.
-fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> [f64; 3] {
+fn clustering(
+    codes: &[i32],
+    diagrams: Vec<Lines>,
+    matching: Matching,
+) -> Result<Clustering, Error> {
+    let colors = COLORS.into_iter().collect();
+    Clustering::new(vec![codes.to_vec()], diagrams, &colors, SETTINGS, matching)
+}
+
+/// The scales of a point in its first channel; nothing where it is dropped.
+fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> Option<[f64; 3]> {
     let mut rows = Rows::new(4 * p.len(), 1);
     for (row, component) in p.iter().flatten().enumerate() {
         rows.row_mut(row)[0] = *component;
     }
-    clustering.count_jets(&rows, &[0]).expect("jets");
-    let mut found = Rows::new(ROWS, 1);
-    clustering
-        .evaluate(&rows, &[0], given, &mut found, 0)
-        .expect("scales");
-    [0, 1, 2].map(|row| found.row(row)[0])
+    let mut counts = JetCounts::default();
+    (clustering.count_jets(&rows, &[0], &mut counts)).expect("jets");
+    clustering.settle(&counts);
+    let found = clustering.at(0, 0, p, given, &mut Memory::default());
+    found.expect("a point").map(|found| found.scales)
 }
 
 #[track_caller]
-fn assert_near(found: [f64; 3], wanted: [f64; 3]) {
-    for (found, wanted) in found.into_iter().zip(wanted) {
+fn assert_near(found: Option<[f64; 3]>, wanted: [f64; 3]) {
+    for (found, wanted) in found.expect("a point that is kept").into_iter().zip(wanted) {
         assert!(
             (found - wanted).abs() <= 1e-12 * wanted,
             "{found} for {wanted}"
@@ -72,25 +87,25 @@ fn assert_near(found: [f64; 3], wanted: [f64; 3]) {
     }
 }
 
-fn diagram(nqcd: i32, lines: Vec<Propagator>) -> Diagram {
-    Diagram { lines, nqcd }
+fn diagram(nqcd: i32, lines: Vec<Line>) -> Lines {
+    Lines { lines, nqcd }
 }
 
 #[test]
 fn a_strong_pair_has_its_transverse_mass() {
     let diagrams = vec![diagram(2, vec![line(12, [4, 8], 21, false)])];
-    let made = Clustering::new(&[2, -2, 6, -6], diagrams, &COLORS, SETTINGS);
-    let mut clustering = made.expect("a process");
+    let made = clustering(&[2, -2, 6, -6], diagrams, Matching::default());
+    let mut process = made.expect("a process");
     let p = [30.0, 40.0, 77.0];
     let out = [with_mass(173.0, p), with_mass(173.0, p.map(|x| -x))];
     let wanted = 173f64.hypot(50.0);
-    let given = Given::nothing(1.0);
-    assert_near(scales(&mut clustering, &point(&out), &given), [wanted; 3]);
-    let half = Given::nothing(0.5);
-    assert_near(
-        scales(&mut clustering, &point(&out), &half),
-        [wanted / 2.0; 3],
-    );
+    let given = NOTHING;
+    assert_near(scales(&mut process, &point(&out), &given), [wanted; 3]);
+    let half = Given {
+        factor: 0.5,
+        ..NOTHING
+    };
+    assert_near(scales(&mut process, &point(&out), &half), [wanted / 2.0; 3]);
     // What is given is kept, and multiplied where it is not fixed.
     let given = Given {
         renormalisation: 91.0,
@@ -99,7 +114,7 @@ fn a_strong_pair_has_its_transverse_mass() {
         factor: 0.5,
     };
     assert_near(
-        scales(&mut clustering, &point(&out), &given),
+        scales(&mut process, &point(&out), &given),
         [91.0, 10.0, 20.0],
     );
     let given = Given {
@@ -107,7 +122,18 @@ fn a_strong_pair_has_its_transverse_mass() {
         ..given
     };
     assert_near(
-        scales(&mut clustering, &point(&out), &given),
+        scales(&mut process, &point(&out), &given),
+        [91.0, 10.0, 20.0],
+    );
+    // MadEvent multiplies it once more where points are weighted.
+    let diagrams = vec![diagram(2, vec![line(12, [4, 8], 21, false)])];
+    let weighted = Matching {
+        reweighted: true,
+        ..Matching::default()
+    };
+    let mut process = clustering(&[2, -2, 6, -6], diagrams, weighted).expect("a process");
+    assert_near(
+        scales(&mut process, &point(&out), &given),
         [91.0, 5.0, 10.0],
     );
 }
@@ -115,13 +141,13 @@ fn a_strong_pair_has_its_transverse_mass() {
 #[test]
 fn what_a_colour_singlet_becomes_has_its_mass() {
     let diagrams = vec![diagram(0, vec![line(12, [4, 8], 23, false)])];
-    let made = Clustering::new(&[2, -2, -11, 11], diagrams, &COLORS, SETTINGS);
-    let mut clustering = made.expect("a process");
+    let made = clustering(&[2, -2, -11, 11], diagrams, Matching::default());
+    let mut process = made.expect("a process");
     let p = [10.0, 20.0, 38.0];
     let out = [with_mass(0.0, p), with_mass(0.0, p.map(|x| -x))];
-    let given = Given::nothing(1.0);
+    let given = NOTHING;
     let wanted = out[0][0] + out[1][0];
-    assert_near(scales(&mut clustering, &point(&out), &given), [wanted; 3]);
+    assert_near(scales(&mut process, &point(&out), &given), [wanted; 3]);
 }
 
 /// u u~ > e+ e- g: the gluon is emitted from a beam at its transverse momentum; scales are the pair's transverse mass.
@@ -136,8 +162,8 @@ fn an_emission_from_a_beam() {
     };
     let diagrams = vec![from(1, 17), from(2, 18)];
     let codes = [2, -2, -11, 11, 21];
-    let mut clustering =
-        Clustering::new(&codes, diagrams.clone(), &COLORS, SETTINGS).expect("a process");
+    let made = clustering(&codes, diagrams.clone(), Matching::default());
+    let mut process = made.expect("a process");
     let gluon = [3.0, -4.0, 12.0];
     let (one, other) = ([17.0, 31.0, 14.0], [-20.0, -27.0, -26.0]);
     let out = [
@@ -146,19 +172,17 @@ fn an_emission_from_a_beam() {
         with_mass(0.0, gluon),
     ];
     let p = point(&out);
-    let found = scales(&mut clustering, &p, &Given::nothing(1.0));
+    let found = scales(&mut process, &p, &NOTHING);
     // The pair is on its mass shell.
-    let pair = event::mass(&p, 12);
+    let pair = point::mass(&p, 12);
     assert!(pair > 91.2 - 37.5, "{pair}");
     assert_near(found, [pair.hypot(5.0); 3]);
-    let cut = Settings {
+    let cut = Matching {
         xqcut: 5.1,
-        ..SETTINGS
+        ..Matching::default()
     };
-    let mut clustering = Clustering::new(&codes, diagrams, &COLORS, cut).expect("a process");
-    let found = scales(&mut clustering, &p, &Given::nothing(1.0));
-    assert_eq!(found, [0.0; 3]);
-    assert!(drops(found, [false; 2]));
+    let mut process = clustering(&codes, diagrams, cut).expect("a process");
+    assert_eq!(scales(&mut process, &p, &NOTHING), None);
 }
 
 #[test]
@@ -173,36 +197,46 @@ fn points_that_are_dropped() {
         (Forced::On, false, true),
         (Forced::Off, false, false),
     ] {
-        let resonance = Propagator {
+        let resonance = Line {
             forced,
             mass: mass + if near { 30.0 } else { 40.0 },
             ..line(12, [4, 8], 23, false)
         };
         let diagrams = vec![diagram(0, vec![resonance])];
-        let made = Clustering::new(&[2, -2, -11, 11], diagrams, &COLORS, SETTINGS);
-        let found = scales(
-            &mut made.expect("a process"),
-            &point(&out),
-            &Given::nothing(1.0),
-        );
-        assert_eq!(drops(found, [true; 2]), dropped, "{forced:?}, {near}");
+        let made = clustering(&[2, -2, -11, 11], diagrams, Matching::default());
+        let mut process = made.expect("a process");
+        let p = point(&out);
+        assert_eq!(process.excludes(0, &p), dropped, "{forced:?}, {near}");
+        let found = scales(&mut process, &p, &NOTHING);
+        assert_eq!(found.is_none(), dropped, "{forced:?}, {near}");
     }
-    assert!(drops([1.0, 2.0, 1.9], [true; 2]));
-    assert!(!drops([1.0, 2.0, 1.9], [true, false]));
+    // Densities of hadrons need 2 GeV, unless their scales are fixed.
+    for (scale, fixed, dropped) in [(2.0, false, false), (1.9, false, true), (1.9, true, false)] {
+        let diagrams = vec![diagram(0, vec![line(12, [4, 8], 23, false)])];
+        let mut process =
+            clustering(&[2, -2, -11, 11], diagrams, Matching::default()).expect("a process");
+        let given = Given {
+            factorisation: [scale; 2],
+            fixed,
+            ..NOTHING
+        };
+        let found = scales(&mut process, &point(&out), &given);
+        assert_eq!(found.is_none(), dropped, "{scale} {fixed}");
+    }
 }
 
 #[test]
 fn what_cannot_be_clustered() {
-    let error = Clustering::new(&[21; 17], Vec::new(), &COLORS, SETTINGS).expect_err("too many");
+    let error = clustering(&[21; 17], Vec::new(), Matching::default()).expect_err("too many");
     assert!(error.to_string().contains("17 legs"), "{error}");
     for legs in [0, 15, 16] {
         let diagrams = vec![diagram(2, vec![line(legs, [4, 8], 21, false)])];
-        let error = Clustering::new(&[21; 4], diagrams, &COLORS, SETTINGS).expect_err("no line");
+        let error = clustering(&[21; 4], diagrams, Matching::default()).expect_err("no line");
         assert!(error.to_string().contains(&format!("{legs:#b}")), "{error}");
     }
     // A quark that becomes two gluons.
     let diagrams = vec![diagram(2, vec![line(12, [4, 8], 2, false)])];
-    let made = Clustering::new(&[21, 21, 21, 21], diagrams, &COLORS, SETTINGS);
+    let made = clustering(&[21, 21, 21, 21], diagrams, Matching::default());
     let p = [10.0, 20.0, 38.0];
     let out = [with_mass(0.0, p), with_mass(0.0, p.map(|x| -x))];
     let mut rows = Rows::new(16, 1);
@@ -211,7 +245,7 @@ fn what_cannot_be_clustered() {
     }
     let error = made
         .expect("a process")
-        .count_jets(&rows, &[0])
+        .count_jets(&rows, &[0], &mut JetCounts::default())
         .expect_err("colours");
     assert!(error.to_string().contains("2 becomes 21 and 21"), "{error}");
 }

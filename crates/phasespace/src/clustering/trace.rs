@@ -2,7 +2,7 @@
 //!
 //! What `ipartupdate`, `isjetvx` and `setclscales` of MadEvent's `reweight.f` find in the tree of an event.
 
-use super::Error;
+use super::{Error, Matching};
 use std::collections::BTreeMap;
 
 const GLUON: i32 = 21;
@@ -15,20 +15,22 @@ pub struct Trace<'a> {
     known: Vec<(u32, (i32, i32))>,
     colors: &'a BTreeMap<i32, i32>,
     maxjetflavor: i32,
-    /// Squared transverse momenta, by which the harder of two is told.
-    squares: Vec<f64>,
+    /// Of each leg, in four bits, how many have a smaller transverse momentum.
+    ranks: u64,
     legs: usize,
     /// The particle, or beam, that a line leads to, from 1, and a second one where a gluon became two quarks.
     ends: Vec<(u32, [usize; 2])>,
+    /// The same before jets were looked for.
+    followed: Vec<(u32, [usize; 2])>,
     good: Vec<(u32, bool)>,
     /// By the particle, from 1.
     jets: Vec<i32>,
     /// Whether two become one, of which nothing is traced.
-    pub single: bool,
+    single: bool,
     /// Of both beams the first step, the last one of a parton, and the last one of a colour.
-    pub first: [usize; 2],
-    pub last: [usize; 2],
-    pub central: [usize; 2],
+    first: [usize; 2],
+    last: [usize; 2],
+    central: [usize; 2],
 }
 
 fn get<T: Copy>(from: &[(u32, T)], line: u32) -> Option<T> {
@@ -55,17 +57,18 @@ impl<'a> Trace<'a> {
         codes: &BTreeMap<u32, i32>,
         colors: &'a BTreeMap<i32, i32>,
         maxjetflavor: i32,
-        p: &[[f64; 4]],
+        ranks: u64,
+        legs: usize,
     ) -> Result<Self, Error> {
-        let legs = p.len();
         let mut trace = Trace {
             steps,
             known: Vec::with_capacity(2 * legs),
             colors,
             maxjetflavor,
-            squares: p.iter().map(|p| p[1] * p[1] + p[2] * p[2]).collect(),
+            ranks,
             legs,
             ends: (0..legs).map(|leg| (1 << leg, [leg + 1, 0])).collect(),
+            followed: Vec::new(),
             good: Vec::new(),
             jets: vec![0; legs + 1],
             single: legs == 3,
@@ -82,6 +85,7 @@ impl<'a> Trace<'a> {
         for &[one, other, mother] in &steps[..steps.len() - 1] {
             trace.follow(one, other, mother)?;
         }
+        trace.followed = trace.ends.clone();
         if !trace.single {
             trace.scan();
         }
@@ -93,9 +97,29 @@ impl<'a> Trace<'a> {
         Ok(trace)
     }
 
-    /// How many jets there are.
-    pub fn jets(&self) -> usize {
-        self.jets.iter().filter(|jet| **jet > 0).count()
+    /// What a point needs of it.
+    pub fn found(&self, matching: &Matching, numbers: &[[i32; 3]]) -> Traced {
+        let mut traced = Traced {
+            single: self.single,
+            paired: self.is_paired(),
+            jets: self.jets.iter().filter(|jet| **jet > 0).count(),
+            first: self.first,
+            last: self.last,
+            central: self.central,
+            jet_steps: self.jet_steps(),
+            emissions: Vec::new(),
+            pieces: Vec::new(),
+            clustered: Vec::new(),
+            numbers: Vec::new(),
+        };
+        if matching.reweighted {
+            let most = matching.asrwgtflavor.max(self.maxjetflavor);
+            traced.emissions = self.emissions(most);
+            traced.pieces = self.pieces(most);
+            traced.clustered = self.clustered();
+            traced.numbers = numbers.to_vec();
+        }
+        traced
     }
 
     /// Gives a line a code.
@@ -144,7 +168,7 @@ impl<'a> Trace<'a> {
 
     /// Whether the particle that the first line leads to has the larger transverse momentum.
     fn is_harder(&self, one: u32, other: u32) -> bool {
-        let of = |line| self.squares[self.ends(line)[0].max(1) - 1];
+        let of = |line| self.ranks >> (4 * (self.ends(line)[0].max(1) - 1)) & 15;
         of(one) > of(other)
     }
 
@@ -331,11 +355,7 @@ impl<'a> Trace<'a> {
     }
 
     fn is_jet_vertex(&self, [one, other, mother]: [u32; 3], is_final: bool) -> bool {
-        if is_final
-            || ![mother, one, other]
-                .iter()
-                .all(|line| self.is_strong(*line))
-        {
+        if is_final || !self.are_strong(&[mother, one, other]) {
             return false;
         }
         let [code, first, second] = [mother, one, other].map(|line| self.pdg(line));
@@ -393,22 +413,147 @@ impl<'a> Trace<'a> {
     }
 
     /// Whether the last step but one is a strong decay into two along a colour line through the event.
-    pub fn is_paired(&self) -> bool {
+    fn is_paired(&self) -> bool {
         let before = self.legs - 2;
         if self.legs <= 3 || self.last != [before, before] {
             return false;
         }
-        self.steps[self.legs - 4]
-            .iter()
-            .all(|line| self.is_strong(*line))
+        self.are_strong(&self.steps[self.legs - 4])
+    }
+
+    fn are_strong(&self, lines: &[u32]) -> bool {
+        lines.iter().all(|line| self.is_strong(*line))
     }
 
     /// Steps at which a particle that is a jet is clustered, but for the last one.
-    pub fn jet_steps(&self) -> impl Iterator<Item = usize> {
+    fn jet_steps(&self) -> Vec<usize> {
         let steps = (1..).zip(&self.steps[..self.steps.len() - 1]);
         let is_jet = |line: &u32| self.particle(*line).is_some_and(|leg| self.jets[leg] != 0);
-        steps
-            .filter(move |(_, step)| step[..2].iter().any(is_jet))
-            .map(|(number, _)| number)
+        let some = steps.filter(|(_, step)| step[..2].iter().any(is_jet));
+        some.map(|(number, _)| number).collect()
     }
+
+    /// By particles that go out, from 3, the steps that they are clustered at as jets; none of a particle that is no jet.
+    fn clustered(&self) -> Vec<(usize, Vec<usize>)> {
+        let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut good = self.good.clone();
+        for (number, &step) in (1..).zip(self.steps) {
+            let is_final = number == self.steps.len();
+            let is_jet = self.is_jet_vertex(step, is_final);
+            for line in [step[0], step[if is_final { 2 } else { 1 }]] {
+                for end in self.ends(line) {
+                    if end <= 2 {
+                        continue;
+                    }
+                    if self.jets[end] == 0 {
+                        set(&mut good, line, false);
+                    }
+                    if !is_jet || !get(&good, line).unwrap_or(false) {
+                        found.entry(end).or_default();
+                    } else if found.get(&end).is_none_or(|steps| !steps.is_empty()) {
+                        found.entry(end).or_default().push(number);
+                    }
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Steps that have an alpha_s of their own, where quarks up to this one are partons.
+    fn emissions(&self, most: i32) -> Vec<usize> {
+        let mut good: Vec<(u32, bool)> = Vec::new();
+        for leg in 0..self.legs {
+            let line = 1 << leg;
+            let parton = self.is_parton(line, most);
+            let is_good = match leg {
+                0 | 1 => parton,
+                _ => self.jets[leg + 1] > 0 || parton && !self.is_jet(line),
+            };
+            set(&mut good, line, is_good);
+        }
+        let mut found = Vec::new();
+        for (number, step) in (1..).zip(&self.steps[..self.steps.len() - 1]) {
+            let [one, other, mother] = *step;
+            let both = [one, other].map(|line| get(&good, line).unwrap_or(false));
+            let of_mother = self.is_parton(mother, most) && both == [true, true];
+            set(&mut good, mother, of_mother);
+            let emitted = if get(&self.followed, mother).unwrap_or_default()[0] <= 2 {
+                of_mother
+            } else {
+                let partons = self.is_parton(one, most) || self.is_parton(other, most);
+                self.are_strong(step) && partons && both.contains(&true)
+            };
+            if emitted {
+                found.push(number);
+            }
+        }
+        found
+    }
+
+    /// Lines of partons from the beams inwards, where quarks up to this one are partons.
+    fn pieces(&self, most: i32) -> Vec<Piece> {
+        let (mut lines, mut found) = ([1, 2], Vec::new());
+        for (number, &[one, other, mother]) in (1..).zip(self.steps) {
+            for line in [one, other] {
+                let Some(beam) = lines.iter().position(|known| *known == line) else {
+                    continue;
+                };
+                if self.is_strong(line) && self.is_parton(line, most) {
+                    lines[beam] = mother;
+                    found.push(Piece {
+                        step: number,
+                        beam,
+                        line,
+                        mother,
+                        code: self.pdg(line),
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether it is a gluon or a quark up to this one.
+    fn is_parton(&self, line: u32, most: i32) -> bool {
+        let code = self.pdg(line).abs();
+        code <= most || code == GLUON
+    }
+}
+
+/// What follows from the order of the steps; steps count from 1, and 0 is none.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// Whether two become one, of which nothing is traced.
+    pub single: bool,
+    /// Whether the last step but one is a strong decay into two along a colour line through the event.
+    pub paired: bool,
+    /// How many jets there are.
+    pub jets: usize,
+    /// Of both beams the first step, the last one of a parton, and the last one of a colour.
+    pub first: [usize; 2],
+    pub last: [usize; 2],
+    pub central: [usize; 2],
+    /// Steps at which a particle that is a jet is clustered, but for the last one.
+    pub jet_steps: Vec<usize>,
+    /// Where points are weighted, steps that have an alpha_s of their own,
+    pub emissions: Vec<usize>,
+    /// lines of partons from the beams inwards,
+    pub pieces: Vec<Piece>,
+    /// by particles that go out, from 3, the steps that they are clustered at as jets,
+    pub clustered: Vec<(usize, Vec<usize>)>,
+    /// and the legs that steps are said to combine.
+    pub numbers: Vec<[i32; 3]>,
+}
+
+/// A line from a beam on, up to a step.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    pub step: usize,
+    /// 0 or 1.
+    pub beam: usize,
+    pub line: u32,
+    /// What it becomes there.
+    pub mother: u32,
+    /// PDG.
+    pub code: i32,
 }

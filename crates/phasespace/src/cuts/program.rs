@@ -7,38 +7,38 @@ use mebridge_simd::{Simd, Task, functions};
 
 /// What is compared with limits.
 #[derive(Clone, Copy, Debug)]
-struct Value {
-    value: usize,
+pub struct Value {
+    pub value: usize,
     /// What limits are multiplied with.
-    unit: Option<usize>,
+    pub unit: Option<usize>,
 }
 
 /// Both limits of a value. The lower one is finite, so that what is no number is below it.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
-    least: f64,
-    largest: f64,
-    outside: bool,
+pub struct Limits {
+    pub least: f64,
+    pub largest: f64,
+    pub outside: bool,
 }
 
 /// A photon, and what is near to it.
 #[derive(Clone, Debug)]
-struct Photon {
-    pt: usize,
+pub struct Photon {
+    pub pt: usize,
     /// With what it is, and the transverse momenta of that.
-    near: Vec<(Pair, usize)>,
+    pub near: Vec<(Pair, usize)>,
     /// For squared distances.
-    room: usize,
-    cone: Option<Radius>,
-    least: f64,
-    radius: f64,
-    power: f64,
-    share: f64,
+    pub room: usize,
+    pub cone: Option<Radius>,
+    pub least: f64,
+    pub radius: f64,
+    pub power: f64,
+    pub share: f64,
 }
 
 /// Cuts are of these kinds.
 #[derive(Clone, Debug)]
-enum Test {
+pub enum Test {
     All(Vec<Value>, Limits),
     Any(Vec<Value>, Limits),
     Sum(Vec<usize>, Limits),
@@ -69,19 +69,19 @@ enum Test {
 
 /// A test, after the steps that it needs.
 #[derive(Clone, Debug)]
-struct Tested {
+pub struct Tested {
     /// Its own steps end there; they begin where those of the test before end.
-    steps: usize,
-    test: Test,
+    pub steps: usize,
+    pub test: Test,
 }
 
 /// All cuts.
 #[derive(Clone, Debug)]
 pub struct Program {
-    observables: Observables,
+    pub observables: Observables,
     /// The value that is 1 for points that may pass, otherwise 0.
     left: usize,
-    tests: Vec<Tested>,
+    pub tests: Vec<Tested>,
 }
 
 /// The square with the sign of the number; above 0 for any number that is.

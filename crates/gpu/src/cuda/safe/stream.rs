@@ -55,6 +55,11 @@ impl Stream {
         }
     }
 
+    /// Its CUstream.
+    pub fn raw(&self) -> u64 {
+        self.raw as usize as u64
+    }
+
     /// Waits for all its work.
     pub fn synchronize(&self) -> Result<()> {
         let entered = self.context.enter()?;

@@ -1,0 +1,144 @@
+//! Helicities, colour flows and diagrams of events, on GPUs.
+
+use mebridge_backend::DeviceSession;
+use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
+use mebridge_driver::{Buffer, Pinned, Stream};
+use mebridge_gpu::ModuleCache;
+use mebridge_sampler::events::at_rest;
+use mebridge_support::error::Result;
+use std::sync::Arc;
+
+/// Events of a launch.
+const LAUNCH: usize = 1 << 16;
+/// Rows of numbers that an event has besides momenta: alpha_s, and three random ones.
+const NUMBERS: usize = 4;
+
+/// An event, as far as these depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen<'a> {
+    /// (E, px, py, pz) of each leg.
+    pub momenta: &'a [[f64; 4]],
+    /// The strong coupling.
+    pub alpha_s: f64,
+    /// In (0, 1), for the helicity, the colour flow and the diagram.
+    pub random: [f64; 3],
+}
+
+/// Chooses on one GPU.
+pub struct Chooser {
+    /// It goes before the memory that its work uses.
+    stream: Stream,
+    elements: Vec<Arc<dyn DeviceSession>>,
+    inputs: Buffer,
+    outputs: Buffer,
+    given: Pinned,
+    answers: Pinned,
+}
+
+impl Chooser {
+    /// Args: `elements` evaluate matrix elements of so many legs at most, in the order of their numbers.
+    ///
+    /// # Errors
+    /// The GPU lacks memory.
+    pub fn new(
+        library: &ModuleCache,
+        elements: Vec<Arc<dyn DeviceSession>>,
+        legs: usize,
+    ) -> Result<Chooser> {
+        let driver = library.driver();
+        let (inputs, outputs) = (8 * (4 * legs + NUMBERS) * LAUNCH, (8 + 12) * LAUNCH);
+        Ok(Chooser {
+            stream: Stream::new(driver)?,
+            elements,
+            inputs: Buffer::new(driver, inputs)?,
+            outputs: Buffer::new(driver, outputs)?,
+            given: Pinned::new(driver, inputs)?,
+            answers: Pinned::new(driver, outputs)?,
+        })
+    }
+
+    /// The row of the helicity table, the colour flow and the diagram of events of one matrix element, counted from 0.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
+    pub fn choose(&mut self, element: usize, events: &[Chosen]) -> Result<Vec<[i32; 3]>> {
+        let mut found = Vec::with_capacity(events.len());
+        for some in events.chunks(LAUNCH) {
+            self.launch(element, some)?;
+            let (numbers, _) = self.answers[..12 * some.len()].as_chunks::<4>();
+            let at =
+                |row: usize, event: usize| i32::from_ne_bytes(numbers[row * some.len() + event]);
+            found.extend((0..some.len()).map(|event| [0, 1, 2].map(|row| at(row, event))));
+        }
+        Ok(found)
+    }
+
+    fn launch(&mut self, element: usize, events: &[Chosen]) -> Result<()> {
+        let count = events.len();
+        let legs = events[0].momenta.len();
+        let (numbers, _) = self.given.as_chunks_mut::<8>();
+        let (momenta, rows) = numbers.split_at_mut(4 * legs * count);
+        for (place, event) in events.iter().enumerate() {
+            let to = &mut momenta[4 * legs * place..][..4 * legs];
+            for (to, number) in to.iter_mut().zip(at_rest(event.momenta).as_flattened()) {
+                *to = number.to_ne_bytes();
+            }
+            let [helicity, color, diagram] = event.random;
+            for (row, number) in [event.alpha_s, helicity, color, diagram]
+                .into_iter()
+                .enumerate()
+            {
+                rows[row * count + place] = number.to_ne_bytes();
+            }
+        }
+        let bytes = 8 * (4 * legs + NUMBERS) * count;
+        let from = self.inputs.pointer();
+        let row = |row: usize| from + (8 * (4 * legs + row) * count) as u64;
+        let to = self.outputs.pointer();
+        let answer = |row: usize| to + (4 * row * count) as u64;
+        let sample = DeviceSample {
+            events: count,
+            momenta: from,
+            strides: Strides {
+                event: 4 * legs as isize,
+                leg: 4,
+                component: 1,
+            },
+            alpha_s: row(0),
+            default_g_s: g_s(DEFAULT_ALPHA_S),
+            random_helicity: row(1),
+            random_color: row(2),
+            random_diagram: row(3),
+            fixed_helicity: 0,
+            fixed_diagram: 0,
+            flavor: 0,
+            matrix_elements: 0,
+            helicity: answer(0),
+            color: answer(1),
+            diagram: answer(2),
+            amp2: 0,
+            amp2_stride: 0,
+            stream: self.stream.raw()?,
+            element: MatrixElementOffsets::only(0),
+        };
+        // SAFETY: there is room for so many events, and all memory stays until the stream has been waited for.
+        let done = unsafe {
+            self.stream
+                .upload(from, &self.given[..bytes])
+                .and_then(|()| self.elements[element].run(&sample))
+                .and_then(|()| {
+                    let answers = &mut self.answers[..12 * count];
+                    self.stream.download(answers, to)
+                })
+        };
+        self.stream.synchronize()?;
+        done
+    }
+}
+
+impl Drop for Chooser {
+    fn drop(&mut self) {
+        // An error was told before, or will be.
+        let _ = self.stream.synchronize();
+    }
+}

@@ -1,0 +1,191 @@
+//! What one launch needs while it is under way: memory of a GPU, and of the host to copy from and to.
+
+use crate::arguments::{BlockSums, HarvestArguments, RunHead};
+use crate::structures::{BlockHead, PointRows, SLOTS, kinematics};
+use mebridge_driver::{Buffer, Driver, Pinned, Stream};
+use mebridge_sampler::{grid, leave_out, unweight};
+use mebridge_support::error::Result;
+use std::sync::Arc;
+
+/// Words of an event's record before its momenta.
+pub(crate) const EVENT_HEAD: usize = 9;
+
+/// Of an integrand, how much memory its points need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// Matrix elements, and those of a group at most.
+    pub(crate) elements: usize,
+    pub(crate) most_elements: usize,
+    /// Rows of momenta, and dimensions of grids, at most.
+    pub(crate) rows: usize,
+    pub(crate) dimensions: usize,
+}
+
+/// What comes to the host.
+pub(crate) struct Answers {
+    pub(crate) begins: Pinned,
+    pub(crate) sums: Pinned,
+    pub(crate) largest: Pinned,
+    pub(crate) spectra: Pinned,
+    pub(crate) training: Pinned,
+    pub(crate) shares: Pinned,
+    pub(crate) tried: Pinned,
+    /// Grown when there are more.
+    pub(crate) events: Pinned,
+}
+
+/// What one launch of so many blocks needs.
+pub(crate) struct Slot {
+    /// It goes before the memory that its work uses.
+    pub(crate) stream: Stream,
+    pub(crate) blocks: usize,
+    /// Heads of blocks, and of runs behind them.
+    pub(crate) heads: Buffer,
+    pub(crate) given: Pinned,
+    pub(crate) answers: Answers,
+    element: Buffer,
+    partons: Buffer,
+    momenta: Buffer,
+    kinematics: Buffer,
+    factor: Buffer,
+    place: Buffer,
+    counts: Buffer,
+    starts: Buffer,
+    begins: Buffer,
+    compact_momenta: Buffer,
+    compact_alpha_s: Buffer,
+    squared: Buffer,
+    weights: Buffer,
+    sums: Buffer,
+    event: Buffer,
+    accepted: Buffer,
+    first_event: Buffer,
+    event_begins: Buffer,
+    events: Buffer,
+    largest: Buffer,
+    spectra: Buffer,
+    of_blocks: Buffer,
+    training: Buffer,
+    shares: Buffer,
+    tried: Buffer,
+}
+
+impl Slot {
+    /// For so many blocks.
+    pub(crate) fn new(driver: &Arc<dyn Driver>, blocks: usize, sizes: Sizes) -> Result<Slot> {
+        let buffer = |bytes| Buffer::new(driver, bytes);
+        let pinned = |bytes: usize| Pinned::new(driver, bytes.max(1));
+        let points = SLOTS * blocks;
+        let heads = blocks * (size_of::<BlockHead>() + size_of::<RunHead>());
+        let spectra = 16 * unweight::BINS * blocks;
+        let training = 8 * grid::BINS * sizes.dimensions * blocks;
+        let shares = 16 * sizes.most_elements * blocks;
+        let tried = 8 * leave_out::POINTS * (1 + sizes.rows) * blocks;
+        let counts = 4 * sizes.elements * blocks;
+        Ok(Slot {
+            stream: Stream::new(driver)?,
+            blocks,
+            heads: buffer(heads)?,
+            given: pinned(heads)?,
+            answers: Answers {
+                begins: pinned(4 * (sizes.elements + 1))?,
+                sums: pinned(size_of::<BlockSums>() * blocks)?,
+                largest: pinned(8 * blocks)?,
+                spectra: pinned(spectra)?,
+                training: pinned(training)?,
+                shares: pinned(shares)?,
+                tried: pinned(tried)?,
+                events: pinned(0)?,
+            },
+            element: buffer(4 * points)?,
+            partons: buffer(4 * points)?,
+            momenta: buffer(8 * sizes.rows * points)?,
+            kinematics: buffer(8 * kinematics::ROWS * points)?,
+            factor: buffer(8 * points)?,
+            place: buffer(4 * points)?,
+            counts: buffer(counts)?,
+            starts: buffer(counts)?,
+            begins: buffer(4 * (sizes.elements + 1))?,
+            compact_momenta: buffer(8 * sizes.rows * points)?,
+            compact_alpha_s: buffer(8 * points)?,
+            squared: buffer(8 * points)?,
+            weights: buffer(8 * points)?,
+            sums: buffer(size_of::<BlockSums>() * blocks)?,
+            event: buffer(4 * points)?,
+            accepted: buffer(4 * blocks)?,
+            first_event: buffer(4 * blocks)?,
+            event_begins: buffer(8)?,
+            events: buffer(8 * (EVENT_HEAD + sizes.rows) * points)?,
+            largest: buffer(8 * blocks)?,
+            spectra: buffer(spectra)?,
+            of_blocks: buffer(training.max(shares))?,
+            training: buffer(training)?,
+            shares: buffer(shares)?,
+            tried: buffer(tried)?,
+        })
+    }
+
+    /// Where points lie.
+    pub(crate) fn rows(&self) -> PointRows {
+        PointRows {
+            stride: (SLOTS * self.blocks) as u32,
+            element: self.element.pointer(),
+            partons: self.partons.pointer(),
+            momenta: self.momenta.pointer(),
+            kinematics: self.kinematics.pointer(),
+            factor: self.factor.pointer(),
+        }
+    }
+
+    /// The arguments of kernels around |M|^2, for so many blocks. What lies with the integrand is 0.
+    pub(crate) fn arguments(&self, blocks: usize, sizes: Sizes) -> HarvestArguments {
+        let heads = self.heads.pointer();
+        HarvestArguments {
+            heads,
+            runs: heads + (self.blocks * size_of::<BlockHead>()) as u64,
+            blocks: blocks as u32,
+            stride: (SLOTS * self.blocks) as u32,
+            elements: sizes.elements as u32,
+            most_elements: sizes.most_elements as u32,
+            rows: sizes.rows as u32,
+            dimensions: sizes.dimensions as u32,
+            draws: 0,
+            most_tried: 0,
+            legs: 0,
+            members: 0,
+            exchanged: 0,
+            element: self.element.pointer(),
+            partons: self.partons.pointer(),
+            momenta: self.momenta.pointer(),
+            kinematics: self.kinematics.pointer(),
+            factor: self.factor.pointer(),
+            place: self.place.pointer(),
+            counts: self.counts.pointer(),
+            starts: self.starts.pointer(),
+            begins: self.begins.pointer(),
+            compact_momenta: self.compact_momenta.pointer(),
+            compact_alpha_s: self.compact_alpha_s.pointer(),
+            squared: self.squared.pointer(),
+            weights: self.weights.pointer(),
+            sums: self.sums.pointer(),
+            event: self.event.pointer(),
+            accepted: self.accepted.pointer(),
+            first_event: self.first_event.pointer(),
+            event_begins: self.event_begins.pointer(),
+            events: self.events.pointer(),
+            largest: self.largest.pointer(),
+            spectra: self.spectra.pointer(),
+            of_blocks: self.of_blocks.pointer(),
+            training: self.training.pointer(),
+            shares: self.shares.pointer(),
+            tried: self.tried.pointer(),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // Nothing may use the memory any more. An error here was told before, or will be.
+        let _ = self.stream.synchronize();
+    }
+}

@@ -1,0 +1,736 @@
+//! GPUs that weigh blocks of points.
+//!
+//! Blocks are cut into launches of always the same size. Each goes through four stages: its points are made; |M|^2 is
+//! evaluated, once the host knows how many points each matrix element has, and what blocks teach is added up; events are
+//! fetched, once the host knows how many there are; and what came is given to who asked. Several launches are under way, so
+//! that a GPU has work while the host waits for one of them. Launch `i` is that of GPU `i` modulo their number: what comes
+//! out is the same however many there are.
+
+use crate::arguments::{BlockSums, HarvestArguments, RunHead};
+use crate::harvest::Kernels;
+use crate::slot::{EVENT_HEAD, Sizes, Slot};
+use crate::structures::{BlockHead, PointRows, SLOTS};
+use mebridge_backend::DeviceSession;
+use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
+use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
+use mebridge_gpu::{DeviceStructure, ModuleCache};
+use mebridge_sampler::blocks::{Block, Numbers};
+use mebridge_sampler::events::Event;
+use mebridge_sampler::grid::{self, Training};
+use mebridge_sampler::integrand::{Failure, Integrand};
+use mebridge_sampler::leave_out::{self, Tried};
+use mebridge_sampler::parallel;
+use mebridge_sampler::sums::WeightSums;
+use mebridge_sampler::unweight::{self, Spectrum};
+use mebridge_sampler::weigh::{Drawn, Taught, Weigh};
+use mebridge_support::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Blocks of a launch: 2^19 points.
+const LAUNCH: usize = 1024;
+/// Launches of a GPU that are under way.
+const UNDER_WAY: usize = 4;
+
+/// What makes points on a GPU.
+pub trait MakePoints: Send {
+    /// Points are of this integrand from now on.
+    ///
+    /// # Errors
+    /// It has something that this GPU does not know.
+    fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure>;
+
+    /// Puts into a stream what makes the points of some blocks.
+    ///
+    /// # Safety
+    /// The heads of so many blocks are there when the stream comes to it, as are the grids that they name and the rows.
+    unsafe fn make(
+        &self,
+        stream: &Stream,
+        heads: Pointer,
+        blocks: u32,
+        grids: Pointer,
+        rows: &PointRows,
+    ) -> Result<()>;
+}
+
+/// One GPU.
+pub struct Gpu {
+    library: Arc<ModuleCache>,
+    points: Box<dyn MakePoints>,
+    elements: Vec<Arc<dyn DeviceSession>>,
+    /// Slots before the memory that their work uses.
+    slots: Vec<Slot>,
+    stream: Stream,
+    integrand: Option<OfIntegrand>,
+    grids: Option<Buffer>,
+}
+
+/// What the kernels around |M|^2 know of an integrand.
+struct OfIntegrand {
+    sizes: Sizes,
+    kernels: Kernels,
+    legs: Buffer,
+    members: Buffer,
+    exchanged: Buffer,
+}
+
+impl Gpu {
+    /// Args: `elements` evaluate matrix elements, in the order of their numbers.
+    ///
+    /// # Errors
+    /// The GPU fails.
+    pub fn new(
+        library: &Arc<ModuleCache>,
+        points: Box<dyn MakePoints>,
+        elements: Vec<Arc<dyn DeviceSession>>,
+    ) -> Result<Gpu> {
+        Ok(Gpu {
+            stream: Stream::new(library.driver())?,
+            library: library.clone(),
+            points,
+            elements,
+            slots: Vec::new(),
+            integrand: None,
+            grids: None,
+        })
+    }
+
+    fn driver(&self) -> &Arc<dyn Driver> {
+        self.library.driver()
+    }
+
+    /// A buffer with these numbers.
+    fn upload(&self, bytes: &[u8]) -> Result<Buffer> {
+        let buffer = Buffer::new(self.driver(), bytes.len())?;
+        self.stream.write(&buffer, bytes)?;
+        Ok(buffer)
+    }
+
+    fn set(&mut self, integrand: &Integrand, tables: &Tables) -> std::result::Result<(), Failure> {
+        self.points.set(integrand)?;
+        let words = |words: &[u32]| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+        };
+        let before = self.integrand.take();
+        let kernels = match before {
+            Some(before) if before.sizes == tables.sizes => before.kernels,
+            _ => {
+                self.slots.clear();
+                Kernels::new(&self.library, tables.sizes.dimensions)?
+            }
+        };
+        self.integrand = Some(OfIntegrand {
+            sizes: tables.sizes,
+            kernels,
+            legs: self.upload(&words(&tables.legs))?,
+            members: self.upload(&words(&tables.members))?,
+            exchanged: self.upload(&words(&tables.exchanged))?,
+        });
+        Ok(())
+    }
+}
+
+/// What kernels have to know of the groups of an integrand.
+#[derive(Debug, Default)]
+struct Tables {
+    sizes: Sizes,
+    /// Of each matrix element.
+    legs: Vec<u32>,
+    /// Numbers of the matrix elements of all groups, and where those of a group begin.
+    members: Vec<u32>,
+    first_member: Vec<u32>,
+    /// Of the partons of all groups, whether they are exchanged, and where those of a group begin.
+    exchanged: Vec<u32>,
+    first_partons: Vec<u32>,
+}
+
+impl Tables {
+    fn new(integrand: &Integrand) -> Tables {
+        let mut tables = Tables::default();
+        for group in &integrand.groups {
+            tables.first_member.push(tables.members.len() as u32);
+            tables.first_partons.push(tables.exchanged.len() as u32);
+            for &element in &group.elements {
+                tables.members.push(element as u32);
+                let count = tables.legs.len().max(element + 1);
+                tables.legs.resize(count, 0);
+                tables.legs[element] = group.legs as u32;
+            }
+            let exchanged = group.partons.iter().map(|one| u32::from(one.exchanged));
+            tables.exchanged.extend(exchanged);
+            let sizes = &mut tables.sizes;
+            sizes.most_elements = sizes.most_elements.max(group.elements.len());
+            sizes.rows = sizes.rows.max(4 * group.legs);
+        }
+        let dimensions = (integrand.sources.iter()).map(|source| source.channel.dimension());
+        tables.sizes.dimensions = dimensions.max().unwrap_or(0);
+        tables.sizes.elements = tables.legs.len();
+        tables
+    }
+}
+
+/// What is asked of blocks.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    /// What they teach; in a trial points, too.
+    Learn { trial: bool },
+    /// Events, by thresholds of their sources.
+    Draw { thresholds: &'a [f64] },
+}
+
+/// GPUs that weigh blocks.
+pub struct Gpus {
+    gpus: Vec<Gpu>,
+    tables: Tables,
+    launch: usize,
+    threads: usize,
+}
+
+impl Gpus {
+    /// These, with so many threads of the host for events.
+    pub fn new(gpus: Vec<Gpu>, threads: usize) -> Gpus {
+        Gpus {
+            gpus,
+            threads: threads.max(1),
+            tables: Tables::default(),
+            launch: LAUNCH,
+        }
+    }
+
+    /// The same, with so many blocks in a launch.
+    pub fn with_launches_of(mut self, blocks: usize) -> Gpus {
+        self.launch = blocks;
+        self
+    }
+
+    /// Runs all stages of all launches, and gives each slot with its blocks to `take` when it is done.
+    fn run(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        asked: Asked,
+        take: &mut dyn FnMut(Sizes, &Slot, &Launch),
+    ) -> Result<()> {
+        if !(blocks.iter()).all(|block| matches!(block.numbers, Numbers::Random)) {
+            let what = "networks of points".into();
+            return Err(Error::NotOnGpu { what });
+        }
+        let (offsets, edges) = edges(blocks);
+        let under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));
+        for gpu in &mut self.gpus {
+            gpu.begin(&edges, self.launch.min(blocks.len()), under_way)?;
+        }
+        let count = self.gpus.len();
+        let slot = |number: usize| number / count % under_way.max(1);
+        let launches: Vec<Launch> = (blocks.chunks(self.launch).enumerate())
+            .map(|(number, blocks)| Launch::new(number % count, slot(number), blocks, &offsets))
+            .collect();
+        // Stages are a step of all GPUs apart, as far as slots allow.
+        let apart = |stage: usize| count * (stage * (under_way.max(1) - 1)).div_ceil(3);
+        for step in 0..launches.len() + apart(3) {
+            let at = |stage: usize| launches.get(step.checked_sub(apart(stage))?);
+            if let Some(launch) = at(0) {
+                self.gpus[launch.gpu].make(launch, &self.tables, integrand, asked)?;
+            }
+            if let Some(launch) = at(1) {
+                self.gpus[launch.gpu].weigh(launch, &self.tables, asked)?;
+            }
+            if let Some(launch) = at(2) {
+                self.gpus[launch.gpu].fetch(launch, &self.tables, asked)?;
+            }
+            if let Some(launch) = at(3) {
+                let gpu = &self.gpus[launch.gpu];
+                let slot = &gpu.slots[launch.slot];
+                slot.stream.synchronize()?;
+                take(self.tables.sizes, slot, launch);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Blocks of one source that follow each other in a launch.
+struct Run {
+    source: usize,
+    first: usize,
+    count: usize,
+}
+
+/// Some blocks, which are weighed together.
+struct Launch<'a> {
+    gpu: usize,
+    slot: usize,
+    blocks: &'a [Block<'a>],
+    runs: Vec<Run>,
+    /// Where the grid of each block begins.
+    grids: Vec<u32>,
+}
+
+impl<'a> Launch<'a> {
+    fn new(gpu: usize, slot: usize, blocks: &'a [Block<'a>], grids: &BTreeMap<usize, u32>) -> Self {
+        let mut runs: Vec<Run> = Vec::new();
+        for (number, block) in blocks.iter().enumerate() {
+            match runs.last_mut() {
+                Some(run) if run.source == block.source => run.count += 1,
+                _ => runs.push(Run {
+                    source: block.source,
+                    first: number,
+                    count: 1,
+                }),
+            }
+        }
+        Launch {
+            gpu,
+            slot,
+            blocks,
+            grids: runs.iter().map(|run| grids[&run.source]).collect(),
+            runs,
+        }
+    }
+}
+
+/// The edges of the grids of blocks, and where those of each source begin.
+fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
+    let (mut offsets, mut edges) = (BTreeMap::new(), Vec::new());
+    for block in blocks {
+        offsets.entry(block.source).or_insert_with(|| {
+            let offset = edges.len() / 8;
+            edges.extend(block.grid.to_bytes());
+            offset as u32
+        });
+    }
+    (offsets, edges)
+}
+
+impl Gpu {
+    fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<()> {
+        for slot in &self.slots {
+            slot.stream.synchronize()?;
+        }
+        self.grids = Some(self.upload(edges)?);
+        let sizes = self.integrand()?.sizes;
+        if self.slots.iter().any(|slot| slot.blocks < blocks) {
+            self.slots.clear();
+        }
+        while self.slots.len() < under_way {
+            let slot = Slot::new(self.driver(), blocks, sizes)?;
+            self.slots.push(slot);
+        }
+        Ok(())
+    }
+
+    fn integrand(&self) -> Result<&OfIntegrand> {
+        self.integrand.as_ref().ok_or_else(not_set)
+    }
+
+    fn arguments(&self, launch: &Launch, asked: Asked) -> Result<HarvestArguments> {
+        let of = self.integrand()?;
+        let (draws, most_tried) = match asked {
+            Asked::Learn { trial: true } => (0, leave_out::POINTS as u32),
+            Asked::Learn { trial: false } => (0, 0),
+            Asked::Draw { .. } => (1, 0),
+        };
+        Ok(HarvestArguments {
+            draws,
+            most_tried,
+            legs: of.legs.pointer(),
+            members: of.members.pointer(),
+            exchanged: of.exchanged.pointer(),
+            ..self.slots[launch.slot].arguments(launch.blocks.len(), of.sizes)
+        })
+    }
+
+    /// Makes points, and puts those of a matrix element together.
+    fn make(
+        &mut self,
+        launch: &Launch,
+        tables: &Tables,
+        integrand: &Integrand,
+        asked: Asked,
+    ) -> Result<()> {
+        let arguments = self.arguments(launch, asked)?;
+        let slot = &mut self.slots[launch.slot];
+        let mut heads = Vec::new();
+        for (number, (run, &grid)) in launch.runs.iter().zip(&launch.grids).enumerate() {
+            for block in &launch.blocks[run.first..run.first + run.count] {
+                let head = BlockHead {
+                    first: block.first,
+                    seed: block.random.seed,
+                    source: block.source as u32,
+                    channel: block.random.channel,
+                    round: u32::from(block.random.round),
+                    count: block.count as u32,
+                    grid,
+                    run: number as u32,
+                };
+                heads.extend(head.bytes());
+            }
+        }
+        slot.given[..heads.len()].copy_from_slice(&heads);
+        let runs_at = slot.blocks * size_of::<BlockHead>();
+        let mut runs = Vec::new();
+        for run in &launch.runs {
+            let source = &integrand.sources[run.source];
+            let head = RunHead {
+                threshold: match asked {
+                    Asked::Learn { .. } => 0.0,
+                    Asked::Draw { thresholds } => thresholds[run.source],
+                },
+                first: run.first as u32,
+                count: run.count as u32,
+                dimension: source.channel.dimension() as u32,
+                first_element: tables.first_member[source.group],
+                elements: integrand.groups[source.group].elements.len() as u32,
+                first_partons: tables.first_partons[source.group],
+            };
+            runs.extend(head.bytes());
+        }
+        slot.given[runs_at..runs_at + runs.len()].copy_from_slice(&runs);
+        let slot = &self.slots[launch.slot];
+        let stream = &slot.stream;
+        let at = slot.heads.pointer();
+        let grids = self.grids.as_ref().map_or(0, Buffer::pointer);
+        // SAFETY: the slot has room for as many blocks, and it, its pinned memory, grids and tables stay until the stream
+        // has been waited for, before they are used again.
+        unsafe {
+            stream.upload(at, &slot.given[..heads.len()])?;
+            let runs_end = runs_at + runs.len();
+            stream.upload(at + runs_at as u64, &slot.given[runs_at..runs_end])?;
+            let blocks = launch.blocks.len() as u32;
+            (self.points).make(stream, at, blocks, grids, &slot.rows())?;
+            self.integrand()?.kernels.gather(stream, &arguments)?;
+        }
+        let slot = &mut self.slots[launch.slot];
+        // SAFETY: as above.
+        unsafe { (slot.stream).download(&mut slot.answers.begins, arguments.begins) }
+    }
+
+    /// Evaluates |M|^2, and what follows from weights.
+    fn weigh(&mut self, launch: &Launch, tables: &Tables, asked: Asked) -> Result<()> {
+        let arguments = self.arguments(launch, asked)?;
+        let (sizes, runs) = (tables.sizes, launch.runs.len());
+        let slot = &self.slots[launch.slot];
+        let stream = &slot.stream;
+        stream.synchronize()?;
+        let begins = words(&slot.answers.begins);
+        let raw = stream.raw()?;
+        let stride = arguments.stride as isize;
+        for (number, element) in self.elements.iter().enumerate() {
+            let (first, end) = (begins[number], begins[number + 1]);
+            if first == end {
+                continue;
+            }
+            let from = |array: Pointer| array + 8 * u64::from(first);
+            let sample = DeviceSample {
+                events: (end - first) as usize,
+                momenta: from(arguments.compact_momenta),
+                strides: Strides {
+                    event: 1,
+                    leg: 4 * stride,
+                    component: stride,
+                },
+                alpha_s: from(arguments.compact_alpha_s),
+                default_g_s: g_s(DEFAULT_ALPHA_S),
+                random_helicity: 0,
+                random_color: 0,
+                random_diagram: 0,
+                fixed_helicity: 0,
+                fixed_diagram: 0,
+                flavor: 0,
+                matrix_elements: from(arguments.squared),
+                helicity: 0,
+                color: 0,
+                diagram: 0,
+                amp2: 0,
+                amp2_stride: 0,
+                stream: raw,
+                element: MatrixElementOffsets::only(0),
+            };
+            // SAFETY: so many points of this matrix element lie there, and stay until the stream has been waited for.
+            unsafe { element.run(&sample)? };
+        }
+        let kernels = &self.integrand()?.kernels;
+        // SAFETY: the arrays are those of the slot, and points and |M|^2 come before in the stream.
+        unsafe {
+            kernels.weigh(stream, &arguments, runs)?;
+            match asked {
+                Asked::Learn { .. } => {
+                    kernels.learn(stream, &arguments, runs, sizes.most_elements > 1)?;
+                }
+                Asked::Draw { .. } => kernels.draw(stream, &arguments)?,
+            }
+        }
+        let slot = &mut self.slots[launch.slot];
+        let blocks = launch.blocks.len();
+        let stream = slot.stream.clone();
+        let answers = &mut slot.answers;
+        let download = |to: &mut Pinned, bytes: usize, from: Pointer| {
+            // SAFETY: slots have room for as many blocks, and their memory stays until the stream has been waited for.
+            unsafe { stream.download(&mut to[..bytes], from) }
+        };
+        let sums = size_of::<BlockSums>() * blocks;
+        download(&mut answers.sums, sums, arguments.sums)?;
+        download(&mut answers.largest, 8 * runs, arguments.largest)?;
+        let spectra = 16 * unweight::BINS * runs;
+        download(&mut answers.spectra, spectra, arguments.spectra)?;
+        if let Asked::Learn { trial } = asked {
+            let training = 8 * grid::BINS * sizes.dimensions * runs;
+            download(&mut answers.training, training, arguments.training)?;
+            let shares = 16 * sizes.most_elements * runs;
+            download(&mut answers.shares, shares, arguments.shares)?;
+            if trial {
+                let tried = 8 * leave_out::POINTS * (1 + sizes.rows) * blocks;
+                download(&mut answers.tried, tried, arguments.tried)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches events, if there are some.
+    fn fetch(&mut self, launch: &Launch, tables: &Tables, asked: Asked) -> Result<()> {
+        if let Asked::Learn { .. } = asked {
+            return Ok(());
+        }
+        let arguments = self.arguments(launch, asked)?;
+        let driver = self.driver().clone();
+        let slot = &mut self.slots[launch.slot];
+        slot.stream.synchronize()?;
+        let sums = sums(&slot.answers.sums, launch.blocks.len());
+        let count: usize = sums.map(|one| one.accepted as usize).sum();
+        let bytes = 8 * (EVENT_HEAD + tables.sizes.rows) * count;
+        if slot.answers.events.len() < bytes {
+            slot.answers.events = Pinned::new(&driver, bytes.next_power_of_two())?;
+        }
+        match count {
+            0 => Ok(()),
+            // SAFETY: so many events were written, and there is room for them.
+            _ => unsafe {
+                let to = &mut slot.answers.events[..bytes];
+                slot.stream.download(to, arguments.events)
+            },
+        }
+    }
+}
+
+fn not_set() -> Error {
+    Error::Internal {
+        what: "points on a GPU without an integrand".into(),
+    }
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    let (words, _) = bytes.as_chunks::<4>();
+    words.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+}
+
+fn longs(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+fn doubles(bytes: &[u8]) -> impl Iterator<Item = f64> {
+    longs(bytes).map(f64::from_bits)
+}
+
+/// The sums of so many blocks.
+fn sums(bytes: &[u8], blocks: usize) -> impl Iterator<Item = BlockSums> {
+    let sums = bytes.chunks_exact(size_of::<BlockSums>()).take(blocks);
+    sums.map(|bytes| {
+        let (numbers, counts) = bytes.split_at(32);
+        let mut numbers = doubles(numbers);
+        let mut next = || numbers.next().unwrap_or(0.0);
+        let counts = words(counts);
+        BlockSums {
+            sum: next(),
+            absolute: next(),
+            square: next(),
+            largest: next(),
+            accepted: counts[0],
+            kept: counts[1],
+            passed: counts[2],
+            unusable: counts[3],
+        }
+    })
+}
+
+/// The sums of a run of blocks, one after the other.
+fn merged(blocks: &[Block], sums: &[BlockSums]) -> WeightSums {
+    let mut all = WeightSums::default();
+    for (block, of) in blocks.iter().zip(sums) {
+        let [sum, absolute, square] = [of.sum, of.absolute, of.square].map(f64::to_bits);
+        let (passed, unusable) = (u64::from(of.passed), u64::from(of.unusable));
+        let counts = [block.count as u64, passed, unusable];
+        let [points, passed, unusable] = counts;
+        let largest = of.largest.to_bits();
+        all.merge(&WeightSums::from_words([
+            points, passed, unusable, sum, 0, absolute, 0, square, 0, largest,
+        ]));
+    }
+    all
+}
+
+/// The spectrum of a run of blocks.
+fn spectrum(slot: &Slot, run: usize) -> Spectrum {
+    let bytes = 16 * unweight::BINS;
+    let bins: Vec<u64> = longs(&slot.answers.spectra[bytes * run..][..bytes]).collect();
+    let largest = doubles(&slot.answers.largest[8 * run..][..8]).next();
+    let (bins, _) = bins.as_chunks::<2>();
+    Spectrum::counted(largest.unwrap_or(0.0), bins)
+}
+
+/// What a run of blocks teaches.
+fn taught(
+    integrand: &Integrand,
+    sizes: Sizes,
+    slot: &Slot,
+    launch: &Launch,
+    number: usize,
+    of_blocks: &[BlockSums],
+    trial: bool,
+) -> Taught {
+    let run = &launch.runs[number];
+    let source = &integrand.sources[run.source];
+    let blocks = &launch.blocks[run.first..run.first + run.count];
+    let of_blocks = &of_blocks[run.first..run.first + run.count];
+    let width = 8 * grid::BINS * sizes.dimensions;
+    let used = 8 * grid::BINS * source.channel.dimension();
+    let training = doubles(&slot.answers.training[width * number..][..used]);
+    let width = 16 * sizes.most_elements;
+    let used = 16 * source.chances.len();
+    let shares: Vec<f64> = doubles(&slot.answers.shares[width * number..][..used]).collect();
+    let rows = 4 * integrand.groups[source.group].legs;
+    let mut tried = Tried::default();
+    for (place, (block, of)) in blocks.iter().zip(of_blocks).enumerate() {
+        let (mut momenta, mut weights) = (Vec::new(), Vec::new());
+        if trial {
+            let width = 8 * (1 + sizes.rows);
+            let first = (run.first + place) * leave_out::POINTS * width;
+            let points = slot.answers.tried[first..].chunks_exact(width);
+            for point in points.take(leave_out::POINTS.min(of.kept as usize)) {
+                let mut numbers = doubles(point);
+                weights.extend(numbers.next());
+                momenta.extend(numbers.take(rows));
+            }
+        }
+        let kept = u64::from(of.kept);
+        tried.merge(&Tried::new(momenta, weights, block.count as u64, kept));
+    }
+    Taught {
+        sums: merged(blocks, of_blocks),
+        training: Training::of(training.collect()),
+        spectrum: spectrum(slot, number),
+        sizes: shares.as_chunks::<2>().0.to_vec(),
+        tried,
+    }
+}
+
+/// An event of its record.
+fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event) {
+    let mut longs = longs(record);
+    let first = longs.next().unwrap_or(0);
+    let (slot, partons) = (first as u32, (first >> 32) as u32);
+    let mut numbers = longs.map(f64::from_bits);
+    let mut next = || numbers.next().unwrap_or(0.0);
+    let block = &blocks[slot as usize / SLOTS];
+    let source = &integrand.sources[block.source];
+    let group = &integrand.groups[source.group];
+    let weight = next();
+    let process = next();
+    let fractions = [next(), next()];
+    let scales: [f64; 3] = [next(), next(), next()];
+    let event = Event {
+        source: block.source as u32,
+        point: block.first + u64::from(slot) % SLOTS as u64,
+        element: group.elements[group.partons[partons as usize].element] as u32,
+        partons,
+        process,
+        // By the last threshold.
+        weight: 0.0,
+        fractions,
+        scales,
+        shown: match integrand.has_densities() {
+            true => scales[1].max(scales[2]),
+            false => scales[0],
+        },
+        alpha_s: next(),
+        channel: None,
+        matched: None,
+        momenta: (0..group.legs)
+            .map(|_| [next(), next(), next(), next()])
+            .collect(),
+    };
+    (weight, event)
+}
+
+impl Weigh for Gpus {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure> {
+        if integrand.selection.is_some() {
+            return Err(Error::NotOnGpu {
+                what: "a cut that is a function of the caller's".into(),
+            }
+            .into());
+        }
+        self.tables = Tables::new(integrand);
+        for gpu in &mut self.gpus {
+            gpu.set(integrand, &self.tables)?;
+        }
+        Ok(())
+    }
+
+    fn learn(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        trial: bool,
+        take: &mut dyn FnMut(usize, &Taught),
+    ) -> std::result::Result<(), Failure> {
+        let asked = Asked::Learn { trial };
+        self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
+            let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
+            for (number, run) in launch.runs.iter().enumerate() {
+                let taught = taught(integrand, sizes, slot, launch, number, &sums, trial);
+                take(run.source, &taught);
+            }
+        })?;
+        Ok(())
+    }
+
+    fn draw(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        thresholds: &[f64],
+        take: &mut dyn FnMut(Drawn),
+    ) -> std::result::Result<(), Failure> {
+        let asked = Asked::Draw { thresholds };
+        let threads = self.threads;
+        self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
+            let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
+            let bytes = 8 * (EVENT_HEAD + sizes.rows);
+            let mut records = &slot.answers.events[..];
+            for (number, run) in launch.runs.iter().enumerate() {
+                let own = run.first..run.first + run.count;
+                let count: usize = (sums[own.clone()].iter())
+                    .map(|of| of.accepted as usize)
+                    .sum();
+                let (mine, rest) = records.split_at(bytes * count);
+                records = rest;
+                let events = parallel::map(threads, count, |place| {
+                    event(integrand, launch.blocks, &mine[bytes * place..][..bytes])
+                });
+                take(Drawn {
+                    source: run.source,
+                    sums: merged(&launch.blocks[own.clone()], &sums[own]),
+                    spectrum: spectrum(slot, number),
+                    events,
+                });
+            }
+        })?;
+        Ok(())
+    }
+}

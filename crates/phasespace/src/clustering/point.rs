@@ -1,0 +1,303 @@
+//! A point as it is clustered.
+
+use super::memory::{Memory, Pair, Start};
+use super::{Clustering, MOST_LEGS, Settings};
+
+/// Emissions from a beam that go against its direction come after those along it.
+const AGAINST: f64 = 1.0 + 1e-6;
+/// GeV^2: of a system that is boosted to its rest frame; of what is left of the partons.
+const BOOSTED: f64 = 100.0;
+const LEFT: f64 = 1.0;
+/// What cannot be, as `pyjb` has it: a momentum transfer that is timelike, and nothing left of the partons.
+const TIMELIKE: f64 = 1e30;
+const NOTHING: f64 = 1e20;
+
+/// Steps at most.
+pub const MOST_STEPS: usize = MOST_LEGS - 2;
+
+type Momentum = [f64; 4];
+
+/// What is left of the legs, the beams first.
+#[derive(Clone, Copy, Default)]
+struct Remaining {
+    p: Momentum,
+    /// Squared, as the measure has it.
+    mass: f64,
+}
+
+/// A point that has been clustered, by its steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// The order of the steps in a memory.
+    pub end: usize,
+    /// How many there are.
+    pub steps: usize,
+    /// Squared, of each step.
+    pub distances: [f64; MOST_STEPS],
+    /// Squared transverse masses of what was emitted from a beam; 0 otherwise.
+    pub transverse: [f64; MOST_STEPS],
+    /// What of a beam's momentum is left.
+    pub fractions: [f64; MOST_STEPS],
+    /// The product of the transverse masses of the last pair.
+    pub last: Option<f64>,
+}
+
+/// While it is clustered.
+struct Parts<'a> {
+    settings: &'a Settings,
+    left: [Remaining; MOST_LEGS],
+    count: usize,
+    /// Boost and rotation of the last clustering with a beam.
+    boost: Option<(Momentum, [[f64; 3]; 3])>,
+}
+
+fn square(p: Momentum) -> f64 {
+    p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3]
+}
+
+fn add(p: Momentum, q: Momentum) -> Momentum {
+    [p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]]
+}
+
+fn subtract(p: Momentum, q: Momentum) -> Momentum {
+    [p[0] - q[0], p[1] - q[1], p[2] - q[2], p[3] - q[3]]
+}
+
+fn product(p: Momentum, q: Momentum) -> f64 {
+    p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+}
+
+/// The invariant mass of some legs.
+pub fn mass(p: &[Momentum], legs: u32) -> f64 {
+    let some = p.iter().enumerate().filter(|(leg, _)| legs >> leg & 1 == 1);
+    square(some.fold([0.0; 4], |sum, (_, p)| add(sum, *p)))
+        .max(0.0)
+        .sqrt()
+}
+
+/// A momentum given in the rest frame of another, in the frame where that is given.
+fn boosted(p: Momentum, q: Momentum) -> Momentum {
+    let size = product(q, q);
+    if size == 0.0 {
+        return p;
+    }
+    let product = product(p, q);
+    let mass = (q[0] * q[0] - size).max(1e-99).sqrt();
+    let factor = ((q[0] - mass) * product / size + p[0]) / mass;
+    [
+        (p[0] * q[0] + product) / mass,
+        p[1] + q[1] * factor,
+        p[2] + q[2] * factor,
+        p[3] + q[3] * factor,
+    ]
+}
+
+/// What turns an axis to z, about the axis that stands on both.
+fn rotation(axis: Momentum) -> [[f64; 3]; 3] {
+    let size = product(axis, axis).sqrt();
+    let [x, y, cosine] = [axis[1] / size, axis[2] / size, axis[3] / size];
+    let sine = x.hypot(y);
+    if sine < 1e-17 {
+        return [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    }
+    let (a, b) = (y / sine, -x / sine);
+    let rest = 1.0 - cosine;
+    [
+        [1.0 - rest * b * b, rest * a * b, sine * b],
+        [rest * a * b, 1.0 - rest * a * a, -sine * a],
+        [-sine * b, sine * a, 1.0 - rest * (a * a + b * b)],
+    ]
+}
+
+fn turned(turn: &[[f64; 3]; 3], p: Momentum) -> Momentum {
+    let row = |i: usize| turn[i][0] * p[1] + turn[i][1] * p[2] + turn[i][2] * p[3];
+    [p[0], row(0), row(1), row(2)]
+}
+
+fn turned_back(turn: &[[f64; 3]; 3], p: Momentum) -> Momentum {
+    let row = |i: usize| turn[0][i] * p[1] + turn[1][i] * p[2] + turn[2][i] * p[3];
+    [p[0], row(0), row(1), row(2)]
+}
+
+/// Fortran's sign of 0 is positive.
+fn is_negative(x: f64) -> bool {
+    x < 0.0
+}
+
+/// Clusters a point; nothing where none of its diagrams allows it.
+pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) -> Option<Path> {
+    let mut parts = Parts {
+        settings: &of.settings,
+        left: [Remaining::default(); MOST_LEGS],
+        count: p.len(),
+        boost: None,
+    };
+    for (part, &p) in parts.left.iter_mut().zip(p) {
+        *part = Remaining { p, mass: square(p) };
+    }
+    let mut path = Path {
+        end: memory.start(of, start),
+        steps: 0,
+        distances: [0.0; MOST_STEPS],
+        transverse: [0.0; MOST_STEPS],
+        fractions: [0.0; MOST_STEPS],
+        last: None,
+    };
+    while !memory.order(path.end).is_whole() {
+        let pairs = &memory.order(path.end).pairs;
+        let mut best: Option<(f64, usize)> = None;
+        for (number, pair) in pairs.iter().enumerate() {
+            let measure = parts.measure(pair);
+            if best.is_none_or(|(least, _)| measure < least) {
+                best = Some((measure, number));
+            }
+        }
+        // MadEvent drops what it cannot cluster.
+        let (distance, number) = best?;
+        let pair = pairs[number];
+        parts.combine(&pair, distance, &mut path);
+        path.end = memory.next(of, path.end, number);
+    }
+    path.distances[path.steps] = parts.beam(parts.left[2].p);
+    path.fractions[path.steps] = if p.len() == 3 { 0.0 } else { 1.0 };
+    path.steps += 1;
+    Some(path)
+}
+
+impl Parts<'_> {
+    /// Of an emission from a beam.
+    fn beam(&self, p: Momentum) -> f64 {
+        match self.settings.hadrons {
+            true => (p[0] - p[3]) * (p[0] + p[3]),
+            false => p[0].max(0.0).powi(2),
+        }
+    }
+
+    /// How near two are to each other.
+    fn measure(&self, pair: &Pair) -> f64 {
+        let (i, j) = (pair.second as usize, pair.first as usize);
+        let (one, other) = (self.left[i], self.left[j]);
+        if j >= 2 {
+            let sum = add(one.p, other.p);
+            if pair.resonant {
+                return square(sum);
+            }
+            if self.settings.scheme == 2 {
+                let energy = one.p[0] + other.p[0];
+                return one.p[0] * other.p[0] / (energy * energy) * square(sum);
+            }
+            return self.between(one, other);
+        }
+        let distance = match self.settings.scheme {
+            2 => self.evolution(j, i),
+            _ => self.beam(one.p),
+        };
+        match is_negative(one.p[3]) != is_negative(other.p[3]) {
+            true => distance * AGAINST,
+            false => distance,
+        }
+    }
+
+    /// Of an emission from a beam, by Pythia's shower.
+    fn evolution(&self, j: usize, i: usize) -> f64 {
+        let (beam, out) = (self.left[j], self.left[i]);
+        let transfer = -square(subtract(beam.p, out.p)) + beam.mass.max(out.mass).max(0.0);
+        let (after, fraction) = self.fraction(j, i);
+        if transfer < 0.0 {
+            return TIMELIKE;
+        }
+        if after < LEFT {
+            return NOTHING;
+        }
+        (1.0 - fraction) * transfer
+    }
+
+    /// What is left of the partons' squared energy if a beam emits, GeV^2, and what share of it that is.
+    fn fraction(&self, j: usize, i: usize) -> (f64, f64) {
+        let [beam, out, partner] = [j, i, 1 - j].map(|place| self.left[place].p);
+        let before = square(add(beam, partner));
+        let after = square(add(subtract(beam, out), partner));
+        (after, if after < LEFT { 0.0 } else { after / before })
+    }
+
+    /// Of two that go out: Durham's measure, or that of hadrons.
+    fn between(&self, one: Remaining, other: Remaining) -> f64 {
+        let (p, q) = (one.p, other.p);
+        let sizes = [product(p, p).sqrt(), product(q, q).sqrt()];
+        if !self.settings.hadrons {
+            let cosine = product(p, q) / (sizes[0] * sizes[1]);
+            return 2.0 * (p[0] * p[0]).min(q[0] * q[0]) * (1.0 - cosine);
+        }
+        let [first, second] = [p, q].map(|p| p[1] * p[1] + p[2] * p[2]);
+        // That is cosh of the distance in pseudorapidity less the cosine of the one in azimuth.
+        let apart = (sizes[0] * sizes[1] - product(p, q)) / (first * second).sqrt();
+        let angle = 2.0 * apart / (self.settings.distance * self.settings.distance);
+        let mut found = one.mass.max(other.mass) + first.min(second) * angle;
+        for (light, heavy) in [(one, other), (other, one)] {
+            let flavors = self.settings.maxjetflavor;
+            let mixed = heavy.mass >= 3.0 && flavors > 4 || heavy.mass >= 1.0 && flavors > 3;
+            if light.mass < 1.0 && mixed {
+                found = self.beam(light.p) * AGAINST;
+            }
+        }
+        found
+    }
+
+    fn combine(&mut self, pair: &Pair, distance: f64, path: &mut Path) {
+        let (i, j) = (pair.second as usize, pair.first as usize);
+        let (one, other) = (self.left[j], self.left[i]);
+        let heavier = one.mass.max(other.mass).max(0.0);
+        let emitted = self.beam(other.p);
+        let step = path.steps;
+        path.distances[step] = distance;
+        path.steps += 1;
+        // Pythia's shower does not know the one of the first step.
+        if j < 2 && (self.settings.scheme != 2 || step > 0) {
+            path.fractions[step] = self.fraction(j, i).1;
+        }
+        self.left[..self.count].copy_within(i + 1.., i);
+        self.count -= 1;
+        if j < 2 {
+            path.transverse[step] = emitted;
+            self.left[j] = Remaining {
+                p: subtract(one.p, other.p),
+                mass: heavier,
+            };
+            self.rest(j, self.count > 3);
+            return;
+        }
+        let mass = if pair.resonant { distance } else { heavier };
+        let p = add(one.p, other.p);
+        self.left[j] = Remaining { p, mass };
+        if self.count == 3 {
+            path.last = Some((self.beam(one.p) * emitted).sqrt());
+            self.back();
+        }
+    }
+
+    /// Takes what is left to its rest frame, with the new parton along z.
+    fn rest(&mut self, j: usize, moves: bool) {
+        self.boost = None;
+        if !moves {
+            return;
+        }
+        let system = add(self.left[j].p, self.left[1 - j].p);
+        let against = [system[0], -system[1], -system[2], -system[3]];
+        let turn = rotation(boosted(self.left[j].p, against));
+        if square(system) > BOOSTED {
+            for part in &mut self.left[..self.count] {
+                part.p = turned(&turn, boosted(part.p, against));
+            }
+        }
+        self.boost = Some((system, turn));
+    }
+
+    /// Takes the last particle back to the frame before the last boost.
+    fn back(&mut self) {
+        if let Some((system, turn)) = self.boost
+            && square(system) > BOOSTED
+        {
+            self.left[2].p = boosted(turned_back(&turn, self.left[2].p), system);
+        }
+    }
+}

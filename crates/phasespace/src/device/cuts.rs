@@ -1,0 +1,194 @@
+//! Cuts. What the CPU computes once for all tests of a chunk of points, a GPU computes again in each test of a point.
+
+use super::{NOWHERE, Tables};
+use crate::cuts::Cuts;
+use crate::cuts::program::{Limits, Photon, Program, Test, Value};
+use crate::observables::{Body, Kind, Radius};
+
+const ALL: u32 = 0;
+const ANY: u32 = 1;
+const SUM: u32 = 2;
+const DISTANCE: u32 = 3;
+const LARGEST: u32 = 4;
+const SOME: u32 = 5;
+const OPPOSITE: u32 = 6;
+const ISOLATED: u32 = 7;
+
+/// What tests need of the frame: exp(2 y), and the hyperbolic cosine and sine of y.
+const FACTOR: u32 = 1;
+const MATRIX: u32 = 2;
+
+impl Tables {
+    /// Adds cuts; where they begin, and how many rows they take behind the momenta.
+    pub fn cuts(&mut self, cuts: &Cuts) -> (u32, u32) {
+        let program = &cuts.program;
+        let begin = self.next();
+        self.words.extend([0, 0]);
+        let (mut rows, mut needed) = (0, 0);
+        for tested in &program.tests {
+            let (kind, words) = self.test(program, &tested.test, &mut needed);
+            self.tagged(kind, &words);
+            rows = rows.max(match &tested.test {
+                Test::Largest { count, .. } => *count,
+                Test::Some { limits, .. } => limits.len(),
+                Test::Isolated(photon) => photon.near.len(),
+                _ => 0,
+            });
+        }
+        let end = self.next();
+        self.words[begin as usize..][..2].copy_from_slice(&[end, needed]);
+        (begin, rows as u32)
+    }
+
+    fn test(&mut self, program: &Program, test: &Test, needed: &mut u32) -> (u32, Vec<u32>) {
+        match test {
+            Test::All(values, limits) | Test::Any(values, limits) => {
+                let numbers: Vec<usize> = values.iter().map(|Value { value, .. }| *value).collect();
+                let mut words = vec![kind_of(program, &numbers, needed)];
+                words.extend(self.limits(limits));
+                words.extend(bodies(program, &numbers));
+                let kind = if matches!(test, Test::All(..)) {
+                    ALL
+                } else {
+                    ANY
+                };
+                (kind, words)
+            }
+            Test::Sum(values, limits) => {
+                let mut words = vec![kind_of(program, values, needed)];
+                words.extend(self.limits(limits));
+                words.extend(bodies(program, values));
+                (SUM, words)
+            }
+            Test::Distance(pair, radius, limits) => {
+                let mut words = self.limits(limits).to_vec();
+                words.push(match radius {
+                    Some(radius) => self.numbers(&radius.numbers()),
+                    None => NOWHERE,
+                });
+                words.extend(pair.bodies().iter().flat_map(|&one| body(program, one)));
+                (DISTANCE, words)
+            }
+            Test::Largest {
+                values,
+                room: _,
+                count,
+                sum,
+                limits,
+            } => {
+                let mut words = vec![kind_of(program, values, needed)];
+                words.extend([values.len() as u32, *count as u32, u32::from(*sum)]);
+                words.extend(self.limits(limits));
+                words.extend(bodies(program, values));
+                (LARGEST, words)
+            }
+            Test::Some {
+                values,
+                room: _,
+                limits,
+            } => {
+                let mut words = vec![values.len() as u32, limits.len() as u32];
+                words.extend(limits.iter().flat_map(|limits| self.limits(limits)));
+                words.extend(bodies(program, values));
+                (SOME, words)
+            }
+            Test::Opposite { jets, least, apart } => {
+                let mut words = vec![self.numbers(&[*least, *apart])];
+                let legs = jets
+                    .iter()
+                    .map(|[pt, _]| leg(program.observables.of_value(*pt).1));
+                words.extend(legs);
+                (OPPOSITE, words)
+            }
+            Test::Isolated(photon) => {
+                *needed |= MATRIX;
+                (ISOLATED, self.photon(program, photon))
+            }
+        }
+    }
+
+    fn photon(&mut self, program: &Program, photon: &Photon) -> Vec<u32> {
+        let Photon {
+            pt,
+            near,
+            room: _,
+            cone,
+            least,
+            radius,
+            power,
+            share,
+        } = photon;
+        let mut numbers = vec![*least, radius * radius, *power, *share];
+        numbers.extend([1.0 - radius.cos(), f64::from(u8::from(cone.is_some()))]);
+        numbers.extend(cone.as_ref().map_or([0.0; 4], Radius::numbers));
+        let mut words = vec![self.numbers(&numbers)];
+        words.push(leg(program.observables.of_value(*pt).1));
+        words.extend(near.iter().map(|(pair, _)| leg(pair.bodies()[1])));
+        words
+    }
+
+    fn limits(&mut self, limits: &Limits) -> [u32; 2] {
+        let Limits {
+            least,
+            largest,
+            outside,
+        } = *limits;
+        let kind = match (outside, largest == f64::INFINITY) {
+            (true, _) => 1,
+            (false, true) => 2,
+            (false, false) => 0,
+        };
+        [self.numbers(&[least, largest]), kind]
+    }
+}
+
+/// The observable that all of some values are.
+fn kind_of(program: &Program, values: &[usize], needed: &mut u32) -> u32 {
+    let kind = |&value: &usize| program.observables.of_value(value).0;
+    let first = values.first().map_or(Kind::PtSquared, kind);
+    assert!(
+        values.iter().all(|value| kind(value) == first),
+        "one observable"
+    );
+    match first {
+        Kind::PtSquared => 0,
+        Kind::Pt => 1,
+        Kind::MassSquared => 2,
+        Kind::Mass => 3,
+        Kind::LightCone => {
+            *needed |= FACTOR;
+            4
+        }
+        Kind::RapiditySize => 5,
+        Kind::Energy => 6,
+        Kind::PlainEnergy => 7,
+        Kind::Finite
+        | Kind::BoostSquared
+        | Kind::BoostMatrix
+        | Kind::SeenRapidity
+        | Kind::Cone
+        | Kind::PseudoCone => unreachable!("no window is in {first:?}"),
+    }
+}
+
+/// How many legs a momentum is the sum of, and these.
+fn body(program: &Program, body: Body) -> Vec<u32> {
+    let legs = program.observables.legs_of(body);
+    let mut words = vec![legs.len() as u32];
+    words.extend(legs.iter().map(|&leg| leg as u32));
+    words
+}
+
+fn bodies(program: &Program, values: &[usize]) -> Vec<u32> {
+    let of = values
+        .iter()
+        .map(|&value| program.observables.of_value(value).1);
+    of.flat_map(|one| body(program, one)).collect()
+}
+
+fn leg(body: Body) -> u32 {
+    match body {
+        Body::Leg(leg) => leg as u32,
+        Body::Sum(_) => unreachable!("rules are about legs"),
+    }
+}

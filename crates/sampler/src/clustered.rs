@@ -1,0 +1,319 @@
+//! Scales, cuts and weights of points that are clustered.
+//!
+//! MadEvent clusters a point in its channel of integration, whose share is that of its squared diagram (or of its
+//! propagators, `sde_strategy = 2`), and scales depend on the channel: the cross section is a sum over channels of shares
+//! times what the scales of each give. Channels are others here. So each point draws one of MadEvent's by its shares, which
+//! is the same sum by random numbers.
+//!
+//! Before that partons are drawn and |M|^2 is evaluated by scales of the momenta, and what these counted is replaced.
+
+use super::blocks::Block;
+use super::integrand::{ElementGroup, Failure, Integrand, Running, Squared, Workspace, evaluate};
+use super::random::Philox;
+use mebridge_phasespace::clustering::{
+    Clustering, Given, JetCounts, MOST_LEGS, Matched, Memory, Weighing, take,
+};
+use mebridge_phasespace::{Layout, Rows};
+
+/// What clustering needs of the matrix elements of a group.
+#[derive(Clone, Debug)]
+pub struct Clusterings {
+    /// Of each matrix element of the group.
+    pub elements: Vec<ElementClustering>,
+    /// Of each of the group's partons the places of their processes among those of their matrix element.
+    pub processes: Vec<Vec<usize>>,
+    /// Whether scales that are not fixed are those of clustering (`dynamical_scale_choice = -1`).
+    pub scaled: bool,
+    /// Whether points are cut or weighted by what clustering finds; otherwise, where scales are those of momenta, points
+    /// of excluded resonances are dropped and nothing else is done.
+    pub matched: bool,
+    /// Of both beams, GeV.
+    pub energy: f64,
+}
+
+/// Clustering of a matrix element.
+#[derive(Clone, Debug)]
+pub struct ElementClustering {
+    /// By which diagrams, and what of it counts.
+    pub clustering: Clustering,
+    /// The power of alpha_s in |M|^2; none where there are several.
+    pub power: Option<i32>,
+}
+
+/// What a thread keeps of points that are clustered.
+#[derive(Debug, Default)]
+pub struct ClusteringWork {
+    /// Of each point its channel, among the diagrams of its matrix element's clustering.
+    pub channels: Vec<i32>,
+    /// Of each point what matching found, where points are weighted.
+    pub matched: Vec<Option<Matched>>,
+    pub(crate) numbers: Vec<f64>,
+    memories: Vec<Vec<Memory>>,
+    before: Vec<f64>,
+    alpha_s: Vec<f64>,
+}
+
+/// Scales of the momenta that partons are drawn by are as large as this, GeV: densities of heavy quarks vanish at their
+/// masses, where those of clustered scales may not.
+const LEAST: f64 = 10.0;
+
+/// Points of each source by which jets are counted.
+const COUNTED: usize = 64;
+
+impl ClusteringWork {
+    /// For an integrand.
+    pub(crate) fn new(integrand: &Integrand) -> Self {
+        let memories = integrand.groups.iter().map(|group| {
+            let elements = group.clustering.iter().flat_map(|of| &of.elements);
+            elements.map(|_| Memory::default()).collect()
+        });
+        ClusteringWork {
+            memories: memories.collect(),
+            ..ClusteringWork::default()
+        }
+    }
+}
+
+impl Clusterings {
+    /// Raises the scales that partons are drawn by.
+    pub(crate) fn raise(&self, scales: &mut Rows) {
+        if self.scaled {
+            for row in 0..scales.count() {
+                for scale in scales.row_mut(row) {
+                    *scale = scale.max(LEAST);
+                }
+            }
+        }
+    }
+
+    /// The number of the process of a point, among those of its matrix element.
+    fn process(&self, partons: usize, random: f64) -> usize {
+        let some = &self.processes[partons];
+        some[((random * some.len() as f64) as usize).min(some.len() - 1)]
+    }
+}
+
+impl Integrand {
+    /// Clusters the points that were evaluated, and puts its scales, alpha_s, densities, cuts and weights in the place of
+    /// those that they had.
+    pub(crate) fn cluster(
+        &self,
+        group: &ElementGroup,
+        of: &Clusterings,
+        block: &Block,
+        elements: &mut dyn Squared,
+        work: &mut Workspace,
+    ) -> Result<(), Failure> {
+        let passed = work.kept.len();
+        let layout = Layout::new(group.legs);
+        let source = &self.sources[block.source];
+        let next = source.channel.dimension() as u32 + 1;
+        let mut clustering = std::mem::take(&mut work.clustering);
+        clustering.matched.clear();
+        clustering.before.clear();
+        for place in 0..passed {
+            clustering.before.push(self.luminosity(group, work, place));
+        }
+        clustering.alpha_s.clear();
+        clustering.alpha_s.extend_from_slice(&work.alpha_s);
+        let mut momenta = [[0.0; 4]; MOST_LEGS];
+        for place in 0..passed {
+            let drawn = work.drawn[place] as usize;
+            let partons = &group.partons[drawn];
+            let own = &of.elements[partons.element].clustering;
+            let memory = &mut clustering.memories[source.group][partons.element];
+            let mut matched = None;
+            let channel = usize::try_from(clustering.channels[place]).ok();
+            let counts = work.squared[place] != 0.0 && work.factors[place] != 0.0;
+            let Some(channel) = channel.filter(|_| counts) else {
+                work.squared[place] = 0.0;
+                clustering.matched.push(None);
+                continue;
+            };
+            let p = take(&work.points, place, &mut momenta[..group.legs]);
+            if !of.scaled && !of.matched {
+                if own.excludes(channel, p) {
+                    work.squared[place] = 0.0;
+                }
+                continue;
+            }
+            let number = block.first + u64::from(work.kept[place]);
+            let process = of.process(drawn, block.random.number(number, next));
+            let given = self.given(group, of, &work.scales, place);
+            match own.at(channel, process, p, &given, memory)? {
+                None => work.squared[place] = 0.0,
+                Some(found) => {
+                    for (row, scale) in found.scales.into_iter().enumerate() {
+                        work.scales.row_mut(row)[place] = scale;
+                    }
+                    work.alpha_s[place] = self.alpha_s(found.scales[0]);
+                    if own.reweighted() {
+                        let x = [0, 1].map(|leg| work.points.row(layout.fraction(leg))[place]);
+                        let density = |leg: usize, code: i32, x: f64, q: f64| {
+                            self.beams[group.beams[leg]].value(code, x, q * q)
+                        };
+                        let by = Weighing {
+                            alpha_s: &|scale| self.alpha_s(scale),
+                            density: self.has_densities().then_some(&density as _),
+                            codes: partons.codes,
+                            x,
+                            energy: of.energy,
+                        };
+                        let found = own.matched(&found, &given, &by, memory);
+                        work.factors[place] *= found.weight;
+                        matched = Some(found);
+                    }
+                }
+            }
+            clustering.matched.push(matched);
+        }
+        if of.scaled || of.matched {
+            self.replace(group, of, layout, &clustering, elements, work)?;
+        }
+        work.clustering = clustering;
+        Ok(())
+    }
+
+    /// Puts densities and |M|^2 at the scales of now in the place of those before.
+    fn replace(
+        &self,
+        group: &ElementGroup,
+        of: &Clusterings,
+        layout: Layout,
+        clustering: &ClusteringWork,
+        elements: &mut dyn Squared,
+        work: &mut Workspace,
+    ) -> Result<(), Failure> {
+        let passed = work.kept.len();
+        if self.has_densities() && group.scale.factorisation.is_none() {
+            self.look_up(group, passed, layout, work);
+            for place in 0..passed {
+                let before = clustering.before[place];
+                if work.squared[place] != 0.0 && before != 0.0 {
+                    work.factors[place] *= self.luminosity(group, work, place) / before;
+                }
+            }
+        }
+        if of.elements.iter().all(|one| one.power.is_some()) {
+            for place in 0..passed {
+                let element = group.partons[work.drawn[place] as usize].element;
+                let ratio = work.alpha_s[place] / clustering.alpha_s[place];
+                work.squared[place] *= ratio.powi(of.elements[element].power.unwrap_or(0));
+            }
+            return Ok(());
+        }
+        let counts: Vec<bool> = work.squared.iter().map(|squared| *squared != 0.0).collect();
+        evaluate(group, elements, passed, None, work)?;
+        for (squared, _) in work
+            .squared
+            .iter_mut()
+            .zip(counts)
+            .filter(|(_, counts)| !counts)
+        {
+            *squared = 0.0;
+        }
+        Ok(())
+    }
+
+    /// Scales of a point before it is clustered.
+    fn given(&self, group: &ElementGroup, of: &Clusterings, scales: &Rows, place: usize) -> Given {
+        let fixed = group.scale.factorisation;
+        let (renormalisation, factorisation) = match of.scaled {
+            true => (
+                group.scale.renormalisation.unwrap_or(0.0),
+                fixed.unwrap_or([0.0; 2]),
+            ),
+            false => {
+                let [own, first, second] = [0, 1, 2].map(|row| scales.row(row)[place]);
+                (own, [first, second])
+            }
+        };
+        Given {
+            renormalisation,
+            factorisation,
+            fixed: fixed.is_some(),
+            factor: group.scale.factor,
+        }
+    }
+
+    fn alpha_s(&self, scale: f64) -> f64 {
+        match &self.running {
+            Running::Fixed(value) => *value,
+            Running::Table(table) => table.at(scale * scale),
+        }
+    }
+
+    /// Counts the jets of all channels that points are clustered in, by some points of each source.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated, or points cannot be clustered.
+    pub fn count_jets(&mut self, elements: &mut dyn Squared) -> Result<(), Failure> {
+        let mut counts: Vec<Vec<[JetCounts; 2]>> = Vec::new();
+        for group in &self.groups {
+            let of = group.clustering.iter().flat_map(|of| &of.elements);
+            counts.push(of.map(|_| Default::default()).collect());
+        }
+        let mut work = Workspace::new(self, COUNTED);
+        for number in 0..self.sources.len() {
+            let source = &self.sources[number];
+            let group = &self.groups[source.group];
+            let Some(of) = &group.clustering else {
+                continue;
+            };
+            // No survey and no round of events has these numbers.
+            let random = Philox {
+                seed: 0,
+                round: u16::MAX,
+                channel: number as u32,
+            };
+            let dimension = source.channel.dimension() as u32;
+            for rows in [&mut work.numbers, &mut work.points] {
+                rows.set_points(COUNTED);
+            }
+            random.fill(self.level, 0, 0..dimension + 1, &mut work.numbers, 0);
+            (source.channel).draw(
+                self.level,
+                &work.numbers,
+                &source.permutations,
+                0,
+                &mut work.points,
+            );
+            self.select(group, COUNTED, &mut work);
+            let passed = work.kept.len();
+            if passed == 0 {
+                continue;
+            }
+            let numbers: Vec<f64> = (work.kept.iter())
+                .map(|&point| random.number(u64::from(point), dimension))
+                .collect();
+            let alpha_s = vec![self.alpha_s(91.188); passed];
+            let (mut squared, mut channels) = (vec![0.0; passed], vec![-1; passed]);
+            for (place, &element) in group.elements.iter().enumerate() {
+                elements.evaluate_in_channels(
+                    element,
+                    &work.points,
+                    &alpha_s,
+                    &numbers,
+                    &mut squared,
+                    &mut channels,
+                )?;
+                let [own, every] = &mut counts[source.group][place];
+                let clustering = &of.elements[place].clustering;
+                clustering.count_jets(&work.points, &channels, own)?;
+                for channel in 0..clustering.channels() {
+                    channels.fill(channel as i32);
+                    clustering.count_jets(&work.points, &channels, every)?;
+                }
+            }
+        }
+        for (group, counts) in self.groups.iter_mut().zip(&counts) {
+            let elements = group.clustering.iter_mut().flat_map(|of| &mut of.elements);
+            for (element, [own, every]) in elements.zip(counts) {
+                element.clustering.settle(own);
+                // No point has been drawn in these.
+                element.clustering.settle(every);
+            }
+        }
+        Ok(())
+    }
+}

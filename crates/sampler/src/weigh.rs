@@ -1,0 +1,225 @@
+//! What weighs blocks, and what becomes of them: the threads of a CPU here, GPUs elsewhere.
+//!
+//! Surveys and rounds plan blocks and give them to a [`Weigh`]. What comes back is in the order of the blocks, whoever
+//! weighed them. A GPU may put blocks of one source that follow each other together before it answers.
+
+use super::blocks::{Block, Harvest, weigh_each};
+use super::events::{Accept, Event};
+use super::grid::Training;
+use super::integrand::{Failure, Integrand, Source, Squared, Workspace};
+use super::leave_out::Tried;
+use super::sums::WeightSums;
+use super::unweight::Spectrum;
+
+/// What weighs blocks.
+pub trait Weigh {
+    /// How many threads there are for all else.
+    fn threads(&self) -> usize;
+
+    /// Blocks that come are of this integrand: its sources and their chances may be others than before. Their grids come
+    /// with blocks.
+    ///
+    /// # Errors
+    /// It cannot weigh such ones.
+    fn set(&mut self, integrand: &Integrand) -> Result<(), Failure>;
+
+    /// Weighs blocks, and gives what they teach to `take`, with the number of the source. In a `trial` points themselves
+    /// are looked at.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    fn learn(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        trial: bool,
+        take: &mut dyn FnMut(usize, &Taught),
+    ) -> Result<(), Failure>;
+
+    /// Weighs blocks, and gives the weights of all their points to `take`.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated, or this is a GPU.
+    fn weights(
+        &mut self,
+        _: &Integrand,
+        _: &[Block],
+        _: &mut dyn FnMut(Vec<f64>),
+    ) -> Result<(), Failure> {
+        Err("a GPU gives no weights to who trains networks: train them on a CPU".into())
+    }
+
+    /// Weighs blocks, and gives those of their points to `take` that become events by the thresholds of their sources.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    fn draw(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        thresholds: &[f64],
+        take: &mut dyn FnMut(Drawn),
+    ) -> Result<(), Failure>;
+}
+
+/// What points of a source say.
+#[derive(Clone, Debug)]
+pub struct Taught {
+    /// Their weights.
+    pub sums: WeightSums,
+    /// Where in the grid they are large.
+    pub training: Training,
+    /// Their sizes.
+    pub spectrum: Spectrum,
+    /// By matrix element of the group the size of the weights, and the same without |M|^2.
+    pub sizes: Vec<[f64; 2]>,
+    /// Points themselves, in a trial, and how many pass the cuts.
+    pub tried: Tried,
+}
+
+impl Taught {
+    /// Of no points.
+    pub fn nothing(source: &Source) -> Self {
+        Taught {
+            sums: WeightSums::default(),
+            training: Training::new(source.channel.dimension()),
+            spectrum: Spectrum::default(),
+            sizes: vec![[0.0; 2]; source.chances.len()],
+            tried: Tried::default(),
+        }
+    }
+
+    /// Adds later points.
+    pub fn merge(&mut self, later: &Taught) {
+        self.sums.merge(&later.sums);
+        self.training.merge(&later.training);
+        self.spectrum.merge(&later.spectrum);
+        for (sum, more) in self.sizes.iter_mut().zip(&later.sizes) {
+            sum[0] += more[0];
+            sum[1] += more[1];
+        }
+        self.tried.merge(&later.tried);
+    }
+}
+
+/// Points of a source of which some are events.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The source.
+    pub source: usize,
+    /// The weights of all points.
+    pub sums: WeightSums,
+    /// Their sizes.
+    pub spectrum: Spectrum,
+    /// With the size of each one's weight.
+    pub events: Vec<(f64, Event)>,
+}
+
+struct Learn<'a> {
+    integrand: &'a Integrand,
+    /// Whether points themselves are looked at.
+    trial: bool,
+}
+
+impl Harvest for Learn<'_> {
+    type Kept = (usize, Taught);
+
+    fn keep(&self, block: &Block, work: &Workspace) -> (usize, Taught) {
+        let source = &self.integrand.sources[block.source];
+        let group = &self.integrand.groups[source.group];
+        let mut taught = Taught::nothing(source);
+        taught.sums = WeightSums::of(&work.weights);
+        taught.training.add(&work.numbers, &work.weights);
+        taught.spectrum.add(&work.weights);
+        taught.tried = Tried::of(work, if self.trial { group.legs } else { 0 });
+        for (place, (&point, &drawn)) in work.kept.iter().zip(&work.drawn).enumerate() {
+            let weight = work.weights[point as usize].abs();
+            let without = weight / work.squared[place].abs();
+            if without.is_finite() {
+                let of = &mut taught.sizes[group.partons[drawn as usize].element];
+                of[0] += weight;
+                of[1] += without;
+            }
+        }
+        (block.source, taught)
+    }
+}
+
+struct Weights;
+
+impl Harvest for Weights {
+    type Kept = Vec<f64>;
+
+    fn keep(&self, _: &Block, work: &Workspace) -> Vec<f64> {
+        work.weights.clone()
+    }
+}
+
+struct Draw<'a> {
+    accept: Accept<'a>,
+}
+
+impl Harvest for Draw<'_> {
+    type Kept = Drawn;
+
+    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
+        let (_, sums, events) = self.accept.keep(block, work);
+        let mut spectrum = Spectrum::default();
+        spectrum.add(&work.weights);
+        let weight = |event: &Event| work.weights[(event.point - block.first) as usize];
+        let events = events.into_iter().map(|event| (weight(&event), event));
+        Drawn {
+            source: block.source,
+            sums,
+            spectrum,
+            events: events.collect(),
+        }
+    }
+}
+
+/// Threads of the CPU, one for each evaluator.
+impl<S: Squared + Send> Weigh for Vec<S> {
+    fn threads(&self) -> usize {
+        self.len()
+    }
+
+    fn set(&mut self, _: &Integrand) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn learn(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        trial: bool,
+        take: &mut dyn FnMut(usize, &Taught),
+    ) -> Result<(), Failure> {
+        let learn = Learn { integrand, trial };
+        weigh_each(integrand, blocks, self, &learn, |(source, taught)| {
+            take(source, &taught);
+        })
+    }
+
+    fn weights(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        take: &mut dyn FnMut(Vec<f64>),
+    ) -> Result<(), Failure> {
+        weigh_each(integrand, blocks, self, &Weights, take)
+    }
+
+    fn draw(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        thresholds: &[f64],
+        take: &mut dyn FnMut(Drawn),
+    ) -> Result<(), Failure> {
+        let accept = Accept {
+            integrand,
+            thresholds,
+        };
+        weigh_each(integrand, blocks, self, &Draw { accept }, take)
+    }
+}

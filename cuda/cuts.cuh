@@ -1,0 +1,308 @@
+// Cuts as crates/phasespace/src/{observables,cuts}.rs have them: observables of legs between limits, and rules. A point ends
+// at the first that it does not pass. Tests are words that crates/phasespace/src/device/cuts.rs writes.
+
+// A point after its momenta were drawn.
+struct Legs {
+    Column column;
+    // In the words: the rows of the legs that go out.
+    unsigned rows;
+    double energies[2], along;
+};
+
+DEVICE Momentum leg_momentum(const Tables &t, const Legs &of, unsigned leg) {
+    if (leg >= 2) return get_momentum(of.column, word(t, of.rows + leg - 2));
+    Momentum p = {{of.energies[leg], 0, 0, leg ? -of.along : of.along}};
+    return p;
+}
+
+// The sum of some legs: how many, then these.
+DEVICE Momentum momentum_of_some(const Tables &t, const Legs &of, unsigned &at) {
+    const unsigned end = at + 1 + word(t, at);
+    Momentum sum = leg_momentum(t, of, word(t, at + 1));
+    for (at += 2; at < end; at++) {
+        const Momentum p = leg_momentum(t, of, word(t, at));
+        for (unsigned i = 0; i < 4; i++) sum.p[i] += p.p[i];
+    }
+    return sum;
+}
+
+// What is the same for all legs of a point.
+struct Frame {
+    // The rapidity of the partons' centre of mass in the frame of the detector, the exponential of twice that, its
+    // hyperbolic cosine and sine; and the energy in the centre of mass.
+    double rapidity, factor, cosh, sinh, mass;
+};
+
+#define NOT_A_NUMBER (0.0 / 0.0)
+
+DEVICE double transverse_square(const Momentum &p) { return fused(p.p[1], p.p[1], p.p[2] * p.p[2]); }
+
+DEVICE double mass_square(const Momentum &p) {
+    const double square = neg_fused(
+        p.p[3], p.p[3], neg_fused(p.p[2], p.p[2], neg_fused(p.p[1], p.p[1], p.p[0] * p.p[0])));
+    // A number that is none stays so.
+    return square < 0 ? 0 : square;
+}
+
+#define SEEN_PT_SQUARED 0
+#define SEEN_PT 1
+#define SEEN_MASS_SQUARED 2
+#define SEEN_MASS 3
+#define SEEN_LIGHT_CONE 4
+#define SEEN_RAPIDITY 5
+#define SEEN_ENERGY 6
+#define SEEN_PLAIN_ENERGY 7
+
+DEVICE double seen_rapidity(const Frame &frame, const Momentum &p) {
+    return fused(log((p.p[0] + p.p[3]) / (p.p[0] - p.p[3])), 0.5, frame.rapidity);
+}
+
+// An observable of a momentum, and what limits of it are multiplied with.
+DEVICE double observable(unsigned kind, const Frame &frame, const Momentum &p, double &unit) {
+    unit = 1;
+    if (kind == SEEN_PT_SQUARED) return transverse_square(p);
+    if (kind == SEEN_LIGHT_CONE) {
+        const double along = (p.p[0] + p.p[3]) * frame.factor, against = p.p[0] - p.p[3];
+        const double most = larger(along, against), least = smaller(along, against);
+        unit = most > 0 && least >= 0 ? least : NOT_A_NUMBER;
+        return most;
+    }
+    if (kind == SEEN_MASS_SQUARED) return mass_square(p);
+    if (kind == SEEN_PT) return root(transverse_square(p));
+    if (kind == SEEN_MASS) return root(mass_square(p));
+    if (kind == SEEN_RAPIDITY) return fabs(seen_rapidity(frame, p));
+    if (kind == SEEN_PLAIN_ENERGY) return p.p[0];
+    unit = frame.mass;
+    return p.p[0] * frame.mass;
+}
+
+// Limits of a value: the lower one, the upper one, and whether the value lies outside of them (1) or has no upper one (2).
+struct Limits {
+    double least, largest;
+    unsigned kind;
+};
+
+DEVICE Limits limits_of(const Tables &t, unsigned at) {
+    const unsigned numbers = word(t, at);
+    Limits of = {number(t, numbers), number(t, numbers + 1), word(t, at + 1)};
+    return of;
+}
+
+DEVICE bool hold(const Limits &of, double value, double unit) {
+    if (of.kind == 1) return value <= of.least * unit || value >= of.largest * unit;
+    return of.least * unit <= value && (of.kind == 2 || value <= of.largest * unit);
+}
+
+// Two numbers with the ratio of E and pz, or of |p| and pz, in the frame of the detector, for differences of rapidities or of
+// pseudorapidities.
+struct Cone {
+    double along, against;
+};
+
+DEVICE Cone cone_of(const Momentum &p) {
+    Cone of = {p.p[0] + p.p[3], p.p[0] - p.p[3]};
+    return of;
+}
+
+DEVICE Cone pseudo_cone_of(const Frame &frame, const Momentum &p) {
+    const double square = transverse_square(p), along = fused(frame.sinh, p.p[0], frame.cosh * p.p[3]);
+    // The square of the larger one, and their product.
+    const double size = fabs(along) + root(fused(along, along, square)), larger_square = size * size;
+    Cone of = {along >= 0 ? larger_square : square, along >= 0 ? square : larger_square};
+    return of;
+}
+
+struct Pair {
+    double dot, cross, squares;
+    Cone first, second;
+};
+
+DEVICE Pair pair_of(const Momentum &p, const Momentum &q, const Cone &first, const Cone &second) {
+    Pair of = {fused(p.p[1], q.p[1], p.p[2] * q.p[2]), neg_fused(p.p[2], q.p[1], p.p[1] * q.p[2]),
+               transverse_square(p) * transverse_square(q), first, second};
+    return of;
+}
+
+// 1 where the distance is at least a radius, 0 where it is smaller, and no number where sines do not tell. Numbers: the
+// squared radius times a number above and one below 1, its square over that of its hyperbolic sine, and over that of its sine.
+DEVICE double apart(const Tables &t, unsigned numbers, const Pair &of) {
+    const double masses = (of.first.along * of.first.against) * (of.second.along * of.second.against);
+    const double half = (of.first.along * of.second.against - of.first.against * of.second.along) * 0.5;
+    const double sine = of.cross * of.cross * masses, sinh_square = half * half * of.squares;
+    const double both = of.squares * masses;
+    if (!(both > 1e-280)) return NOT_A_NUMBER;
+    if (of.dot <= 0) return 1;
+    if (fused(sine, number(t, numbers + 3), sinh_square) < both * number(t, numbers + 1)) return 0;
+    return fused(sinh_square, number(t, numbers + 2), sine) > both * number(t, numbers) ? 1 : NOT_A_NUMBER;
+}
+
+// The squared distance.
+DEVICE double distance(const Pair &of) {
+    const double pi = 3.141592653589793;
+    const double size = atan(fabs(of.cross) / fabs(of.dot)), angle = of.dot < 0 ? pi - size : size;
+    const double least =
+        smaller(smaller(of.first.along, of.first.against), smaller(of.second.along, of.second.against));
+    if (!(least >= 0)) return NOT_A_NUMBER;
+    const double ratio = (of.first.along * of.second.against) / (of.first.against * of.second.along);
+    const double along = log(ratio) * 0.5, square = along * along;
+    // What goes along a beam without a mass is far from all else.
+    return square > 0x1p1023 ? square : fused(angle, angle, square);
+}
+
+#define TEST_ALL 0
+#define TEST_ANY 1
+#define TEST_SUM 2
+#define TEST_DISTANCE 3
+#define TEST_LARGEST 4
+#define TEST_SOME 5
+#define TEST_OPPOSITE 6
+#define TEST_ISOLATED 7
+
+// Sorts a value into rows in falling order.
+DEVICE void sort_in(Column c, unsigned room, unsigned count, double value) {
+    for (unsigned place = 0; place < count; place++) {
+        const double here = get(c, room + place);
+        put(c, room + place, larger(here, value));
+        value = smaller(here, value);
+    }
+}
+
+// Sorts observables of so many momenta into rows in falling order; whether all are numbers.
+DEVICE bool sorted(const Tables &t, const Legs &legs, const Frame &frame, unsigned kind, unsigned values, unsigned at,
+                   unsigned room, unsigned count) {
+    bool known = true;
+    double unit;
+    for (unsigned i = 0; i < count; i++) put(legs.column, room + i, -1e300 * 1e300);
+    for (unsigned i = 0; i < values; i++) {
+        const double value = observable(kind, frame, momentum_of_some(t, legs, at), unit);
+        known = known && value == value;
+        sort_in(legs.column, room, count, value);
+    }
+    return known;
+}
+
+// Whether the two jets with the largest transverse momenta go to different sides.
+DEVICE bool opposite(const Tables &t, const Legs &legs, const Frame &frame, unsigned numbers, unsigned at, unsigned end) {
+    double first = -1, second = -1, first_y = 0, second_y = 0;
+    for (; at < end; at++) {
+        const Momentum p = leg_momentum(t, legs, word(t, at));
+        const double pt = transverse_square(p), y = seen_rapidity(frame, p);
+        if (first < pt) second = first, second_y = first_y, first = pt, first_y = y;
+        else if (second < pt) second = pt, second_y = y;
+    }
+    const double least = number(t, numbers), apart = number(t, numbers + 1);
+    return fabs(first_y) >= least && fabs(second_y) >= least && first_y * second_y <= 0 &&
+           fabs(first_y - second_y) >= apart;
+}
+
+// Whether a photon has little about it. Numbers: least transverse momentum, radius squared, power, share, 1 - cos of the radius,
+// 1 where sines tell anything of the radius, and what `apart` takes.
+DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsigned numbers, unsigned at, unsigned end,
+                     unsigned room) {
+    const Momentum photon = leg_momentum(t, legs, word(t, at++));
+    const double pt = root(transverse_square(photon));
+    if (!(pt >= number(t, numbers))) return false;
+    const Cone cone = pseudo_cone_of(frame, photon);
+    const bool sines = number(t, numbers + 5) != 0;
+    bool alone = true;
+    for (unsigned i = at; i < end; i++) {
+        const Momentum p = leg_momentum(t, legs, word(t, i));
+        const Pair pair = pair_of(photon, p, cone, pseudo_cone_of(frame, p));
+        alone = alone && sines && apart(t, numbers + 6, pair) == 1;
+        if (!alone) put(legs.column, room + i - at, distance(pair));
+        // Farther than any radius.
+        else put(legs.column, room + i - at, 1e300);
+    }
+    if (alone) return true;
+    const double square = number(t, numbers + 1), power = number(t, numbers + 2), whole = number(t, numbers + 4);
+    for (unsigned i = at; i < end; i++) {
+        const double far = get(legs.column, room + i - at);
+        if (far > square) continue;
+        double sum = 0;
+        for (unsigned k = at; k < end; k++)
+            if (get(legs.column, room + k - at) <= far)
+                sum += root(transverse_square(leg_momentum(t, legs, word(t, k))));
+        const double share_of_cone = (1 - cos(root(far))) / whole, tiny = 0x1p-1022;
+        double allowed = share_of_cone;
+        if (power != 1)
+            // A power of what is next to 0 is 0, but for the power 0.
+            allowed = share_of_cone > tiny ? pow(share_of_cone, power) : power == 0 ? 1 : 0;
+        if (!(sum <= pt * allowed * number(t, numbers + 3))) return false;
+    }
+    return true;
+}
+
+// Whether a point passes the cuts whose words begin at `at`: their end, what they need of the frame, then tests, each after
+// its length. Rows from `room` on are free. `boosted`: the rapidity counts.
+DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidity, unsigned room, unsigned outgoing) {
+    const unsigned end = word(t, at), needed = word(t, at + 1);
+    Frame frame = {rapidity, 1, 1, 0, legs.energies[0] + legs.energies[1]};
+    if (needed & 1) frame.factor = exp(2 * rapidity);
+    if (needed & 2) {
+        const double up = exp(rapidity), down = exp(-rapidity);
+        frame.cosh = (up + down) * 0.5;
+        frame.sinh = (up - down) * 0.5;
+    }
+    // What is infinite or no number stays so in a sum.
+    double sum = rapidity;
+    for (unsigned leg = 0; leg < outgoing; leg++) {
+        const Momentum p = leg_momentum(t, legs, leg + 2);
+        sum += (p.p[0] + p.p[1]) + (p.p[2] + p.p[3]);
+    }
+    if (!(sum - sum == 0)) return false;
+    at += 2;
+    while (at < end) {
+        const unsigned test = word(t, at) & 0xff, length = word(t, at) >> 8, next = at + length;
+        unsigned from = at + 1;
+        bool passed = true;
+        double unit;
+        if (test == TEST_ALL || test == TEST_ANY) {
+            const unsigned kind = word(t, from);
+            const Limits limits = limits_of(t, from + 1);
+            from += 3;
+            passed = test == TEST_ALL;
+            while (from < next) {
+                const double value = observable(kind, frame, momentum_of_some(t, legs, from), unit);
+                const bool inside = hold(limits, value, unit);
+                passed = test == TEST_ALL ? passed && inside : passed || inside;
+            }
+        } else if (test == TEST_DISTANCE) {
+            const Limits limits = limits_of(t, from);
+            const unsigned radius = word(t, from + 2);
+            from += 3;
+            const Momentum p = momentum_of_some(t, legs, from), q = momentum_of_some(t, legs, from);
+            const Pair pair = pair_of(p, q, cone_of(p), cone_of(q));
+            double found = NOT_A_NUMBER;
+            if (radius != NOWHERE) found = apart(t, radius, pair);
+            passed = found == found ? found == 1 : hold(limits, distance(pair), 1);
+        } else if (test == TEST_SUM) {
+            const unsigned kind = word(t, from);
+            const Limits limits = limits_of(t, from + 1);
+            double value = 0;
+            from += 3;
+            while (from < next) value += observable(kind, frame, momentum_of_some(t, legs, from), unit);
+            passed = hold(limits, value, 1);
+        } else if (test == TEST_LARGEST) {
+            const unsigned kind = word(t, from), values = word(t, from + 1), count = word(t, from + 2);
+            passed = sorted(t, legs, frame, kind, values, from + 6, room, count);
+            double found = 0;
+            for (unsigned place = word(t, from + 3) ? 0 : count - 1; place < count; place++)
+                found += get(legs.column, room + place);
+            passed = passed && hold(limits_of(t, from + 4), found, 1);
+        } else if (test == TEST_SOME) {
+            const unsigned values = word(t, from), count = word(t, from + 1);
+            const bool known = sorted(t, legs, frame, SEEN_PT_SQUARED, values, from + 2 + 2 * count, room, count);
+            passed = false;
+            for (unsigned place = 0; place < count; place++)
+                passed = passed || hold(limits_of(t, from + 2 + 2 * place), get(legs.column, room + place), 1);
+            passed = passed && known;
+        } else if (test == TEST_OPPOSITE) {
+            passed = opposite(t, legs, frame, word(t, from), from + 1, next);
+        } else {
+            passed = isolated(t, legs, frame, word(t, from), from + 1, next, room);
+        }
+        if (!passed) return false;
+        at = next;
+    }
+    return true;
+}

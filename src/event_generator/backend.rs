@@ -1,0 +1,176 @@
+//! What weighs points and chooses of events: threads of the CPU, or GPUs.
+
+use crate::backend::DeviceSession;
+use crate::bridge::Bridge;
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::gpu::{Gpus, ModuleCache};
+use crate::process::Process;
+use crate::runtime::{BackendChoice, Switches};
+use crate::sampling::{Choice, Elements, Shares};
+use crate::target::{self, Target};
+use mebridge_gpu_sampler::choose::{Chooser, Chosen};
+use mebridge_gpu_sampler::weigher::{self, Gpu, MakePoints};
+use mebridge_sampler::events::Event;
+use mebridge_sampler::weigh::Weigh;
+use std::sync::Arc;
+
+/// Events of a thread that chooses, at least.
+const LEAST: usize = 512;
+/// Threads that choose on a GPU.
+const CHOOSERS: usize = 4;
+
+/// What weighs points.
+pub(super) type Weigher = Box<dyn Weigh + Send>;
+
+/// Chooses helicities, colour flows and diagrams.
+pub(super) trait Choose: Send {
+    /// Those of events, by three random numbers in (0, 1) for each.
+    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>>;
+}
+
+impl Choose for Elements {
+    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        Elements::choose(self, events, random)
+    }
+}
+
+/// What makes points on a GPU.
+pub type Points<'a> = &'a dyn Fn(&Arc<ModuleCache>) -> Result<Box<dyn MakePoints>>;
+
+/// Kernels that make points.
+pub(super) fn kernels(_: &Arc<ModuleCache>) -> Result<Box<dyn MakePoints>> {
+    Err(Error::NotOnGpu {
+        what: "points of events".into(),
+    })
+}
+
+/// The GPUs that are asked for, if some are.
+pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
+    let cache = Cache::new(&switches.cache);
+    let platform = target::platform(switches.backend);
+    let open = |platform| Gpus::open(platform, switches, cache);
+    platform.map(open).transpose()
+}
+
+/// By so many threads; points are clustered in channels that are drawn by these shares.
+pub(super) fn by_threads(
+    bridges: &mut [Bridge],
+    shares: &Arc<[Shares]>,
+    threads: usize,
+) -> Result<(Weigher, Box<dyn Choose>)> {
+    let one = |_| Elements::in_channels(bridges, shares.clone());
+    let evaluators = (0..threads.max(1)).map(one);
+    let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
+    let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
+    let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
+    Ok((Box::new(evaluators), Box::new(choosers)))
+}
+
+/// By GPUs.
+pub(super) fn by_gpus(
+    gpus: &Gpus,
+    points: Points,
+    processes: &[Process],
+    switches: &Switches,
+    threads: usize,
+) -> Result<(Weigher, Box<dyn Choose>)> {
+    let switches = Switches {
+        backend: BackendChoice::Cpu,
+        ..switches.clone()
+    };
+    let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
+    let legs = processes.iter().map(|process| process.legs.len()).max();
+    for (gpu, library) in gpus.each() {
+        let target = Target::Gpu(gpu);
+        let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
+            let card = process.model.default_card();
+            let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
+            Ok(Arc::new(bridge?.device_sampler()?))
+        };
+        let sessions = in_threads(processes, session)?;
+        // While one thread puts events together, the GPU has those of others.
+        for _ in 0..threads.clamp(1, CHOOSERS) {
+            choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
+        }
+        weighers.push(Gpu::new(library, points(library)?, sessions)?);
+    }
+    let weigher = weigher::Gpus::new(weighers, threads);
+    Ok((Box::new(weigher), Box::new(choosers)))
+}
+
+/// What is made of each process, by as many threads as the machine has: compilers take long.
+fn in_threads<T: Send>(
+    processes: &[Process],
+    make: impl Fn(&Process) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let each = processes.len().div_ceil(threads).max(1);
+    let lost = || Error::Internal {
+        what: "a thread that prepares matrix elements".into(),
+    };
+    std::thread::scope(|scope| {
+        let parts = processes.chunks(each);
+        let make = &make;
+        let threads: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(make).collect::<Result<Vec<T>>>()))
+            .collect();
+        let mut found = Vec::new();
+        for thread in threads {
+            found.extend(thread.join().map_err(|_| lost())??);
+        }
+        Ok(found)
+    })
+}
+
+/// Several that choose, each for some of the events.
+impl<C: Choose> Choose for Vec<C> {
+    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        let each = events.len().div_ceil(self.len()).max(LEAST);
+        let lost = || Error::Internal {
+            what: "a thread that chooses".into(),
+        };
+        let parts = events.chunks(each).zip(random.chunks(each));
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (self.iter_mut().zip(parts))
+                .map(|(chooser, (events, random))| {
+                    scope.spawn(move || chooser.choose(events, random))
+                })
+                .collect();
+            let mut found = Vec::with_capacity(events.len());
+            for thread in threads {
+                found.extend(thread.join().map_err(|_| lost())??);
+            }
+            Ok(found)
+        })
+    }
+}
+
+impl Choose for Chooser {
+    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        let mut of_elements: Vec<Vec<usize>> = Vec::new();
+        for (number, event) in events.iter().enumerate() {
+            let element = event.element as usize;
+            of_elements.resize_with(of_elements.len().max(element + 1), Vec::new);
+            of_elements[element].push(number);
+        }
+        let mut found = vec![Choice::default(); events.len()];
+        for (element, own) in of_elements.iter().enumerate() {
+            let chosen = own.iter().map(|&number| Chosen {
+                momenta: &events[number].momenta,
+                alpha_s: events[number].alpha_s,
+                random: random[number],
+            });
+            let chosen: Vec<Chosen> = chosen.collect();
+            let answers = Chooser::choose(self, element, &chosen)?;
+            for (&number, [helicity, color, diagram]) in own.iter().zip(answers) {
+                found[number] = Choice {
+                    helicity,
+                    color,
+                    diagram,
+                };
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,442 @@
+//! Surveys and events by a stand-in for a GPU, against those of the CPU's threads.
+
+use mebridge::bridge::Bridge;
+use mebridge::cache::Cache;
+use mebridge::event_generator::{ElementRequest, EventGenerator, Points, Request};
+use mebridge::generate::generate_with;
+use mebridge::gpu::cuda::check_where_named;
+use mebridge::gpu::driver::{Driver, Pointer, Stream};
+use mebridge::gpu::{Gpus, ModuleCache};
+use mebridge::models;
+use mebridge::runtime::{CachePlace, Switches};
+use mebridge::sampling::{Common, Element, Elements, integrand};
+use mebridge::target::Target;
+use mebridge_backend::DeviceSession;
+use mebridge_densities::{Coupling, Densities};
+use mebridge_emulator::Emulator;
+use mebridge_gpu_sampler::structures::{NONE, PointRows, SLOTS, kinematics};
+use mebridge_gpu_sampler::weigher::{self, Gpu, MakePoints};
+use mebridge_phasespace::cuts::{Observable, Window};
+use mebridge_phasespace::scales::{Dynamical, Scale};
+use mebridge_phasespace::{Layout, Rows};
+use mebridge_sampler::blocks::Block;
+use mebridge_sampler::grid::Grid;
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Squared, Workspace};
+use mebridge_sampler::random::Philox;
+use mebridge_sampler::rounds::{Round, round};
+use mebridge_sampler::survey::{Settings, Survey, survey};
+use mebridge_sampler::weigh::Weigh;
+use std::sync::Arc;
+
+/// |M|^2 of 1.
+struct Ones;
+
+impl Squared for Ones {
+    fn evaluate(
+        &mut self,
+        _: usize,
+        _: &Rows,
+        _: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        squared.fill(1.0);
+        Ok(())
+    }
+}
+
+/// Points that the CPU makes, in the memory of the stand-in, which is that of the host.
+#[derive(Default)]
+struct FromCpu(Option<Integrand>);
+
+impl MakePoints for FromCpu {
+    fn set(&mut self, integrand: &Integrand) -> Result<(), Failure> {
+        self.0 = Some(integrand.clone());
+        Ok(())
+    }
+
+    unsafe fn make(
+        &self,
+        stream: &Stream,
+        heads: Pointer,
+        blocks: u32,
+        grids: Pointer,
+        rows: &PointRows,
+    ) -> mebridge::Result<()> {
+        stream.synchronize()?;
+        let integrand = self.0.as_ref().expect("an integrand");
+        let stride = rows.stride as usize;
+        // SAFETY: so many words are there; the stand-in has the memory of the host.
+        let words = |at: Pointer, count: usize| unsafe {
+            std::slice::from_raw_parts(at as *const u32, count)
+        };
+        // SAFETY: as above, and the slots are this call's.
+        let put = |at: Pointer, place: usize, number: f64| unsafe {
+            (at as *mut f64).add(place).write(number);
+        };
+        // SAFETY: as above.
+        let put_word = |at: Pointer, place: usize, number: u32| unsafe {
+            (at as *mut u32).add(place).write(number);
+        };
+        let mut work = Workspace::new(integrand, SLOTS);
+        for number in 0..blocks as usize {
+            let head = words(heads + 40 * number as u64, 10);
+            let long = |i: usize| u64::from(head[i]) | u64::from(head[i + 1]) << 32;
+            let (first, seed) = (long(0), long(2));
+            let [source, channel, round, count, grid] = [4, 5, 6, 7, 8].map(|i| head[i]);
+            let source = source as usize;
+            let dimension = integrand.sources[source].channel.dimension();
+            let edges = words(grids + 8 * u64::from(grid), 130 * dimension);
+            let edges: Vec<u8> = edges.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let grid = Grid::from_bytes(&edges).expect("a grid");
+            let block = Block {
+                source,
+                grid: &grid,
+                random: Philox {
+                    seed,
+                    round: round as u16,
+                    channel,
+                },
+                first,
+                count: count as usize,
+            };
+            integrand
+                .weigh(&block, &mut Ones, &mut work)
+                .expect("points");
+            let group = &integrand.groups[integrand.sources[source].group];
+            let layout = Layout::new(group.legs);
+            for slot in 0..SLOTS {
+                put_word(rows.element, SLOTS * number + slot, NONE);
+            }
+            for (place, &point) in work.kept.iter().enumerate() {
+                let slot = SLOTS * number + point as usize;
+                let partons = work.drawn[place];
+                let element = group.elements[group.partons[partons as usize].element];
+                put_word(rows.element, slot, element as u32);
+                put_word(rows.partons, slot, partons);
+                for row in 0..4 * group.legs {
+                    put(
+                        rows.momenta,
+                        row * stride + slot,
+                        work.points.row(row)[place],
+                    );
+                }
+                let row = |row: usize| work.points.row(row)[place];
+                let scale = |row: usize| work.scales.row(row)[place];
+                let all: [f64; kinematics::ROWS] = [
+                    row(layout.rapidity()),
+                    row(layout.fraction(0)),
+                    row(layout.fraction(1)),
+                    scale(0),
+                    scale(1),
+                    scale(2),
+                    work.alpha_s[place],
+                ];
+                for (row, number) in all.into_iter().enumerate() {
+                    put(rows.kinematics, row * stride + slot, number);
+                }
+                put(rows.factor, slot, work.weights[point as usize]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tables alone: code of processes takes a C++ compiler long.
+fn switches() -> Switches {
+    Switches {
+        gpu_group: Some(0),
+        ..Switches::default()
+    }
+}
+
+fn off() -> Cache {
+    Cache::new(&CachePlace::Off)
+}
+
+/// A process with its matrix elements on the CPU and on stand-ins.
+struct Run {
+    integrand: Integrand,
+    elements: Vec<Elements>,
+    gpus: weigher::Gpus,
+}
+
+impl Run {
+    /// By so many stand-ins, with launches of so many blocks.
+    fn new(text: &str, common: &Common, gpus: usize, launch: usize) -> Option<Run> {
+        let model = models::model(None).expect("the Standard Model");
+        let processes = generate_with(text, &model).expect("a process");
+        let switches = switches();
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        for process in &processes {
+            let card = process.model.default_card();
+            let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
+            let bridge = Bridge::new(process.clone(), &card, &switches, 1).expect("a bridge");
+            elements.push(Element {
+                process: process.clone(),
+                masses: bridge.masses(),
+                mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
+                windows: jets(&codes),
+                rules: Vec::new(),
+                clustered: Default::default(),
+            });
+            bridges.push(bridge);
+        }
+        let integrand = integrand(&elements, common).expect("an integrand");
+        let mut drivers: Vec<Arc<dyn Driver>> = Vec::new();
+        for _ in 0..gpus {
+            drivers.push(Emulator::new(check_where_named)?);
+        }
+        let all = Gpus::of(drivers, &switches, off()).expect("GPUs");
+        let one = |(gpus, library): (Gpus, &Arc<_>)| {
+            let target = Target::Gpu(gpus);
+            let sessions = processes.iter().map(|process| {
+                let card = process.model.default_card();
+                let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
+                let sampler = bridge.expect("a bridge").device_sampler();
+                Arc::new(sampler.expect("samples")) as Arc<dyn DeviceSession>
+            });
+            Gpu::new(library, Box::new(FromCpu::default()), sessions.collect()).expect("a GPU")
+        };
+        Some(Run {
+            integrand,
+            elements: vec![Elements::new(&mut bridges, false).expect("samplers")],
+            gpus: weigher::Gpus::new(all.each().map(one).collect(), 2).with_launches_of(launch),
+        })
+    }
+}
+
+fn events<W: Weigh + ?Sized>(
+    integrand: &Integrand,
+    weigher: &mut W,
+    count: u64,
+) -> (Survey, Round) {
+    let settings = Settings {
+        seed: 7,
+        events: count,
+        overweight: 0.01,
+        precision: None,
+    };
+    let mut integrand = integrand.clone();
+    let survey = survey(&mut integrand, &settings, weigher).expect("a survey");
+    let round = round(&integrand, &survey, &settings, 0, count, weigher).expect("events");
+    (survey, round)
+}
+
+fn close(a: f64, b: f64, what: &str) {
+    assert!(
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
+        "{what}: {a:e}, {b:e}"
+    );
+}
+
+fn same(text: &str, cpu: &(Survey, Round), gpu: &(Survey, Round)) {
+    assert_eq!(
+        (&cpu.0.stay, cpu.0.points),
+        (&gpu.0.stay, gpu.0.points),
+        "{text}"
+    );
+    for (one, other) in cpu.0.sources.iter().zip(&gpu.0.sources) {
+        close(one.sums.mean().mean, other.sums.mean().mean, text);
+        close(one.sums.mean().error, other.sums.mean().error, text);
+        close(one.sums.largest(), other.sums.largest(), text);
+        let counts =
+            |of: &mebridge_sampler::sums::WeightSums| [of.points(), of.passed(), of.unusable()];
+        assert_eq!(counts(&one.sums), counts(&other.sums), "{text}");
+        for dimension in 0..one.grid.dimensions() {
+            for (a, b) in one
+                .grid
+                .edges(dimension)
+                .iter()
+                .zip(other.grid.edges(dimension))
+            {
+                close(*a, *b, text);
+            }
+        }
+        for (a, b) in one.chances.iter().zip(&other.chances) {
+            close(*a, *b, text);
+        }
+    }
+    assert_eq!(
+        (&cpu.1.drawn, cpu.1.unusable),
+        (&gpu.1.drawn, gpu.1.unusable),
+        "{text}"
+    );
+    assert_eq!(cpu.1.events.len(), gpu.1.events.len(), "{text}");
+    for (a, b) in cpu.1.events.iter().zip(&gpu.1.events) {
+        let names =
+            |of: &mebridge_sampler::events::Event| (of.source, of.point, of.element, of.partons);
+        assert_eq!(names(a), names(b), "{text}");
+        assert_eq!(a.process, b.process, "{text}");
+        let scale = a.momenta[0][0];
+        for (a, b) in a
+            .momenta
+            .as_flattened()
+            .iter()
+            .zip(b.momenta.as_flattened())
+        {
+            assert!((a - b).abs() < 1e-9 * scale, "{text}: {a} {b}");
+        }
+        let numbers = |of: &mebridge_sampler::events::Event| {
+            [&of.fractions[..], &of.scales, &[of.weight, of.alpha_s]].concat()
+        };
+        for (a, b) in numbers(a).into_iter().zip(numbers(b)) {
+            close(a, b, text);
+        }
+    }
+}
+
+fn jets(codes: &[i32]) -> Vec<Window> {
+    let jets = (2..codes.len()).filter(|&leg| codes[leg] == 21 || codes[leg].abs() < 6);
+    let jets: Vec<usize> = jets.collect();
+    let mut found = Vec::new();
+    for (i, &jet) in jets.iter().enumerate() {
+        let one = vec![vec![jet]];
+        found.push(Window::new(Observable::Pt, one, 20.0, f64::INFINITY));
+        for &other in &jets[i + 1..] {
+            let both = vec![vec![jet], vec![other]];
+            found.push(Window::new(Observable::Distance, both, 0.4, f64::INFINITY));
+        }
+    }
+    found
+}
+
+/// Partons of 1 TeV, or protons of 13 TeV with densities made up.
+fn common(protons: bool) -> Common {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("made_up_0000.dat");
+    let codes = [-4, -3, -2, -1, 21, 1, 2, 3, 4];
+    let x: Vec<f64> = (0..=100)
+        .map(|i| 10f64.powf(-5.0 + f64::from(i) / 20.0))
+        .collect();
+    let lines = |numbers: &[f64]| {
+        let words: Vec<String> = numbers.iter().map(|n| format!("{n:.12e}")).collect();
+        words.join(" ")
+    };
+    let q = [5.0, 100.0, 1e5];
+    let names = codes.map(|code| code.to_string()).join(" ");
+    let mut text = format!(
+        "PdfType: central\nFormat: lhagrid1\n---\n{}\n{}\n{names}\n",
+        lines(&x),
+        lines(&q)
+    );
+    for &x in &x {
+        for q in q {
+            let of = |code: i32| {
+                let size = if code == 21 {
+                    3.0
+                } else {
+                    0.4 / f64::from(code.abs())
+                };
+                size * x.powf(-0.2) * (1.0 - x).powi(5) * (1.0 + 0.01 * f64::ln(q))
+            };
+            text += &lines(&codes.map(of));
+            text.push('\n');
+        }
+    }
+    std::fs::write(&file, text + "---\n").expect("a file");
+    let beam = match protons {
+        true => Beam::Densities {
+            densities: Arc::new(Densities::lhapdf(&file).expect("a set")),
+            anti: false,
+        },
+        false => Beam::Parton,
+    };
+    let table = Coupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.2, 0.14, 0.1, 0.07]).expect("a table");
+    Common {
+        energy: if protons { 13_000.0 } else { 1000.0 },
+        rapidity: 0.0,
+        beams: [beam.clone(), beam],
+        running: Running::Table(Arc::new(table)),
+        scale: Scale {
+            dynamical: Dynamical::HalfTransverseMass,
+            factor: 1.0,
+            renormalisation: None,
+            factorisation: None,
+        },
+        clustering: None,
+    }
+}
+
+#[test]
+fn surveys_and_events_are_those_of_the_cpu() {
+    for (text, protons, count) in [("g g > t t~", false, 500), ("p p > t t~ j", true, 60)] {
+        let common = common(protons);
+        let Some(mut run) = Run::new(text, &common, 1, 5) else {
+            return;
+        };
+        let cpu = events(&run.integrand, &mut run.elements, count);
+        let gpu = events(&run.integrand, &mut run.gpus, count);
+        same(text, &cpu, &gpu);
+    }
+}
+
+/// Not even the last bit depends on how many GPUs there are.
+#[test]
+fn two_gpus_share_a_run() {
+    let common = common(false);
+    let found = [1, 2].map(|gpus| {
+        let mut run = Run::new("g g > t t~", &common, gpus, 3)?;
+        Some(events(&run.integrand, &mut run.gpus, 200))
+    });
+    let [Some((survey, round)), Some((others, other))] = found else {
+        return;
+    };
+    assert_eq!(survey, others);
+    assert_eq!(round.events, other.events);
+}
+
+/// Records are the same, with the helicities, colour flows and diagrams that GPUs choose.
+#[test]
+fn records_are_those_of_the_cpu() {
+    let model = models::model(None).expect("the Standard Model");
+    let processes = generate_with("g g > t t~", &model).expect("a process");
+    let common = common(false);
+    let request = Request {
+        energy: common.energy,
+        rapidity: 0.0,
+        densities: None,
+        beams: None,
+        alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
+        scale: common.scale,
+        clustering: None,
+        elements: vec![ElementRequest::default(); processes.len()],
+        threads: 1,
+        backend: None,
+        widths: 15.0,
+        alpha_qed: 0.0,
+        forced: Vec::new(),
+        excluded: Vec::new(),
+    };
+    let Some(driver) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let switches = switches();
+    let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
+    let points = |_: &Arc<ModuleCache>| Ok(Box::new(FromCpu::default()) as Box<dyn MakePoints>);
+    let [cpu, gpu] = [None, Some((&gpus, &points as Points))].map(|gpus| {
+        let generator = EventGenerator::on(gpus, processes.clone(), &request, &switches);
+        let mut generator = generator.expect("a generator");
+        let settings = Settings {
+            seed: 3,
+            events: 100,
+            overweight: 0.01,
+            precision: None,
+        };
+        generator.survey(&settings).expect("a survey");
+        let made = generator.round(&settings, 0).expect("events");
+        let mut text = Vec::new();
+        mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0).expect("text");
+        String::from_utf8(text).expect("text")
+    });
+    let words =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let (cpu, gpu) = (words(&cpu), words(&gpu));
+    assert_eq!(cpu.len(), gpu.len());
+    for (a, b) in cpu.iter().zip(&gpu) {
+        match (a.parse::<f64>(), b.parse::<f64>()) {
+            // Momenta of components that are nearly zero differ by more of themselves.
+            (Ok(x), Ok(y)) => assert!((x - y).abs() < 1e-7 * x.abs().max(1.0), "{a} {b}"),
+            _ => assert_eq!(a, b),
+        }
+    }
+}
