@@ -83,7 +83,7 @@ ELEMENTARY(sin) ELEMENTARY(sinh) ELEMENTARY(tan) ELEMENTARY(tanh)
 ELEMENTARY_OF_TWO(atan2) ELEMENTARY_OF_TWO(hypot) ELEMENTARY_OF_TWO(pow)
 extern "C" __device__ double __ocml_sincospi_f64(double, __attribute__((address_space(5))) double *);
 static __device__ inline void sincospi(double x, double *sine, double *cosine) {
-    __attribute__((address_space(5))) double other;
-    *sine = __ocml_sincospi_f64(x, &other);
+    double other;
+    *sine = __ocml_sincospi_f64(x, (__attribute__((address_space(5))) double *)&other);
     *cosine = other;
 }

@@ -172,7 +172,7 @@ DEVICE bool sorted(const Tables &t, const Legs &legs, const Frame &frame, unsign
                    unsigned room, unsigned count) {
     bool known = true;
     double unit;
-    for (unsigned i = 0; i < count; i++) put(legs.column, room + i, -1e300 * 1e300);
+    for (unsigned i = 0; i < count; i++) put(legs.column, room + i, -0x1.fffffffffffffp1023);
     for (unsigned i = 0; i < values; i++) {
         const double value = observable(kind, frame, momentum_of_some(t, legs, at), unit);
         known = known && value == value;
@@ -222,11 +222,13 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
         for (unsigned k = at; k < end; k++)
             if (get(legs.column, room + k - at) <= far)
                 sum += root(transverse_square(leg_momentum(t, legs, word(t, k))));
-        const double share_of_cone = (1 - cos(root(far))) / whole, tiny = 0x1p-1022;
+        double sine, cosine;
+        sincospi(root(far) * 0.3183098861837907, &sine, &cosine);
+        const double share_of_cone = (1 - cosine) / whole, tiny = 0x1p-1022;
         double allowed = share_of_cone;
         if (power != 1)
             // A power of what is next to 0 is 0, but for the power 0.
-            allowed = share_of_cone > tiny ? pow(share_of_cone, power) : power == 0 ? 1 : 0;
+            allowed = share_of_cone > tiny ? exp(power * log(share_of_cone)) : power == 0 ? 1 : 0;
         if (!(sum <= pt * allowed * number(t, numbers + 3))) return false;
     }
     return true;

@@ -51,6 +51,7 @@ DEVICE double density_at(const Densities &d, const Place &place, unsigned flavor
 #define RULE_LHAPDF 0
 #define RULE_NNPDF 1
 #define RULE_CTEQ 2
+#define RULE_PHOTONS 3
 
 // Words of a set: its rule, flavours, parts in Q, the axis along x, intervals of that; then of each part its axis along Q and
 // its first cell. Numbers: the first two x and their logarithms, the least Q^2 and the last two, the third x and the last one,
@@ -116,9 +117,39 @@ DEVICE double density_outside(const Densities &d, double x, double at_x, double 
         const double share = q2 / least;
         double power = 1;
         if (fabs(values[0]) >= 1e-5) power = larger((values[1] - values[0]) / values[0] / 0.01, -2.5);
-        return values[0] * pow(share, power * share + 1 - share);
+        return values[0] * exp((power * share + 1 - share) * log(share));
     }
     return above ? go_on(values[0], values[1], log(q2 / high) / log(low / high)) : values[0];
+}
+
+// a + a^2 / 2 + a^3 / 3
+DEVICE double series(double a) { return a * fused(a, fused(a, 1.0 / 3, 0.5), 1.0); }
+
+// Of photons of protons, what the integral over virtualities is up to one in units of 0.71 GeV^2.
+DEVICE double photons_of_proton(double x, double q) {
+    const double more = 1 + q, inverse = 1 / more, y = x * x / (1 - x);
+    const double first = fused(y, 7.16, 1.0) * (series(inverse) - log(more / q));
+    const double second = 4.96 / 4 * y / q * inverse * inverse * inverse, of_b = -3.96 * inverse;
+    return fused(0.028 * fused(y, 0.25, 1.0), log(1 - of_b) + series(of_b), first + second);
+}
+
+// x f(x) of photons that a beam radiates, as crates/densities/src/photons.rs has it. Words: the rule, one flavour, and 1 for a
+// lepton; the number is the mass of the beam.
+DEVICE double photons(const Tables &t, double x, double q2) {
+    const double mass = number(t, 0), alpha = 0.0072992701, pi = 3.141592653589793;
+    const double least = mass * mass * x * x / (1 - x);
+    // A number that is none stays so.
+    if (!(q2 == q2)) return q2;
+    if (!(x < 1 && least < q2)) return 0;
+    double found;
+    if (word(t, 2)) {
+        const double ends = 2 * mass * mass * x * x * (1 / q2 - 1 / least);
+        found = fused(fused(x, x, 2 - 2 * x), log(q2 / least), ends) * (alpha / (2 * pi));
+    } else {
+        const double terms = photons_of_proton(x, q2 / 0.71) - photons_of_proton(x, least / 0.71);
+        found = alpha / pi * terms * (1 - x);
+    }
+    return not_negative(found);
 }
 
 // x f(x, Q) of some flavours, whose places in the set are words, into rows.
@@ -127,6 +158,11 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
     const Tables &set = d.tables;
     const unsigned rule = word(set, SET_RULE), flavors = word(set, SET_FLAVORS);
     double q2 = scale * scale, at_x, at_q;
+    if (rule == RULE_PHOTONS) {
+        // No flavour, or this one.
+        if (count > 0) put(c, row, photons(set, x, q2));
+        return;
+    }
     if (rule == RULE_LHAPDF) {
         at_x = log(x);
         at_q = log(q2);
@@ -145,7 +181,7 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
         at_q = log(q2_inside);
     } else {
         const double lambda = number(set, SET_SCALE);
-        at_x = pow(x, 0.3);
+        at_x = exp(0.3 * log(x));
         at_q = log(log(q2 / (lambda * lambda)) * 0.5);
     }
     const Place place = place_of(d, at_x, at_q, q2);

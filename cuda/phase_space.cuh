@@ -44,6 +44,13 @@ struct Slope {
     double value, slope;
 };
 
+// The tangent of an angle of a circle or less. What the compilers have is for any angle, and calls a function for large ones.
+DEVICE double tangent_of(double angle) {
+    double sine, cosine;
+    sincospi(angle * 0.3183098861837907, &sine, &cosine);
+    return sine / cosine;
+}
+
 #define MAP_FLAT 0
 #define MAP_POWER 1
 #define MAP_INVERSE 2
@@ -58,7 +65,7 @@ DEVICE Slope map_forward(const Tables &t, unsigned kind, unsigned numbers, doubl
         const double square = number(t, numbers), product = number(t, numbers + 1);
         const double inverse = number(t, numbers + 2);
         const double from = atan((least - square) * inverse), range = atan((most - square) * inverse) - from;
-        const double tangent = tan(fused(random, range, from));
+        const double tangent = tangent_of(fused(random, range, from));
         of.slope = fused(tangent, tangent, 1.0) * product * range;
         of.value = fused(tangent, product, square);
     } else if (kind == MAP_INVERSE) {
@@ -128,7 +135,7 @@ DEVICE Line line_of(const Tables &t, unsigned at) {
 }
 
 // Gives two parts their momenta: (x, y, z) in the frame where the whole rests, and back to back.
-DEVICE void divide(Column c, const Momentum &frame, bool rests, double mass, const double squares[2], double size,
+DEVICE void divide(const Momentum &frame, bool rests, double mass, const double squares[2], double size,
                    const double direction[3], Momentum parts[2]) {
     const double inverse = 1 / mass, size_square = size * size;
     for (unsigned i = 0; i < 2; i++) {
@@ -171,7 +178,7 @@ DEVICE void draw_decay(const Tables &t, Column c, unsigned at, Mapped &random, D
     const bool rests = whole.momentum == NOWHERE;
     Momentum frame = {}, parts[2];
     if (!rests) frame = get_momentum(c, whole.momentum);
-    divide(c, frame, rests, mass, squares, size * 0.5 / mass, direction, parts);
+    divide(frame, rests, mass, squares, size * 0.5 / mass, direction, parts);
     put_parts(c, first, second, parts);
     of.weight *= size * ONE_OVER_8_PI / s;
 }
@@ -197,7 +204,8 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
     const double sum = mean + range_half;
     const double forward = fabs(sum) < fabs(backward) * 1e-3 ? product_of_ends / backward : sum;
 
-    double least = not_negative(pole - forward);
+    // What comes in is stable, so that the difference is above 0 if the pole is.
+    double least = larger(pole - forward, pole * 0x1p-52);
     for (unsigned i = 0; i < 2; i++) {
         const double transverse = number(t, numbers + 1 + i);
         // Beside a beam without mass, -t is no less than the square of the transverse momentum.
@@ -233,7 +241,7 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
         direction[1] = fused(u, sign * mixed, fused(v, fused(y * y, scale, sign), w * y));
         direction[2] = fused(u, -(sign * x), fused(v, -y, w * z));
     }
-    divide(c, frame, rests, mass, squares, root_out * 0.5 / mass, direction, parts);
+    divide(frame, rests, mass, squares, root_out * 0.5 / mass, direction, parts);
     // What is exchanged comes in on either side. It may take the rows of what is read here for the last time.
     const unsigned exchanged[2] = {word(t, at + 19), word(t, at + 21)};
     Momentum taken[2] = {};
@@ -261,7 +269,8 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
             if (!draw_scatter(t, c, from, random, of)) return false;
         } else if (kind == STEP_INVARIANT) {
             double least = value_of(t, c, word(t, from + 3)), most = value_of(t, c, word(t, from + 4));
-            for (unsigned i = from + 8; i < at; i++) most -= value_of(t, c, word(t, i));
+            for (unsigned i = from + 9; i < at; i++) most -= value_of(t, c, word(t, i));
+            most = smaller(most, number(t, word(t, from + 8)));
             if (!(least < most)) return false;
             const double share = mapped(random, word(t, from));
             const Slope found =
@@ -282,7 +291,7 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
             if (dimension != NOWHERE) {
                 // The share of the logarithm that is the first beam's: a Breit-Wigner from 0 to 1.
                 const double range = number(t, numbers + 5), product = number(t, numbers + 3);
-                const double tangent = tan(fused(mapped(random, dimension), range, number(t, numbers + 4)));
+                const double tangent = tangent_of(fused(mapped(random, dimension), range, number(t, numbers + 4)));
                 const double slope = fused(tangent, tangent, 1.0) * product * range;
                 const double first_part = fused(tangent, product, number(t, numbers + 2));
                 of.weight *= -logarithm * slope;
@@ -291,14 +300,17 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
                 of.rapidity = logarithm * (0.5 - first_part);
             } else {
                 const unsigned beam = word(t, from + 1);
+                // The light-cone momentum along the beam that is whole: of the other one's mass it has a part.
+                const double heavy = number(t, numbers + 6);
+                const double along = heavy > 0 ? log(fused(share, 1 - heavy, heavy)) : logarithm;
                 of.fractions[beam] = share;
-                of.rapidity = logarithm * (beam ? -0.5 : 0.5);
+                of.rapidity = along * (beam ? -0.5 : 0.5);
             }
         } else {
             const double s = value_of(t, c, word(t, from)), mass = value_of(t, c, word(t, from + 1));
             const double a = value_of(t, c, word(t, from + 3)), b = value_of(t, c, word(t, from + 5));
             const double half = 0.5 / mass;
-            of.along = root(lambda_of_squares(s, a, b)) * half;
+            of.along = root(lambda_of_masses(s, root(a), root(b))) * half;
             of.energies[0] = (s + a - b) * half;
             of.energies[1] = (s + b - a) * half;
             const unsigned whole = word(t, from + 2);

@@ -20,8 +20,13 @@
 #define GROUP_SCALE 2
 #define GROUP_PARTONS 3
 #define GROUP_FIRST 4
-// How many flavours there are of each beam, and their places in the set; nowhere without densities.
+// Of each leg that comes in its set of densities, nowhere if the beam is the parton, and how many flavours there are; then
+// their places in the sets. Nowhere if both beams are partons.
 #define GROUP_FLAVORS 5
+// Numbers: the rapidity of the beams' centre of mass in the frame of the detector, and three for the flux.
+#define GROUP_NUMBERS 6
+// 1 if one particle decays.
+#define GROUP_DECAYS 7
 
 // Rows behind the momenta of legs that go out, from the cuts on.
 #define ROW_WEIGHT 0
@@ -31,9 +36,6 @@
 #define ROW_ENERGIES 5
 #define ROW_ALONG 7
 #define MORE_ROWS 8
-
-// 1 / GeV^2 in pb (CODATA 2018).
-#define PICOBARN 0.3893793721e9
 
 // Which of a source's permutations a point has.
 DEVICE unsigned permutation_of(const Tables &t, unsigned source, Size point) {
@@ -52,7 +54,8 @@ DEVICE bool draw(const PointsArguments &a, const Tables &t, unsigned source, con
     Drawn of;
     if (!draw_point(t, column, channel, word(t, permutation), random, of)) return false;
     const unsigned outgoing = word(t, channel), more = 4 * outgoing;
-    const unsigned cuts = word(t, word(t, source + SOURCE_GROUP) + GROUP_CUTS);
+    const unsigned group = word(t, source + SOURCE_GROUP), cuts = word(t, group + GROUP_CUTS);
+    of.rapidity += number(t, word(t, group + GROUP_NUMBERS));
     const Legs legs = {column, permutation + 2, {of.energies[0], of.energies[1]}, of.along};
     if (cuts != NOWHERE && !passes(t, legs, cuts, of.rapidity, more, outgoing)) return false;
     put(column, more + ROW_WEIGHT, of.weight);
@@ -81,12 +84,22 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
         found.factor = number(t, chances);
         return found;
     }
-    const Densities set = {{a.density_words, a.density_numbers}, a.density_cells};
     const Column c = legs.column;
-    const unsigned row = more + MORE_ROWS, of_first = word(t, flavors), of_second = word(t, flavors + 1);
-    const double x = get(c, more + ROW_FRACTIONS), y = get(c, more + ROW_FRACTIONS + 1);
-    look_up(set, t, x, scales[1], flavors + 2, of_first, c, row);
-    look_up(set, t, y, scales[2], flavors + 2 + of_first, of_second, c, row + of_first);
+    const unsigned row = more + MORE_ROWS;
+    unsigned to = row, places = flavors + 4;
+    for (unsigned leg = 0; leg < 2; leg++) {
+        const unsigned which = word(t, flavors + 2 * leg), count = word(t, flavors + 2 * leg + 1);
+        const double x = get(c, more + ROW_FRACTIONS + leg);
+        if (which == NOWHERE) {
+            put(c, to, 1);
+        } else {
+            const Densities set = {{which ? a.second_words : a.first_words, which ? a.second_numbers : a.first_numbers},
+                                   which ? a.second_cells : a.first_cells};
+            look_up(set, t, x, scales[1 + leg], places, count, c, to);
+        }
+        to += count;
+        places += count;
+    }
     const unsigned count = word(t, group + GROUP_PARTONS), first = word(t, group + GROUP_FIRST);
     double total = 0, own = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -113,11 +126,12 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
         }
     }
     const double chance = number(t, chances + 2 * found.partons + 1);
-    found.factor = copysign(total, own) / (chance * (x * y));
+    const double fractions = get(c, more + ROW_FRACTIONS) * get(c, more + ROW_FRACTIONS + 1);
+    found.factor = copysign(total, own) / (chance * fractions);
     return found;
 }
 
-extern "C" __global__ void MOST_THREADS(128) points(ARGUMENTS(PointsArguments) a) {
+extern "C" __global__ void THREADS_AND_BLOCKS(128, 4) points(ARGUMENTS(PointsArguments) a) {
     SHARED(double, numbers);
     // How many points pass, and in which columns they lie.
     unsigned *passed = reinterpret_cast<unsigned *>(numbers + a.rows * blockDim.x);
@@ -166,8 +180,13 @@ extern "C" __global__ void MOST_THREADS(128) points(ARGUMENTS(PointsArguments) a
     for (unsigned i = 0; i < 7; i++) a.kinematics[(Size)i * a.stride + slot] = kinematics[i];
     a.partons[slot] = partons.partons;
     a.element[slot] = word(t, word(t, group + GROUP_FIRST) + 2 * partons.partons + 1);
-    const double flux = 2 * get(column, more + ROW_ENERGY_SQUARE);
-    const double phase_space = get(column, more + ROW_WEIGHT) / flux;
+    const unsigned numbers_of_group = word(t, group + GROUP_NUMBERS);
+    double flux = number(t, numbers_of_group + 3);
+    if (!word(t, group + GROUP_DECAYS)) {
+        const double s = get(column, more + ROW_ENERGY_SQUARE);
+        flux /= root((s - number(t, numbers_of_group + 1)) * (s - number(t, numbers_of_group + 2)));
+    }
+    const double phase_space = get(column, more + ROW_WEIGHT) * flux;
     const double permutations = word(t, source + SOURCE_PERMUTATIONS);
-    a.factor[slot] = partons.factor * PICOBARN * (share * permutations) * phase_space;
+    a.factor[slot] = partons.factor * (share * permutations) * phase_space;
 }

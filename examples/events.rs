@@ -5,9 +5,9 @@
 //! cargo run --release --example events -- "p p > t t~ j" 13000 10000 events.lhe NAME_0000.dat
 //! ```
 //!
-//! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file; and where
-//! protons come in, a member of a set of densities in LHAPDF's format. Jets have 20 GeV and distances of 0.4, charged
-//! leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
+//! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file, or `-` for
+//! the times of three rounds and no file; and where protons come in, a member of a set of densities in LHAPDF's format.
+//! Jets have 20 GeV and distances of 0.4, charged leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
 //! what draws them.
 
 use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
@@ -55,13 +55,16 @@ fn main() -> Result<(), Failure> {
         threads: Switches::from_env()?.threads,
         backend: None,
         widths: 15.0,
+        by_propagators: false,
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
     };
     let clock = Instant::now();
+    eprintln!("{} matrix elements", processes.len());
     let mut generator = EventGenerator::new(processes, &request)?;
-    eprintln!("start: {:.2?}", clock.elapsed());
+    let sources = generator.sources().count();
+    eprintln!("start: {:.2?}, {sources} channels", clock.elapsed());
     let settings = Settings {
         seed: 1,
         events,
@@ -70,7 +73,13 @@ fn main() -> Result<(), Failure> {
     };
     let clock = Instant::now();
     let survey = generator.survey(&settings)?.clone();
-    eprintln!("survey: {:.2?}", clock.elapsed());
+    let stay = survey.sources.len();
+    eprintln!("survey: {:.2?}, {stay} channels", clock.elapsed());
+    for number in 1..if file == "-" { 3 } else { 1 } {
+        let clock = Instant::now();
+        generator.round(&settings, number)?;
+        eprintln!("round {number}: {:.2?}", clock.elapsed());
+    }
     let clock = Instant::now();
     let made = generator.round(&settings, 0)?;
     let seconds = clock.elapsed().as_secs_f64();
@@ -88,6 +97,12 @@ fn main() -> Result<(), Failure> {
         made.round.drawn.iter().sum::<u64>(),
         survey.points
     );
+    for (what, seconds) in generator.seconds() {
+        eprintln!("{what}: {seconds:.3} s");
+    }
+    if file == "-" {
+        return Ok(());
+    }
     let mut text = Vec::new();
     mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0)?;
     let mut file = std::fs::File::create(file)?;

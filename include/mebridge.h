@@ -10,7 +10,7 @@
  * Functions that return int32_t give MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
  * time; calls from several threads wait for each other. Different bridges run independently.
  *
- * This file is made from src/abi/c.rs by cbindgen; do not edit it.
+ * This file is made from src/abi by cbindgen; do not edit it.
  */
 
 #ifndef MEBRIDGE_H
@@ -44,6 +44,11 @@
  An open bridge. Opaque: only pass it on.
  */
 struct mebridge_bridge;
+
+/*
+ An open member of a set of parton densities. Opaque: only pass it on.
+ */
+struct mebridge_densities;
 
 /*
  What a bridge is made with. A field that is NULL or 0 is as if its switch
@@ -461,6 +466,69 @@ int32_t mebridge_lhe_events(const void *records,
                             char *text,
                             size_t capacity,
                             size_t *written);
+
+/*
+ Opens parton densities and puts a handle into `densities`: a member of a set of LHAPDF (`NAME_0000.dat`), or a file of
+ `lib/Pdfdata` of an output of MG5aMC (`.grid`, `.tbl`).
+
+ The caller sees to it:
+ `file` ends in NUL; `densities` points at a pointer.
+ */
+int32_t mebridge_densities_open(const char *file,
+                                struct mebridge_densities **densities);
+
+/*
+ Closes a handle. NULL is allowed and does nothing.
+ */
+void mebridge_densities_close(struct mebridge_densities *densities);
+
+/*
+ How many partons the densities have; their PDG codes are written into `codes`, unless it is NULL. -1 where it fails.
+
+ The caller sees to it:
+ `codes` is NULL or has room for all of them.
+ */
+int64_t mebridge_densities_codes(const struct mebridge_densities *densities,
+                                 int32_t *codes);
+
+/*
+ Where the densities have a grid: writes the least and the largest x, and the least and the largest Q in GeV.
+
+ The caller sees to it:
+ `range` has room for four numbers.
+ */
+int32_t mebridge_densities_range(const struct mebridge_densities *densities,
+                                 double *range);
+
+/*
+ x f(x, Q) of a parton by its PDG code, one for each of `points`; `q` is in GeV.
+
+ Outside of a grid densities go on as LHAPDF, or what MG5aMC has for its grids, does it; above x = 1 they are 0. A parton
+ that they do not have is an error.
+
+ The caller sees to it:
+ All arrays have `points` numbers.
+ */
+int32_t mebridge_densities_evaluate(const struct mebridge_densities *densities,
+                                    size_t points,
+                                    const int32_t *codes,
+                                    const double *x,
+                                    const double *q,
+                                    double *values);
+
+/*
+ alpha_s at so many scales `q`, GeV, by a table of `knots` scales that rise, of which some may stand there twice, and
+ values: interpolated as LHAPDF does it. Below the table it goes on with the power of its first interval, above it stays.
+
+ The caller sees to it:
+ `scales` and `values` have `knots` numbers, `q` and `alpha_s` have `points`.
+ */
+int32_t mebridge_alpha_s(size_t knots,
+                         const double *scales,
+                         const double *values,
+                         size_t points,
+                         const double *q,
+                         double *alpha_s);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -2,9 +2,8 @@
 
 mod backend;
 
-pub use backend::Points;
-
 use crate::bridge::Bridge;
+use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
@@ -12,10 +11,12 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand,
+    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
+    integrand_by,
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
+use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -31,6 +32,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is asked of events.
 #[derive(Clone, Debug, Deserialize)]
@@ -64,6 +66,9 @@ pub struct Request {
     pub backend: Option<String>,
     /// Lines are on their mass shells up to so many widths.
     pub widths: f64,
+    /// Whether what MadEvent's channels count besides (`$`) goes by products of propagators (`sde_strategy = 2`).
+    #[serde(default)]
+    pub by_propagators: bool,
     /// The electromagnetic coupling of the records.
     #[serde(default)]
     pub alpha_qed: f64,
@@ -114,8 +119,13 @@ pub struct ElementRequest {
     pub rules: Vec<Rule>,
     /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
+    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process
+    /// and points are not clustered.
+    pub off_shell: Vec<Vec<usize>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// Makes events of some matrix elements.
@@ -126,8 +136,12 @@ pub struct EventGenerator {
     integrand: Integrand,
     weigher: Weigher,
     chooser: Box<dyn Choose>,
+    /// Why threads weigh what GPUs were asked for.
+    by_threads: Option<String>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
+    /// Of rounds, see [`Self::seconds`].
+    seconds: [f64; 3],
 }
 
 /// What makes records of events.
@@ -136,6 +150,9 @@ struct RecordWriter {
     described: Vec<Subprocess>,
     alpha_qed: f64,
 }
+
+/// What GPUs do not know of channels.
+const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
 /// Events as records.
 pub struct Records {
@@ -178,18 +195,15 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        let gpus = gpus
-            .as_ref()
-            .map(|gpus| (gpus, &backend::kernels as Points));
-        EventGenerator::on(gpus, processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
     }
 
-    /// The same on GPUs that are given, with what makes points there, or by threads.
+    /// The same on GPUs that are given, or by threads.
     ///
     /// # Errors
     /// As for [`Self::new`].
     pub fn on(
-        gpus: Option<(&Gpus, Points)>,
+        gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
         switches: &Switches,
@@ -216,33 +230,51 @@ impl EventGenerator {
             backend: BackendChoice::Cpu,
             ..switches.clone()
         };
-        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        let (mut described, mut completers) = (Vec::new(), Vec::new());
-        for (process, given) in processes.into_iter().zip(&request.elements) {
+        let resonances = Resonances {
+            widths: request.widths,
+            forced: &request.forced,
+            excluded: &request.excluded,
+        };
+        let prepare = |number: usize| -> Result<_, Failure> {
+            let (process, given) = (&processes[number], &request.elements[number]);
             let card = process.model.default_card();
             let mirrored = given.mirrored;
-            let mut one = describe::describe(std::slice::from_ref(&process), &[mirrored], "", "")?;
+            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
             name_lines(&mut one, &given.propagators)?;
             let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
-            let resonances = Resonances {
-                widths: request.widths,
-                forced: &request.forced,
-                excluded: &request.excluded,
-            };
-            completers.push(Completer::new(&one, &masses, &resonances));
+            let completer = Completer::new(&one, &masses, &resonances);
+            Ok((bridge, masses, completer, one))
+        };
+        let prepared = parallel::collect(request.threads, count, prepare)?;
+        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
+        let (mut described, mut completers) = (Vec::new(), Vec::new());
+        let mut factors = Vec::new();
+        for ((process, given), (bridge, masses, completer, one)) in
+            processes.into_iter().zip(&request.elements).zip(prepared)
+        {
+            completers.push(completer);
             described.push(one);
-            elements.push(Element {
+            let element = Element {
                 process,
                 masses,
-                mirrored,
+                mirrored: given.mirrored,
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
-            });
+                vanishes: given.vanishes,
+            };
+            let asked = ChannelRequest {
+                widths: request.clustering.is_none().then_some(request.widths),
+                propagators: request.by_propagators,
+                off_shell: &given.off_shell,
+                windows: &given.windows,
+            };
+            factors.push(channel_factors(&element, &asked)?);
+            elements.push(element);
             bridges.push(bridge);
         }
-        let mut integrand = integrand(&elements, &common)?;
+        let mut integrand = integrand_by(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
             None => Vec::new(),
             Some(how) => {
@@ -254,20 +286,25 @@ impl EventGenerator {
             }
         };
         let shares: Arc<[Shares]> = shares.into();
+        let factors: Arc<[Option<ChannelFactors>]> = factors.into();
         if request.clustering.is_some() {
-            if gpus.is_some() {
-                let what = "scales by clustering".into();
-                return Err(Error::NotOnGpu { what }.into());
-            }
-            integrand.count_jets(&mut Elements::in_channels(&mut bridges, shares.clone())?)?;
+            let plain = Elements::in_channels(&mut bridges, shares.clone(), Arc::from([]));
+            integrand.count_jets(&mut plain?)?;
         }
+        // What GPUs do not know is weighed by threads.
+        let by_threads = match gpus {
+            Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
+            Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
+            None => None,
+        };
+        let gpus = gpus.filter(|_| by_threads.is_none());
         let (weigher, chooser) = match gpus {
-            None => backend::by_threads(&mut bridges, &shares, request.threads)?,
-            Some((gpus, points)) => {
+            None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
+            Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
                 let threads = request.threads;
-                backend::by_gpus(gpus, points, &processes, &switches, threads)?
+                backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
         Ok(EventGenerator {
@@ -275,13 +312,20 @@ impl EventGenerator {
             integrand,
             weigher,
             chooser,
+            by_threads,
             writer: RecordWriter {
                 completers,
                 described,
                 alpha_qed: request.alpha_qed,
             },
             surveyed: None,
+            seconds: [0.0; 3],
         })
+    }
+
+    /// Why threads weigh points although GPUs were asked for: what these do not know.
+    pub fn by_threads(&self) -> Option<&str> {
+        self.by_threads.as_deref()
     }
 
     /// Of each source the numbers of its matrix elements.
@@ -387,6 +431,7 @@ impl EventGenerator {
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = needed(&self.surveyed)?;
+        let clock = Instant::now();
         let mut made = round(
             &self.integrand,
             survey,
@@ -395,6 +440,8 @@ impl EventGenerator {
             settings.events,
             &mut *self.weigher,
         )?;
+        self.seconds[0] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         // No point and no source has these numbers.
         let philox = Philox {
             seed: settings.seed,
@@ -409,19 +456,32 @@ impl EventGenerator {
         // Weights average to the cross section; where they have signs, those of them without.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
-        let total: f64 = made.events.iter().map(|event| event.weight.abs()).sum();
-        let unit = size * made.events.len() as f64 / total;
-        let mut elements = BTreeMap::new();
-        for event in &mut made.events {
-            event.weight *= unit;
-            let sums: &mut [f64; 3] = elements.entry(event.element).or_default();
-            for (sum, one) in sums
-                .iter_mut()
-                .zip([1.0, event.weight, event.weight.powi(2)])
+        let heads = parallel::map(threads, count, |event| {
+            let event = &made.events[event];
+            (event.element, event.weight)
+        });
+        let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
+        let unit = size * count as f64 / total;
+        parallel::fill(threads, &mut made.events, 1, |_, events| {
+            for event in events {
+                event.weight *= unit;
+            }
+        });
+        let mut of_elements = vec![[0.0; 3]; self.writer.described.len()];
+        for (element, weight) in heads {
+            let weight = weight * unit;
+            for (sum, one) in
+                (of_elements[element as usize].iter_mut()).zip([1.0, weight, weight.powi(2)])
             {
                 *sum += one;
             }
         }
+        let elements = (0..)
+            .zip(of_elements)
+            .filter(|(_, sums)| sums[0] > 0.0)
+            .collect();
+        self.seconds[1] += clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
         let particles = self.particles();
         let size = record_bytes(particles).expect("the records are in memory");
         let mut bytes = vec![0; size * count];
@@ -441,6 +501,7 @@ impl EventGenerator {
                 to.copy_from_slice(&record);
             }
         });
+        self.seconds[2] += clock.elapsed().as_secs_f64();
         let mut matched = Vec::new();
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
         let of_events = made.events.iter();
@@ -450,11 +511,18 @@ impl EventGenerator {
         Ok(Records {
             bytes,
             particles,
-            scales: made.events.iter().map(|event| event.scales).collect(),
+            scales: parallel::map(threads, count, |event| made.events[event].scales),
             matched,
             elements,
             round: made,
         })
+    }
+
+    /// Seconds that parts of rounds and, of GPUs, of their work have taken so far, by name.
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        let rounds = ["points and events", "choices", "records"];
+        let rounds = rounds.into_iter().zip(self.seconds);
+        rounds.chain(self.weigher.seconds()).collect()
     }
 
     /// For how many particles records have room.

@@ -67,6 +67,8 @@ pub mod propagators;
 #[doc(hidden)]
 pub mod abi;
 #[doc(hidden)]
+pub mod channel_factors;
+#[doc(hidden)]
 pub mod event_generator;
 #[doc(hidden)]
 pub mod import_cached;

@@ -3,11 +3,12 @@
 
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
+use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::propagators::{Propagators, Topology};
-use crate::sample::{Momenta, Sample, SampleAnswers, Strides, g_s};
+use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::clustering::{self, Clustering, Lines, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -20,6 +21,7 @@ use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
 };
+use mebridge_sampler::parallel;
 use mebridge_simd::Level;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +42,8 @@ pub struct Element {
     pub rules: Vec<Rule>,
     /// What points are clustered by.
     pub clustered: ClusteredLines,
+    /// Its |M|^2 is nothing but rounding: it has no events.
+    pub vanishes: bool,
 }
 
 /// A diagram of a matrix element, by its lines.
@@ -165,8 +169,23 @@ impl<'a> Prepared<'a> {
 /// # Errors
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    let prepared: Result<Vec<Prepared>, Failure> = elements.iter().map(Prepared::new).collect();
-    let prepared = prepared?;
+    integrand_by(1, elements, common)
+}
+
+/// The same by several threads.
+///
+/// # Errors
+/// As there.
+pub fn integrand_by(
+    threads: usize,
+    elements: &[Element],
+    common: &Common,
+) -> Result<Integrand, Failure> {
+    if !common.rapidity.is_finite() {
+        return Err(format!("beams have no rapidity of {}", common.rapidity).into());
+    }
+    let prepare = |number: usize| Prepared::new(&elements[number]);
+    let prepared = parallel::collect(threads, elements.len(), prepare)?;
     match prepared.iter().any(|one| one.decays) {
         false => check_partons(&prepared, &common.beams)?,
         true => {
@@ -184,7 +203,8 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
         selection: None,
         level: Level::best(),
     };
-    for members in together(&prepared)? {
+    let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
+    for members in together(&prepared, threads)? {
         let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
@@ -192,9 +212,18 @@ pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Fai
             // Each has its own densities, cuts and scales.
             (true, false) => &[Orders::Own, Orders::Exchanged],
         };
-        for &order in orders {
-            add(&mut found, &prepared, common, &members, order)?;
+        of_groups.extend(orders.iter().map(|&order| (members.clone(), order)));
+    }
+    let of_members = |number: usize| {
+        let (members, order) = &of_groups[number];
+        group_of(&prepared, common, members, *order)
+    };
+    for (group, mut sources) in parallel::collect(threads, of_groups.len(), of_members)? {
+        for source in &mut sources {
+            source.group = found.groups.len();
         }
+        found.groups.push(group);
+        found.sources.append(&mut sources);
     }
     Ok(found)
 }
@@ -251,12 +280,83 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
     Ok(())
 }
 
+/// What the channels of a matrix element count besides their weights; none where nothing is asked.
+///
+/// # Errors
+/// A channel is no tree.
+pub fn channel_factors(
+    element: &Element,
+    asked: &ChannelRequest,
+) -> Result<Option<ChannelFactors>, Failure> {
+    let of = Prepared::new(element)?;
+    ChannelFactors::new(&element.process, &of.channels, &of.masses, asked)
+}
+
+/// That no line of a diagram without a width can be on its mass shell.
+fn check_widths(
+    channel: &describe::Channel,
+    diagram: &Diagram,
+    limits: &Limits,
+    energy: f64,
+    beams: Beams,
+) -> Result<(), Failure> {
+    let every: u32 = (1 << diagram.masses.len()) - 1;
+    for (line, legs) in diagram.timelike()? {
+        let Propagator { mass, width } = diagram.propagators[line];
+        if mass == 0.0 || width >= NARROWEST * mass {
+            continue;
+        }
+        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
+        let rest: f64 = others.map(|(_, mass)| mass).sum();
+        let mut least = limits.least_mass(legs, &diagram.masses);
+        let largest = f64::min(limits.largest_mass(legs), energy - rest);
+        if legs == every && matches!(beams, Beams::Neither | Beams::AtRest) {
+            least = energy;
+        }
+        if least <= mass * (1.0 + EQUAL) && mass < largest * (1.0 - EQUAL)
+            || legs == every && (least / mass - 1.0).abs() < EQUAL
+        {
+            let code = channel.propagators[line].abs();
+            let has = match width > 0.0 {
+                true => format!("a width of {width:e} GeV, which is lost in rounding"),
+                false => "no width, which makes the cross section infinite".to_owned(),
+            };
+            let needed = NARROWEST * mass;
+            return Err(format!(
+                "particle {code} (PDG code) can be on its mass shell, at {mass} GeV, and has {has}; give it one of at \
+                 least {needed:.0e} GeV in the parameter card (DECAY {code})"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A width below this share of the mass is lost where invariant masses are rounded.
+const NARROWEST: f64 = 1e-14;
+/// Two masses that differ by less are the same.
+const EQUAL: f64 = 1e-9;
+
 /// Numbers of the matrix elements that have the same channels.
-fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
+fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, of) in prepared.iter().enumerate() {
-        let (element, options) = (of.element, &of.options);
+    let names = parallel::collect(threads, prepared.len(), |number| prepared[number].name())?;
+    let names = names.into_iter().zip(prepared).enumerate();
+    for (number, (name, _)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
+        let place = *places.entry(name).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(number);
+    }
+    Ok(found)
+}
+
+impl Prepared<'_> {
+    /// Matrix elements with the same name have the same channels.
+    fn name(&self) -> Result<String, Failure> {
+        let (element, options) = (self.element, &self.options);
         let label = |leg: usize| {
             let kinds = options
                 .iter()
@@ -264,25 +364,19 @@ fn together(prepared: &[Prepared]) -> Result<Vec<Vec<usize>>, Failure> {
             kinds.collect::<BTreeSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
-        let (incoming, masses) = of.masses.split_at(2);
+        let (incoming, masses) = self.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
-        for channel in &of.channels {
+        for channel in &self.channels {
             let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
             trees.insert(canonical(&diagram(channel, masses)?, &own, &codes, false)?.0);
         }
         let cuts = (&element.windows, &element.rules);
-        let key = format!(
+        Ok(format!(
             "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
             element.mirrored
-        );
-        let place = *places.entry(key).or_insert(found.len());
-        if place == found.len() {
-            found.push(Vec::new());
-        }
-        found[place].push(number);
+        ))
     }
-    Ok(found)
 }
 
 /// Of the first generation: particles that differ by theirs have the same trees.
@@ -295,7 +389,8 @@ fn kind(code: i32) -> i32 {
     }
 }
 
-fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
+/// The tree of a channel, of legs that go out with these masses.
+pub(crate) fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
     let mut vertices = Vec::new();
     for names in &channel.vertices {
         let lines: std::result::Result<Vec<Edge>, _> =
@@ -313,14 +408,13 @@ fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failu
     })
 }
 
-/// Adds the channels of some matrix elements.
-fn add(
-    found: &mut Integrand,
+/// Some matrix elements with their channels, which say nothing of the number of the group.
+fn group_of(
     prepared: &[Prepared],
     common: &Common,
     members: &[usize],
     orders: Orders,
-) -> Result<(), Failure> {
+) -> Result<(ElementGroup, Vec<Source>), Failure> {
     let first = members[0];
     let of = &prepared[first];
     let (element, masses) = (of.element, &of.masses[2..]);
@@ -373,7 +467,9 @@ fn add(
     } else {
         common.energy
     };
-    let group = found.groups.len();
+    for (channel, diagram) in of.channels.iter().zip(&diagrams) {
+        check_widths(channel, diagram, &limits, energy, beams)?;
+    }
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
         let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
@@ -408,6 +504,7 @@ fn add(
         true => None,
         false => Some(Cuts::new(legs, &element.windows, &element.rules)?),
     };
+    let mut sources = Vec::new();
     for PermutedDiagrams {
         members: same,
         permutations,
@@ -420,8 +517,8 @@ fn add(
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
-        found.sources.push(Source {
-            group,
+        sources.push(Source {
+            group: 0,
             channel: Channel::new(&diagrams[same[0]], &settings)?,
             permutations,
             columns: same.iter().map(|&column| column as u32).collect(),
@@ -438,7 +535,7 @@ fn add(
             &partons,
         )?),
     };
-    found.groups.push(ElementGroup {
+    let group = ElementGroup {
         elements: members.to_vec(),
         partons,
         weights,
@@ -452,8 +549,8 @@ fn add(
             true => Flux::Decay(incoming[1]),
             false => Flux::Collision(incoming),
         },
-    });
-    Ok(())
+    };
+    Ok((group, sources))
 }
 
 /// How points of a group are clustered.
@@ -468,6 +565,16 @@ fn clusterings(
     for &member in members {
         let of = &prepared[member].element.clustered;
         let power = prepared[member].qcd_power;
+        let count = prepared[member].element.process.diagrams;
+        for one in &of.diagrams {
+            if !(1..=count).contains(&one.diagram) {
+                let what = format!(
+                    "there is no diagram {} to cluster by, of {count}",
+                    one.diagram
+                );
+                return Err(what.into());
+            }
+        }
         found.push(ElementClustering {
             clustering: Clustering::new(
                 prepared[member].options.clone(),
@@ -476,6 +583,7 @@ fn clusterings(
                 how.settings,
                 how.matching.unwrap_or_default(),
             )?,
+            diagrams: of.diagrams.iter().map(|one| one.diagram - 1).collect(),
             power: (power >= 0).then_some(power),
         });
     }
@@ -490,6 +598,7 @@ fn clusterings(
         scaled: how.scaled,
         matched: how.matching.is_some(),
         energy,
+        memories: Default::default(),
     })
 }
 
@@ -510,7 +619,10 @@ impl Shares {
     /// Of a matrix element.
     ///
     /// # Errors
-    /// There is no such diagram, or a topology is none.
+    /// A topology is none.
+    ///
+    /// # Panics
+    /// There is no such diagram, which [`integrand`] refuses.
     pub fn new(
         of: &ClusteredLines,
         denominators: bool,
@@ -532,10 +644,7 @@ impl Shares {
         }
         let mut places = vec![-1; bridge.process().diagrams as usize];
         for (place, one) in (0..).zip(&of.diagrams) {
-            let diagram = (one.diagram as usize).checked_sub(1);
-            let known = diagram.and_then(|diagram| places.get_mut(diagram));
-            *known.ok_or_else(|| format!("there is no diagram {} to cluster by", one.diagram))? =
-                place;
+            places[one.diagram as usize - 1] = place;
         }
         Ok(Shares::Squared(places))
     }
@@ -545,11 +654,14 @@ impl Shares {
 pub struct Elements {
     samplers: Vec<Sampler>,
     shares: Arc<[Shares]>,
+    /// Of each matrix element what its channels count; none of any where nothing is asked.
+    factors: Arc<[Option<ChannelFactors>]>,
     /// Of each matrix element how many legs of points come before its own: that beside what decays.
     before: Vec<usize>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
+    amp2: Vec<f64>,
 }
 
 /// What an event has besides its momenta, counted from 0.
@@ -569,6 +681,19 @@ impl Elements {
     /// # Errors
     /// One has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
+        Elements::counting(bridges, diagrams, Arc::from([]))
+    }
+
+    /// The same where channels count a multiple of their weights.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn counting(
+        bridges: &mut [Bridge],
+        diagrams: bool,
+        factors: Arc<[Option<ChannelFactors>]>,
+    ) -> Result<Self> {
+        let diagrams = diagrams || factors.iter().any(Option::is_some);
         let before = bridges.iter().map(|bridge| {
             let legs = bridge.process().legs.iter();
             2 - legs.filter(|leg| leg.incoming).count().min(2)
@@ -579,6 +704,8 @@ impl Elements {
             before,
             samplers: samplers.collect::<Result<_>>()?,
             shares: Arc::from([]),
+            factors,
+            amp2: Vec::new(),
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
@@ -589,10 +716,14 @@ impl Elements {
     ///
     /// # Errors
     /// As there.
-    pub fn in_channels(bridges: &mut [Bridge], shares: Arc<[Shares]>) -> Result<Self> {
+    pub fn in_channels(
+        bridges: &mut [Bridge],
+        shares: Arc<[Shares]>,
+        factors: Arc<[Option<ChannelFactors>]>,
+    ) -> Result<Self> {
         let squared = |one: &Shares| matches!(one, Shares::Squared(_));
         let diagrams = shares.iter().any(squared);
-        let made = Elements::new(bridges, diagrams)?;
+        let made = Elements::counting(bridges, diagrams, factors)?;
         Ok(Elements { shares, ..made })
     }
 
@@ -610,9 +741,11 @@ impl Elements {
             let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
             let mut numbers = [const { Vec::new() }; 3];
             self.g_s.clear();
+            let mut diagrams = Vec::new();
             for &event in &own {
                 let momenta_at_rest = at_rest(&events[event].momenta);
                 momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
+                diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
                 for (to, &number) in numbers.iter_mut().zip(&random[event]) {
                     to.push(number);
@@ -621,8 +754,32 @@ impl Elements {
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
-            self.run(element, momenta, random, true, &mut squared)?;
+            // Those that were clustered have the diagram of their channel, and the colours that it allows.
+            let mut given = (diagrams.len() == own.len()).then_some(diagrams);
+            self.run(
+                element,
+                momenta,
+                random,
+                given.as_deref(),
+                true,
+                &mut squared,
+            )?;
+            let factors = self.factors.clone();
+            let factors = factors.get(element).and_then(Option::as_ref);
+            if let (None, Some(factors)) = (&given, factors) {
+                let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
+                let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
+                let of_channels = of_events.map(|(counts, &number)| {
+                    let number = number * counts.iter().sum::<f64>();
+                    factors.diagram(drawn(counts, number) as usize) as i32
+                });
+                let of_channels: Vec<i32> = of_channels.collect();
+                let channels = Some(&of_channels[..]);
+                self.run(element, momenta, random, channels, true, &mut squared)?;
+                given = Some(of_channels);
+            }
             let [helicity, color, diagram] = &self.choices;
+            let diagram = given.as_deref().unwrap_or(diagram);
             for (place, event) in own.into_iter().enumerate() {
                 found[event] = Choice {
                     helicity: helicity[place],
@@ -634,16 +791,21 @@ impl Elements {
         Ok(found)
     }
 
-    /// Evaluates a sample with the couplings that lie here; choices come here.
+    /// Evaluates a sample with the couplings that lie here; choices come here, and shares of squared diagrams where
+    /// channels count a multiple of them.
     fn run(
         &mut self,
         element: usize,
         momenta: Momenta,
         random: [&[f64]; 3],
+        given: Option<&[i32]>,
         diagrams: bool,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
+        let shares = matches!(self.factors.get(element), Some(Some(_)));
+        let rows = self.samplers[element].diagrams();
+        self.amp2.resize(if shares { rows * count } else { 0 }, 0.0);
         for choice in &mut self.choices {
             choice.resize(choice.len().max(count), 0);
         }
@@ -654,8 +816,8 @@ impl Elements {
             random_color: random[1],
             random_diagram: random[2],
             helicity: None,
-            diagram: None,
-            diagrams,
+            diagram: given,
+            diagrams: diagrams || shares,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -663,7 +825,9 @@ impl Elements {
             helicity: &mut helicity[..count],
             color: &mut color[..count],
             diagram: &mut diagram[..count],
-            amp2: None,
+            // SAFETY: there are as many numbers, which nobody else has before the answer is there.
+            amp2: shares
+                .then(|| unsafe { sample::Rows::new(self.amp2.as_mut_ptr(), count, rows, count) }),
         };
         self.samplers[element].run(&sample, answers)?;
         Ok(())
@@ -699,10 +863,33 @@ impl Elements {
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
         let numbers = [some, some, random.unwrap_or(some)];
-        let answer = self.run(element, momenta, numbers, random.is_some(), squared);
+        let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
         self.random = none;
-        answer
+        answer?;
+        if let Some(Some(factors)) = self.factors.get(element) {
+            let counts = factors.of_channels(points, &self.amp2);
+            for (squared, counts) in squared.iter_mut().zip(counts.chunks_exact(factors.count())) {
+                *squared *= counts.iter().sum::<f64>();
+            }
+        }
+        Ok(())
     }
+}
+
+/// The momenta of some events as points.
+fn points_of(own: &[usize], events: &[Event]) -> Rows {
+    let legs = own.first().map_or(0, |&event| events[event].momenta.len());
+    let mut points = Rows::new(4 * legs, own.len());
+    for (place, &event) in own.iter().enumerate() {
+        for (row, number) in at_rest(&events[event].momenta)
+            .as_flattened()
+            .iter()
+            .enumerate()
+        {
+            points.row_mut(row)[place] = *number;
+        }
+    }
+    points
 }
 
 impl Squared for Elements {
@@ -729,9 +916,24 @@ impl Squared for Elements {
         match &shares[element] {
             Shares::Squared(places) => {
                 self.of_points(element, points, alpha_s, Some(random), squared)?;
-                let [_, _, diagrams] = &self.choices;
-                for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
-                    *channel = places[diagram as usize];
+                let factors = self.factors.clone();
+                match factors.get(element).and_then(Option::as_ref) {
+                    None => {
+                        let [_, _, diagrams] = &self.choices;
+                        for (channel, &diagram) in channels.iter_mut().zip(diagrams) {
+                            *channel = places[diagram as usize];
+                        }
+                    }
+                    // Channels are drawn by what they count.
+                    Some(factors) => {
+                        let counts = factors.of_channels(points, &self.amp2);
+                        let of_points = counts.chunks_exact(factors.count()).zip(random);
+                        for (channel, (counts, number)) in channels.iter_mut().zip(of_points) {
+                            let number = number * counts.iter().sum::<f64>();
+                            let diagram = factors.diagram(drawn(counts, number) as usize);
+                            *channel = places[diagram];
+                        }
+                    }
                 }
                 return Ok(());
             }
@@ -752,7 +954,7 @@ impl Squared for Elements {
     }
 }
 
-/// The place of a share, of those that add up to 1.
+/// The place of a share, by a number from 0 to the sum of all.
 fn drawn(shares: &[f64], random: f64) -> i32 {
     let mut rest = random;
     for (place, share) in (0..).zip(shares) {

@@ -1,17 +1,24 @@
 //! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
 
+use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
+use mebridge::event_generator::{BeamRequest, ElementRequest, EventGenerator, Records, Request};
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Element, Elements, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities, Radiator};
+use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_sampler::integrand::{Beam, Integrand, Running};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, PICOBARN, Running};
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::{Settings, Survey, survey};
+use std::f64::consts::PI;
 use std::fmt::Write;
 use std::sync::Arc;
+
+#[path = "sampling/clustered.rs"]
+mod clustered;
 
 /// A process with what evaluates it.
 struct Run {
@@ -21,9 +28,33 @@ struct Run {
 
 impl Run {
     fn new(text: &str, common: &Common, windows: impl Fn(&[i32]) -> Vec<Window>) -> Run {
+        Run::with(text, common, windows, &[])
+    }
+
+    /// With other values of the parameter card.
+    fn with(
+        text: &str,
+        common: &Common,
+        windows: impl Fn(&[i32]) -> Vec<Window>,
+        card: &[(&str, f64)],
+    ) -> Run {
+        let run = Run::prepared(text, common, windows, card);
+        run.expect("an integrand")
+    }
+
+    fn prepared(
+        text: &str,
+        common: &Common,
+        windows: impl Fn(&[i32]) -> Vec<Window>,
+        values: &[(&str, f64)],
+    ) -> Result<Run, Failure> {
         let model = models::model(None).expect("the Standard Model");
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        for process in generate_with(text, &model).expect("a process") {
+        for mut process in generate_with(text, &model).expect("a process") {
+            for (name, value) in values {
+                let place = process.model.card_parameter(name);
+                process.model.card[place.expect("a parameter")].default = *value;
+            }
             let card = process.model.default_card();
             let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
             let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
@@ -35,11 +66,12 @@ impl Run {
                 windows: windows(&codes),
                 rules: Vec::new(),
                 clustered: ClusteredLines::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, common).expect("an integrand");
-        Run { integrand, bridges }
+        let integrand = integrand(&elements, common)?;
+        Ok(Run { integrand, bridges })
     }
 
     fn evaluators(&mut self, count: usize, diagrams: bool) -> Vec<Elements> {
@@ -216,7 +248,7 @@ fn top_pairs(s: f64) -> [f64; 2] {
     let logarithm = ((1.0 + beta) / (1.0 - beta)).ln();
     let gluons =
         (1.0 + rho + rho * rho / 16.0) * logarithm - beta * (7.0 / 4.0 + 31.0 / 16.0 * rho);
-    let size = std::f64::consts::PI * alpha_s * alpha_s / s * mebridge_sampler::integrand::PICOBARN;
+    let size = PI * alpha_s * alpha_s / s * PICOBARN;
     [
         size / 3.0 * gluons,
         size * 8.0 / 27.0 * beta * (1.0 + rho / 2.0),
@@ -434,11 +466,25 @@ fn beams_have_what_comes_in() {
             windows: Vec::new(),
             rules: Vec::new(),
             clustered: Default::default(),
+            vanishes: false,
         };
         let common = Common { beams, ..protons() };
         let found = integrand(&[element], &common).expect_err("it cannot be");
         assert!(found.to_string().contains(wanted), "{found}");
     }
+}
+
+#[test]
+fn beams_are_asked_for_by_json() {
+    let text =
+        r#"["parton", {"hadron": {"densities": "a.dat", "anti": true}}, {"photons": "muon"}]"#;
+    let found: Vec<BeamRequest> = serde_json::from_str(text).expect("beams");
+    let hadron = BeamRequest::Hadron {
+        densities: "a.dat".into(),
+        anti: true,
+    };
+    let photons = BeamRequest::Photons(Radiator::Muon);
+    assert_eq!(found, [BeamRequest::Parton, hadron, photons]);
 }
 
 /// Photons of a proton and of an electron: a different density for each beam.
@@ -464,13 +510,13 @@ fn photons_are_radiated_by_beams() {
         let beta = (1.0 - rho).sqrt();
         let logarithm = ((1.0 + beta) / (1.0 - beta)).ln();
         let shape = (1.0 + rho - rho * rho / 2.0) * logarithm - beta * (1.0 + rho);
-        let size = 4.0 * std::f64::consts::PI * alpha * alpha / s * 3.0 * (2.0f64 / 3.0).powi(4);
+        let size = 4.0 * PI * alpha * alpha / s * 3.0 * (2.0f64 / 3.0).powi(4);
         let flux = |radiator: Radiator, x: f64| {
             let mut found = [0.0];
             Densities::photons(radiator).evaluate(&[x], &[scale * scale], &mut found);
             found[0]
         };
-        size * shape * mebridge_sampler::integrand::PICOBARN * flux(of[0], x1) * flux(of[1], x2)
+        size * shape * PICOBARN * flux(of[0], x1) * flux(of[1], x2)
     });
     agrees(found, wanted);
 }
@@ -550,5 +596,328 @@ fn events_are(common: &Common) {
     if common.rapidity == 0.0 {
         let off = exchanged as f64 / different as f64 - 0.5;
         assert!(off.abs() < 2.0 / f64::sqrt(different as f64), "{off}");
+    }
+}
+
+fn check(found: Estimate, wanted: f64, precision: f64) {
+    let pull = (found.mean - wanted) / found.error;
+    assert!(
+        pull.abs() < 4.0 && found.error < precision * wanted,
+        "{found:?} for {wanted}: {pull}"
+    );
+}
+
+/// Quarks of different masses by a gluon, in both channels (B. Combridge, as above, with the masses of what comes in).
+#[test]
+fn beams_with_masses() {
+    let (top, bottom) = (173.0f64.powi(2), 4.7f64.powi(2));
+    let (s, alpha_s) = (1e6f64, 0.118f64);
+    let mut run = Run::new("t t~ > b b~ QED=0", &partons(), no_cuts);
+    let found = cross_section(&mut run, 10_000, 1);
+    let beta = |square: f64| (1.0 - 4.0 * square / s).sqrt();
+    let spins = (1.0 + 2.0 * top / s) * (1.0 + 2.0 * bottom / s);
+    let wanted = 8.0 * PI * alpha_s * alpha_s / (27.0 * s) * PICOBARN * spins * beta(bottom);
+    check(found, wanted / beta(top), 0.005);
+
+    let pt = |codes: &[i32]| {
+        let some = (2..codes.len()).map(|leg| vec![vec![leg]]);
+        some.map(|leg| Window::new(Observable::Pt, leg, 20.0, f64::INFINITY))
+            .collect()
+    };
+    let mut run = Run::new("t b > t b QED=0", &partons(), pt);
+    let found = cross_section(&mut run, 10_000, 1);
+    let lambda = (s - top - bottom).powi(2) - 4.0 * top * bottom;
+    let steps = 100_000;
+    // From the least angle that the cut leaves to the largest, by midpoints of ln -t.
+    let half = lambda / (2.0 * s);
+    let cosine = (1.0 - 400.0 * 4.0 * s / lambda).sqrt();
+    let (from, to) = ((half * (1.0 - cosine)).ln(), (half * (1.0 + cosine)).ln());
+    let width = (to - from) / f64::from(steps);
+    let mut wanted = 0.0;
+    for step in 0..steps {
+        let t = -(from + (f64::from(step) + 0.5) * width).exp();
+        let u = 2.0 * (top + bottom) - s - t;
+        let sum = top + bottom;
+        let squared = (s - sum).powi(2) + (u - sum).powi(2) + 2.0 * t * sum;
+        wanted += squared / (t * t) * -t * width;
+    }
+    let coupling = (4.0 * PI * alpha_s).powi(2) * 4.0 / 9.0;
+    check(
+        found,
+        wanted * coupling / (16.0 * PI * lambda) * PICOBARN,
+        0.01,
+    );
+}
+
+/// G_F, and squared masses of Z and W that follow from the default card.
+fn weak() -> [f64; 3] {
+    let (fermi, alpha, z) = (1.16637e-5f64, 1.0 / 132.507, 91.188f64.powi(2));
+    let root = (z * z / 4.0 - alpha * PI * z / (fermi * 2.0f64.sqrt())).sqrt();
+    [fermi, z, z / 2.0 + root]
+}
+
+/// The width of t > b w+ at a squared mass of the W boson.
+fn top_width(w: f64) -> f64 {
+    let [fermi, _, on_shell] = weak();
+    let (top, bottom) = (173.0f64.powi(2), 4.7f64.powi(2));
+    let (x, y) = (w / top, bottom / top);
+    let root = ((1.0 - x - y).powi(2) - 4.0 * x * y).sqrt();
+    let spins = (1.0 - y).powi(2) + x * (1.0 + y) - 2.0 * x * x;
+    fermi * on_shell / w * top.powf(1.5) / (8.0 * PI * 2.0f64.sqrt()) * root * spins
+}
+
+/// The width of w+ > e+ ve at a squared mass of the W boson.
+fn w_width(w: f64) -> f64 {
+    let [fermi, _, on_shell] = weak();
+    fermi * on_shell * w.sqrt() / (6.0 * PI * 2.0f64.sqrt())
+}
+
+/// One particle decays, into two and by a chain.
+#[test]
+fn widths_of_decays() {
+    let [_, _, w] = weak();
+    let common = Common {
+        energy: 173.0,
+        ..partons()
+    };
+    let mut run = Run::new("t > b w+", &common, no_cuts);
+    let found = cross_section(&mut run, 1000, 1);
+    check(found, top_width(w), 0.005);
+
+    let width = 2.0476;
+    let cutoff = 15.0 * width;
+    let near = |codes: &[i32]| {
+        assert_eq!(codes[1..], [5, -11, 12]);
+        let (least, largest) = (w.sqrt() - cutoff, w.sqrt() + cutoff);
+        vec![Window::new(
+            Observable::Mass,
+            vec![vec![3, 4]],
+            least,
+            largest,
+        )]
+    };
+    let mut run = Run::with("t > b w+, w+ > e+ ve", &common, near, &[("WW", width)]);
+    let survey = run.survey(settings(10_000), 1);
+    let made = run.events(&survey, settings(10_000), 1);
+    let found = rounds::cross_section(&survey, [(10_000, &made.sums[..])]);
+    let steps = 100_000;
+    let (from, to) = ((w.sqrt() - cutoff).powi(2), (w.sqrt() + cutoff).powi(2));
+    let mut wanted = 0.0;
+    for step in 0..steps {
+        let size = (to - from) / f64::from(steps);
+        let q = from + (f64::from(step) + 0.5) * size;
+        let propagator = (q - w).powi(2) + w * width * width;
+        wanted += q.sqrt() * w_width(q) * top_width(q) / (PI * propagator) * size;
+    }
+    check(found, wanted, 0.01);
+    let points: u64 = made.drawn.iter().sum();
+    assert!(points < 20_000, "{points}");
+    for event in &made.events {
+        assert_eq!(event.momenta[..2], [[0.0; 4], [173.0, 0.0, 0.0, 0.0]]);
+    }
+}
+
+/// Both quarks of a pair decay by chains, eight lines that are on their mass shells or go out: production times
+/// branching fractions, and what is within so many widths.
+#[test]
+fn chains_of_decays() {
+    let [_, _, w] = weak();
+    let (top, narrow) = (0.015f64, 0.008f64);
+    let near = |codes: &[i32]| {
+        let place = |code: i32| {
+            codes
+                .iter()
+                .position(|known| *known == code)
+                .expect("a leg")
+        };
+        let window = |legs: &[i32], mass: f64, width: f64| {
+            let legs = legs.iter().map(|&code| place(code)).collect();
+            let (least, largest) = (mass - 15.0 * width, mass + 15.0 * width);
+            Window::new(Observable::Mass, vec![legs], least, largest)
+        };
+        vec![
+            window(&[5, -11, 12], 173.0, top),
+            window(&[-11, 12], w.sqrt(), narrow),
+            window(&[-5, 13, -14], 173.0, top),
+            window(&[13, -14], w.sqrt(), narrow),
+        ]
+    };
+    let text = "g g > t t~, (t > b w+, w+ > e+ ve), (t~ > b~ w-, w- > mu- vm~)";
+    let mut run = Run::with(text, &partons(), near, &[("WT", top), ("WW", narrow)]);
+    let survey = run.survey(settings(5000), 1);
+    let made = run.events(&survey, settings(5000), 1);
+    let found = rounds::cross_section(&survey, [(5000, &made.sums[..])]);
+    let within = 2.0 / PI * 30.0f64.atan();
+    let branching = top_width(w) / top * within * w_width(w) / narrow * within;
+    check(found, top_pairs(1e6)[0] * branching * branching, 0.02);
+    let points: u64 = made.drawn.iter().sum();
+    assert!(points < 20_000, "{points}");
+}
+
+/// What a `$` leaves on the mass shell is what the other diagrams have of the weights: with products of propagators a
+/// closed form.
+#[test]
+fn lines_off_their_mass_shells() {
+    let (mass, width) = (91.188, 2.441404);
+    for (energy, left) in [
+        (mass, width * width / (width * width + mass * mass)),
+        (200.0, 1.0),
+    ] {
+        let found = ["", " $ z"].map(|off| {
+            let text = format!("e+ e- > mu+ mu-{off}");
+            let mut made = generator(&text, energy, &[("WZ", width)]).expect("a generator");
+            let survey = made.survey(&settings(2000)).expect("a survey").clone();
+            let events = made.round(&settings(2000), 0).expect("events");
+            let sums = &events.round.sums[..];
+            // A line that is on its mass shell stands in the record.
+            let shown = lines(&events).iter().any(|words| words[..2] == ["23", "2"]);
+            assert_eq!(shown, off.is_empty() && energy == mass, "{text} {energy}");
+            rounds::cross_section(&survey, [(2000, sums)])
+        });
+        let [all, off] = found;
+        let error = f64::hypot(all.error / all.mean, off.error / off.mean);
+        let ratio = off.mean / all.mean / left;
+        assert!((ratio - 1.0).abs() < 4.0 * error + 1e-9, "{ratio} {energy}");
+    }
+}
+
+fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGenerator, Failure> {
+    let model = models::model(None).expect("the Standard Model");
+    let mut processes = generate_with(text, &model).expect("a process");
+    for process in &mut processes {
+        for (name, value) in values {
+            let place = process.model.card_parameter(name);
+            process.model.card[place.expect("a parameter")].default = *value;
+        }
+    }
+    let request = Request {
+        energy,
+        rapidity: 0.0,
+        densities: None,
+        beams: None,
+        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
+        scale: fixed(91.188),
+        clustering: None,
+        elements: vec![ElementRequest::default(); processes.len()],
+        threads: 1,
+        backend: Some("cpu".to_owned()),
+        widths: 15.0,
+        by_propagators: true,
+        alpha_qed: 0.0,
+        forced: Vec::new(),
+        excluded: Vec::new(),
+    };
+    EventGenerator::new(processes, &request)
+}
+
+/// The particles of all records, as words.
+fn lines(events: &Records) -> Vec<Vec<String>> {
+    let mut text = Vec::new();
+    mebridge::lhe::push_events(&mut text, &events.bytes, events.particles, 1.0).expect("text");
+    let text = String::from_utf8(text).expect("text");
+    let words =
+        |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
+    text.lines()
+        .map(words)
+        .filter(|words| words.len() == 13)
+        .collect()
+}
+
+/// What cannot be is refused by name.
+#[test]
+fn what_has_no_events() {
+    for (text, energy, values, said) in [
+        (
+            "u u~ > z",
+            91.188,
+            &[][..],
+            "a particle that goes out alone",
+        ),
+        ("z > t t~", 91.188, &[], "needs 346 GeV"),
+        ("e+ e- > t t~", 300.0, &[], "needs 346 GeV"),
+        (
+            "e+ e- > z h, z > mu+ mu-",
+            500.0,
+            &[("WZ", 0.0)],
+            "particle 23 (PDG code)",
+        ),
+        ("e+ e- > mu+ mu-", 91.188, &[("WZ", 0.0)], "no width"),
+        (
+            "h > e+ e- mu+ mu-",
+            125.0,
+            &[("WZ", 1e-14)],
+            "lost in rounding",
+        ),
+        ("t d > b u", 1000.0, &[], "on its mass shell"),
+    ] {
+        match generator(text, energy, values) {
+            Ok(_) => panic!("{text} is not refused"),
+            Err(wrong) => assert!(wrong.to_string().contains(said), "{text}: {wrong}"),
+        }
+    }
+}
+
+/// A decay as records: the particle, the W boson that it has, and what goes out.
+#[test]
+fn records_of_decays() {
+    let mut made = generator("t > b w+, w+ > e+ ve", 173.0, &[]).expect("a generator");
+    made.survey(&settings(500)).expect("a survey");
+    let events = made.round(&settings(500), 0).expect("events");
+    let particles = lines(&events);
+    let known: Vec<&[String]> = particles[..5].iter().map(|words| &words[..4]).collect();
+    let wanted = [
+        ["6", "-1", "0", "0"],
+        ["24", "2", "1", "0"],
+        ["5", "1", "1", "0"],
+        ["-11", "1", "2", "2"],
+        ["12", "1", "2", "2"],
+    ];
+    assert_eq!(known, wanted);
+}
+
+/// A width that |M|^2 has larger counts as often as it is larger, where it can be on its mass shell and nowhere else.
+#[test]
+fn narrow_widths() {
+    let mut process = mebridge::generate("e+ e- > mu+ mu-")
+        .expect("a process")
+        .remove(0);
+    let place = process.model.card_parameter("WZ").expect("a width");
+    process.model.card[place].default = 1e-9;
+    let described = mebridge::describe::describe(std::slice::from_ref(&process), &[false], "", "");
+    let mut channels = described.expect("channels").channels;
+    for channel in &mut channels {
+        if channel.propagators[0] == 23 {
+            channel.parameters[0].1.insert_str(0, "FK_");
+            channel.masses[0].1 = 1e-3;
+        }
+    }
+    let heavy = Window::new(Observable::Mass, vec![vec![2, 3]], 200.0, f64::INFINITY);
+    for (windows, factor) in [(&[][..], 1e6), (&[heavy], 1.0)] {
+        let asked = ChannelRequest {
+            widths: Some(15.0),
+            propagators: true,
+            off_shell: &[],
+            windows,
+        };
+        let found = ChannelFactors::new(&process, &channels, &[0.0; 4], &asked);
+        let found = found.expect("factors");
+        if factor == 1.0 {
+            assert!(found.is_none());
+            continue;
+        }
+        let counts = found
+            .expect("some")
+            .of_channels(&Rows::new(16, 1), &[0.25, 0.75]);
+        let wanted = channels.iter().map(|channel| {
+            let share = [0.25, 0.75][channel.diagrams[0].diagram];
+            if channel.propagators[0] == 23 {
+                share * factor
+            } else {
+                share
+            }
+        });
+        for (count, wanted) in counts.iter().zip(wanted) {
+            assert!((count / wanted - 1.0).abs() < 1e-9, "{count} {wanted}");
+        }
     }
 }

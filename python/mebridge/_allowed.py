@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _checks, _cuts, _finite, _meta, _scales, _single
+from . import _cuts, _finite, _meta, _photons, _scales, _single
 from ._densities import Coupling, Knots
 from ._elements import Element
 from ._library import Error
@@ -76,7 +76,6 @@ def masses(element: Element, energy: float) -> tuple[float, ...]:
     if not element.channels:
         raise Error("the process has no channels; take it from a MadEvent output")
     legs = _meta.masses(element.library, len(pdg))
-    _checks.beams(pdg, legs)
     if energy <= sum(legs[2:]):
         raise ValueError(
             f"{energy} GeV are less than the masses of the process need; raise the energy (of a run card ebeam1 and ebeam2)"
@@ -92,6 +91,24 @@ def check_beams(elements: Sequence[Element], legs: Sequence[Sequence[float]], de
             raise Error("a process with several partons that come in needs parton densities: pdf=")
         if any(len(of) == _single.LEGS for of in legs):
             raise Error("a particle that goes out alone has the energy of its mass: its events need parton densities")
+
+
+def check_other_beam(elements: Sequence[Element], beam: int, photons: int) -> int:
+    """That a beam beside one of hadrons is one particle, or radiates photons that come in; the PDG code.
+
+    Args:
+        beam: which one, 0 or 1.
+        photons: what it is (the entry lpp of a run card) where it radiates photons.
+    """
+    codes = {pair[beam] for element in elements for pair in element.options}
+    if len(codes) > 1 or any(element.flavor["mirror"] for element in elements):
+        raise Error(
+            f"beam {beam + 1} is one particle (lpp{beam + 1}), and the process has several there, or in both "
+            f"beams: {', '.join(map(str, sorted(codes)))} (PDG codes); name one particle"
+        )
+    if photons and codes != {_photons.PHOTON}:
+        raise Error(f"beam {beam + 1} radiates photons (lpp{beam + 1} = {photons}), and the process has none there")
+    return codes.pop()
 
 
 def said(elements: Sequence[Element]) -> str:

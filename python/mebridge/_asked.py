@@ -106,7 +106,7 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
     }
     matching = _matching(inputs, elements, scaled)
     clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
-    shown["whole"] = whole
+    shown |= {"whole": whole, "by_propagators": inputs.run_card["sde_strategy"] == 2}
     if clustering is not None:
         settings = {**clustering, "parton_beam": inputs.other_beam}
         shown["clustering"] = {"settings": settings, "matching": matching, "scaled": scaled == "clustering"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 import os
 import pathlib
 import re
+import weakref
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,11 +17,11 @@ import numpy as np
 
 from . import _arguments
 from ._called import first
-from ._library import Error
+from ._library import Error, check, lib
 from ._process import Path
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 # x f(x, Q) of partons by their PDG codes, x and scales in GeV, arrays of one length.
 Density = Callable[["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"], "NDArray[np.float64]"]
@@ -30,6 +32,11 @@ _SCALES = (1e-3, 1.0, 1e3, 1e6, 1e9, 1e12)
 # it: LHAPDF's files may have several parts, with scales of their own, between which nothing is interpolated.
 _BELOW, _ABOVE = (1e-9, 1e-6, 1e-3, 1.0), (1.0, 1e3, 1e6, 1e9)
 
+
+# Ends of names of files in ``lib/Pdfdata`` of an output (:mod:`mebridge._pdfdata`).
+_OF_MG5AMC = (".grid", ".tbl")
+# So far tables of CTEQ6 are taken beyond their last scale, GeV; they are extrapolated there, as by MG5aMC.
+_CTEQ6_TO = 1e5
 
 # What is added to PDG codes of partons in an antiproton, to tell them from those in a proton.
 ANTI = 1000
@@ -77,6 +84,11 @@ class Densities:
     @classmethod
     def read(cls, pdf: Path) -> Densities:
         """What stands before the grid of a member, and in the file about its set."""
+        given = pathlib.Path(os.fspath(pdf))
+        if given.suffix in _OF_MG5AMC and given.is_file():
+            from . import _pdfdata
+
+            return _pdfdata.densities(given.absolute())
         file = _locate(pdf)
         header = _header(file)
         beside = file.parent / f"{file.parent.name}.info"
@@ -95,12 +107,11 @@ class Densities:
 
     def knots(self) -> Knots:
         """Where the grid is."""
-        parts = re.split(r"^---\s*\n", self.file.read_text(encoding="ascii", errors="replace"), flags=re.MULTILINE)[1:-1]
-        try:
-            x, scales, codes = zip(*([[float(word) for word in line.split()] for line in part.split("\n", 3)[:3]] for part in parts))
-            return Knots(self.file, frozenset(map(int, codes[0])), min(map(min, x)), (min(map(min, scales)), max(map(max, scales))))
-        except (ValueError, IndexError):
-            raise Error(f"{self.file} is no complete grid of LHAPDF (lhagrid1)") from None
+        table = Table(self.file)
+        least, largest = map(float, table.q)
+        if self.file.suffix == ".tbl":
+            largest = max(largest, _CTEQ6_TO)
+        return Knots(self.file, frozenset(table.codes), float(table.x[0]), (least, largest))
 
     def grid(self, madspace: Any, folder: str, conjugated: bool = False, other: Other | None = None) -> Grid:
         """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
@@ -108,7 +119,7 @@ class Densities:
         try:
             wider = os.path.join(folder, "densities.dat")
             with open(wider, "w", encoding="ascii") as file:
-                text = _widened(self.file.read_text(encoding="ascii"))
+                text = _widened(self._text())
                 text = _conjugated(text) if conjugated else text
                 file.write(text if other is None else _with(text, other))
             grid = madspace.PdfGrid(wider)
@@ -122,6 +133,14 @@ class Densities:
         return Grid(self.file, grid, ANTI + other.code if other and other.density is None else None)
 
 
+    def _text(self) -> str:
+        if self.file.suffix in _OF_MG5AMC:
+            from . import _pdfdata
+
+            return _pdfdata.text(self.file)
+        return self.file.read_text(encoding="ascii")
+
+
 @dataclass(frozen=True)
 class Other:
     """What a beam is beside one of hadrons: a parton itself, or what radiates one."""
@@ -129,6 +148,33 @@ class Other:
     code: int
     density: Callable[[Any, Any], Any] | None
     """x f(x), by x and the squared scale, of what is radiated."""
+
+
+class Table:
+    """A file of densities, as the library interpolates it."""
+
+    def __init__(self, file: Path) -> None:
+        self._handle = ctypes.c_void_p()
+        check(lib.mebridge_densities_open(os.fsencode(file), ctypes.byref(self._handle)))
+        weakref.finalize(self, lib.mebridge_densities_close, self._handle)
+        codes = np.empty(lib.mebridge_densities_codes(self._handle, None), dtype=np.int32)
+        lib.mebridge_densities_codes(self._handle, codes.ctypes.data)
+        self.codes: list[int] = codes.tolist()
+        """PDG codes of its partons."""
+        ends = np.empty(4)
+        check(lib.mebridge_densities_range(self._handle, ends.ctypes.data))
+        self.x, self.q = ends[:2], ends[2:]
+        """Where its grid begins and ends, Q in GeV."""
+
+    def xf(self, codes: ArrayLike, x: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+        """x f(x, Q), for arrays of any shapes that go together."""
+        given = np.broadcast_arrays(codes, x, q)
+        kinds = np.int32, np.float64, np.float64
+        arrays = [np.ascontiguousarray(of, dtype=kind) for of, kind in zip(given, kinds)]
+        found = np.empty(given[0].shape)
+        addresses = [of.ctypes.data for of in (*arrays, found)]
+        check(lib.mebridge_densities_evaluate(self._handle, found.size, *addresses))
+        return found
 
 
 @dataclass(frozen=True)
@@ -307,6 +353,42 @@ def _coupling(text: str, file: pathlib.Path) -> Coupling | None:
     if len(scales) != len(values) or len(scales) < 2 or not rising or not positive:
         raise Error(f"the table of alpha_s of {file.parent.name} does not hold rising scales with positive values")
     return Coupling(scales, values)
+
+
+def alpha_s(coupling: Coupling) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """alpha_s by the scale in GeV, as events of the library's engine have it."""
+    knots = [np.array(numbers, dtype=np.float64) for numbers in (coupling.scales, coupling.values)]
+
+    def at(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        q = np.ascontiguousarray(q, dtype=np.float64)
+        found = np.empty(q.shape)
+        check(lib.mebridge_alpha_s(len(knots[0]), *(of.ctypes.data for of in knots), q.size, q.ctypes.data, found.ctypes.data))
+        return found
+
+    return at
+
+
+def density(file: Path, parton: int | None = None) -> Density:
+    """Densities of a file as events of the library's engine have them.
+
+    Args:
+        file: of LHAPDF, or of ``lib/Pdfdata`` of an output of MG5aMC.
+        parton: the code of what is a beam itself, larger by ``ANTI``. Other codes that are larger by it are those of partons
+            in the antiparticle of the hadron.
+    """
+    table = Table(file)
+    # Gluons and photons are their own antiparticles.
+    plain = {ANTI + code: -code if -code in table.codes else code for code in table.codes}
+
+    def of(codes: NDArray[np.int64], x: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = np.ones(len(x))
+        some = np.flatnonzero(np.asarray(codes) != parton) if parton is not None else slice(None)
+        known, places = np.unique(np.asarray(codes)[some], return_inverse=True)
+        own = np.array([plain.get(code, code) for code in known.tolist()], dtype=np.int32)[places]
+        found[some] = table.xf(own, x[some], q[some])
+        return found
+
+    return of
 
 
 def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

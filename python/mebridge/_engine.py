@@ -15,6 +15,7 @@ import numpy as np
 
 from . import (
     _allowed,
+    _command,
     _cut_function,
     _cuts,
     _densities,
@@ -26,10 +27,12 @@ from . import (
     _named_cuts,
     _networks,
     _photons,
+    _polarised,
     _records,
     _scales,
     _scratch,
     _systematics,
+    _trial,
 )
 from ._densities import ANTI, Coupling, Densities, Density
 from ._elements import Element
@@ -60,6 +63,7 @@ class Generator:
     def build(
         self,
         libraries: list[str],
+        devices: list[str],
         threads: int,
         pdf: str | None,
         coupling: tuple[list[float], list[float]],
@@ -74,6 +78,7 @@ class Generator:
         anti: Sequence[bool] = (False, False),
         other_beam: int | None = None,
         photons: int = 0,
+        by_propagators: bool = False,
         systematics: Mapping[str, Any] | None = None,
         scales: bool = False,
         cut: Sequence[str] | None = None,
@@ -88,12 +93,17 @@ class Generator:
             whole: of each matrix element, ``windows``, ``rules`` and what it is ``clustered`` by of a run card, in the place of
                 cuts by name.
             clustering: how events are clustered; none where they are not.
+            by_propagators: whether what channels count besides their weights goes by products of propagators.
         """
         elements = self._read(libraries)
         densities = None if pdf is None else Densities.read(pdf)
         table = Coupling(*map(tuple, coupling))
         legs = [_allowed.masses(element, energy) for element in elements]
         _allowed.check_beams(elements, legs, pdf is not None)
+        if other_beam is not None:
+            _allowed.check_other_beam(elements, other_beam, photons)
+        for element, masses in zip(elements, legs):
+            _polarised.neutrinos(element.entry, masses)
         rules: list[Any] = [[] for _ in elements]
         if whole is None:
             _finite.by_name(elements, legs, cuts)
@@ -112,6 +122,7 @@ class Generator:
             windows[i] = judge.windows(element, legs[i], of, _partons(element, hadrons, anti))
         self._said = _said(elements[0], windows[0], cuts if whole is None else None)
         asked = _scales.as_mapping(scale)
+        zero = self._vanishing(elements, legs)
         boost = 0.0 if energies is None else _cuts.rapidity((energies[0], energies[1]))
         run = {
             "energy": energy,
@@ -126,12 +137,16 @@ class Generator:
                     "windows": [_window(window) for window in windows[i]],
                     "rules": rules[i],
                     "propagators": [channel["propagators"] for channel in element.channels],
+                    "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
+                    "vanishes": i in zero,
                     **({"clustered": whole[i]["clustered"]} if whole is not None and clustering is not None else {}),
                 }
                 for i, element in enumerate(elements)
             ],
             "threads": threads,
+            "backend": devices[0].partition(":")[0],
             "widths": bwcutoff,
+            "by_propagators": by_propagators,
             # On a GPU a library takes its time to begin.
             "alpha_qed": _meta.alpha_qed([pathlib.Path(library) for library in libraries]) or alpha_qed,
             "forced": [abs(code) for code in forced],
@@ -163,6 +178,24 @@ class Generator:
 
     def _read(self, libraries: Iterable[str]) -> list[Element]:
         return [element for library in libraries for element in _elements.read(pathlib.Path(library))]
+
+    def _vanishing(self, elements: Sequence[Element], legs: Sequence[Sequence[float]]) -> set[int]:
+        """The matrix elements that vanish identically."""
+        found = set()
+        for number, element in enumerate(elements):
+            squared = _meta.opened(element.library).squared
+            flavor = element.flavor["index"]
+            if _trial.is_zero(lambda momenta: np.abs(squared(flavor, momenta)), legs[number]):
+                found.add(number)
+        if len(found) == len(elements):
+            raise Error(
+                f"|M|^2 of {_allowed.said(elements)} vanishes identically: the cross section is 0, and there are no events; are "
+                "coupling orders and polarisations those that are meant?"
+            )
+        for number in found:
+            warnings.warn(f"|M|^2 of {_allowed.said([elements[number]])} vanishes identically: it counts as 0", stacklevel=3)
+        self._zero = found
+        return found
 
     def _passes(self, _: Any, element: int, events: int, legs: int, momenta: Any, passes: Any) -> int:
         """Which events pass the function of the caller. An error must not go through the library."""
@@ -196,10 +229,15 @@ class Generator:
     def survey(self, part: str, events: int, overweight: float, seed: int, precision: float | None) -> dict[str, Any]:
         """Surveys the whole run; what is found is written into a folder."""
         settings = {"events": events, "overweight": overweight, "seed": seed, "precision": precision}
+        self._counts = [0, 0]
         folder = pathlib.Path(part)
         found = self._call(survey={"settings": settings, "file": str(folder / _SURVEY)})
+        if (why := found["by_threads"]) is not None:
+            _command.say(f"mebridge: GPUs weigh no points with {why}: {self._threads} threads of the CPU do\n")
         if found["nothing"] == "passes":
             raise Error(f"none of {found['points']} points passes the cuts ({self._said}); do they leave anything?")
+        if found["nothing"] and self._function is not None and not self._counts[1]:
+            raise Error(f"none of {self._counts[0]} points passes the cuts of the run, among which is {self._function}")
         if found["nothing"]:
             raise Error(
                 "each point of the survey has the weight 0: are densities 0 for what comes in, or couplings of the process, or "
@@ -258,7 +296,7 @@ class Generator:
         """Says which matrix elements have no events."""
         there = {element for source in found["sources"] for element in source["elements"]}
         for number, element in enumerate(self._elements):
-            if number not in there:
+            if number not in there and number not in self._zero:
                 codes = " ".join(map(str, element.flavor["options"][0]))
                 warnings.warn(f"no point of {codes} passes the cuts ({self._said}): it counts as 0", stacklevel=3)
 
@@ -302,7 +340,7 @@ class Generator:
             "events": events,
             "weights": dataclasses.astuple(_lhe.weights(output, weights)),
             "measured": [source["sums"][:3] for source in made["sources"]],
-            "channels": [[source["drawn"], *source["sums"][1:], 0] for source in made["sources"]],
+            "channels": [[source["drawn"], *source["sums"][1:], source["events"]] for source in made["sources"]],
             "drawn": made["elements"],
             "cut": self._counts,
         }

@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import EngineRounds, Rounds, sizes, workers
+from ._rounds import Rounds, of_kind, sizes, workers
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -278,7 +278,6 @@ def ordered(
     systematics: bool | Sequence[Path],
 ) -> tuple[Order, pathlib.Path | None]:
     """A run of these arguments of :func:`generate_events`, and the event file."""
-    _madspace.version()
     parameters: dict[str, float] = {}
     environment: dict[str, str] = {}
     if isinstance(process, Process):
@@ -465,6 +464,17 @@ class Order:
     windows: bool = False
     """Whether lines are kept near their masses, or away, as decay chains and ``$`` of an output ask."""
 
+    @property
+    def by_engine(self) -> bool:
+        """Whether the library's own engine makes the events; networks on a GPU are MadSpace's."""
+        return SAMPLERS[self.sampler] == "grids" or self.backend == "cpu"
+
+    @property
+    def on_devices(self) -> Mapping[str, str]:
+        """Variables by which workers know their GPUs."""
+        numbers = [name.partition(":")[2] for name in self.devices]
+        return {"CUDACPP_RUNTIME_DEVICE": ",".join(numbers)} if all(numbers) else {}
+
 
 @dataclass(frozen=True)
 class Made:
@@ -549,36 +559,37 @@ def prepared(order: Order) -> Iterator[Prepared]:
         "sampler": order.sampler,
         "threads": order.threads,
         "device": order.devices,
-        "versions": [version(), _madspace.version()],
+        "versions": [version(), *([] if order.by_engine else [_madspace.version()])],
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Local | Spread
         threads, planned = order.threads, sizes(events, order.backend)
         if order.executor is None:
-            count = workers(len(planned), order.backend, threads)
+            # The engine has threads enough in one process.
+            count = 1 if order.by_engine else workers(len(planned), order.backend, threads)
             if order.backend == "cpu":
                 threads = max(1, threads // count)
 
             def begin() -> Worker:
-                worker = stack.enter_context(Worker(order.environment, backend=order.backend))
-                if order.backend != "cpu":
+                worker = stack.enter_context(Worker({**order.environment, **order.on_devices}, backend=order.backend))
+                if not order.by_engine and order.backend != "cpu":
                     worker.begin("prepare", devices=order.devices, threads=threads)
                 return worker
 
             # The first begins while the libraries are made. Others, which are needed later, would take its time.
             tasks = Local(begin(), [begin] * (count - 1))
         else:
-            tasks = Spread(order.executor, {**switches(order.environment), **order.environment})
+            tasks = Spread(order.executor, {**switches(order.environment), **order.environment, **order.on_devices})
         stack.callback(tasks.close)
         card = None if order.card is None else os.fspath(order.card)
         of = order.sources, card, order.parameters
         more = order.environment, folder
-        elements = _elements.write(*of, order.backend, *more, windows=order.windows)
+        elements = _elements.write(*of, "cpu" if order.by_engine else order.backend, *more, windows=order.windows)
         libraries = _elements.libraries(elements)
         # Of a GPU's run, channels of few points are for the host's cores.
         others: list[_elements.Element] = []
-        if order.backend != "cpu":
+        if not order.by_engine and order.backend != "cpu":
             others = _elements.write(*of, "cpu", *more, apart=True, windows=order.windows)
             others = others if _elements.same(elements, others) else []
         host = _elements.libraries(others)
@@ -607,19 +618,13 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
-        if engine := _served(order, build):
+        if order.by_engine:
             build["engine"] = True
             if SAMPLERS[order.sampler] == "networks" and order.executor is None:
                 _networks.check()
         channels = tasks.build(build, files, max(planned), folder)
-        of_rounds = EngineRounds if engine else Rounds
-        rounds = of_rounds(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        rounds = of_kind(build)(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
-
-
-def _served(order: Order, build: Mapping[str, Any]) -> bool:
-    """Whether the library's own engine makes these events; otherwise it is MadSpace."""
-    return not (order.backend != "cpu" or build.get("systematics") or build.get("scales"))
 
 
 def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:

@@ -113,6 +113,9 @@ class Generator:
         excluded: Sequence[int] = (),
         host: Sequence[str] = (),
         polarised: bool = False,
+        whole: Any = None,
+        clustering: Any = None,
+        by_propagators: bool = False,
         **asked: Any,
     ) -> list[tuple[list[int], int]]:
         """Makes the integrands.
@@ -137,6 +140,9 @@ class Generator:
             forced: PDG codes of particles of decay chains.
             excluded: PDG codes of particles that are nowhere on their mass shells.
             polarised: whether |M|^2 depends on the frame (:mod:`mebridge._polarised`).
+            whole: not used here.
+            clustering: not used here.
+            by_propagators: not used here.
             asked: energy, scale, scale_factor, cuts, windows.
 
         Returns:

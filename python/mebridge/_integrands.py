@@ -15,6 +15,7 @@ from . import (
     _allowed,
     _bookkeeping,
     _candidates,
+    _checks,
     _cuts,
     _elements,
     _finite,
@@ -193,6 +194,8 @@ def build(
             flavours are to be chosen.
     """
     legs = [_allowed.masses(element, energy) for element in elements]
+    for element, masses in zip(elements, legs):
+        _checks.beams(element.flavor["options"][0], masses)
     _allowed.check_beams(elements, legs, densities is not None)
     if windows is None:
         _finite.by_name(elements, legs, cuts)
@@ -282,18 +285,9 @@ def _grid(
 ) -> Grid:
     if other_beam is None:
         return densities.grid(madspace, folder, any(anti))
-    codes = {pair[other_beam] for element in elements for pair in element.options}
-    if len(codes) > 1 or any(element.flavor["mirror"] for element in elements):
-        raise Error(
-            f"beam {other_beam + 1} is one particle (lpp{other_beam + 1}), and the process has several there, or in both "
-            f"beams: {', '.join(map(str, sorted(codes)))} (PDG codes); name one particle"
-        )
+    code = _allowed.check_other_beam(elements, other_beam, photons)
     flux = functools.partial(_photons.flux, photons) if photons else None
-    if flux is not None and codes != {_photons.PHOTON}:
-        raise Error(
-            f"beam {other_beam + 1} radiates photons (lpp{other_beam + 1} = {photons}), and the process has none there"
-        )
-    return densities.grid(madspace, folder, anti[1 - other_beam], Other(codes.pop(), flux))
+    return densities.grid(madspace, folder, anti[1 - other_beam], Other(code, flux))
 
 
 def _alike(of: Prepared) -> Hashable:

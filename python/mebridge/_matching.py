@@ -124,6 +124,10 @@ def scales(squares: list[Array], traced: Trace, given: Given, matching: Matching
         return squares[step - 1]
 
     factor = given.factor**2
+    if not matching.reweighted and all((scale > 0.0).all() for scale in (given.renormalisation, *given.factorisation)):
+        # They stay as they are.
+        kept = given.factorisation[0] ** 2, given.factorisation[1] ** 2
+        return Found(given.renormalisation, kept, kept)
     for beam in (0, 1):
         if last[beam]:
             squares[last[beam] - 1] = np.maximum(of(last[beam]), of(first[beam]))

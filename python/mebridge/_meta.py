@@ -17,18 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@functools.cache
 def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
     """Masses of the legs, as the library itself has them."""
-    functions = ctypes.CDLL(str(library))
-    handle, found = ctypes.c_void_p(), (ctypes.c_double * legs)()
-    # A library knows them once it was initialized; on a GPU that takes a while, and is done already.
-    if functions.umami_get_meta(5, found):
-        wrong = functions.umami_initialize(ctypes.byref(handle), b"") or functions.umami_get_meta(5, found)
-        functions.umami_free(handle)
-        if wrong:
-            raise Error("the masses of the process are not known")
-    return tuple(found)
+    return opened(library).masses(legs)
 
 
 @functools.cache
@@ -54,11 +45,11 @@ def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
     return 0.0
 
 
-class Squared:
-    """|M|^2 of a library's matrix elements."""
+class Instance:
+    """A library whose matrix elements can be evaluated, or that knows its masses; on a GPU that takes a while."""
 
     # Keys of UMAMI.
-    _MOMENTA, _ALPHA_S, _FLAVOR, _MATRIX_ELEMENT = 0, 1, 2, 0
+    _MOMENTA, _ALPHA_S, _FLAVOR, _MATRIX_ELEMENT, _MASSES = 0, 1, 2, 0, 5
 
     def __init__(self, library: pathlib.Path) -> None:
         self._library, self._handle = ctypes.CDLL(str(library)), ctypes.c_void_p()
@@ -66,25 +57,41 @@ class Squared:
             raise Error(f"the matrix elements of {library} cannot be evaluated")
         weakref.finalize(self, self._library.umami_free, self._handle)
 
-    def __call__(
-        self, flavor: int, momenta: NDArray[np.float64], alpha_s: NDArray[np.float64]
+    def masses(self, legs: int) -> tuple[float, ...]:
+        """Of the legs, GeV."""
+        found = (ctypes.c_double * legs)()
+        if self._library.umami_get_meta(self._MASSES, found):
+            raise Error("the masses of the process are not known")
+        return tuple(found)
+
+    def squared(
+        self, flavor: int, momenta: NDArray[np.float64], alpha_s: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Of events.
+        """|M|^2 of events.
 
         Args:
             flavor: which matrix element.
             momenta: (events, legs, 4).
+            alpha_s: that of the card otherwise.
         """
         events = len(momenta)
         found, flavors = np.empty(events), np.full(events, flavor, np.int32)
-        rows = np.ascontiguousarray(momenta.transpose(2, 1, 0)), np.ascontiguousarray(alpha_s, dtype=np.float64), flavors
-        keys = (ctypes.c_int * 3)(self._MOMENTA, self._ALPHA_S, self._FLAVOR)
-        inputs = (ctypes.c_void_p * 3)(*(row.ctypes.data for row in rows))
-        outputs = ctypes.c_int(self._MATRIX_ELEMENT), ctypes.c_void_p(found.ctypes.data)
-        sizes = (ctypes.c_size_t(number) for number in (events, events, 0, 3))
-        wrong = self._library.umami_matrix_element(
-            self._handle, *sizes, keys, inputs, ctypes.c_size_t(1), *map(ctypes.byref, outputs)
-        )
+        rows = [np.ascontiguousarray(momenta.transpose(2, 1, 0)), flavors]
+        keys = [self._MOMENTA, self._FLAVOR]
+        if alpha_s is not None:
+            rows.append(np.ascontiguousarray(alpha_s, dtype=np.float64))
+            keys.append(self._ALPHA_S)
+        inputs = (ctypes.c_void_p * len(rows))(*(row.ctypes.data for row in rows))
+        of = ctypes.c_int(self._MATRIX_ELEMENT), ctypes.c_void_p(found.ctypes.data)
+        sizes = (ctypes.c_size_t(number) for number in (events, events, 0, len(rows)))
+        given = (ctypes.c_int * len(rows))(*keys), inputs
+        wrong = self._library.umami_matrix_element(self._handle, *sizes, *given, ctypes.c_size_t(1), *map(ctypes.byref, of))
         if wrong:
             raise Error("matrix elements cannot be evaluated")
         return found
+
+
+@functools.lru_cache(maxsize=4)
+def opened(library: pathlib.Path) -> Instance:
+    """It stays open, for the next question."""
+    return Instance(library)

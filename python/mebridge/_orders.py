@@ -102,7 +102,7 @@ def _chosen_densities(inputs: Inputs, folder: str) -> tuple[Densities | None, Co
         coupling = _pdfdata.coupling_of(Card.read(inputs.param_card))
         return _photons.densities(card["lpp1"], coupling, folder), coupling
     if label in _pdfdata.SETS:
-        found = _pdfdata.densities(inputs.output.data, label, folder)
+        found = _pdfdata.densities(_pdfdata.locate(inputs.output.data, label))
         return found, _with_coupling(found)
     found = Densities.read(_densities.by_number(card["lhaid"]))
     return found, _with_coupling(found)

@@ -24,7 +24,7 @@ from ._library import Error
 from ._packed import CARD_FILES, CARDS, DIRECTORIES, FILES, ROUNDS, SURVEY
 from ._process import Path, Process
 from ._remote import put
-from ._rounds import Rounds
+from ._rounds import of_kind
 from ._start import RECIPE, RUN_SCRIPT, SUMS
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _measured(
     try:
         key = f"{order.seed} before jobs"
         asked = events, key, order.overweight, order.backend, str(scratch)
-        rounds = Rounds(run.tasks, kept, run.rounds.elements, *asked)
+        rounds = of_kind(run.build)(run.tasks, kept, run.rounds.elements, *asked)
         rounds.take(survey)
         rounds.run(lambda: None)
         return rounds.counted()
@@ -202,7 +202,8 @@ def _stage(
     """Lays a pack out in a folder."""
     root = staged / _ROOT
     root.mkdir(parents=True)
-    _interpreter.copy(root, [pathlib.Path(library) for library in run.build["libraries"]])
+    packages = ["numpy"] if run.build.get("engine") else ["numpy", "madspace"]
+    _interpreter.copy(root, [pathlib.Path(library) for library in run.build["libraries"]], packages)
     home = (root / RECIPE).parent
     home.mkdir()
     # What the survey found, and the grids.

@@ -16,7 +16,7 @@ from . import _arguments, _command, _lhe, _main, _scratch
 from ._banner import Cards, Head
 from ._library import Error
 from ._remote import put
-from ._rounds import Rounds, sizes
+from ._rounds import of_kind, sizes
 from ._start import RECIPE, SUMS
 from ._state import State, digest
 from ._tasks import Local
@@ -58,7 +58,7 @@ def run(root: pathlib.Path, events: int, seed: int, output: pathlib.Path, thread
                 channels = tasks.build(build, list(there.values()), max(sizes(events, "cpu")), folder)
                 kept = State(pathlib.Path(folder) / "state", {})
                 key = random_key(packed, seed)
-                rounds = Rounds(tasks, kept, channels, events, key, recipe["overweight"], "cpu", folder)
+                rounds = of_kind(build)(tasks, kept, channels, events, key, recipe["overweight"], "cpu", folder)
                 rounds.take(home / SURVEY)
                 rounds.count(json.loads((home / ROUNDS).read_text()))
 

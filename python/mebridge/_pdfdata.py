@@ -1,8 +1,7 @@
 """Parton densities that MG5aMC puts into an output, ``lib/Pdfdata``, and alpha_s that goes with them.
 
-The grids are those of NNPDF 2.3 with QED (arXiv:1308.0598), and the tables of CTEQ6 (:mod:`mebridge._cteq`). The former
-are interpolated as ``NNPDFDriver.f`` of the output does: polynomials of degree 3 in ln x (in x from 0.1 on) through the
-four nodes about a point, straight lines in ln Q^2. alpha_s runs from its value at 91.188 GeV by one or two loops, as
+The grids are those of NNPDF 2.3 with QED (arXiv:1308.0598), and the tables of CTEQ6 (hep-ph/0201195); the library
+interpolates both as the Fortran of the output does. alpha_s runs from its value at 91.188 GeV by one or two loops, as
 ``alfas_functions.f`` has it (R. K. Ellis), with five flavours above 4.7 GeV, four above 1.42 GeV and three below.
 """
 
@@ -10,18 +9,16 @@ from __future__ import annotations
 
 import functools
 import pathlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import _cteq
-from ._densities import Coupling, Densities
+from ._densities import Coupling, Densities, Table
 from ._library import Error
 from ._slha import Card
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 class Set(NamedTuple):
@@ -45,66 +42,17 @@ SETS = {
     "cteq6_l": Set("cteq6l.tbl", 0.118, 10041),
     "cteq6l1": Set("cteq6l1.tbl", 0.130, 10042, loops=1),
 }
-# Columns of a grid by PDG code; its last one is the photon.
-_CODES = (-6, -5, -4, -3, -2, -1, 21, 1, 2, 3, 4, 5, 6, 22)
 # Below this x lines are drawn in ln x, from it on in x.
 _LINEAR = 0.1
 # Knots of the grid that MadSpace gets: for each interval of x, and of the scale.
 _FINER_X, _FINER_Q = 4, 3
+# Its knots below the first one and above the last scale of CTEQ6, where the table is extrapolated.
+_SMALL_X, _HIGH_Q = (1e-9, 1e-8, 1e-7), (3e4, 1e5)
 _Z, _B, _C = 91.188, 4.7, 1.42
 # alpha_s there, where a card does not say it.
 _AT_Z = 0.118
 # Scales of alpha_s, in GeV.
 _SCALES = (1.0, 1e5)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A grid of ``lib/Pdfdata``."""
-
-    x: NDArray[np.float64]
-    q2: NDArray[np.float64]
-    values: NDArray[np.float64]
-    """x f(x, Q), shape (codes, x, Q^2)."""
-
-    @classmethod
-    def read(cls, file: pathlib.Path) -> Grid:
-        try:
-            _, _, text = file.read_text(encoding="ascii").partition("NNPDF20int")
-            words = text.split("\n", 2)[2].split()
-            count = int(words[0])
-            x = np.array(words[1 : 1 + count], dtype=float)
-            scales = int(words[1 + count])
-            # A line with the least scale is between.
-            q2 = np.array(words[3 + count : 3 + count + scales], dtype=float)
-            # As is one before the densities.
-            rest = np.array(words[4 + count + scales :], dtype=float)
-        except (OSError, ValueError, IndexError) as error:
-            raise Error(f"{file} cannot be read as a grid of NNPDF: {error}") from None
-        if rest.size % (count * scales) or rest.size // (count * scales) != len(_CODES):
-            raise Error(f"{file} does not hold {len(_CODES)} densities at {count} x and {scales} scales")
-        return cls(x, q2, rest.reshape(count, scales, len(_CODES)).transpose(2, 0, 1))
-
-    @property
-    def codes(self) -> list[int]:
-        """PDG codes of the partons."""
-        return [code for code in _CODES if abs(code) != 6]
-
-    def xf(self, code: int, x: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-        """x f(x, Q) of a parton by its PDG code; outside of the grid the value at its end."""
-        x = np.clip(np.asarray(x, dtype=float), max(self.x[0], 0.0), self.x[-1])
-        q2 = np.clip(np.asarray(q, dtype=float) ** 2, self.q2[0], self.q2[-1])
-        x, q2 = np.broadcast_arrays(x, q2)
-        values = self.values[_CODES.index(code)]
-        column = np.clip(np.searchsorted(self.q2, q2, side="right") - 1, 0, len(self.q2) - 2)
-        low, high = np.log(self.q2[column]), np.log(self.q2[column + 1])
-        share = (np.log(q2) - low) / (high - low)
-        first = np.clip(np.searchsorted(self.x, x, side="right") - 2, 0, len(self.x) - 4)
-        logarithmic = x < _LINEAR
-        at = np.where(logarithmic, np.log(x), x)
-        nodes = [np.where(logarithmic, np.log(self.x[first + i]), self.x[first + i]) for i in range(4)]
-        before, after = ([values[first + i, column + side] for i in range(4)] for side in (0, 1))
-        return _cteq.cubic(at, nodes, [one * (1.0 - share) + other * share for one, other in zip(before, after)])
 
 
 def alpha_s(scale: float, at_z: float, loops: int = 2) -> float:
@@ -172,33 +120,58 @@ def locate(output: pathlib.Path, label: str) -> pathlib.Path:
     return file
 
 
-def densities(output: pathlib.Path, label: str, folder: str) -> Densities:
-    """A set of the output as a file of LHAPDF, which is written into a folder.
-
-    Between two scales of the original the file has a part of its own, in which densities are straight lines in ln Q^2
-    as they are there; between two x it has further knots.
-    """
-    found, source = SETS[label], locate(output, label)
-    file = pathlib.Path(folder) / f"{label}_0000.dat"
-    file.write_text(_text(source, source.stat().st_mtime_ns))
+def densities(file: pathlib.Path) -> Densities:
+    """A set of an output, by its file."""
+    found = next((of for of in SETS.values() if of.file == file.name), None)
+    if found is None:
+        known = ", ".join(of.file for of in SETS.values())
+        raise Error(f"{file} is no set that MG5aMC puts into outputs ({known}); take one of these, or a set of LHAPDF")
     return Densities(file, coupling(found.at_z, found.loops), found.number)
+
+
+def text(file: pathlib.Path) -> str:
+    """The same as a file of LHAPDF, for MadSpace.
+
+    Between two scales of the original it has a part of its own, in which densities are straight lines in ln Q^2 as they are
+    there; between two x it has further knots.
+    """
+    return _text(file, file.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=1)
 def _text(source: pathlib.Path, _: int) -> str:
-    grid = (_cteq.Table if source.suffix == ".tbl" else Grid).read(source)
-    knots, codes = _finer(grid.x), grid.codes
-    scales = np.sqrt(grid.q2)
+    x, scales = _knots(source)
+    table = Table(source)
+    # MadSpace's grids have no top quarks, whose densities are 0 here.
+    knots, codes = _finer(x), [code for code in table.codes if abs(code) != 6]
     parts = ["PdfType: central\nFormat: lhagrid1\n---\n"]
     for low, high in zip(scales, scales[1:]):
         between = np.geomspace(low, high, _FINER_Q + 1)
-        x, q = (values.ravel() for values in np.meshgrid(knots, between, indexing="ij"))
+        at, q = np.meshgrid(knots, between, indexing="ij")
         # The last scale belongs to this part here, although the next one begins with it.
-        rows = np.stack([grid.xf(code, x, np.minimum(q, high)) for code in codes], axis=1)
+        rows = table.xf(codes, at.reshape(-1, 1), np.minimum(q, high).reshape(-1, 1))
         head = "\n".join(" ".join(map(repr, map(float, values))) for values in (knots, between))
         body = "\n".join(" ".join("%.9e" % number for number in row) for row in rows.tolist())
         parts.append(f"{head}\n{' '.join(map(str, codes))}\n{body}\n---\n")
     return "".join(parts)
+
+
+def _knots(file: pathlib.Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """x and scales of a file, which the library reads otherwise."""
+    words = file.read_text(encoding="ascii")
+    if file.suffix == ".tbl":
+        lines = [line.split() for line in words.splitlines()[4:]]
+        count, scales = int(lines[0][0]), int(lines[0][1])
+        numbers = [float(word) for line in lines[2:] if line[:1] and line[0][0] not in "XP" for word in line]
+        # The first x is 0.
+        x = numbers[5 + scales : 5 + scales + count]
+        return np.array([*_SMALL_X, *x]), np.array([*numbers[2 : 3 + scales], *_HIGH_Q])
+    rest = words.partition("NNPDF20int")[2].split("\n", 2)[2].split()
+    count = int(rest[0])
+    scales = int(rest[1 + count])
+    # A line with the least scale is between.
+    q2 = np.array(rest[3 + count : 3 + count + scales], dtype=float)
+    return np.array(rest[1 : 1 + count], dtype=float), np.sqrt(q2)
 
 
 def _finer(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -294,5 +294,10 @@ class EngineRounds(Rounds):
         return 8.0 * np.ceil(np.ceil(self._shares * events) / 8.0)
 
 
+def of_kind(build: Mapping[str, Any]) -> type[Rounds]:
+    """What makes rounds of integrands that are built so."""
+    return EngineRounds if build.get("engine") else Rounds
+
+
 def _plain(found: Any) -> Any:
     return found.tolist() if isinstance(found, np.ndarray) else found

@@ -24,7 +24,6 @@ from . import (
     _elements,
     _events,
     _lhe,
-    _madspace,
     _orders,
     _output,
     _pack,
@@ -140,7 +139,6 @@ class Run:
         """
         cards, names = _benchmarks.chosen(reweight)
         _cut_function.check(cut)
-        _madspace.version()
         card, events_folder = self.run_card, self.output.path / "Events"
         if card["gridpack"]:
             raise Error(
@@ -339,7 +337,6 @@ class Run:
         systematics: Sequence[Path] | bool | None,
         asked: Mapping[str, Any],
     ) -> pathlib.Path:
-        _madspace.version()
         with _scratch.folder() as scratch:
             order, _ = _orders.order(self._inputs, scratch, systematics, "cpu", state=None, **asked)
             return _pack.write(order, output, simd, measured, progress, state)

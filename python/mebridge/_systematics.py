@@ -389,17 +389,15 @@ def calculator(
     shifts: Sequence[int],
 ) -> Calculator:
     """From what :meth:`Systematics.asked` gives."""
-    known: dict[pathlib.Path, _meta.Squared] = {}
 
     def ratio(number: int, momenta: Array, before: Array, after: Array) -> Array:
         element = elements[number]
         if (power := element.qcd_power) is not None:
             found: Array = (after / before) ** power
             return found
-        if element.library not in known:
-            known[element.library] = _meta.Squared(element.library)
         rest, flavor = _refine.resting(momenta), element.flavor["index"]
-        squared = [known[element.library](flavor, rest, coupling) for coupling in (after, before)]
+        library = _meta.opened(element.library)
+        squared = [library.squared(flavor, rest, coupling) for coupling in (after, before)]
         return squared[0] / squared[1]
 
     members = []

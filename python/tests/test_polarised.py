@@ -122,32 +122,6 @@ class Events(FolderHere):
         self.assertLess(abs(run.cross_section - wanted), 4 * run.error)
         self.assertLess(run.error, 0.02 * wanted)
 
-    def test_radiation_beside_a_chain(self):
-        """Against events of the frame of the beams, weighted by |M|^2 of both."""
-        pdf, process = densities.write(self.folder), mebridge.Process(CHAIN)
-
-        def events(seed):
-            made = mebridge.generate_events(
-                CHAIN, energy=ENERGY, pdf=pdf, scale=SCALE, alpha_s=ALPHA_S, events=8000, seed=seed, cuts={"pta": 20, "etaa": 2.5}
-            )
-            momenta = made.arrays.momenta
-            # The quark of the process is first.
-            turned = made.arrays.particles["pdg_id"][made.arrays.events["first"]] < 0
-            momenta[turned] = momenta[turned][:, [1, 0, 2, 3, 4]]
-            leptons = momenta[:, 2] + momenta[:, 3]
-            return made, momenta, leptons[:, 0] ** 2 - (leptons[:, 1:] ** 2).sum(axis=1) < 66.0**2
-
-        found, _, below = events(1)
-        with mock.patch("mebridge._polarised.radiates", return_value=False):
-            other, momenta, there = events(2)
-        ratios = process.evaluate(_refine.resting(momenta)) / process.evaluate(momenta)
-        wanted = other.cross_section * (ratios * there).mean()
-        share = below.mean()
-        error = math.hypot(found.cross_section * math.sqrt(share / len(below)), wanted / math.sqrt(there.sum()))
-        self.assertLess(abs(found.cross_section * share - wanted), 4 * error)
-        # The frame of the beams would be told from it.
-        self.assertGreater(abs(other.cross_section * there.mean() - wanted), 6 * error)
-
 
 if __name__ == "__main__":
     unittest.main()

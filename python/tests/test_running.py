@@ -216,7 +216,7 @@ class Events(Running):
         texts, sums = [], []
         for model in (None, self.model):
             process = "g g > t t~ h; add process g g > t t~ h g"
-            made = mebridge.Run(process, model=model, run_card=card, folder=self.folder).generate(1500, 1)
+            made = mebridge.Run(process, model=model, run_card=card, folder=self.folder).generate(3000, 1)
             texts.append(gzip.decompress(made.output.read_bytes()).decode())
             sums.append((made.cross_section, made.error))
         reference = float(re.search(r"BLOCK RUNNING_YUKAWA\n +1 (\S+)", texts[1])[1])

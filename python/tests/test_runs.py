@@ -22,7 +22,6 @@ from mebridge import (
     _beams,
     _clustering,
     _command,
-    _cteq,
     _cuts,
     _densities,
     _elements,
@@ -713,7 +712,7 @@ class Grids(Folder):
 
     def test_polynomials_are_what_they_are(self):
         self.write()
-        grid = _pdfdata.Grid.read(_pdfdata.locate(self.folder, "nn23lo1"))
+        grid = _densities.Table(_pdfdata.locate(self.folder, "nn23lo1"))
         # Away from 0.1, beyond which nodes of the other polynomial are taken.
         x = np.concatenate([np.geomspace(1e-8, 0.012, 50), np.linspace(0.3, 0.99, 20)])
         q = 37.0
@@ -726,13 +725,13 @@ class Grids(Folder):
     @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_madspace_gets_the_same(self):
         self.write()
-        densities = _pdfdata.densities(self.folder, "nn23lo1", str(self.folder))
+        densities = _pdfdata.densities(_pdfdata.locate(self.folder, "nn23lo1"))
         grid = densities.grid(madspace, str(self.folder))
         context = madspace.Context(madspace.cpu_device(), 1)
         grid.grid.initialize_globals(context)
         x = np.concatenate([np.geomspace(1e-7, 0.01, 300), np.linspace(0.3, 0.9, 100)])
         q = np.geomspace(1.2, 9e3, 400)
-        own = _pdfdata.Grid.read(_pdfdata.locate(self.folder, "nn23lo1"))
+        own = _densities.Table(densities.file)
         for code in (21, -3):
             function = madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
             found = function.call([x, q])[0].numpy().ravel()
@@ -756,23 +755,26 @@ class Grids(Folder):
 
     def test_a_table_of_cteq(self):
         self.write_table()
-        table = _cteq.Table.read(_pdfdata.locate(self.folder, "cteq6l1"))
+        table = _densities.Table(_pdfdata.locate(self.folder, "cteq6l1"))
         x, q = np.geomspace(3e-6, 0.99, 60)[:, None], np.array([1.35, 2.0, 91.0, 9e3, 2e4])
         for code, row in ((-5, 0), (5, 0), (21, 5), (2, 6), (1, 7), (-2, 4)):
             np.testing.assert_allclose(table.xf(code, x, q), (1 + row) * x * self.straight(x, q), rtol=1e-9)
-        self.assertEqual(table.xf(2, 1.0, 91.0), 0.0)
+        self.assertEqual(table.xf(2, 1.0 + 1e-9, 91.0), 0.0)
         for changed, said in (
-            (lambda text: text[:-200], "does not hold"),
-            (lambda text: text.replace(" 40 11 5", " 40 11"), "cannot be read as a table"),
+            (lambda text: text[:-200], "numbers after its head, and should hold"),
+            (lambda text: text.replace(" 40 11 5", " 40 11"), "line 5: it is no table of CTEQ6"),
         ):
             self.write_table(changed)
-            with self.assertRaisesRegex(mebridge.Error, f"{said}.*take it from a new output"):
-                _cteq.Table.read(_pdfdata.locate(self.folder, "cteq6l1"))
+            with self.assertRaisesRegex(mebridge.Error, said):
+                _densities.Table(_pdfdata.locate(self.folder, "cteq6l1"))
+        (self.folder / "other.tbl").write_text("")
+        with self.assertRaisesRegex(mebridge.Error, "is no set that MG5aMC puts into outputs"):
+            _densities.Densities.read(self.folder / "other.tbl")
 
     @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_madspace_gets_a_table_of_cteq(self):
         self.write_table()
-        densities = _pdfdata.densities(self.folder, "cteq6l1", str(self.folder))
+        densities = _densities.Densities.read(_pdfdata.locate(self.folder, "cteq6l1"))
         self.assertEqual(densities.number, 10042)
         density = _densities.density_of(madspace, densities.grid(madspace, str(self.folder)))
         x, q = np.geomspace(3e-6, 0.4, 400), np.geomspace(1.4, 9e3, 400)
@@ -821,8 +823,8 @@ class Grids(Folder):
         self.write()
         file = _pdfdata.locate(self.folder, "nn23lo1")
         file.write_text(file.read_text()[:-200])
-        with self.assertRaisesRegex(mebridge.Error, "NNPDF|densities at"):
-            _pdfdata.Grid.read(file)
+        with self.assertRaisesRegex(mebridge.Error, "it ends too early; is it cut off"):
+            _densities.Table(file)
 
 
 class Scales(Folder):

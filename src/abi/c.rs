@@ -1,6 +1,6 @@
 //! The C interface: what `include/mebridge.h` declares.
 //!
-//! The header is made from this file by cbindgen, its comments from the ones here; the test
+//! The header is made from this file and from `densities.rs` by cbindgen, its comments from the ones there; the test
 //! `the_header_is_that_of_this_version` fails where the committed one is another.
 //!
 //! A bridge is an opaque pointer for the compiler's sake; its value is the registry's number and
@@ -1257,7 +1257,7 @@ fn query(bridge: *const MebridgeBridge, f: impl FnOnce(&Entry) -> i64) -> i64 {
 }
 
 /// Runs `f`; an error is kept as the last one of this thread.
-fn status(f: impl FnOnce() -> Result<()>) -> i32 {
+pub(super) fn status(f: impl FnOnce() -> Result<()>) -> i32 {
     match no_panic(f) {
         Ok(()) => MEBRIDGE_OK,
         Err(Error::CallWithinCall) => {

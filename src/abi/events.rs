@@ -11,6 +11,7 @@ use super::umami::attached::carried;
 use crate::error::{Error, Result};
 use crate::event_generator::{BeamRequest, EventGenerator, Request};
 use crate::process::Process;
+use mebridge_sampler::events::Event;
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
@@ -114,6 +115,8 @@ struct SourceAnswer {
     sums: (u64, f64, f64, u64),
     /// Points that were drawn, those among them that do not count.
     drawn: u64,
+    /// Events of a round.
+    events: u64,
     /// Points for each event of a round that count.
     share: f64,
     /// Random numbers of a point, besides the one for its partons.
@@ -136,6 +139,8 @@ struct Answer {
     elements: BTreeMap<u32, [f64; 3]>,
     /// There are no events: no point passes the cuts, or all that do have the weight zero.
     nothing: Option<&'static str>,
+    /// Of a survey, why threads weigh points although GPUs were asked for: what these do not know.
+    by_threads: Option<String>,
 }
 
 /// An open one.
@@ -143,6 +148,8 @@ struct Open {
     generator: EventGenerator,
     /// Which run it is, whatever its threads and the names of its files are.
     run: [u8; 32],
+    /// Why threads weigh points although GPUs were asked for.
+    by_threads: Option<String>,
 }
 
 /// What is open, by number from 1.
@@ -170,12 +177,24 @@ pub unsafe extern "C" fn mebridge_events_open(
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let processes = processes(NAME, &opened.matrix_elements)?;
         let run = digest(&processes, &opened.run)?;
-        let mut generator = EventGenerator::new(processes, &opened.run)?;
+        let mut run_request = opened.run;
+        let mut by_threads = None;
+        if cut.is_some() && run_request.backend.as_deref().is_some_and(|on| on != "cpu") {
+            run_request.backend = Some("cpu".to_owned());
+            by_threads = Some("a cut that is a function".to_owned());
+        }
+        let mut generator = EventGenerator::new(processes, &run_request)?;
         if let Some(cut) = cut {
             let context = Context(context);
             generator.select(Arc::new(CallersCut { cut, context }));
         }
-        let made = Arc::new(Mutex::new(Open { generator, run }));
+        let by_threads = by_threads.or_else(|| generator.by_threads().map(str::to_owned));
+        let made = Open {
+            generator,
+            run,
+            by_threads,
+        };
+        let made = Arc::new(Mutex::new(made));
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let number = open.keys().next_back().map_or(1, |last| last + 1);
         open.insert(number, made);
@@ -281,7 +300,10 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             };
             let bytes = survey.to_bytes(&open.run);
             std::fs::write(&file, bytes).map_err(Error::io(&file))?;
-            Ok(of_survey(&open.generator, &survey))
+            Ok(Answer {
+                by_threads: open.by_threads.clone(),
+                ..of_survey(&open.generator, &survey)
+            })
         }
         Call::Load { file } => {
             let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
@@ -319,12 +341,19 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             }
             let round = made.round;
             Ok(Answer {
-                sources: rows(&open.generator, &round.sums, &round.drawn, &[]),
+                sources: rows(
+                    &open.generator,
+                    &round.sums,
+                    &round.drawn,
+                    &[],
+                    &round.events,
+                ),
                 particles: made.particles,
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
                 elements: made.elements,
                 nothing: None,
+                by_threads: None,
             })
         }
     }
@@ -335,7 +364,7 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
     let (nothing, points) = match failure.downcast_ref::<Nothing>() {
         Some(Nothing::Passes(points)) => ("passes", *points),
         Some(Nothing::Weighs) => ("weighs", 0),
-        None => return Err(failure),
+        None | Some(Nothing::Hardly(..)) => return Err(failure),
     };
     Ok(Answer {
         sources: Vec::new(),
@@ -344,6 +373,7 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
         unusable: 0,
         elements: BTreeMap::new(),
         nothing: Some(nothing),
+        by_threads: None,
     })
 }
 
@@ -351,12 +381,13 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
     let sums: Vec<WeightSums> = survey.sources.iter().map(|one| one.sums).collect();
     let drawn: Vec<u64> = sums.iter().map(WeightSums::points).collect();
     Answer {
-        sources: rows(generator, &sums, &drawn, &rounds::shares(survey)),
+        sources: rows(generator, &sums, &drawn, &rounds::shares(survey), &[]),
         particles: generator.particles(),
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
         elements: BTreeMap::new(),
         nothing: None,
+        by_threads: None,
     }
 }
 
@@ -365,7 +396,12 @@ fn rows(
     sums: &[WeightSums],
     drawn: &[u64],
     shares: &[f64],
+    events: &[Event],
 ) -> Vec<SourceAnswer> {
+    let mut counts = vec![0; sums.len()];
+    for event in events {
+        counts[event.source as usize] += 1;
+    }
     let known = generator.sources().zip(generator.known());
     let of_sources = known.zip(sums).zip(drawn).enumerate();
     let rows = of_sources.map(|(number, (((elements, known), sums), &drawn))| {
@@ -374,6 +410,7 @@ fn rows(
             elements: elements.to_vec(),
             sums: (sums.points(), mean.mean, mean.error, sums.passed()),
             drawn,
+            events: counts[number],
             share: shares.get(number).copied().unwrap_or(0.0),
             dimensions: known.grid.dimensions(),
             network: known.flow.is_some(),

@@ -6,6 +6,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | [`densities`] | parton densities and alpha_s, in `include/mebridge.h` as well |
 //! | `event_arrays` | the arrays of a call for events, of [`c`] and [`linked`] |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
@@ -22,6 +23,7 @@
 
 pub mod c;
 mod check_mode;
+pub mod densities;
 mod event_arrays;
 pub mod events;
 pub mod fbridge;

@@ -109,6 +109,11 @@ impl Sampler {
         self.legs
     }
 
+    /// How many diagrams there are.
+    pub fn diagrams(&self) -> usize {
+        self.diagrams
+    }
+
     /// Evaluates a sample, and says which events are bad.
     pub fn run(&mut self, sample: &Sample, mut answers: SampleAnswers) -> Result<Bad> {
         self.check(sample, &answers)?;

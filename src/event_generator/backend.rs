@@ -3,17 +3,19 @@
 use crate::backend::DeviceSession;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
+use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpus, ModuleCache};
+use crate::gpu::Gpus;
 use crate::process::Process;
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
-use mebridge_gpu_sampler::weigher::{self, Gpu, MakePoints};
-use mebridge_sampler::events::Event;
+use mebridge_gpu_sampler::weigher::{self, Gpu};
+use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Events of a thread that chooses, at least.
 const LEAST: usize = 512;
@@ -35,16 +37,6 @@ impl Choose for Elements {
     }
 }
 
-/// What makes points on a GPU.
-pub type Points<'a> = &'a dyn Fn(&Arc<ModuleCache>) -> Result<Box<dyn MakePoints>>;
-
-/// Kernels that make points.
-pub(super) fn kernels(_: &Arc<ModuleCache>) -> Result<Box<dyn MakePoints>> {
-    Err(Error::NotOnGpu {
-        what: "points of events".into(),
-    })
-}
-
 /// The GPUs that are asked for, if some are.
 pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     let cache = Cache::new(&switches.cache);
@@ -57,20 +49,32 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,
+    factors: &Arc<[Option<ChannelFactors>]>,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
-    let one = |_| Elements::in_channels(bridges, shares.clone());
+    make_plans(bridges, threads)?;
+    let one = |_| Elements::in_channels(bridges, shares.clone(), factors.clone());
     let evaluators = (0..threads.max(1)).map(one);
     let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
-    let choosers = (0..threads.max(1)).map(|_| Elements::new(bridges, true));
+    let choosers = (0..threads.max(1)).map(|_| Elements::counting(bridges, true, factors.clone()));
     let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
     Ok((Box::new(evaluators), Box::new(choosers)))
+}
+
+/// Makes the plans, which all threads share.
+fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
+    let bridges: Vec<Mutex<&mut Bridge>> = bridges.iter_mut().map(Mutex::new).collect();
+    let make = |number: usize| {
+        let bridge = bridges[number].lock();
+        bridge.unwrap_or_else(PoisonError::into_inner).sampler(true)
+    };
+    parallel::collect(threads, bridges.len(), |number| make(number).map(drop))?;
+    Ok(())
 }
 
 /// By GPUs.
 pub(super) fn by_gpus(
     gpus: &Gpus,
-    points: Points,
     processes: &[Process],
     switches: &Switches,
     threads: usize,
@@ -82,21 +86,34 @@ pub(super) fn by_gpus(
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
     let legs = processes.iter().map(|process| process.legs.len()).max();
     for (gpu, library) in gpus.each() {
-        let target = Target::Gpu(gpu);
+        let target = Target::Gpu(gpu.at_once());
         let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
             let card = process.model.default_card();
             let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
             Ok(Arc::new(bridge?.device_sampler()?))
         };
-        let sessions = in_threads(processes, session)?;
+        // Compilers take long: those of all kernels work at the same time.
+        let (compiled, sessions) = std::thread::scope(|scope| {
+            let kernels = scope.spawn(|| Gpu::compile(library));
+            let sessions = in_threads(processes, session);
+            (kernels.join(), sessions)
+        });
+        compiled.map_err(|_| lost())??;
+        let sessions = sessions?;
         // While one thread puts events together, the GPU has those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
             choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
         }
-        weighers.push(Gpu::new(library, points(library)?, sessions)?);
+        weighers.push(Gpu::new(library, sessions)?);
     }
     let weigher = weigher::Gpus::new(weighers, threads);
     Ok((Box::new(weigher), Box::new(choosers)))
+}
+
+fn lost() -> Error {
+    Error::Internal {
+        what: "a thread that prepares matrix elements".into(),
+    }
 }
 
 /// What is made of each process, by as many threads as the machine has: compilers take long.
@@ -106,9 +123,6 @@ fn in_threads<T: Send>(
 ) -> Result<Vec<T>> {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let each = processes.len().div_ceil(threads).max(1);
-    let lost = || Error::Internal {
-        what: "a thread that prepares matrix elements".into(),
-    };
     std::thread::scope(|scope| {
         let parts = processes.chunks(each);
         let make = &make;
@@ -156,8 +170,10 @@ impl Choose for Chooser {
         }
         let mut found = vec![Choice::default(); events.len()];
         for (element, own) in of_elements.iter().enumerate() {
-            let chosen = own.iter().map(|&number| Chosen {
-                momenta: &events[number].momenta,
+            let at_rest = own.iter().map(|&number| at_rest(&events[number].momenta));
+            let at_rest: Vec<_> = at_rest.collect();
+            let chosen = own.iter().zip(&at_rest).map(|(&number, momenta)| Chosen {
+                momenta,
                 alpha_s: events[number].alpha_s,
                 random: random[number],
             });

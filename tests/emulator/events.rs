@@ -2,11 +2,11 @@
 
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
-use mebridge::event_generator::{ElementRequest, EventGenerator, Points, Request};
+use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
 use mebridge::generate::generate_with;
+use mebridge::gpu::Gpus;
 use mebridge::gpu::cuda::check_where_named;
-use mebridge::gpu::driver::{Driver, Pointer, Stream};
-use mebridge::gpu::{Gpus, ModuleCache};
+use mebridge::gpu::driver::Driver;
 use mebridge::models;
 use mebridge::runtime::{CachePlace, Switches};
 use mebridge::sampling::{Common, Element, Elements, integrand};
@@ -14,132 +14,14 @@ use mebridge::target::Target;
 use mebridge_backend::DeviceSession;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_emulator::Emulator;
-use mebridge_gpu_sampler::structures::{NONE, PointRows, SLOTS, kinematics};
-use mebridge_gpu_sampler::weigher::{self, Gpu, MakePoints};
+use mebridge_gpu_sampler::weigher::{self, Gpu};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_phasespace::{Layout, Rows};
-use mebridge_sampler::blocks::Block;
-use mebridge_sampler::grid::Grid;
-use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Squared, Workspace};
-use mebridge_sampler::random::Philox;
+use mebridge_sampler::integrand::{Beam, Integrand, Running};
 use mebridge_sampler::rounds::{Round, round};
 use mebridge_sampler::survey::{Settings, Survey, survey};
 use mebridge_sampler::weigh::Weigh;
 use std::sync::Arc;
-
-/// |M|^2 of 1.
-struct Ones;
-
-impl Squared for Ones {
-    fn evaluate(
-        &mut self,
-        _: usize,
-        _: &Rows,
-        _: &[f64],
-        squared: &mut [f64],
-    ) -> Result<(), Failure> {
-        squared.fill(1.0);
-        Ok(())
-    }
-}
-
-/// Points that the CPU makes, in the memory of the stand-in, which is that of the host.
-#[derive(Default)]
-struct FromCpu(Option<Integrand>);
-
-impl MakePoints for FromCpu {
-    fn set(&mut self, integrand: &Integrand) -> Result<(), Failure> {
-        self.0 = Some(integrand.clone());
-        Ok(())
-    }
-
-    unsafe fn make(
-        &self,
-        stream: &Stream,
-        heads: Pointer,
-        blocks: u32,
-        grids: Pointer,
-        rows: &PointRows,
-    ) -> mebridge::Result<()> {
-        stream.synchronize()?;
-        let integrand = self.0.as_ref().expect("an integrand");
-        let stride = rows.stride as usize;
-        // SAFETY: so many words are there; the stand-in has the memory of the host.
-        let words = |at: Pointer, count: usize| unsafe {
-            std::slice::from_raw_parts(at as *const u32, count)
-        };
-        // SAFETY: as above, and the slots are this call's.
-        let put = |at: Pointer, place: usize, number: f64| unsafe {
-            (at as *mut f64).add(place).write(number);
-        };
-        // SAFETY: as above.
-        let put_word = |at: Pointer, place: usize, number: u32| unsafe {
-            (at as *mut u32).add(place).write(number);
-        };
-        let mut work = Workspace::new(integrand, SLOTS);
-        for number in 0..blocks as usize {
-            let head = words(heads + 40 * number as u64, 10);
-            let long = |i: usize| u64::from(head[i]) | u64::from(head[i + 1]) << 32;
-            let (first, seed) = (long(0), long(2));
-            let [source, channel, round, count, grid] = [4, 5, 6, 7, 8].map(|i| head[i]);
-            let source = source as usize;
-            let dimension = integrand.sources[source].channel.dimension();
-            let edges = words(grids + 8 * u64::from(grid), 130 * dimension);
-            let edges: Vec<u8> = edges.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            let grid = Grid::from_bytes(&edges).expect("a grid");
-            let block = Block {
-                source,
-                grid: &grid,
-                random: Philox {
-                    seed,
-                    round: round as u16,
-                    channel,
-                },
-                first,
-                count: count as usize,
-            };
-            integrand
-                .weigh(&block, &mut Ones, &mut work)
-                .expect("points");
-            let group = &integrand.groups[integrand.sources[source].group];
-            let layout = Layout::new(group.legs);
-            for slot in 0..SLOTS {
-                put_word(rows.element, SLOTS * number + slot, NONE);
-            }
-            for (place, &point) in work.kept.iter().enumerate() {
-                let slot = SLOTS * number + point as usize;
-                let partons = work.drawn[place];
-                let element = group.elements[group.partons[partons as usize].element];
-                put_word(rows.element, slot, element as u32);
-                put_word(rows.partons, slot, partons);
-                for row in 0..4 * group.legs {
-                    put(
-                        rows.momenta,
-                        row * stride + slot,
-                        work.points.row(row)[place],
-                    );
-                }
-                let row = |row: usize| work.points.row(row)[place];
-                let scale = |row: usize| work.scales.row(row)[place];
-                let all: [f64; kinematics::ROWS] = [
-                    row(layout.rapidity()),
-                    row(layout.fraction(0)),
-                    row(layout.fraction(1)),
-                    scale(0),
-                    scale(1),
-                    scale(2),
-                    work.alpha_s[place],
-                ];
-                for (row, number) in all.into_iter().enumerate() {
-                    put(rows.kinematics, row * stride + slot, number);
-                }
-                put(rows.factor, slot, work.weights[point as usize]);
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Tables alone: code of processes takes a C++ compiler long.
 fn switches() -> Switches {
@@ -178,6 +60,7 @@ impl Run {
                 windows: jets(&codes),
                 rules: Vec::new(),
                 clustered: Default::default(),
+                vanishes: false,
             });
             bridges.push(bridge);
         }
@@ -195,7 +78,7 @@ impl Run {
                 let sampler = bridge.expect("a bridge").device_sampler();
                 Arc::new(sampler.expect("samples")) as Arc<dyn DeviceSession>
             });
-            Gpu::new(library, Box::new(FromCpu::default()), sessions.collect()).expect("a GPU")
+            Gpu::new(library, sessions.collect()).expect("a GPU")
         };
         Some(Run {
             integrand,
@@ -393,6 +276,7 @@ fn records_are_those_of_the_cpu() {
     let common = common(false);
     let request = Request {
         energy: common.energy,
+        by_propagators: false,
         rapidity: 0.0,
         densities: None,
         beams: None,
@@ -410,10 +294,10 @@ fn records_are_those_of_the_cpu() {
     let Some(driver) = Emulator::new(check_where_named) else {
         return;
     };
-    let switches = switches();
+    // Generated code takes the place of tables when it is there.
+    let switches = Switches::default();
     let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
-    let points = |_: &Arc<ModuleCache>| Ok(Box::new(FromCpu::default()) as Box<dyn MakePoints>);
-    let [cpu, gpu] = [None, Some((&gpus, &points as Points))].map(|gpus| {
+    let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
         let generator = EventGenerator::on(gpus, processes.clone(), &request, &switches);
         let mut generator = generator.expect("a generator");
         let settings = Settings {

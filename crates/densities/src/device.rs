@@ -4,12 +4,12 @@
 //! Between four knots a density is a polynomial of degree 3 in the place along x and in that along Q. A GPU reads its 16
 //! coefficients, which lie together; the CPU multiplies the values at 16 knots by their weights.
 
-use super::Densities;
 use super::axis::Axis;
 use super::coupling::Coupling;
 use super::cteq::FIRST_WITHOUT;
 use super::evaluate::Rule;
 use super::table::Table;
+use super::{Densities, Radiator, photons};
 
 /// Words and numbers; words say where others begin, counted from the first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,9 +66,6 @@ impl Tables {
 
 impl Densities {
     /// As a GPU reads them.
-    ///
-    /// # Panics
-    /// They have no grid.
     pub fn device(&self) -> Tables {
         let Densities {
             tables,
@@ -80,7 +77,14 @@ impl Densities {
             Rule::Lhapdf => (0, 0.0),
             Rule::Nnpdf => (1, 0.0),
             Rule::Cteq { scale } => (2, scale),
-            Rule::Photons(_) => panic!("formulas have no grid"),
+            Rule::Photons(beam) => {
+                let lepton = u32::from(beam != Radiator::Proton);
+                return Tables {
+                    words: vec![3, codes.len() as u32, lepton],
+                    numbers: vec![photons::mass(beam)],
+                    cells: Vec::new(),
+                };
+            }
         };
         let (first, last) = (&tables[0], &tables[tables.len() - 1]);
         let (x, count) = (&first.x, last.q2.len());

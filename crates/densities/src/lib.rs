@@ -131,11 +131,6 @@ impl Densities {
         &self.codes
     }
 
-    /// Whether they are interpolated in a grid.
-    pub fn has_grid(&self) -> bool {
-        !self.tables.is_empty()
-    }
-
     /// The least and the largest x of the grid; all that there are where there is none.
     pub fn range_of_x(&self) -> [f64; 2] {
         let knots = self.tables.first().map(|table| &table.x);

@@ -20,7 +20,7 @@ pub fn of(beam: Radiator) -> Densities {
 }
 
 /// GeV.
-fn mass(beam: Radiator) -> f64 {
+pub fn mass(beam: Radiator) -> f64 {
     match beam {
         Radiator::Proton => 0.938,
         Radiator::Electron => 0.511e-3,

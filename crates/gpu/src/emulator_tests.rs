@@ -3,9 +3,12 @@
 use crate::cuda::check_where_named;
 use crate::driver::{Buffer, Driver, Event, Module, Pinned, Pointer, Product, Shape, Stream};
 use crate::structures::{DeviceStructure, device_structures};
+use crate::{CompilationUnit, ModuleCache};
+use mebridge_cache::Cache;
 use mebridge_emulator::Emulator;
 use mebridge_support::error::Result;
-use std::sync::Arc;
+use mebridge_support::runtime::CachePlace;
+use std::sync::{Arc, Barrier};
 
 const SOURCE: &str = r#"
 extern "C" __global__ void add(ARGUMENTS(Two) a) {
@@ -399,4 +402,53 @@ fn what_is_left_is_found() {
         panic!("1 events were not given back");
     };
     emulator.event().unwrap();
+}
+
+/// A program that was loaded twice would go with the kernels that others have of it.
+#[test]
+fn threads_that_load_the_same_code_share_a_program() {
+    let Some(emulator) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let driver: Arc<dyn Driver> = emulator.clone();
+    let library = ModuleCache::new(driver.clone(), Cache::new(&CachePlace::Off)).unwrap();
+    let numbers = concat!(
+        "#define REAL double\n#define COLOR double\n",
+        include_str!("../../../cuda/compilers.cuh"),
+        include_str!("../../../cuda/number.cuh"),
+    );
+    let unit = CompilationUnit {
+        text: format!(
+            "{numbers}{}{}{SOURCE}",
+            Two::declaration(),
+            Many::declaration()
+        ),
+        kernels: vec!["add".into(), "set".into()],
+    };
+    let start = Barrier::new(4);
+    let functions: Vec<_> = std::thread::scope(|scope| {
+        let ask = || {
+            start.wait();
+            library.function(&unit, "set", 0).unwrap()
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(emulator.take_log().calls["load"], 1);
+    let stream = Stream::new(&driver).unwrap();
+    let numbers = Buffer::new(&driver, 32).unwrap();
+    for (i, function) in functions.into_iter().enumerate() {
+        let shape = Shape {
+            blocks: [1; 3],
+            threads: [1; 3],
+            shared: 0,
+        };
+        let arguments = two(numbers.pointer(), i as u32, 7);
+        // SAFETY: the kernel takes this, and there is room for four numbers.
+        unsafe { stream.launch(function, shape, &arguments.bytes()) }.unwrap();
+    }
+    stream.synchronize().unwrap();
 }

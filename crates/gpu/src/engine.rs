@@ -105,6 +105,8 @@ pub struct Options {
     /// Bytes of JAMP that the colour sum of a plan of loops has in shared memory at a time, where no block of the colour
     /// matrix needs more.
     pub stage: usize,
+    /// Whether samples wait for generated code; otherwise tables serve them until it is there.
+    pub samples_wait: bool,
 }
 
 impl Default for Options {
@@ -120,6 +122,7 @@ impl Default for Options {
             tf32: false,
             tune: true,
             stage: STAGE,
+            samples_wait: true,
         }
     }
 }

@@ -72,6 +72,7 @@ impl Gpus {
                 whole: defaults.whole,
                 tune: switches.gpu_tune.unwrap_or(defaults.tune),
                 stage: defaults.stage,
+                samples_wait: defaults.samples_wait,
             },
         })
     }
@@ -93,6 +94,12 @@ impl Gpus {
     /// The same, with so few JAMP in shared memory at a time that there are several stages.
     pub fn by_stages(mut self) -> Gpus {
         self.options.stage = 1;
+        self
+    }
+
+    /// The same, where samples are served by tables at once, and by generated code when it is there.
+    pub fn at_once(mut self) -> Gpus {
+        self.options.samples_wait = false;
         self
     }
 

@@ -156,6 +156,11 @@ impl Generated {
         self.wait(FIRST_CALL_WAIT.saturating_sub(self.asked.elapsed()))
     }
 
+    /// The kernel, if it is there without any wait.
+    pub fn there(&self) -> Option<Arc<[Function]>> {
+        self.wait(Duration::ZERO)
+    }
+
     /// It is not used any more.
     pub fn reject(&self) {
         if !self.forked() {

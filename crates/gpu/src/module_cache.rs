@@ -10,9 +10,9 @@ use mebridge_cache::key::{Builder, Key};
 use mebridge_cache::{Cache, Kind};
 use mebridge_support::error::Result;
 use mebridge_support::signals;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of stack of a thread in which the compiler runs: it goes deep into long functions.
 pub const COMPILER_STACK: usize = 64 << 20;
@@ -23,6 +23,9 @@ pub struct ModuleCache {
     cache: Cache,
     compiler: String,
     modules: Mutex<HashMap<String, Module>>,
+    /// The texts of what is being compiled, and what tells those who wait for it.
+    compiling: Mutex<HashSet<String>>,
+    compiled: Condvar,
     /// The program and the name of each kernel.
     kernels: Mutex<HashMap<Function, (ModuleId, String)>>,
 }
@@ -38,6 +41,26 @@ pub(crate) fn options() -> Vec<String> {
     .to_vec()
 }
 
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a thread compiles, until this goes.
+struct Compiling<'a> {
+    of: &'a ModuleCache,
+    units: Vec<&'a CompilationUnit>,
+}
+
+impl Drop for Compiling<'_> {
+    fn drop(&mut self) {
+        let mut compiling = lock(&self.of.compiling);
+        for unit in &self.units {
+            compiling.remove(&unit.text);
+        }
+        self.of.compiled.notify_all();
+    }
+}
+
 impl ModuleCache {
     /// No programs so far.
     pub fn new(driver: Arc<dyn Driver>, cache: Cache) -> Result<ModuleCache> {
@@ -46,6 +69,8 @@ impl ModuleCache {
             driver,
             cache,
             modules: Mutex::default(),
+            compiling: Mutex::default(),
+            compiled: Condvar::new(),
             kernels: Mutex::default(),
         })
     }
@@ -55,17 +80,49 @@ impl ModuleCache {
         &self.driver
     }
 
-    /// Compiles what is missing of these.
+    /// Compiles what is missing of these. What another thread compiles is waited for: a program is loaded once, and goes
+    /// with its kernels.
     pub fn load(&self, units: &[CompilationUnit]) -> Result<()> {
-        let mut missing: Vec<&CompilationUnit> = Vec::new();
-        {
-            let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-            for unit in units {
-                if !modules.contains_key(&unit.text) && !missing.contains(&unit) {
-                    missing.push(unit);
+        loop {
+            let (mut missing, mut others): (Vec<&CompilationUnit>, Vec<&CompilationUnit>) =
+                Default::default();
+            let mut compiling = lock(&self.compiling);
+            {
+                let modules = lock(&self.modules);
+                for unit in units {
+                    if modules.contains_key(&unit.text) || missing.contains(&unit) {
+                        continue;
+                    }
+                    match compiling.contains(&unit.text) {
+                        true => others.push(unit),
+                        false => missing.push(unit),
+                    }
                 }
             }
+            compiling.extend(missing.iter().map(|unit| unit.text.clone()));
+            drop(compiling);
+            if !missing.is_empty() {
+                let mine = Compiling {
+                    of: self,
+                    units: missing.clone(),
+                };
+                self.compile(missing)?;
+                drop(mine);
+            }
+            if others.is_empty() {
+                return Ok(());
+            }
+            let compiling = lock(&self.compiling);
+            let theirs = |compiling: &mut HashSet<String>| {
+                others.iter().any(|unit| compiling.contains(&unit.text))
+            };
+            // Where they failed, the error is this thread's, too, after it has tried.
+            drop(self.compiled.wait_while(compiling, theirs));
         }
+    }
+
+    /// Compiles and loads these.
+    fn compile(&self, mut missing: Vec<&CompilationUnit>) -> Result<()> {
         // The longest first, as they take longest.
         missing.sort_by_key(|unit| std::cmp::Reverse(unit.text.len()));
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());

@@ -4,7 +4,7 @@ use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::source::{RANDOM, unit};
 use crate::structures::{BlockHead, SLOTS};
 use mebridge_driver::{Function, Shape, Stream};
-use mebridge_gpu::{DeviceStructure, ModuleCache};
+use mebridge_gpu::{CompilationUnit, DeviceStructure, ModuleCache};
 use mebridge_sampler::grid::BINS;
 use mebridge_support::error::Result;
 
@@ -38,31 +38,36 @@ fn training(dimensions: usize) -> usize {
     8 * SLOTS + dimensions * (8 * BINS + SLOTS)
 }
 
+/// Their device code.
+pub fn device_code() -> CompilationUnit {
+    let structures = [
+        BlockHead::declaration(),
+        RunHead::declaration(),
+        BlockSums::declaration(),
+        HarvestArguments::declaration(),
+    ]
+    .concat();
+    let kernels = [
+        "count_elements",
+        "scan_elements",
+        "gather_points",
+        "weigh_points",
+        "count_sizes",
+        "train",
+        "merge_training",
+        "count_shares",
+        "merge_shares",
+        "try_points",
+        "scan_events",
+        "write_events",
+    ];
+    unit(&[RANDOM, &structures, HARVEST], &kernels)
+}
+
 impl Kernels {
     /// Compiled, for grids of so many dimensions at most.
     pub(crate) fn new(library: &ModuleCache, dimensions: usize) -> Result<Kernels> {
-        let structures = [
-            BlockHead::declaration(),
-            RunHead::declaration(),
-            BlockSums::declaration(),
-            HarvestArguments::declaration(),
-        ]
-        .concat();
-        let kernels = [
-            "count_elements",
-            "scan_elements",
-            "gather_points",
-            "weigh_points",
-            "count_sizes",
-            "train",
-            "merge_training",
-            "count_shares",
-            "merge_shares",
-            "try_points",
-            "scan_events",
-            "write_events",
-        ];
-        let unit = unit(&[RANDOM, &structures, HARVEST], &kernels);
+        let unit = device_code();
         let function = |name, shared| library.function(&unit, name, shared);
         Ok(Kernels {
             count_elements: function("count_elements", 0)?,

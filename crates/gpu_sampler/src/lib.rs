@@ -5,14 +5,14 @@
 //! | [`points`] | the kernel that draws points, and the tables that it reads |
 //! | [`structures`] | what kernels read and write: blocks of points, rows of numbers |
 //! | [`source`] | how device code becomes a unit that is compiled |
-//! | `harvest` | the kernels around |M|^2: points together by matrix element, what weights teach, events |
+//! | [`harvest`] | the kernels around |M|^2: points together by matrix element, what weights teach, events |
 //! | `slot` | what one launch needs while it is under way |
 //! | [`choose`] | helicities, colour flows and diagrams of events |
 //! | [`weigher`] | launches of blocks on one or several GPUs |
 
 mod arguments;
 pub mod choose;
-mod harvest;
+pub mod harvest;
 pub mod points;
 mod slot;
 pub mod source;
@@ -20,4 +20,4 @@ pub mod structures;
 mod tables;
 pub mod weigher;
 
-pub use tables::{Tables, TablesError};
+pub use tables::{Tables, TablesError, check};

@@ -31,12 +31,18 @@ device_structures! {
         words: [const unsigned *],
         /// Of the same.
         numbers: [const double *],
-        /// Of densities.
-        density_words: [const unsigned *],
+        /// Of a set of densities,
+        first_words: [const unsigned *],
+        /// of the same,
+        first_numbers: [const double *],
+        /// and its coefficients.
+        first_cells: [const double *],
+        /// Of another set.
+        second_words: [const unsigned *],
         /// Of the same.
-        density_numbers: [const double *],
+        second_numbers: [const double *],
         /// Coefficients of the same.
-        density_cells: [const double *],
+        second_cells: [const double *],
         /// Of the strong coupling.
         coupling_words: [const unsigned *],
         /// Of the same.
@@ -142,14 +148,17 @@ impl Points {
                 what,
             });
         };
-        let [joined, densities, coupling] = tables.pointers();
+        let ([joined, coupling], [first, second]) = (tables.pointers(), tables.densities());
         let arguments = PointsArguments {
             heads,
             words: joined[0],
             numbers: joined[1],
-            density_words: densities[0],
-            density_numbers: densities[1],
-            density_cells: tables.cells(),
+            first_words: first[0],
+            first_numbers: first[1],
+            first_cells: first[2],
+            second_words: second[0],
+            second_numbers: second[1],
+            second_cells: second[2],
             coupling_words: coupling[0],
             coupling_numbers: coupling[1],
             grids,

@@ -2,7 +2,7 @@
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::structures::{BlockHead, PointRows, SLOTS, kinematics};
-use mebridge_driver::{Buffer, Driver, Pinned, Stream};
+use mebridge_driver::{Buffer, Driver, Event, Pinned, Stream};
 use mebridge_sampler::{grid, leave_out, unweight};
 use mebridge_support::error::Result;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub(crate) struct Slot {
     /// It goes before the memory that its work uses.
     pub(crate) stream: Stream,
     pub(crate) blocks: usize,
+    /// Where parts of the work begin and end, see [`Slot::SECONDS`].
+    pub(crate) marks: [Event; 6],
     /// Heads of blocks, and of runs behind them.
     pub(crate) heads: Buffer,
     pub(crate) given: Pinned,
@@ -75,6 +77,7 @@ impl Slot {
     pub(crate) fn new(driver: &Arc<dyn Driver>, blocks: usize, sizes: Sizes) -> Result<Slot> {
         let buffer = |bytes| Buffer::new(driver, bytes);
         let pinned = |bytes: usize| Pinned::new(driver, bytes.max(1));
+        let event = || Event::new(driver);
         let points = SLOTS * blocks;
         let heads = blocks * (size_of::<BlockHead>() + size_of::<RunHead>());
         let spectra = 16 * unweight::BINS * blocks;
@@ -85,6 +88,7 @@ impl Slot {
         Ok(Slot {
             stream: Stream::new(driver)?,
             blocks,
+            marks: [event()?, event()?, event()?, event()?, event()?, event()?],
             heads: buffer(heads)?,
             given: pinned(heads)?,
             answers: Answers {
@@ -124,6 +128,14 @@ impl Slot {
             tried: buffer(tried)?,
         })
     }
+
+    /// What the GPU does between two marks.
+    pub(crate) const SECONDS: [(&'static str, [usize; 2]); 4] = [
+        ("points", [0, 1]),
+        ("by matrix element", [1, 2]),
+        ("|M|^2", [3, 4]),
+        ("weights", [4, 5]),
+    ];
 
     /// Where points lie.
     pub(crate) fn rows(&self) -> PointRows {

@@ -4,7 +4,7 @@ use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{Beam, ElementGroup, Flux, Integrand, Running, Source};
+use mebridge_sampler::integrand::{Beam, ElementGroup, Flux, Integrand, PICOBARN, Running, Source};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -34,6 +34,14 @@ struct Joined {
     rows: u32,
 }
 
+/// Whether GPUs know what is integrated.
+///
+/// # Errors
+/// What they do not know.
+pub fn check(integrand: &Integrand) -> Result<(), Unknown> {
+    Joined::new(integrand).map(|_| ())
+}
+
 /// Words of a group, and the rows that its points take.
 struct Group {
     at: u32,
@@ -42,20 +50,30 @@ struct Group {
 
 impl Joined {
     fn new(integrand: &Integrand) -> Result<Joined, Unknown> {
-        densities(integrand)?;
+        let Integrand {
+            groups: of_groups,
+            sources: of_sources,
+            beams,
+            running: _,
+            selection,
+            level: _,
+        } = integrand;
+        if selection.is_some() {
+            return Err(Unknown("a cut that the caller makes".to_owned()));
+        }
         let mut words = Words::default();
         let mut rows = 0;
         let mut groups = Vec::new();
-        for group in &integrand.groups {
-            let group = of_group(&mut words, group, integrand)?;
+        for group in of_groups {
+            let group = of_group(&mut words, group, beams)?;
             rows = rows.max(group.rows);
             groups.push(group);
         }
-        let mut found = Vec::with_capacity(integrand.sources.len() * SOURCE);
-        for source in &integrand.sources {
-            let group = &integrand.groups[source.group];
+        let mut found = Vec::with_capacity(of_sources.len() * SOURCE);
+        for source in of_sources {
+            let group = &of_groups[source.group];
             let at = groups[source.group].at;
-            let drawn = integrand.has_densities();
+            let drawn = !beams.iter().all(Beam::is_parton);
             let (of, own) = of_source(&mut words, source, group, at, drawn)?;
             found.extend(of);
             rows = rows.max(own);
@@ -70,11 +88,7 @@ impl Joined {
     }
 }
 
-fn of_group(
-    words: &mut Words,
-    group: &ElementGroup,
-    integrand: &Integrand,
-) -> Result<Group, Unknown> {
+fn of_group(words: &mut Words, group: &ElementGroup, beams: &[Beam; 2]) -> Result<Group, Unknown> {
     let ElementGroup {
         elements,
         partons,
@@ -83,16 +97,10 @@ fn of_group(
         scale,
         clustering,
         legs,
-        beams,
+        beams: numbers,
         rapidity,
         flux,
     } = group;
-    if *rapidity != 0.0 {
-        return Err(Unknown("beams of different energies".into()));
-    }
-    if *flux != Flux::Collision([0.0; 2]) {
-        return Err(Unknown("beams with a mass, or a decay".into()));
-    }
     if clustering.is_some() {
         return Err(Unknown("scales by clustering".into()));
     }
@@ -102,75 +110,69 @@ fn of_group(
     };
     let (weights, propagators) = words.weights(weights);
     let scale = words.scale(scale)?;
-    // The flavours of each beam, and where those of partons stand among them.
+    // The flavours of each leg, and where those of partons stand among them.
     let mut flavors: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
     let mut places = Vec::new();
     for one in partons {
-        let of = places_of(&integrand.beams, *beams, one.codes);
-        places.push(of.map(|of| {
-            let mut own = [0, 0];
-            for (beam, (own, flavor)) in own.iter_mut().zip(of).enumerate() {
-                let known = flavors[beam].iter().position(|&known| known == flavor);
-                *own = known.unwrap_or_else(|| {
-                    flavors[beam].push(flavor);
-                    flavors[beam].len() - 1
-                }) as u32;
-            }
-            // The rows of the second beam follow those of the first.
-            own
-        }));
+        let mut own = [None; 2];
+        for (leg, own) in own.iter_mut().enumerate() {
+            *own = beams[numbers[leg]].place(one.codes[leg]).map(|flavor| {
+                let flavor = flavor as u32;
+                let known = flavors[leg].iter().position(|&known| known == flavor);
+                known.unwrap_or_else(|| {
+                    flavors[leg].push(flavor);
+                    flavors[leg].len() - 1
+                }) as u32
+            });
+        }
+        places.push(own);
     }
     let first = words.next();
     for (one, places) in partons.iter().zip(places) {
         let place = match places {
-            Some([a, b]) => a | (b + flavors[0].len() as u32) << 16,
-            None => NOWHERE,
+            // The rows of the second leg follow those of the first.
+            [Some(a), Some(b)] => a | (b + flavors[0].len() as u32) << 16,
+            _ => NOWHERE,
         };
         words.words.extend([place, elements[one.element] as u32]);
     }
-    let of_flavors = match integrand.has_densities() {
-        true => {
+    let of_flavors = match beams.iter().all(Beam::is_parton) {
+        true => NOWHERE,
+        false => {
             let at = words.next();
-            words
-                .words
-                .extend([&flavors[0], &flavors[1]].map(|some| some.len() as u32));
+            for (flavors, &beam) in flavors.iter().zip(numbers) {
+                let which = match beams[beam].is_parton() {
+                    true => NOWHERE,
+                    false => beam as u32,
+                };
+                words.words.extend([which, flavors.len() as u32]);
+            }
             words.words.extend(flavors.iter().flatten());
             at
         }
-        false => NOWHERE,
     };
+    if let Flux::Decay(_) = flux {
+        // |M|^2 would take the leg beside it for one of its own.
+        return Err(Unknown("a particle that decays at rest".into()));
+    }
+    // The squared sum and difference of masses of a collision, and what the flux is besides.
+    let (decays, flux) = match *flux {
+        Flux::Collision([one, other]) => {
+            let (sum, difference) = (one + other, one - other);
+            (0, [sum * sum, difference * difference, 0.5 * PICOBARN])
+        }
+        Flux::Decay(mass) => (1, [0.0, 0.0, 0.5 / mass]),
+    };
+    let numbers = words.numbers(&[*rapidity, flux[0], flux[1], flux[2]]);
     let at = words.next();
     words.words.extend([cuts, weights, scale]);
     words
         .words
-        .extend([partons.len() as u32, first, of_flavors]);
+        .extend([partons.len() as u32, first, of_flavors, numbers, decays]);
     let outgoing = *legs as u32 - 2;
     let flavors = flavors.iter().map(Vec::len).sum::<usize>() as u32;
     let rows = 4 * outgoing + room.max(MORE + propagators.max(flavors));
     Ok(Group { at, rows })
-}
-
-/// The densities of both beams, if they have some.
-fn densities(integrand: &Integrand) -> Result<Option<&Arc<Densities>>, Unknown> {
-    match &integrand.beams {
-        [Beam::Parton, Beam::Parton] => Ok(None),
-        [
-            Beam::Densities { densities, .. },
-            Beam::Densities {
-                densities: other, ..
-            },
-        ] if Arc::ptr_eq(densities, other) && densities.has_grid() => Ok(Some(densities)),
-        _ => Err(Unknown("beams without densities from one file".into())),
-    }
-}
-
-/// Where the densities of two partons stand; none where there are none.
-fn places_of(of: &[Beam; 2], beams: [usize; 2], codes: [i32; 2]) -> Option<[u32; 2]> {
-    let place = |leg: usize| match &of[beams[leg]] {
-        Beam::Parton => None,
-        beam => beam.place(codes[leg]).map(|place| place as u32),
-    };
-    Some([place(0)?, place(1)?])
 }
 
 /// The words of a source, and the rows that its points take.
@@ -255,22 +257,25 @@ pub struct Tables {
     joined: Uploaded,
     sources: u32,
     rows: u32,
-    densities: Arc<UploadedDensities>,
+    /// Of both beams; of a parton nothing.
+    densities: [Arc<UploadedDensities>; 2],
     coupling: Arc<Uploaded>,
 }
 
 /// Densities and couplings that have been uploaded, as long as somebody has them.
 #[derive(Default)]
 pub(crate) struct Known {
-    densities: Option<(Weak<Densities>, Weak<UploadedDensities>)>,
+    densities: Vec<(Weak<Densities>, Weak<UploadedDensities>)>,
     coupling: Option<(Weak<Coupling>, Weak<Uploaded>)>,
 }
 
 /// What was uploaded for the same thing.
-fn same<T, U>(known: Option<&(Weak<T>, Weak<U>)>, of: &Arc<T>) -> Option<Arc<U>> {
-    let (from, uploaded) = known?;
-    let from = from.upgrade()?;
-    Arc::ptr_eq(&from, of).then(|| uploaded.upgrade()).flatten()
+fn same<T, U>(known: &[(Weak<T>, Weak<U>)], of: &Arc<T>) -> Option<Arc<U>> {
+    let is_of = |from: &Weak<T>| from.upgrade().is_some_and(|from| Arc::ptr_eq(&from, of));
+    known
+        .iter()
+        .find(|(from, _)| is_of(from))
+        .and_then(|(_, uploaded)| uploaded.upgrade())
 }
 
 impl Known {
@@ -279,16 +284,18 @@ impl Known {
         stream: &Stream,
         of: &Arc<Densities>,
     ) -> Result<Arc<UploadedDensities>, Error> {
-        if let Some(uploaded) = same(self.densities.as_ref(), of) {
+        if let Some(uploaded) = same(&self.densities, of) {
             return Ok(uploaded);
         }
         let uploaded = Arc::new(UploadedDensities::new(stream, &of.device())?);
-        self.densities = Some((Arc::downgrade(of), Arc::downgrade(&uploaded)));
+        self.densities
+            .retain(|(_, uploaded)| uploaded.strong_count() > 0);
+        (self.densities).push((Arc::downgrade(of), Arc::downgrade(&uploaded)));
         Ok(uploaded)
     }
 
     fn coupling(&mut self, stream: &Stream, of: &Arc<Coupling>) -> Result<Arc<Uploaded>, Error> {
-        if let Some(uploaded) = same(self.coupling.as_ref(), of) {
+        if let Some(uploaded) = same(self.coupling.as_slice(), of) {
             return Ok(uploaded);
         }
         let tables = of.device();
@@ -315,10 +322,11 @@ impl Tables {
     ) -> Result<Tables, TablesError> {
         let joined = Joined::new(integrand)?;
         let stream = Stream::new(driver)?;
-        let densities = match densities(integrand)? {
-            Some(densities) => known.densities(&stream, densities)?,
-            None => Arc::new(UploadedDensities::new(&stream, &OfDensities::default())?),
+        let mut of = |beam: &Beam| match beam {
+            Beam::Densities { densities, .. } => known.densities(&stream, densities),
+            Beam::Parton => UploadedDensities::new(&stream, &OfDensities::default()).map(Arc::new),
         };
+        let densities = [of(&integrand.beams[0])?, of(&integrand.beams[1])?];
         let coupling = match &integrand.running {
             Running::Table(coupling) => known.coupling(&stream, coupling)?,
             Running::Fixed(value) => {
@@ -345,14 +353,15 @@ impl Tables {
         self.sources
     }
 
-    /// Words and numbers: of what is integrated, of densities, of the coupling.
-    pub(crate) fn pointers(&self) -> [[Pointer; 2]; 3] {
-        [&self.joined, &self.densities.tables, &self.coupling]
-            .map(|of| [of.words.pointer(), of.numbers.pointer()])
+    /// Words and numbers: of what is integrated, and of the coupling.
+    pub(crate) fn pointers(&self) -> [[Pointer; 2]; 2] {
+        [&self.joined, &self.coupling].map(|of| [of.words.pointer(), of.numbers.pointer()])
     }
 
-    /// Coefficients of densities.
-    pub(crate) fn cells(&self) -> Pointer {
-        self.densities.cells.pointer()
+    /// Words, numbers and coefficients of the densities of both beams.
+    pub(crate) fn densities(&self) -> [[Pointer; 3]; 2] {
+        self.densities.each_ref().map(|of| {
+            [&of.tables.words, &of.tables.numbers, &of.cells].map(|buffer| buffer.pointer())
+        })
     }
 }

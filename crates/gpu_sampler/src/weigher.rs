@@ -8,8 +8,9 @@
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::harvest::Kernels;
+use crate::points::Points;
 use crate::slot::{EVENT_HEAD, Sizes, Slot};
-use crate::structures::{BlockHead, PointRows, SLOTS};
+use crate::structures::{BlockHead, SLOTS};
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
@@ -26,38 +27,17 @@ use mebridge_sampler::weigh::{Drawn, Taught, Weigh};
 use mebridge_support::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Blocks of a launch: 2^19 points.
 const LAUNCH: usize = 1024;
 /// Launches of a GPU that are under way.
 const UNDER_WAY: usize = 4;
 
-/// What makes points on a GPU.
-pub trait MakePoints: Send {
-    /// Points are of this integrand from now on.
-    ///
-    /// # Errors
-    /// It has something that this GPU does not know.
-    fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure>;
-
-    /// Puts into a stream what makes the points of some blocks.
-    ///
-    /// # Safety
-    /// The heads of so many blocks are there when the stream comes to it, as are the grids that they name and the rows.
-    unsafe fn make(
-        &self,
-        stream: &Stream,
-        heads: Pointer,
-        blocks: u32,
-        grids: Pointer,
-        rows: &PointRows,
-    ) -> Result<()>;
-}
-
 /// One GPU.
 pub struct Gpu {
     library: Arc<ModuleCache>,
-    points: Box<dyn MakePoints>,
+    points: Points,
     elements: Vec<Arc<dyn DeviceSession>>,
     /// Slots before the memory that their work uses.
     slots: Vec<Slot>,
@@ -70,25 +50,31 @@ pub struct Gpu {
 struct OfIntegrand {
     sizes: Sizes,
     kernels: Kernels,
+    /// Of the kernel that makes points.
+    points: crate::Tables,
     legs: Buffer,
     members: Buffer,
     exchanged: Buffer,
 }
 
 impl Gpu {
+    /// Compiles the kernels, which are the same for all processes.
+    ///
+    /// # Errors
+    /// There is no compiler, or it fails.
+    pub fn compile(library: &ModuleCache) -> Result<()> {
+        library.load(&[crate::points::device_code(), crate::harvest::device_code()])
+    }
+
     /// Args: `elements` evaluate matrix elements, in the order of their numbers.
     ///
     /// # Errors
     /// The GPU fails.
-    pub fn new(
-        library: &Arc<ModuleCache>,
-        points: Box<dyn MakePoints>,
-        elements: Vec<Arc<dyn DeviceSession>>,
-    ) -> Result<Gpu> {
+    pub fn new(library: &Arc<ModuleCache>, elements: Vec<Arc<dyn DeviceSession>>) -> Result<Gpu> {
         Ok(Gpu {
             stream: Stream::new(library.driver())?,
             library: library.clone(),
-            points,
+            points: Points::new(library)?,
             elements,
             slots: Vec::new(),
             integrand: None,
@@ -108,7 +94,7 @@ impl Gpu {
     }
 
     fn set(&mut self, integrand: &Integrand, tables: &Tables) -> std::result::Result<(), Failure> {
-        self.points.set(integrand)?;
+        let points = self.points.tables(integrand)?;
         let words = |words: &[u32]| -> Vec<u8> {
             words.iter().flat_map(|word| word.to_ne_bytes()).collect()
         };
@@ -123,6 +109,7 @@ impl Gpu {
         self.integrand = Some(OfIntegrand {
             sizes: tables.sizes,
             kernels,
+            points,
             legs: self.upload(&words(&tables.legs))?,
             members: self.upload(&words(&tables.members))?,
             exchanged: self.upload(&words(&tables.exchanged))?,
@@ -185,6 +172,10 @@ pub struct Gpus {
     tables: Tables,
     launch: usize,
     threads: usize,
+    /// What GPUs did: see [`Slot::SECONDS`].
+    seconds: [f64; Slot::SECONDS.len()],
+    /// Of all, and of what came from GPUs put into events.
+    host_seconds: [f64; 2],
 }
 
 impl Gpus {
@@ -193,6 +184,8 @@ impl Gpus {
         Gpus {
             gpus,
             threads: threads.max(1),
+            seconds: [0.0; Slot::SECONDS.len()],
+            host_seconds: [0.0; 2],
             tables: Tables::default(),
             launch: LAUNCH,
         }
@@ -216,10 +209,11 @@ impl Gpus {
             let what = "networks of points".into();
             return Err(Error::NotOnGpu { what });
         }
+        let begin = Instant::now();
         let (offsets, edges) = edges(blocks);
-        let under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));
+        let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));
         for gpu in &mut self.gpus {
-            gpu.begin(&edges, self.launch.min(blocks.len()), under_way)?;
+            under_way = gpu.begin(&edges, self.launch.min(blocks.len()), under_way)?;
         }
         let count = self.gpus.len();
         let slot = |number: usize| number / count % under_way.max(1);
@@ -243,9 +237,15 @@ impl Gpus {
                 let gpu = &self.gpus[launch.gpu];
                 let slot = &gpu.slots[launch.slot];
                 slot.stream.synchronize()?;
+                for (sum, (_, [from, to])) in self.seconds.iter_mut().zip(Slot::SECONDS) {
+                    *sum += slot.marks[from].seconds(&slot.marks[to])?;
+                }
+                let begin = Instant::now();
                 take(self.tables.sizes, slot, launch);
+                self.host_seconds[1] += begin.elapsed().as_secs_f64();
             }
         }
+        self.host_seconds[0] += begin.elapsed().as_secs_f64();
         Ok(())
     }
 }
@@ -304,20 +304,26 @@ fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
 }
 
 impl Gpu {
-    fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<()> {
+    /// Sees that there is room for so many launches of so many blocks; gives for how many there is.
+    fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<usize> {
         for slot in &self.slots {
             slot.stream.synchronize()?;
         }
         self.grids = Some(self.upload(edges)?);
         let sizes = self.integrand()?.sizes;
+        let blocks = blocks.next_power_of_two();
         if self.slots.iter().any(|slot| slot.blocks < blocks) {
             self.slots.clear();
         }
         while self.slots.len() < under_way {
-            let slot = Slot::new(self.driver(), blocks, sizes)?;
-            self.slots.push(slot);
+            match Slot::new(self.driver(), blocks, sizes) {
+                Ok(slot) => self.slots.push(slot),
+                // Fewer take longer.
+                Err(Error::GpuMemory { .. }) if !self.slots.is_empty() => break,
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        Ok(self.slots.len().min(under_way))
     }
 
     fn integrand(&self) -> Result<&OfIntegrand> {
@@ -390,16 +396,20 @@ impl Gpu {
         let slot = &self.slots[launch.slot];
         let stream = &slot.stream;
         let at = slot.heads.pointer();
+        let of = self.integrand()?;
         let grids = self.grids.as_ref().map_or(0, Buffer::pointer);
         // SAFETY: the slot has room for as many blocks, and it, its pinned memory, grids and tables stay until the stream
         // has been waited for, before they are used again.
         unsafe {
+            stream.record(&slot.marks[0])?;
             stream.upload(at, &slot.given[..heads.len()])?;
             let runs_end = runs_at + runs.len();
             stream.upload(at + runs_at as u64, &slot.given[runs_at..runs_end])?;
             let blocks = launch.blocks.len() as u32;
-            (self.points).make(stream, at, blocks, grids, &slot.rows())?;
-            self.integrand()?.kernels.gather(stream, &arguments)?;
+            (self.points).launch(stream, &of.points, at, blocks, grids, &slot.rows())?;
+            stream.record(&slot.marks[1])?;
+            of.kernels.gather(stream, &arguments)?;
+            stream.record(&slot.marks[2])?;
         }
         let slot = &mut self.slots[launch.slot];
         // SAFETY: as above.
@@ -415,6 +425,7 @@ impl Gpu {
         stream.synchronize()?;
         let begins = words(&slot.answers.begins);
         let raw = stream.raw()?;
+        stream.record(&slot.marks[3])?;
         let stride = arguments.stride as isize;
         for (number, element) in self.elements.iter().enumerate() {
             let (first, end) = (begins[number], begins[number + 1]);
@@ -450,6 +461,7 @@ impl Gpu {
             // SAFETY: so many points of this matrix element lie there, and stay until the stream has been waited for.
             unsafe { element.run(&sample)? };
         }
+        stream.record(&slot.marks[4])?;
         let kernels = &self.integrand()?.kernels;
         // SAFETY: the arrays are those of the slot, and points and |M|^2 come before in the stream.
         unsafe {
@@ -461,6 +473,7 @@ impl Gpu {
                 Asked::Draw { .. } => kernels.draw(stream, &arguments)?,
             }
         }
+        stream.record(&slot.marks[5])?;
         let slot = &mut self.slots[launch.slot];
         let blocks = launch.blocks.len();
         let stream = slot.stream.clone();
@@ -654,7 +667,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
             false => scales[0],
         },
         alpha_s: next(),
-        channel: None,
+        diagram: None,
         matched: None,
         momenta: (0..group.legs)
             .map(|_| [next(), next(), next(), next()])
@@ -666,6 +679,15 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
 impl Weigh for Gpus {
     fn threads(&self) -> usize {
         self.threads
+    }
+
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        let of_gpus = Slot::SECONDS
+            .iter()
+            .map(|(name, _)| *name)
+            .zip(self.seconds);
+        let of_host = ["all", "answers read"].into_iter().zip(self.host_seconds);
+        of_gpus.chain(of_host).collect()
     }
 
     fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure> {
@@ -690,11 +712,14 @@ impl Weigh for Gpus {
         take: &mut dyn FnMut(usize, &Taught),
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Learn { trial };
+        let threads = self.threads;
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
-            for (number, run) in launch.runs.iter().enumerate() {
-                let taught = taught(integrand, sizes, slot, launch, number, &sums, trial);
-                take(run.source, &taught);
+            let all = parallel::map_large(threads, launch.runs.len(), |number| {
+                taught(integrand, sizes, slot, launch, number, &sums, trial)
+            });
+            for (run, taught) in launch.runs.iter().zip(&all) {
+                take(run.source, taught);
             }
         })?;
         Ok(())
@@ -712,24 +737,37 @@ impl Weigh for Gpus {
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
             let bytes = 8 * (EVENT_HEAD + sizes.rows);
-            let mut records = &slot.answers.events[..];
-            for (number, run) in launch.runs.iter().enumerate() {
+            let firsts = launch.runs.iter().scan(0, |first, run| {
                 let own = run.first..run.first + run.count;
-                let count: usize = (sums[own.clone()].iter())
-                    .map(|of| of.accepted as usize)
-                    .sum();
-                let (mine, rest) = records.split_at(bytes * count);
-                records = rest;
-                let events = parallel::map(threads, count, |place| {
-                    event(integrand, launch.blocks, &mine[bytes * place..][..bytes])
-                });
-                take(Drawn {
+                let count: usize = (sums[own].iter()).map(|of| of.accepted as usize).sum();
+                let begin = *first;
+                *first += count;
+                Some((begin, count))
+            });
+            let firsts: Vec<(usize, usize)> = firsts.collect();
+            // Many runs are divided among threads, few ones each.
+            let runs = launch.runs.len();
+            let (of_runs, within) = if runs < threads {
+                (1, threads)
+            } else {
+                (threads, 1)
+            };
+            let drawn = parallel::map_large(of_runs, runs, |number| {
+                let run = &launch.runs[number];
+                let own = run.first..run.first + run.count;
+                let (first, count) = firsts[number];
+                let records = &slot.answers.events[bytes * first..][..bytes * count];
+                Drawn {
                     source: run.source,
                     sums: merged(&launch.blocks[own.clone()], &sums[own]),
                     spectrum: spectrum(slot, number),
-                    events,
-                });
-            }
+                    events: parallel::map(within, count, |place| {
+                        let record = &records[bytes * place..][..bytes];
+                        event(integrand, launch.blocks, record)
+                    }),
+                }
+            });
+            drawn.into_iter().for_each(&mut *take);
         })?;
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Points that device code draws, on the stand-in for a GPU, beside those that the CPU draws.
 
 use mebridge_cache::Cache;
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_driver::{Buffer, Driver, Stream};
 use mebridge_emulator::Emulator;
 use mebridge_gpu::cuda::check_where_named;
 use mebridge_gpu::{DeviceStructure, ModuleCache};
+use mebridge_gpu_sampler::TablesError;
 use mebridge_gpu_sampler::points::Points;
 use mebridge_gpu_sampler::structures::{BlockHead, NONE, PointRows, SLOTS, kinematics};
 use mebridge_phasespace::cuts::{Cuts, Observable, Rule, Take, Window};
@@ -16,7 +17,8 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::Block;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Selection, Source, Squared,
+    Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -78,6 +80,51 @@ fn densities() -> Arc<Densities> {
     }
     std::fs::write(&file, text).expect("a file");
     Arc::new(Densities::lhapdf(&file).expect("a set"))
+}
+
+fn joined(numbers: &[f64]) -> String {
+    let words: Vec<String> = numbers.iter().map(|n| format!("{n:.15e}")).collect();
+    words.join(" ") + "\n"
+}
+
+/// A grid in the form of `NNPDF23*.grid`.
+fn of_nnpdf() -> Arc<Densities> {
+    let x = [1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 0.6, 1.0];
+    let q2 = [400.0, 1e3, 1e4, 1e6];
+    let mut text = format!("'NNPDF20int'\n 1 1\n{}\n{}", x.len(), joined(&x));
+    text += &format!("{}\n{}\n{}1\n", q2.len(), q2[0], joined(&q2));
+    for x in x {
+        for q2 in q2 {
+            let of = |flavor: u32| f64::from(flavor + 1) * (1.2 - x) * x.powf(-0.3) * q2.ln();
+            text += &joined(&std::array::from_fn::<f64, 14, _>(|flavor| {
+                of(flavor as u32)
+            }));
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("NNPDF23.grid");
+    std::fs::write(&file, text).expect("a file");
+    Arc::new(Densities::nnpdf(&file).expect("a grid"))
+}
+
+/// A table in the form of `cteq6*.tbl`.
+fn of_cteq() -> Arc<Densities> {
+    let x = [0.0, 1e-3, 1e-2, 0.1, 0.2, 0.4, 0.7, 1.0];
+    let scales = [1.3, 20.0, 50.0, 500.0, 1e4];
+    let mut text = "Table\n Ordr, Nfl, lambda\n 1. 5. 0.2 0 0 0.2 1.3 4.5 180.\n".to_owned();
+    text += &format!(" NX, NT, NfMx\n {} {} 5\n", x.len() - 1, scales.len() - 1);
+    text += &format!("QINI\n{}{}XMIN\n", joined(&[1.3, 1e4]), joined(&scales));
+    text += &format!("{}{}Parton\n", joined(&[1e-3]), joined(&x));
+    for row in 0..8 {
+        for q in scales {
+            let of = |x: f64| f64::from(row + 1) * (1.1 - x) / (x + 0.01) * (1.0 + f64::ln(q));
+            text += &joined(&x.map(of));
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cteq6.tbl");
+    std::fs::write(&file, text).expect("a file");
+    Arc::new(Densities::cteq(&file).expect("a table"))
 }
 
 fn running() -> Running {
@@ -169,6 +216,11 @@ struct Asked {
     windows: Vec<Window>,
     rules: Vec<Rule>,
     scale: Scale,
+    /// Of the legs that come in.
+    incoming: [f64; 2],
+    /// From which beams they are, and how these move.
+    beams: [usize; 2],
+    rapidity: f64,
     /// The number of diagrams.
     diagrams: usize,
 }
@@ -210,19 +262,23 @@ fn add(
     let one_energy = beams == Beams::Neither;
     let weights = Weights::new(&diagrams, &limits, one_energy).expect("trees");
     let labels: Vec<String> = asked.masses.iter().map(f64::to_string).collect();
-    let codes: Vec<Vec<i32>> = (diagrams.iter())
-        .map(|one| vec![0; one.propagators.len()])
-        .collect();
+    // Lines with the same mass are alike.
+    let codes = diagrams.iter().map(|one| {
+        let lines = one.propagators.iter();
+        lines.map(|line| line.mass as i32).collect()
+    });
+    let codes: Vec<Vec<i32>> = codes.collect();
     let group = integrand.groups.len();
     let first = 2 * group;
     for of in permuted(&diagrams, &labels, &codes, true).expect("trees") {
         let settings = Settings {
             energy,
             beams,
-            incoming: [0.0; 2],
+            incoming: asked.incoming,
             fermions: vec![false; out + 2],
             limits: limits.permuted(&of.permutations),
         };
+        // A heavy leg that comes in may be able to decay there.
         let Ok(channel) = Channel::new(&diagrams[of.members[0]], &settings) else {
             continue;
         };
@@ -255,10 +311,10 @@ fn add(
             .then(|| Cuts::new(out + 2, &asked.windows, &asked.rules).expect("cuts")),
         scale: asked.scale,
         clustering: None,
+        beams: asked.beams,
+        rapidity: asked.rapidity,
+        flux: Flux::Collision(asked.incoming),
         legs: out + 2,
-        beams: [0, 1],
-        rapidity: 0.0,
-        flux: Flux::Collision([0.0; 2]),
     });
 }
 
@@ -378,6 +434,8 @@ struct Differences {
     /// Of numbers, those that differ by more than 1e-11, and the largest difference.
     far: usize,
     largest: f64,
+    /// Of a block of the launch.
+    threads: u32,
 }
 
 impl Differences {
@@ -389,7 +447,7 @@ impl Differences {
         } else {
             (found - wanted).abs() / size
         };
-        if !(difference <= 1e-11) {
+        if difference > 1e-11 || difference.is_nan() {
             self.far += 1;
         }
         // Where momenta are nearly parallel differences of large numbers are small ones.
@@ -403,7 +461,8 @@ impl Differences {
 
 /// Compares all points of some blocks of each source.
 fn compare(integrand: &Integrand, count: usize) -> Option<Differences> {
-    let gpu: Arc<dyn Driver> = Emulator::new(check_where_named)?;
+    let emulator = Emulator::new(check_where_named)?;
+    let gpu: Arc<dyn Driver> = emulator.clone();
     let grids: Vec<Grid> = (integrand.sources.iter().enumerate())
         .map(|(number, source)| adapted(source.channel.dimension(), number as u64))
         .collect();
@@ -426,11 +485,15 @@ fn compare(integrand: &Integrand, count: usize) -> Option<Differences> {
     let legs = integrand.groups.iter().map(|group| group.legs).max()?;
     let found = on_device(&gpu, integrand, &blocks, legs);
     let mut work = Workspace::new(integrand, SLOTS);
-    let mut differences = Differences::default();
+    let mut differences = Differences {
+        threads: emulator.take_log().launches[0].1,
+        ..Differences::default()
+    };
     for (number, block) in blocks.iter().enumerate() {
         integrand
             .weigh(block, &mut One, &mut work)
             .expect("weights");
+        let most = (work.weights.iter()).fold(0.0, |most: f64, weight| most.max(weight.abs()));
         let group = &integrand.groups[integrand.sources[block.source].group];
         let begin = number * SLOTS;
         for slot in block.count..SLOTS {
@@ -462,7 +525,9 @@ fn compare(integrand: &Integrand, count: usize) -> Option<Differences> {
                 integrand,
             );
             let weight = work.weights[point];
-            differences.compare(found.factor[slot], weight, weight.abs(), "weight");
+            // Far smaller ones, next to a pole of another channel, do not count.
+            let size = weight.abs().max(1e-9 * most);
+            differences.compare(found.factor[slot], weight, size, "weight");
         }
     }
     Some(differences)
@@ -537,12 +602,10 @@ fn adapted(dimensions: usize, seed: u64) -> Grid {
     grid
 }
 
-/// Checks that few numbers differ by more than 1e-11, and hardly a decision.
+/// Checks that few numbers differ by more than 1e-11, and hardly a decision. Gives threads of a block.
 #[track_caller]
-fn check(integrand: &Integrand, count: usize, least: usize) {
-    let Some(found) = compare(integrand, count) else {
-        return;
-    };
+fn check(integrand: &Integrand, count: usize, least: usize) -> Option<u32> {
+    let found = compare(integrand, count)?;
     println!(
         "{} points, {} decisions, {} of {} numbers, {:e}",
         found.points, found.decisions, found.far, found.numbers, found.largest
@@ -554,25 +617,32 @@ fn check(integrand: &Integrand, count: usize, least: usize) {
         found.decisions
     );
     assert!(
-        found.far * 1000 <= found.numbers,
+        found.far * 300 <= found.numbers,
         "{} of {}",
         found.far,
         found.numbers
     );
+    Some(found.threads)
+}
+
+fn beam(densities: &Arc<Densities>, anti: bool) -> Beam {
+    Beam::Densities {
+        densities: densities.clone(),
+        anti,
+    }
 }
 
 fn integrand(with_densities: bool, running: Running) -> Integrand {
-    let beam = match with_densities {
-        true => Beam::Densities {
-            densities: densities(),
-            anti: false,
-        },
-        false => Beam::Parton,
-    };
     Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
-        beams: [beam.clone(), beam],
+        beams: match with_densities {
+            true => {
+                let densities = densities();
+                [beam(&densities, false), beam(&densities, false)]
+            }
+            false => [Beam::Parton, Beam::Parton],
+        },
         running,
         selection: None,
         level: Level::best(),
@@ -599,7 +669,10 @@ fn partons_of_one_energy() {
             rules: Vec::new(),
             masses,
             scale: scale(dynamical),
-            diagrams: 24,
+            incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
+            diagrams: 48,
         };
         add(&mut found, &asked, 1000.0, Beams::Neither, &mut random);
     }
@@ -647,7 +720,10 @@ fn partons_of_protons() {
             rules: Vec::new(),
             masses: masses.to_vec(),
             scale: scale(Dynamical::HalfTransverseMass),
-            diagrams: 24,
+            incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
+            diagrams: 48,
         };
         add(&mut found, &asked, 13_000.0, Beams::Both, &mut random);
     }
@@ -669,10 +745,130 @@ fn partons_of_one_beam() {
                 factorisation: Some([7.0, 8000.0]),
                 ..scale(Dynamical::PartonicEnergy)
             },
+            incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
             diagrams: 20,
         };
         add(&mut found, &asked, 3000.0, beams, &mut random);
         check(&found, 128, 500);
+    }
+}
+
+/// Densities of MG5aMC's own kinds.
+#[test]
+fn densities_of_other_kinds() {
+    for (seed, densities) in [(11, of_nnpdf()), (12, of_cteq())] {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut found = integrand(true, running());
+        found.beams = [beam(&densities, false), beam(&densities, false)];
+        let asked = Asked {
+            windows: Vec::new(),
+            rules: Vec::new(),
+            masses: vec![10.0, 10.0],
+            scale: scale(Dynamical::PartonicEnergy),
+            incoming: [0.0; 2],
+            beams: [0, 1],
+            rapidity: 0.0,
+            diagrams: 40,
+        };
+        add(&mut found, &asked, 5000.0, Beams::Both, &mut random);
+        check(&found, 256, 500);
+    }
+}
+
+/// Beams with different densities, the second one first: an antiproton, or a proton that radiates photons; a parton beside a
+/// lepton that does.
+#[test]
+fn beams_of_different_kinds() {
+    let photons = |of: Radiator| beam(&Arc::new(Densities::photons(of)), false);
+    let cases = [
+        (
+            [beam(&densities(), false), beam(&of_nnpdf(), true)],
+            [1, 0],
+            Beams::Both,
+        ),
+        (
+            [beam(&densities(), true), photons(Radiator::Proton)],
+            [1, 0],
+            Beams::Both,
+        ),
+        (
+            [photons(Radiator::Electron), photons(Radiator::Muon)],
+            [0, 1],
+            Beams::Both,
+        ),
+        (
+            [Beam::Parton, photons(Radiator::Muon)],
+            [1, 0],
+            Beams::First,
+        ),
+        (
+            [Beam::Parton, beam(&densities(), false)],
+            [0, 1],
+            Beams::Second,
+        ),
+    ];
+    for (seed, (beams, order, shared)) in (20..).zip(cases) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut found = integrand(false, running());
+        found.beams = beams;
+        let asked = Asked {
+            windows: vec![window(
+                Observable::Rapidity,
+                &[&[2], &[3]],
+                f64::NEG_INFINITY,
+                3.0,
+            )],
+            rules: Vec::new(),
+            masses: vec![10.0, 10.0],
+            scale: scale(Dynamical::PartonicEnergy),
+            incoming: [0.0; 2],
+            beams: order,
+            rapidity: -0.4,
+            diagrams: 40,
+        };
+        add(&mut found, &asked, 5000.0, shared, &mut random);
+        // Photons come with photons, and with gluons.
+        for partons in &mut found.groups[0].partons[..2] {
+            for (leg, code) in partons.codes.iter_mut().enumerate() {
+                if let Beam::Densities { densities, .. } = &found.beams[order[leg]]
+                    && densities.codes() == [22]
+                {
+                    *code = 22;
+                }
+            }
+        }
+        check(&found, 128, 30);
+    }
+}
+
+/// Legs that come in have masses, of one beam alone, too; lines have a largest mass.
+#[test]
+fn heavy_partons() {
+    for (seed, beams) in [
+        (7, Beams::Neither),
+        (8, Beams::Both),
+        (9, Beams::First),
+        (10, Beams::Second),
+    ] {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut found = integrand(beams != Beams::Neither, running());
+        let asked = Asked {
+            windows: vec![
+                window(Observable::Mass, &[&[2, 3]], 20.0, 1200.0),
+                window(Observable::Mass, &[&[3, 4, 5]], f64::NEG_INFINITY, 2500.0),
+            ],
+            rules: Vec::new(),
+            masses: vec![0.0, 0.0, 80.4, 4.7],
+            scale: scale(Dynamical::TransverseMass),
+            incoming: [1.5, 4.7],
+            beams: [0, 1],
+            rapidity: 0.0,
+            diagrams: 60,
+        };
+        add(&mut found, &asked, 3000.0, beams, &mut random);
+        check(&found, 128, 200);
     }
 }
 
@@ -804,10 +1000,96 @@ fn cuts() {
                 rules,
                 masses: vec![0.0; out],
                 scale: scale(Dynamical::TransverseEnergy),
+                incoming: [0.0; 2],
+                beams: [0, 1],
+                rapidity: 0.0,
                 diagrams: 4,
             };
             add(&mut found, &asked, 3000.0, beams, &mut random);
         }
         check(&found, 256, 1500);
+    }
+}
+
+/// Points with so many numbers that few threads share the memory of a block.
+#[test]
+fn many_propagators() {
+    let mut random = ChaCha8Rng::seed_from_u64(30);
+    let mut found = integrand(false, Running::Fixed(0.118));
+    let legs: Vec<Vec<usize>> = (2..9).map(|leg| vec![leg]).collect();
+    let asked = Asked {
+        windows: vec![Window::new(Observable::Pt, legs, 5.0, f64::INFINITY)],
+        rules: Vec::new(),
+        masses: vec![0.0; 7],
+        scale: scale(Dynamical::TransverseMass),
+        incoming: [0.0; 2],
+        beams: [0, 1],
+        rapidity: 0.0,
+        diagrams: 160,
+    };
+    add(&mut found, &asked, 3000.0, Beams::Neither, &mut random);
+    found.sources.truncate(8);
+    let threads = check(&found, 128, 50);
+    assert!(threads.is_none_or(|threads| threads < 128), "{threads:?}");
+}
+
+/// A cut of the caller's.
+#[derive(Debug)]
+struct Own;
+
+impl Selection for Own {
+    fn select(&self, _: usize, _: usize, _: &[[f64; 4]], _: &mut [bool]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// What a GPU does not know it names.
+#[test]
+fn what_is_not_known_is_refused() {
+    let Some(gpu) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let gpu: Arc<dyn Driver> = gpu;
+    let library = ModuleCache::new(gpu, Cache::new(&CachePlace::Off)).expect("a compiler");
+    let points = Points::new(&Arc::new(library)).expect("device code");
+    let mut random = ChaCha8Rng::seed_from_u64(31);
+    let mut known = integrand(false, Running::Fixed(0.118));
+    let asked = Asked {
+        windows: Vec::new(),
+        rules: Vec::new(),
+        masses: vec![10.0, 20.0],
+        scale: scale(Dynamical::PartonicEnergy),
+        incoming: [0.0; 2],
+        beams: [0, 1],
+        rapidity: 0.0,
+        diagrams: 2,
+    };
+    add(&mut known, &asked, 500.0, Beams::Neither, &mut random);
+    assert!(points.tables(&known).is_ok());
+    let (mut cut, mut decay) = (known.clone(), known);
+    cut.selection = Some(Arc::new(Own));
+    decay.groups[0].flux = Flux::Decay(500.0);
+    for (one, named) in [(cut, "a cut that the caller makes"), (decay, "decays")] {
+        match points.tables(&one) {
+            Err(TablesError::Unknown(what)) => {
+                let text = what.to_string();
+                assert!(text.contains(named) && text.contains("the CPU"), "{text}");
+            }
+            other => panic!("{named}: {:?}", other.err()),
+        }
+    }
+}
+
+/// Both kinds of AMD's GPUs, with waves of 64 and of 32.
+#[test]
+fn device_code_compiles_for_amd() {
+    let Some(clang) = mebridge_testing::hip::compiler() else {
+        return;
+    };
+    for architecture in ["gfx942", "gfx1100"] {
+        let text = mebridge_gpu_sampler::points::device_code().text;
+        let assembly = mebridge_testing::hip::compiled(&clang, architecture, &text);
+        let assembly = assembly.unwrap_or_else(|error| panic!("{architecture}: {error}"));
+        assert!(assembly.contains(".amdhsa_kernel points"), "{architecture}");
     }
 }

@@ -20,10 +20,8 @@ use crate::Rows;
 pub use matching::{Given, Matched, Matching, Weighing};
 pub use memory::Memory;
 use memory::Start;
-use point::Path;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use trace::Traced;
 
 /// What cannot be clustered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -169,8 +167,7 @@ pub struct Clustered {
     pub scales: [f64; 3],
     /// Squared, of the central process, of both beams.
     central: [f64; 2],
-    path: Path,
-    /// Where it stands in a memory.
+    /// Where what follows from its steps stands in a memory.
     traced: usize,
 }
 
@@ -287,7 +284,7 @@ impl Clustering {
             let Some(key) = self.on_shell(channel, p) else {
                 continue;
             };
-            if let Some((_, traced)) = self.walk(channel, key, true, 0, p, &mut counts.memory)? {
+            if let Some(traced) = self.walk(channel, key, true, 0, p, &mut counts.memory)? {
                 let jets = counts.memory.traced(traced).jets;
                 let found = counts.counts.entry((channel, key)).or_default();
                 found.resize(found.len().max(jets + 1), 0);
@@ -335,22 +332,19 @@ impl Clustering {
         let process = if self.matching.reweighted { process } else { 0 };
         let mut found = None;
         for alone in [self.settings.alone, true] {
-            let Some(walked) = self.walk(channel, key, alone, process, p, memory)? else {
+            found = self.walk(channel, key, alone, process, p, memory)?;
+            let Some(traced) = found else {
                 return Ok(None);
             };
-            let jets = memory.traced(walked.1).jets;
-            found = Some(walked);
+            let jets = memory.traced(traced).jets;
             if self.jets[channel].is_none_or(|wanted| jets == wanted) {
                 break;
             }
         }
-        let Some((path, traced)) = found else {
-            return Ok(None);
-        };
-        Ok(self.scaled(path, traced, memory.traced(traced), given))
+        Ok(found.and_then(|traced| self.scaled(traced, given, memory)))
     }
 
-    /// What the weight of a point is multiplied by, and what its event says of it.
+    /// What the weight of the point is multiplied by that was clustered last, and what its event says of it.
     pub fn matched(
         &self,
         of: &Clustered,
@@ -359,8 +353,8 @@ impl Clustering {
         memory: &Memory,
     ) -> Matched {
         let traced = memory.traced(of.traced);
-        self.matching
-            .weigh(&of.path, traced, of.scales, of.central, given, by)
+        let (path, central) = (&memory.path, of.central);
+        (self.matching).weigh(path, traced, of.scales, central, given, by)
     }
 
     /// Whether MadEvent drops a point in its channel: a resonance of a decay chain is off its mass shell, or one behind a
@@ -369,18 +363,13 @@ impl Clustering {
         self.on_shell(channel, p).is_none()
     }
 
-    fn scaled(
-        &self,
-        path: Path,
-        number: usize,
-        traced: &Traced,
-        given: &Given,
-    ) -> Option<Clustered> {
-        let mut squares = matching::vertices(&path, traced);
+    fn scaled(&self, number: usize, given: &Given, memory: &Memory) -> Option<Clustered> {
+        let (path, traced) = (&memory.path, memory.traced(number));
+        let mut squares = matching::vertices(path, traced);
         if !self.matching.passed(&squares, traced) {
             return None;
         }
-        let found = self.matching.scales(&mut squares, &path, traced, given);
+        let found = self.matching.scales(&mut squares, path, traced, given);
         let scales = found.scales();
         let densities =
             [0, 1].map(|beam| self.settings.hadrons && self.settings.parton_beam != Some(beam));
@@ -391,7 +380,6 @@ impl Clustering {
         Some(Clustered {
             scales,
             central: found.central,
-            path,
             traced: number,
         })
     }
@@ -406,17 +394,16 @@ impl Clustering {
         process: usize,
         p: &[[f64; 4]],
         memory: &mut Memory,
-    ) -> Result<Option<(Path, usize)>, Error> {
+    ) -> Result<Option<usize>, Error> {
         let start = Start {
             channel: channel as u32,
             resonances,
             alone,
         };
-        let Some(path) = point::walk(self, start, p, memory) else {
+        if !point::walk(self, start, p, memory) {
             return Ok(None);
-        };
-        let traced = memory.trace(self, path.end, process, p)?;
-        Ok(Some((path, traced)))
+        }
+        memory.trace(self, memory.path.end, process, p).map(Some)
     }
 
     /// Which propagators of the channel are on their mass shells, as bits of their places; nothing where the point is

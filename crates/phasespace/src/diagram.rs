@@ -101,6 +101,15 @@ pub struct Branch {
     pub children: Vec<Branch>,
 }
 
+impl Branch {
+    fn lines(&self, found: &mut Vec<(usize, Legs)>) {
+        found.extend(self.number.map(|number| (number, self.legs)));
+        for child in &self.children {
+            child.lines(found);
+        }
+    }
+}
+
 /// The vertices from one leg that comes in to the other.
 #[derive(Clone, Debug)]
 pub struct Spine {
@@ -168,6 +177,18 @@ impl Diagram {
             return Err(Error::Tree("not every leg stands there once"));
         }
         Ok(spine)
+    }
+
+    /// The propagators on the side that goes out, by their numbers, and the legs behind each.
+    ///
+    /// # Errors
+    /// The diagram is no tree.
+    pub fn timelike(&self) -> Result<Vec<(usize, Legs)>, Error> {
+        let mut found = Vec::new();
+        for branch in self.spine()?.out.iter().flatten() {
+            branch.lines(&mut found);
+        }
+        Ok(found)
     }
 
     /// The vertex at which a line ends, other than `but`.

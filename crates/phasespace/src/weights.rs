@@ -4,7 +4,7 @@
 //! product over the sum of all, as MG5aMC's `sde_strategy = 2`. They do not follow what cancels in the sum of diagrams,
 //! as it does with gluons and with vector bosons.
 
-use super::diagram::{Branch, Diagram, Error, Legs, Propagator};
+use super::diagram::{Diagram, Error, Legs};
 use super::draw::{Layout, take};
 use super::kinematics::{Momentum, difference, square, sum};
 use super::limits::Limits;
@@ -40,14 +40,11 @@ impl Weights {
         };
         for diagram in diagrams {
             let spine = diagram.spine()?;
-            let mut lines = Vec::new();
-            for branch in spine.out.iter().flatten() {
-                inner(branch, &mut lines);
-            }
             let mut factor = 1.0;
             let every: Legs = (1 << diagram.masses.len()) - 1;
             let mut product = Vec::new();
-            for (legs, propagator) in lines {
+            for (number, legs) in diagram.timelike()? {
+                let propagator = diagram.propagators[number];
                 let resonant = channel::resonant(propagator, legs, &diagram.masses, limits);
                 let width = if resonant { propagator.width } else { 0.0 };
                 if one_energy && resonant && legs != every {
@@ -160,15 +157,6 @@ fn place<T: PartialEq>(list: &mut Vec<T>, one: T) -> usize {
             list.push(one);
             list.len() - 1
         })
-}
-
-fn inner(branch: &Branch, lines: &mut Vec<(Legs, Propagator)>) {
-    if let Some(propagator) = branch.propagator {
-        lines.push((branch.legs, propagator));
-    }
-    for child in &branch.children {
-        inner(child, lines);
-    }
 }
 
 struct Shares<'a> {

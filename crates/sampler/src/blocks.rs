@@ -3,9 +3,8 @@
 use super::flow::Flow;
 use super::grid::Grid;
 use super::integrand::{Failure, Integrand, Squared, Workspace};
+use super::parallel;
 use super::random::Philox;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Points that are weighed together.
 pub const POINTS: usize = 512;
@@ -77,9 +76,6 @@ pub trait Harvest: Sync {
     fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept;
 }
 
-/// Blocks of which what is kept lies in memory together.
-const TOGETHER: usize = 1024;
-
 /// Weighs blocks in these threads, one for each evaluator, and gives what is kept to `take`, in their order.
 ///
 /// # Errors
@@ -94,70 +90,12 @@ pub fn weigh_each<S: Squared + Send, H: Harvest>(
     harvest: &H,
     take: impl FnMut(H::Kept),
 ) -> Result<(), Failure> {
-    let mut take = take;
-    for some in blocks.chunks(TOGETHER) {
-        weigh(integrand, some, evaluators, harvest)?
-            .into_iter()
-            .for_each(&mut take);
-    }
-    Ok(())
-}
-
-/// The same, and gives everything that is kept.
-///
-/// # Errors
-/// A matrix element cannot be evaluated.
-///
-/// # Panics
-/// If there is no evaluator, or a thread panics.
-pub fn weigh<S: Squared + Send, H: Harvest>(
-    integrand: &Integrand,
-    blocks: &[Block],
-    evaluators: &mut [S],
-    harvest: &H,
-) -> Result<Vec<H::Kept>, Failure> {
-    assert!(!evaluators.is_empty(), "one evaluator at least");
-    let next = AtomicUsize::new(0);
-    let wrong: Mutex<Option<(usize, Failure)>> = Mutex::new(None);
-    let work = |evaluator: &mut S| {
-        let mut work = Workspace::new(integrand, POINTS);
-        let mut found = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(block) = blocks.get(number) else {
-                return found;
-            };
-            match integrand.weigh(block, evaluator, &mut work) {
-                Ok(()) => found.push((number, harvest.keep(block, &work))),
-                Err(failure) => {
-                    // The others end at their next block.
-                    next.fetch_add(blocks.len(), Ordering::Relaxed);
-                    let mut wrong = wrong
-                        .lock()
-                        .unwrap_or_else(|of_thread| of_thread.into_inner());
-                    if wrong.as_ref().is_none_or(|(before, _)| number < *before) {
-                        *wrong = Some((number, failure));
-                    }
-                    return found;
-                }
-            }
-        }
+    let with_room = |evaluator| (evaluator, Workspace::new(integrand, POINTS));
+    let mut workers: Vec<(&mut S, Workspace)> = evaluators.iter_mut().map(with_room).collect();
+    let weigh = |(evaluator, work): &mut (&mut S, Workspace), number: usize| {
+        let block = &blocks[number];
+        integrand.weigh(block, *evaluator, work)?;
+        Ok(harvest.keep(block, work))
     };
-    let (first, others) = evaluators.split_first_mut().expect("one at least");
-    let mut found = std::thread::scope(|scope| {
-        let threads: Vec<_> = (others.iter_mut().map(|one| scope.spawn(|| work(one)))).collect();
-        let mut found = work(first);
-        for thread in threads {
-            found.extend(thread.join().expect("a thread that weighs points"));
-        }
-        found
-    });
-    if let Some((_, failure)) = wrong
-        .into_inner()
-        .unwrap_or_else(|of_thread| of_thread.into_inner())
-    {
-        return Err(failure);
-    }
-    found.sort_by_key(|(number, _)| *number);
-    Ok(found.into_iter().map(|(_, kept)| kept).collect())
+    parallel::each(&mut workers, blocks.len(), weigh, take)
 }

@@ -13,7 +13,9 @@ use super::random::Philox;
 use mebridge_phasespace::clustering::{
     Clustering, Given, JetCounts, MOST_LEGS, Matched, Memory, Weighing, take,
 };
+use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{Layout, Rows};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What clustering needs of the matrix elements of a group.
 #[derive(Clone, Debug)]
@@ -29,13 +31,20 @@ pub struct Clusterings {
     pub matched: bool,
     /// Of both beams, GeV.
     pub energy: f64,
+    /// Memories that no thread has: what one learns is there for the next part of a run.
+    pub memories: Memories,
 }
+
+/// Those of the matrix elements of a group, by thread.
+pub type Memories = Arc<Mutex<Vec<Vec<Memory>>>>;
 
 /// Clustering of a matrix element.
 #[derive(Clone, Debug)]
 pub struct ElementClustering {
     /// By which diagrams, and what of it counts.
     pub clustering: Clustering,
+    /// Of each channel the number of its diagram, from 0.
+    pub diagrams: Vec<u32>,
     /// The power of alpha_s in |M|^2; none where there are several.
     pub power: Option<i32>,
 }
@@ -48,7 +57,8 @@ pub struct ClusteringWork {
     /// Of each point what matching found, where points are weighted.
     pub matched: Vec<Option<Matched>>,
     pub(crate) numbers: Vec<f64>,
-    memories: Vec<Vec<Memory>>,
+    /// Of each group, and where they come from.
+    memories: Vec<(Vec<Memory>, Memories)>,
     before: Vec<f64>,
     alpha_s: Vec<f64>,
 }
@@ -63,27 +73,58 @@ const COUNTED: usize = 64;
 impl ClusteringWork {
     /// For an integrand.
     pub(crate) fn new(integrand: &Integrand) -> Self {
-        let memories = integrand.groups.iter().map(|group| {
-            let elements = group.clustering.iter().flat_map(|of| &of.elements);
-            elements.map(|_| Memory::default()).collect()
-        });
+        let of_group = |group: &ElementGroup| {
+            let Some(of) = &group.clustering else {
+                return Default::default();
+            };
+            let left = lock(&of.memories).pop();
+            let new = || of.elements.iter().map(|_| Memory::default()).collect();
+            (left.unwrap_or_else(new), of.memories.clone())
+        };
         ClusteringWork {
-            memories: memories.collect(),
-            ..ClusteringWork::default()
+            memories: integrand.groups.iter().map(of_group).collect(),
+            channels: Vec::new(),
+            matched: Vec::new(),
+            numbers: Vec::new(),
+            before: Vec::new(),
+            alpha_s: Vec::new(),
         }
     }
 }
 
+impl Drop for ClusteringWork {
+    fn drop(&mut self) {
+        for (memories, from) in self.memories.drain(..) {
+            if !memories.is_empty() {
+                lock(&from).push(memories);
+            }
+        }
+    }
+}
+
+fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<Memory>>> {
+    memories.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Clusterings {
-    /// Raises the scales that partons are drawn by.
-    pub(crate) fn raise(&self, scales: &mut Rows) {
-        if self.scaled {
-            for row in 0..scales.count() {
+    /// Raises the scales that partons are drawn by, but for those that are fixed.
+    pub(crate) fn raise(&self, of: &Scale, scales: &mut Rows) {
+        let beams = of.factorisation.is_some();
+        for (row, fixed) in [of.renormalisation.is_some(), beams, beams]
+            .into_iter()
+            .enumerate()
+        {
+            if self.scaled && !fixed {
                 for scale in scales.row_mut(row) {
                     *scale = scale.max(LEAST);
                 }
             }
         }
+    }
+
+    /// Whether points may have other scales than before.
+    fn changes_scales(&self) -> bool {
+        self.scaled || self.elements.iter().any(|one| one.clustering.reweighted())
     }
 
     /// The number of the process of a point, among those of its matrix element.
@@ -121,7 +162,7 @@ impl Integrand {
             let drawn = work.drawn[place] as usize;
             let partons = &group.partons[drawn];
             let own = &of.elements[partons.element].clustering;
-            let memory = &mut clustering.memories[source.group][partons.element];
+            let memory = &mut clustering.memories[source.group].0[partons.element];
             let mut matched = None;
             let channel = usize::try_from(clustering.channels[place]).ok();
             let counts = work.squared[place] != 0.0 && work.factors[place] != 0.0;
@@ -167,7 +208,7 @@ impl Integrand {
             }
             clustering.matched.push(matched);
         }
-        if of.scaled || of.matched {
+        if of.changes_scales() {
             self.replace(group, of, layout, &clustering, elements, work)?;
         }
         work.clustering = clustering;
@@ -300,8 +341,9 @@ impl Integrand {
                 let [own, every] = &mut counts[source.group][place];
                 let clustering = &of.elements[place].clustering;
                 clustering.count_jets(&work.points, &channels, own)?;
+                channels.fill(-1);
                 for channel in 0..clustering.channels() {
-                    channels.fill(channel as i32);
+                    channels[0] = channel as i32;
                     clustering.count_jets(&work.points, &channels, every)?;
                 }
             }

@@ -34,20 +34,25 @@ pub struct Event {
     pub shown: f64,
     /// The strong coupling at the first of these.
     pub alpha_s: f64,
-    /// Where it was clustered, the channel among the diagrams of its matrix element's clustering.
-    pub channel: Option<u32>,
+    /// Where it was clustered, the diagram of its channel, from 0.
+    pub diagram: Option<u32>,
     /// What matching found, where points are weighted by it; the first beam is first.
     pub matched: Option<Box<Matched>>,
 }
 
 /// Momenta of an event in the rest frame of what comes in, along z from the frame of the detector: helicities are those of
-/// this frame, as in MadEvent (`me_frame`).
+/// this frame, as in MadEvent (`me_frame`). A particle that goes out alone rests.
 pub fn at_rest(momenta: &[[f64; 4]]) -> LegMomenta {
     let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
     let mass = ((energy - along) * (energy + along)).sqrt();
     let (cosh, sinh) = (energy / mass, along / mass);
     let rest = |&[e, x, y, z]: &[f64; 4]| [cosh * e - sinh * z, x, y, cosh * z - sinh * e];
-    momenta.iter().map(rest).collect()
+    let alone = momenta.len() == 3;
+    let rest = |(leg, momentum)| match leg {
+        2 if alone => [mass, 0.0, 0.0, 0.0],
+        _ => rest(momentum),
+    };
+    momenta.iter().enumerate().map(rest).collect()
 }
 
 /// Momenta of so many legs lie within an event.
@@ -164,8 +169,10 @@ impl Accept<'_> {
             (None, true) => scales[1].max(scales[2]),
             (None, false) => scales[0],
         };
-        let clustered = group.clustering.is_some();
-        let channel = clustered.then(|| work.clustering.channels[place] as u32);
+        let diagram = group.clustering.as_ref().map(|of| {
+            let channel = work.clustering.channels[place] as usize;
+            of.elements[of_partons.element].diagrams[channel]
+        });
         Event {
             source: block.source as u32,
             point,
@@ -178,7 +185,7 @@ impl Accept<'_> {
             scales,
             shown,
             alpha_s: work.alpha_s[place],
-            channel,
+            diagram,
             matched: matched.map(Box::new),
         }
     }

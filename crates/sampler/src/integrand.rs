@@ -408,7 +408,7 @@ impl Integrand {
             .scale
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
         if let Some(of) = &group.clustering {
-            of.raise(&mut work.scales);
+            of.raise(&group.scale, &mut work.scales);
         }
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
@@ -590,6 +590,8 @@ impl Integrand {
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
             .map(|one| self.places(group, one.codes))
             .collect();
+        let random = work.points.row(layout.rows() + FLAVOR);
+        let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg)));
         let mut shares = vec![0.0; group.partons.len()];
         for point in 0..passed {
             let values =
@@ -601,7 +603,7 @@ impl Integrand {
                 // Densities may be negative, and events with them.
                 total += share.abs();
             }
-            let mut rest = work.points.row(layout.rows() + FLAVOR)[point] * total;
+            let mut rest = random[point] * total;
             let mut drawn = 0;
             for (number, share) in shares
                 .iter()
@@ -614,8 +616,7 @@ impl Integrand {
                 }
                 rest -= share.abs();
             }
-            let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg))[point]);
-            let fractions = fractions[0] * fractions[1];
+            let fractions = fractions[0][point] * fractions[1][point];
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);

@@ -9,16 +9,18 @@
 //! a few GeV that no other one has.
 
 use super::integrand::{Integrand, Workspace};
+use super::parallel;
 use super::sums::is_usable;
 use mebridge_phasespace::{Layout, Rows};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 /// By how much squared weights may grow.
 const GROWTH: f64 = 0.01;
 /// Points of a source that are looked at.
 pub const POINTS: usize = 64;
 /// Numbers of a group that are looked at: where it has many sources, each has fewer points.
-const NUMBERS: usize = 1 << 24;
+const NUMBERS: usize = 1 << 22;
 /// A source is left out if fewer of the points that were tried pass the cuts.
 const FEW: u64 = 10;
 
@@ -63,6 +65,11 @@ impl Tried {
         }
     }
 
+    /// Leaves how many there are.
+    pub fn forget_points(&mut self) {
+        (self.momenta, self.weights) = (Vec::new(), Vec::new());
+    }
+
     /// Adds later points.
     pub fn merge(&mut self, later: &Tried) {
         if self.weights.len() < POINTS {
@@ -75,25 +82,27 @@ impl Tried {
 }
 
 /// Which sources of an integrand stay, ascending.
-pub fn staying(integrand: &Integrand, tried: &[Tried]) -> Vec<u32> {
-    let mut found = Vec::new();
-    for group in 0..integrand.groups.len() {
+pub fn staying(integrand: &Integrand, tried: &[&Tried], threads: usize) -> Vec<u32> {
+    let of_group = |group: usize| {
         let own = (0..integrand.sources.len()).filter(|&i| integrand.sources[i].group == group);
         let own: Vec<usize> = own.collect();
         let most = own.iter().map(|&i| tried[i].passed).max().unwrap_or(0);
         let enough = |i: &usize| tried[*i].passed >= FEW.min(most).max(1);
         let own: Vec<usize> = own.into_iter().filter(enough).collect();
         let stay = Trial::new(integrand, group, &own, tried).stay();
-        found.extend(stay.into_iter().map(|place| own[place] as u32));
-    }
+        stay.into_iter().map(|place| own[place] as u32).collect()
+    };
+    let of_group = |group: usize| Ok::<Vec<u32>, Infallible>(of_group(group));
+    let Ok(found) = parallel::collect(threads, integrand.groups.len(), of_group);
+    let mut found = found.concat();
     found.sort_unstable();
     found
 }
 
 /// What points say of the sources of a group.
 struct Trial {
-    /// At each point (row), the weight of each source (column).
-    of_sources: Vec<f64>,
+    /// The weight of each source at all points.
+    of_sources: Vec<Vec<f64>>,
     /// What each point has of the cross section.
     values: Vec<f64>,
     /// What each source has of it.
@@ -103,7 +112,7 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(integrand: &Integrand, group: usize, own: &[usize], tried: &[Tried]) -> Trial {
+    fn new(integrand: &Integrand, group: usize, own: &[usize], tried: &[&Tried]) -> Trial {
         let of = &integrand.groups[group];
         let (layout, rows) = (Layout::new(of.legs), 4 * of.legs);
         let columns = own.iter().flat_map(|&i| &integrand.sources[i].columns);
@@ -113,7 +122,7 @@ impl Trial {
         let mut points = Rows::new(layout.rows(), most);
         let mut every = Rows::new(columns.len().max(1), most);
         let mut found = Trial {
-            of_sources: Vec::new(),
+            of_sources: vec![Vec::new(); own.len()],
             values: Vec::new(),
             shares: Vec::new(),
             peaks: Vec::new(),
@@ -128,13 +137,16 @@ impl Trial {
                 }
             }
             weights.every_share(integrand.level, &points, &mut every);
-            for point in 0..count {
-                let mut column = 0;
-                for &j in own {
-                    let columns = column..column + integrand.sources[j].columns.len();
-                    column = columns.end;
-                    (found.of_sources).push(columns.map(|column| every.row(column)[point]).sum());
+            let mut next = 0;
+            for (of, &j) in found.of_sources.iter_mut().zip(own) {
+                let begin = of.len();
+                of.resize(begin + count, 0.0);
+                for column in next..next + integrand.sources[j].columns.len() {
+                    for (sum, share) in of[begin..].iter_mut().zip(every.row(column)) {
+                        *sum += share;
+                    }
                 }
+                next += integrand.sources[j].columns.len();
             }
             // These points stand for all that passed.
             let each = tried[i].passed as f64 / (count as f64 * tried[i].drawn as f64);
@@ -155,9 +167,12 @@ impl Trial {
         let count = self.shares.len();
         let mut stays = vec![true; count];
         let mut left = count;
-        let mut rest: Vec<f64> = (self.of_sources.chunks_exact(count.max(1)))
-            .map(|of| of.iter().sum())
-            .collect();
+        let mut rest = vec![0.0; self.values.len()];
+        for of in &self.of_sources {
+            for (rest, one) in rest.iter_mut().zip(of) {
+                *rest += one;
+            }
+        }
         let most = (1.0 + GROWTH) * self.values.iter().sum::<f64>();
         let mut has: BTreeMap<&[usize], usize> = BTreeMap::new();
         for peaks in self.peaks.iter().flatten() {
@@ -175,8 +190,8 @@ impl Trial {
                 break;
             }
             let mut grown = 0.0;
-            for (point, (rest, value)) in rest.iter().zip(&self.values).enumerate() {
-                let without = rest - self.of_sources[point * count + i];
+            for ((rest, own), value) in rest.iter().zip(&self.of_sources[i]).zip(&self.values) {
+                let without = rest - own;
                 // Nothing is left but for rounding.
                 let gone = without < 1e-9 * rest;
                 if *value > 0.0 {
@@ -191,8 +206,8 @@ impl Trial {
                 let of = has.get_mut(peaks.as_slice()).expect("it was counted");
                 *of -= 1;
             }
-            for (point, rest) in rest.iter_mut().enumerate() {
-                *rest -= self.of_sources[point * count + i];
+            for (rest, own) in rest.iter_mut().zip(&self.of_sources[i]) {
+                *rest -= own;
             }
             stays[i] = false;
             left -= 1;

@@ -1,9 +1,94 @@
 //! Work on each of many things by several threads.
 
+use mebridge_support::signals;
+use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// Things of which a thread has at least so many.
 const LEAST: usize = 256;
+
+/// Does pieces of work by their numbers, in one thread for each worker, this one among them. What was found goes to `take`
+/// in the order of the numbers, in this thread, while others go on.
+///
+/// # Errors
+/// A piece failed; of several, the first one.
+///
+/// # Panics
+/// If there is no worker, or a thread panics. Where a thread cannot be started, the others do its work.
+pub fn each<W: Send, T: Send, E: Send>(
+    workers: &mut [W],
+    count: usize,
+    work: impl Fn(&mut W, usize) -> Result<T, E> + Sync,
+    mut take: impl FnMut(T),
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<T, E>)>> = Mutex::new(Vec::new());
+    let all_done = || std::mem::take(&mut *done.lock().unwrap_or_else(PoisonError::into_inner));
+    // Whether there was a piece.
+    let one = |worker: &mut W| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= count {
+            return false;
+        }
+        let found = work(worker, number);
+        if found.is_err() {
+            // Pieces with smaller numbers are under way; no later one begins.
+            next.fetch_max(count, Ordering::Relaxed);
+        }
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.push((number, found));
+        true
+    };
+    let (mut waiting, mut taken) = (BTreeMap::new(), 0);
+    let mut take_next = |some: Vec<(usize, Result<T, E>)>| {
+        waiting.extend(some);
+        while let Some(found) = waiting.remove(&taken) {
+            take(found?);
+            taken += 1;
+        }
+        Ok(())
+    };
+    let (first, others) = workers.split_first_mut().expect("one worker at least");
+    // Fewer pieces keep fewer threads busy.
+    let others = others.iter_mut().take(count.saturating_sub(1));
+    let one = &one;
+    let taking = std::thread::scope(|scope| {
+        for worker in others {
+            let all = move || while one(worker) {};
+            // It would have shared the work.
+            let _ = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
+        }
+        let mut taking = Ok(());
+        while one(first) {
+            taking = taking.and_then(|()| take_next(all_done()));
+        }
+        taking
+    });
+    taking.and_then(|()| take_next(all_done()))
+}
+
+/// What `work` gives for the numbers from 0 on, in their order, where each takes long, some longer than others.
+///
+/// # Errors
+/// It failed for one; of several, the first one.
+///
+/// # Panics
+/// If `work` does.
+pub fn collect<T: Send, E: Send>(
+    threads: usize,
+    count: usize,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let mut found = Vec::with_capacity(count);
+    let work = |(): &mut (), number: usize| work(number);
+    each(&mut vec![(); threads.max(1)], count, work, |one| {
+        found.push(one)
+    })?;
+    Ok(found)
+}
 
 /// What `make` gives for the numbers from 0 on, in their order.
 ///
@@ -72,6 +157,16 @@ pub fn fill<T: Send>(
     });
 }
 
+/// Gives back what parts hold.
+pub fn drop_parts<T: Send>(threads: usize, mut parts: Vec<Vec<T>>) {
+    let each = parts.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        for some in parts.chunks_mut(each) {
+            scope.spawn(move || some.iter_mut().for_each(|part| drop(std::mem::take(part))));
+        }
+    });
+}
+
 /// Numbers from 0 on as many as there are keys in [0, 1), in the order of the keys, and of the numbers where those are
 /// the same.
 pub fn order(threads: usize, keys: &[f64]) -> Vec<u32> {
@@ -133,5 +228,39 @@ mod tests {
             );
         }
         assert!(map(4, 0, key).is_empty() && order(4, &[]).is_empty());
+    }
+
+    #[test]
+    fn pieces_come_in_their_order() {
+        for threads in [1, 2, 5] {
+            let mut workers = vec![0_usize; threads];
+            let mut found = Vec::new();
+            let work = |done: &mut usize, number: usize| {
+                *done += 1;
+                // Early ones take longer.
+                let long = (0..(100 - number) * 1000).map(|i| i as f64).sum::<f64>();
+                Ok::<_, ()>((number, long))
+            };
+            each(&mut workers, 100, work, |(number, _)| found.push(number))
+                .expect("no piece fails");
+            assert!(found.into_iter().eq(0..100));
+            assert_eq!(workers.iter().sum::<usize>(), 100);
+        }
+    }
+
+    #[test]
+    fn the_first_failure_counts() {
+        for threads in [1, 2, 5] {
+            let mut found = Vec::new();
+            let work = |(): &mut (), number: usize| match number {
+                37 | 38 | 41 => Err(number),
+                _ => Ok(number),
+            };
+            let failed = each(&mut vec![(); threads], 100, work, |number| {
+                found.push(number)
+            });
+            assert_eq!(failed, Err(37));
+            assert!(found.into_iter().eq(0..37));
+        }
     }
 }

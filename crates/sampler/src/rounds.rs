@@ -77,8 +77,14 @@ pub fn round<W: Weigh + ?Sized>(
     // Millions of events stay where they were made until they are mixed.
     let mut found: Vec<Vec<(f64, Event)>> = Vec::new();
     let threads = weigher.threads();
-    let (mut first, mut unusable) = (true, 0);
+    let (mut first, mut unusable, mut most) = (true, 0, None);
     loop {
+        let planned: f64 = thresholds.iter().map(|one| luminosity * one).sum();
+        let most = *most.get_or_insert(HOPELESS * f64::max(planned, wanted));
+        if planned.is_nan() || planned > most {
+            let drawn = drawn.iter().map(|&count: &usize| count as u64).sum();
+            return Err(Nothing::Hardly(drawn, found.len() as u64).into());
+        }
         let mut plan = Vec::new();
         for (source, threshold) in thresholds.iter_mut().enumerate() {
             let until = whole(luminosity * *threshold * (1.0 - 1e-12)).max(drawn[source]);
@@ -152,6 +158,7 @@ pub fn round<W: Weigh + ?Sized>(
         event.weight = event_weight(*weight, thresholds[event.source as usize]);
         event
     });
+    parallel::drop_parts(threads, found);
     Ok(Round {
         events,
         sums,
@@ -159,6 +166,10 @@ pub fn round<W: Weigh + ?Sized>(
         unusable,
     })
 }
+
+/// A round gives up where it would take so many times the points that the survey promised: weights without a bound rise
+/// with each of them.
+const HOPELESS: f64 = 100.0;
 
 /// By how much the luminosity rises at once: of few events nobody knows how many there are.
 const MOST_RISE: f64 = 4.0;

@@ -9,9 +9,10 @@
 
 use super::blocks::blocks;
 use super::flow::Flow;
-use super::grid::Grid;
+use super::grid::{Grid, Training};
 use super::integrand::{Failure, Integrand, Source};
 use super::leave_out::{self, Tried};
+use super::parallel;
 use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
 use super::unweight::Spectrum;
@@ -73,6 +74,12 @@ pub enum Nothing {
         "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
     )]
     Weighs,
+    /// A few points have nearly all of the cross section.
+    #[error(
+        "of {0} points only {1} become events, as a few have nearly all of the cross section: it is infinite, or hardly \
+         within reach; give cuts that keep propagators from their poles"
+    )]
+    Hardly(u64, u64),
 }
 
 /// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
@@ -80,8 +87,15 @@ pub enum Nothing {
 const FIRST: usize = 1024;
 const ENOUGH: u64 = 32;
 const MOST_TRIED: u64 = 1 << 16;
+/// Where there are thousands of sources, one has its part of so many at most, or [`LEAST_TRIED`]: there are others for
+/// what it hardly reaches.
+const ALL_TRIED: u64 = 1 << 22;
+const LEAST_TRIED: u64 = 1 << 12;
 /// Points that pass the cuts in the part after the trial; further ones have twice as many.
 const PASSING: f64 = 256.0;
+/// That part has at most so many for each that the run needs of the source, or so many.
+const MOST_FIRST: f64 = 8.0;
+const LEAST_FIRST: f64 = 1024.0;
 /// A part has so many points for each that passes, at most.
 const LEAST_PASSING: f64 = 0.05;
 /// The last part has a share of what the run needs, within bounds.
@@ -129,24 +143,30 @@ pub fn survey<W: Weigh + ?Sized>(
     let of = integrand.sources.len() as u32;
     weigher.set(integrand)?;
     let mut latest = surveyed.try_all(integrand, weigher)?;
-    let tried: Vec<Tried> = latest.iter().map(|one| one.tried.clone()).collect();
-    let stay = leave_out::staying(integrand, &tried);
+    let tried: Vec<&Tried> = latest.iter().map(|one| &one.tried).collect();
+    let stay = leave_out::staying(integrand, &tried, weigher.threads());
     if stay.is_empty() {
         return Err(Nothing::Passes(surveyed.points).into());
     }
     leave_out::keep(integrand, &stay);
     surveyed.grids = leave_out::those(&surveyed.grids, &stay);
+    for one in &mut latest {
+        one.tried.forget_points();
+    }
     latest = leave_out::those(&latest, &stay);
-    surveyed.learn(integrand, &latest, |_| true);
+    surveyed.learn(integrand, &latest, |_| true, weigher.threads());
     weigher.set(integrand)?;
-    let mut more: Vec<usize> = latest.iter().map(|one| one.points(PASSING)).collect();
+    let mut more = first(&latest, settings);
     for part in 1..PARTS {
         let found = surveyed.part(integrand, part, &more, weigher)?;
-        surveyed.learn(integrand, &found, |source| more[source] > 0);
+        let had = |source: usize| more[source] > 0;
+        surveyed.learn(integrand, &found, had, weigher.threads());
         weigher.set(integrand)?;
         for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
             if count > 0 {
                 *latest = found;
+                // The grid has followed it.
+                latest.training = Training::new(0);
             }
         }
         let needed = needed(&latest, settings);
@@ -205,10 +225,11 @@ impl Surveyed {
         weigher: &mut W,
     ) -> Result<Vec<Taught>, Failure> {
         let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
+        let most = (ALL_TRIED / found.len().max(1) as u64).clamp(LEAST_TRIED, MOST_TRIED);
         loop {
             let missing = |one: &Taught| match one.tried.drawn {
                 0 => FIRST,
-                drawn if one.tried.passed < ENOUGH && drawn < MOST_TRIED => 3 * drawn as usize,
+                drawn if one.tried.passed < ENOUGH && drawn < most => 3 * drawn as usize,
                 _ => 0,
             };
             let counts: Vec<usize> = found.iter().map(missing).collect();
@@ -259,10 +280,25 @@ impl Surveyed {
     }
 
     /// Grids and chances follow what was found of some sources.
-    fn learn(&mut self, integrand: &mut Integrand, found: &[Taught], of: impl Fn(usize) -> bool) {
-        for (number, taught) in found.iter().enumerate().filter(|(number, _)| of(*number)) {
-            self.grids[number].adapt(&taught.training, DAMPING);
-            learn_chances(&mut integrand.sources[number].chances, &taught.sizes);
+    fn learn(
+        &mut self,
+        integrand: &mut Integrand,
+        found: &[Taught],
+        of: impl Fn(usize) -> bool + Sync,
+        threads: usize,
+    ) {
+        let grids = parallel::map_large(threads, found.len(), |number| {
+            of(number).then(|| {
+                let mut grid = self.grids[number].clone();
+                grid.adapt(&found[number].training, DAMPING);
+                grid
+            })
+        });
+        for (number, grid) in grids.into_iter().enumerate() {
+            if let Some(grid) = grid {
+                self.grids[number] = grid;
+                learn_chances(&mut integrand.sources[number].chances, &found[number].sizes);
+            }
         }
     }
 }
@@ -277,6 +313,19 @@ fn needed(latest: &[Taught], settings: &Settings) -> Vec<f64> {
         false => 0.0,
     };
     latest.iter().map(points).collect()
+}
+
+/// Points of the part after the trial: few where a source has few points in the run.
+fn first(latest: &[Taught], settings: &Settings) -> Vec<usize> {
+    let of = |(one, needed): (&Taught, f64)| {
+        let most = (MOST_FIRST * needed).max(LEAST_FIRST);
+        one.points(PASSING).min(whole(most))
+    };
+    latest
+        .iter()
+        .zip(needed(latest, settings))
+        .map(of)
+        .collect()
 }
 
 /// Points of the last part.
@@ -349,5 +398,44 @@ impl Survey {
     /// The cross section by the last part, pb.
     pub fn cross_section(&self) -> Estimate {
         Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source of which so many points of 65536 pass, all with a weight.
+    fn taught(passed: usize, weight: f64) -> Taught {
+        let mut weights = vec![0.0; 1 << 16];
+        weights[..passed].fill(weight);
+        let mut spectrum = Spectrum::default();
+        spectrum.add(&weights);
+        Taught {
+            sums: WeightSums::of(&weights),
+            training: Training::new(0),
+            spectrum,
+            sizes: Vec::new(),
+            tried: Tried::new(Vec::new(), Vec::new(), 1 << 16, passed as u64),
+        }
+    }
+
+    #[test]
+    fn sources_that_a_run_hardly_needs_are_taught_little() {
+        // A sixteenth passes: 4096 points for 256 of them.
+        let sources = [taught(1 << 12, 1.0), taught(1 << 12, 1e-3)];
+        let points = |events: u64| {
+            let settings = Settings {
+                seed: 1,
+                events,
+                overweight: 0.0,
+                precision: None,
+            };
+            first(&sources, &settings)
+        };
+        // The first one has nearly all events, each of some sixteen points.
+        assert_eq!(points(4), [1024, 1024]);
+        assert_eq!(points(16), [2048, 1024]);
+        assert_eq!(points(1_000_000), [4096, 4096]);
     }
 }

@@ -16,6 +16,11 @@ pub trait Weigh {
     /// How many threads there are for all else.
     fn threads(&self) -> usize;
 
+    /// Seconds that parts of the work have taken so far, by name; parts may overlap.
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
     /// Blocks that come are of this integrand: its sources and their chances may be others than before. Their grids come
     /// with blocks.
     ///

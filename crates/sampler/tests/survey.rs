@@ -448,3 +448,32 @@ fn where_nothing_passes_it_is_said() {
         "{error}"
     );
 }
+
+/// |M|^2 with a pole that nothing keeps points from.
+struct Pole;
+
+impl Squared for Pole {
+    fn evaluate(
+        &mut self,
+        element: usize,
+        points: &Rows,
+        alpha_s: &[f64],
+        squared: &mut [f64],
+    ) -> Result<(), Failure> {
+        OverMass.evaluate(element, points, alpha_s, squared)?;
+        for value in squared {
+            *value = value.powi(3);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn an_infinite_cross_section_ends() {
+    let mut integrand = integrand(&[diagram([0, 1], 0.0, 0.0)], &[]);
+    let settings = settings(1, 100);
+    let found = survey(&mut integrand, &settings, &mut vec![Pole]).expect("a survey");
+    let wrong = round(&integrand, &found, &settings, 0, 100, &mut vec![Pole]);
+    let wrong = wrong.expect_err("no events").to_string();
+    assert!(wrong.contains("it is infinite"), "{wrong}");
+}

@@ -2,8 +2,9 @@
 
 use crate::compiler::{clangs, cxx_compiler};
 use crate::require;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Compiles it into a folder, for `MEBRIDGE_HIP`; says that the test is skipped where there is no C++ compiler.
 pub fn stand_in(folder: &Path) -> Option<PathBuf> {
@@ -46,6 +47,56 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
         std::os::unix::fs::symlink(&library, folder.join(name)).expect("a link");
     }
     Some(folder.to_owned())
+}
+
+/// What HIP's headers have for device code.
+const HEADERS: &str = include_str!("../../../cuda/bare_hip.h");
+
+/// AMD's compiler, of this machine; says that the test is skipped where there is none.
+pub fn compiler() -> Option<PathBuf> {
+    let works = |clang: &PathBuf| compiled(clang, "gfx942", "").is_ok();
+    let found = clangs().into_iter().find(works);
+    match &found {
+        Some(clang) => require::used("amd", clang.display()),
+        None => require::skipped(
+            "amd",
+            "no clang (19 or later, or MEBRIDGE_CLANG) compiles HIP for AMD's GPUs; Debian has clang-22",
+        ),
+    }
+    found
+}
+
+/// Compiles device code to assembly; an error is what the compiler says.
+pub fn compiled(clang: &Path, architecture: &str, source: &str) -> Result<String, String> {
+    let whole = format!("{HEADERS}\n#line 1 \"unit\"\n{source}");
+    let mut child = Command::new(clang)
+        .args([
+            "-x",
+            "hip",
+            "--offload-device-only",
+            "-nogpulib",
+            "-nogpuinc",
+        ])
+        .args(["-std=c++17", "-O3", "-w", "-S"])
+        .arg(format!("--offload-arch={architecture}"))
+        .args(["-", "-o", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    // It answers after it has read all.
+    let written = child
+        .stdin
+        .take()
+        .map(|mut to| to.write_all(whole.as_bytes()));
+    let output = child
+        .wait_with_output()
+        .map_err(|error| error.to_string())?;
+    match output.status.success() && matches!(written, Some(Ok(()))) {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
 }
 
 /// What makes machine code of AMD's GPUs, and runs it.

@@ -17,13 +17,10 @@ use mebridge_plan::color_ordered::Machine;
 use mebridge_plan::{ValidPlan, compile_for, recursion};
 use mebridge_process::{HelicitySum, Process};
 use mebridge_support::runtime::Precision;
-use mebridge_testing::{compiler::clangs, require};
+use mebridge_testing::hip::{compiled as compile, compiler as clang};
+use mebridge_testing::require;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
-
-/// What HIP's headers have for device code.
-const HEADERS: &str = include_str!("../../../../cuda/bare_hip.h");
 
 /// GPUs, with the threads of a wave: MI200, MI300, RDNA 3.
 const ARCHITECTURES: [(&str, u32); 3] = [("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)];
@@ -147,45 +144,6 @@ fn of_plan(
         }
     }
     units
-}
-
-/// AMD's compiler, of this machine; says that the test is skipped where there is none.
-fn clang() -> Option<PathBuf> {
-    let works = |clang: &PathBuf| compile(clang, "gfx942", "").is_ok();
-    let found = clangs().into_iter().find(works);
-    match &found {
-        Some(clang) => require::used("amd", clang.display()),
-        None => require::skipped(
-            "amd",
-            "no clang (19 or later, or MEBRIDGE_CLANG) compiles HIP for AMD's GPUs; Debian has clang-22",
-        ),
-    }
-    found
-}
-
-/// Compiles device code to assembly; an error is what the compiler says.
-fn compile(clang: &PathBuf, architecture: &str, source: &str) -> Result<String, String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (text, assembly) = (folder.path().join("unit.hip"), folder.path().join("unit.s"));
-    let whole = format!("{HEADERS}\n#line 1 \"unit\"\n{source}");
-    std::fs::write(&text, whole).expect("a file");
-    let output = Command::new(clang)
-        .args([
-            "-x",
-            "hip",
-            "--offload-device-only",
-            "-nogpulib",
-            "-nogpuinc",
-        ])
-        .args(["-std=c++17", "-O3", "-w", "-S"])
-        .arg(format!("--offload-arch={architecture}"))
-        .args([text.as_os_str(), "-o".as_ref(), assembly.as_os_str()])
-        .output()
-        .map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(std::fs::read_to_string(assembly).expect("assembly")),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-    }
 }
 
 /// What a kernel takes, by the names that AMD's assembler has for it.

@@ -17,6 +17,7 @@ use super::launch::{by_event, by_warp, optional};
 use super::slot::{Arrays, Slot};
 use super::thread_blocks::BY_EVENT;
 use crate::driver::{Function, Pointer, Shape, Stream};
+use crate::generated::Generated;
 use crate::level_schedule::Amp2Source;
 use crate::structures::{DeviceStructure, SampleArguments, SumPartsArguments};
 use mebridge_backend::sample::{DeviceSample, Strides};
@@ -40,6 +41,10 @@ pub(super) struct Samples {
     largest: Option<usize>,
     /// Generated code for samples without and with diagrams, where there is some that agrees with the tables.
     generated: [Option<Arc<[Function]>>; 2],
+    /// That code while it is compiled, where samples do not wait for it.
+    pending: [Option<Generated>; 2],
+    /// Whether it was found to serve or not.
+    settled: [bool; 2],
 }
 
 /// Kernels around the amplitudes.
@@ -82,6 +87,7 @@ impl Engine {
                 return Err(Error::NotOnThisGpu { what, gpu });
             }
         }
+        self.settle(usize::from(sample.diagrams()))?;
         let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
         // SAFETY: the caller's promise.
         let stream = unsafe { tail.stream_of(sample.stream)? };

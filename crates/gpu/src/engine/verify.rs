@@ -13,13 +13,18 @@ use std::sync::Arc;
 impl Engine {
     /// Generated code for a call, if there is any.
     pub(super) fn generated(&mut self, channels: bool, colors: bool) -> Option<Arc<[Function]>> {
+        self.begin_generated(channels, colors)?.get()
+    }
+
+    /// The same, be it there or not yet.
+    pub(super) fn begin_generated(&mut self, channels: bool, colors: bool) -> Option<&Generated> {
         let which = self.which(channels, colors)?;
         let spec = self.spec.as_ref()?;
         let generated = self.generated[which].get_or_insert_with(|| {
             let spec = spec.clone();
             Generated::begin(&self.library, move || spec.unit(which > 0, false))
         });
-        generated.get()
+        Some(generated)
     }
 
     /// Which of the generated kernels serves a call.

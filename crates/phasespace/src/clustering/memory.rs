@@ -1,5 +1,6 @@
 //! What follows from the order in which points are clustered, found once for each order.
 
+use super::point::Path;
 use super::trace::{Trace, Traced};
 use super::{Clustering, Error, MOST_LEGS};
 use std::collections::HashMap;
@@ -40,6 +41,8 @@ pub struct Order {
     pub pairs: Vec<Pair>,
     resonances: Vec<u32>,
     channel: u32,
+    /// What follows from it for a process, where it does not matter which particle is harder.
+    traces: Vec<(u32, u32)>,
 }
 
 impl Order {
@@ -87,12 +90,15 @@ impl Order {
 pub struct Memory {
     starts: HashMap<Start, u32>,
     orders: Vec<Order>,
+    /// By order, process and the order of transverse momenta.
     traces: HashMap<(u32, u32, u64), u32>,
     traced: Vec<Traced>,
+    /// The point that was clustered last.
+    pub(super) path: Path,
 }
 
 /// Orders and traces that are kept at most.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 15;
 
 impl Memory {
     /// Where points begin.
@@ -120,6 +126,7 @@ impl Memory {
             pairs: Vec::new(),
             resonances,
             channel: start.channel,
+            traces: Vec::new(),
         };
         let place = self.orders.len();
         self.orders.push(order.completed(of));
@@ -175,12 +182,16 @@ impl Memory {
         process: usize,
         p: &[[f64; 4]],
     ) -> Result<usize, Error> {
+        let order = &self.orders[place];
+        let of_process = |(known, _): &&(u32, u32)| *known == process as u32;
+        if let Some(&(_, known)) = order.traces.iter().find(of_process) {
+            return Ok(known as usize);
+        }
         let ranks = ranks(p);
         let key = (place as u32, process as u32, ranks);
         if let Some(&known) = self.traces.get(&key) {
             return Ok(known as usize);
         }
-        let order = &self.orders[place];
         let mut codes = of.codes[order.diagram() as usize].clone();
         codes.extend(
             (0..)
@@ -189,9 +200,12 @@ impl Memory {
         );
         let flavors = of.settings.maxjetflavor;
         let trace = Trace::new(&order.steps, &codes, &of.colors, flavors, ranks, of.legs)?;
+        let number = self.traced.len();
         self.traced.push(trace.found(&of.matching, &order.numbers));
-        let number = self.traced.len() - 1;
-        self.traces.insert(key, number as u32);
+        match trace.by_ranks() {
+            true => drop(self.traces.insert(key, number as u32)),
+            false => (self.orders[place].traces).push((process as u32, number as u32)),
+        }
         Ok(number)
     }
 

@@ -26,7 +26,7 @@ struct Remaining {
 }
 
 /// A point that has been clustered, by its steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Path {
     /// The order of the steps in a memory.
     pub end: usize,
@@ -96,7 +96,7 @@ fn boosted(p: Momentum, q: Momentum) -> Momentum {
 fn rotation(axis: Momentum) -> [[f64; 3]; 3] {
     let size = product(axis, axis).sqrt();
     let [x, y, cosine] = [axis[1] / size, axis[2] / size, axis[3] / size];
-    let sine = x.hypot(y);
+    let sine = (x * x + y * y).sqrt();
     if sine < 1e-17 {
         return [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     }
@@ -124,8 +124,8 @@ fn is_negative(x: f64) -> bool {
     x < 0.0
 }
 
-/// Clusters a point; nothing where none of its diagrams allows it.
-pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) -> Option<Path> {
+/// Clusters a point, the path of which the memory has then; whether its diagrams allow that.
+pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) -> bool {
     let mut parts = Parts {
         settings: &of.settings,
         left: [Remaining::default(); MOST_LEGS],
@@ -135,16 +135,11 @@ pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) 
     for (part, &p) in parts.left.iter_mut().zip(p) {
         *part = Remaining { p, mass: square(p) };
     }
-    let mut path = Path {
-        end: memory.start(of, start),
-        steps: 0,
-        distances: [0.0; MOST_STEPS],
-        transverse: [0.0; MOST_STEPS],
-        fractions: [0.0; MOST_STEPS],
-        last: None,
-    };
-    while !memory.order(path.end).is_whole() {
-        let pairs = &memory.order(path.end).pairs;
+    let mut end = memory.start(of, start);
+    memory.path.steps = 0;
+    memory.path.last = None;
+    while !memory.order(end).is_whole() {
+        let pairs = &memory.order(end).pairs;
         let mut best: Option<(f64, usize)> = None;
         for (number, pair) in pairs.iter().enumerate() {
             let measure = parts.measure(pair);
@@ -153,15 +148,28 @@ pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) 
             }
         }
         // MadEvent drops what it cannot cluster.
-        let (distance, number) = best?;
+        let Some((distance, number)) = best else {
+            return false;
+        };
         let pair = pairs[number];
-        parts.combine(&pair, distance, &mut path);
-        path.end = memory.next(of, path.end, number);
+        parts.combine(&pair, distance, &mut memory.path);
+        end = memory.next(of, end, number);
     }
-    path.distances[path.steps] = parts.beam(parts.left[2].p);
-    path.fractions[path.steps] = if p.len() == 3 { 0.0 } else { 1.0 };
-    path.steps += 1;
-    Some(path)
+    let fraction = if p.len() == 3 { 0.0 } else { 1.0 };
+    let path = &mut memory.path;
+    path.push(parts.beam(parts.left[2].p), 0.0, fraction);
+    path.end = end;
+    true
+}
+
+impl Path {
+    fn push(&mut self, distance: f64, transverse: f64, fraction: f64) {
+        let step = self.steps;
+        self.distances[step] = distance;
+        self.transverse[step] = transverse;
+        self.fractions[step] = fraction;
+        self.steps += 1;
+    }
 }
 
 impl Parts<'_> {
@@ -248,17 +256,13 @@ impl Parts<'_> {
         let (one, other) = (self.left[j], self.left[i]);
         let heavier = one.mass.max(other.mass).max(0.0);
         let emitted = self.beam(other.p);
-        let step = path.steps;
-        path.distances[step] = distance;
-        path.steps += 1;
         // Pythia's shower does not know the one of the first step.
-        if j < 2 && (self.settings.scheme != 2 || step > 0) {
-            path.fractions[step] = self.fraction(j, i).1;
-        }
+        let known = j < 2 && (self.settings.scheme != 2 || path.steps > 0);
+        let fraction = if known { self.fraction(j, i).1 } else { 0.0 };
+        path.push(distance, if j < 2 { emitted } else { 0.0 }, fraction);
         self.left[..self.count].copy_within(i + 1.., i);
         self.count -= 1;
         if j < 2 {
-            path.transverse[step] = emitted;
             self.left[j] = Remaining {
                 p: subtract(one.p, other.p),
                 mass: heavier,

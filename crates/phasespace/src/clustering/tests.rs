@@ -249,3 +249,40 @@ fn what_cannot_be_clustered() {
         .expect_err("colours");
     assert!(error.to_string().contains("2 becomes 21 and 21"), "{error}");
 }
+
+#[test]
+fn records_of_what_matching_found() {
+    let mut found = Matched {
+        weight: 0.5,
+        start: 2.0,
+        pt: vec![3.0],
+        steps: vec![(4.0, [1, 5, 2]), (5.0, [3, 4, 0])],
+        emissions: vec![6.0],
+        densities: [vec![(21, 0.1, 7.0), (2, 0.2, 8.0)], vec![(-1, 0.3, 9.0)]],
+    };
+    found.exchange();
+    let mut bytes = Vec::new();
+    found.push_record(5, &mut bytes);
+    // weight, start; of three legs that go out pt, steps, legs of steps, emissions; of both beams five codes, x and Q.
+    assert_eq!(
+        bytes.len(),
+        8 * (2 + 3 + 3 + 3) + 4 * (9 + 10) + 8 * (10 + 10)
+    );
+    let double = |at: usize| f64::from_le_bytes(bytes[at..at + 8].try_into().expect("bytes"));
+    let whole = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().expect("bytes"));
+    assert_eq!(
+        [0, 8, 16, 24, 40, 48, 56].map(double),
+        [0.5, 2.0, 3.0, 0.0, 4.0, 5.0, 0.0]
+    );
+    assert_eq!(
+        [0, 1, 2, 3, 4, 5, 6].map(|i| whole(64 + 4 * i)),
+        [2, 5, 1, 3, 4, 0, 0]
+    );
+    assert_eq!([100, 108].map(double), [6.0, 0.0]);
+    assert_eq!(
+        [0, 1, 5, 6, 7].map(|i| whole(124 + 4 * i)),
+        [-1, 0, 21, 2, 0]
+    );
+    assert_eq!([0, 5, 6].map(|i| double(164 + 8 * i)), [0.3, 0.1, 0.2]);
+    assert_eq!([0, 5, 6].map(|i| double(244 + 8 * i)), [9.0, 7.0, 8.0]);
+}

@@ -3,6 +3,7 @@
 //! What `ipartupdate`, `isjetvx` and `setclscales` of MadEvent's `reweight.f` find in the tree of an event.
 
 use super::{Error, Matching};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 const GLUON: i32 = 21;
@@ -17,6 +18,8 @@ pub struct Trace<'a> {
     maxjetflavor: i32,
     /// Of each leg, in four bits, how many have a smaller transverse momentum.
     ranks: u64,
+    /// Whether they were looked at.
+    looked: Cell<bool>,
     legs: usize,
     /// The particle, or beam, that a line leads to, from 1, and a second one where a gluon became two quarks.
     ends: Vec<(u32, [usize; 2])>,
@@ -66,6 +69,7 @@ impl<'a> Trace<'a> {
             colors,
             maxjetflavor,
             ranks,
+            looked: Cell::new(false),
             legs,
             ends: (0..legs).map(|leg| (1 << leg, [leg + 1, 0])).collect(),
             followed: Vec::new(),
@@ -95,6 +99,11 @@ impl<'a> Trace<'a> {
             }
         }
         Ok(trace)
+    }
+
+    /// Whether it depends on which particle is harder.
+    pub fn by_ranks(&self) -> bool {
+        self.looked.get()
     }
 
     /// What a point needs of it.
@@ -168,6 +177,7 @@ impl<'a> Trace<'a> {
 
     /// Whether the particle that the first line leads to has the larger transverse momentum.
     fn is_harder(&self, one: u32, other: u32) -> bool {
+        self.looked.set(true);
         let of = |line| self.ranks >> (4 * (self.ends(line)[0].max(1) - 1)) & 15;
         of(one) > of(other)
     }

@@ -266,14 +266,12 @@ impl Tables {
                 to,
                 measure,
             } => {
-                if ceiling.is_finite() {
-                    return Err(Unknown("the largest mass of some particles".to_owned()));
-                }
                 let mut words = vec![*random as u32];
                 words.extend(map(*of, self));
                 words.extend([*least, *whole].map(|slot| rows.operand(slot, self)));
                 words.extend([rows.row(to.square), rows.row(to.mass)]);
                 words.push(self.numbers(&[*measure]));
+                words.push(self.numbers(&[*ceiling]));
                 words.extend(without.iter().map(|&slot| rows.operand(slot, self)));
                 (INVARIANT, words)
             }
@@ -284,16 +282,13 @@ impl Tables {
                 heavy,
                 measure,
             } => {
-                if *heavy != 0.0 {
-                    return Err(Unknown("a beam with a mass".to_owned()));
-                }
                 let Map::BreitWigner { square, product } = *map else {
                     return Err(Unknown(format!("a share of energy fractions by {map:?}")));
                 };
                 let from = ((0.0 - square) / product).atan();
                 let range = ((1.0 - square) / product).atan() - from;
                 let over = 1.0 / (channel.energy * channel.energy);
-                let numbers = self.numbers(&[over, *measure, square, product, from, range]);
+                let numbers = self.numbers(&[over, *measure, square, product, from, range, *heavy]);
                 let random = random.map_or(NOWHERE, |random| random as u32);
                 let beam = match channel.beams {
                     Beams::First => 0,

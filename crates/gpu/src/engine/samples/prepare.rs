@@ -7,6 +7,7 @@ use crate::engine::chunks::{bytes, bytes_mut};
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_backend::sample::{DeviceSample, MatrixElementOffsets, Strides};
+use mebridge_backend::trial::Trial;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::message::say;
 use std::sync::Arc;
@@ -36,6 +37,10 @@ impl Engine {
             self.samples.tail = Some(Tail::new(self.library.driver())?);
         }
         self.samples.ends = Some(ends);
+        if !self.options.samples_wait {
+            return Ok(());
+        }
+        self.samples.settled = [true; 2];
         let prepared = match self.of_helicity() {
             true => self.prepare_helicity(),
             false => self.prepare_generated(),
@@ -52,6 +57,21 @@ impl Engine {
             return Ok(());
         };
         self.prepare(self.lanes() as usize, 1)?;
+        let kinds = self.kinds_of_samples(&trial);
+        for inputs in &kinds {
+            self.generated(inputs.channel.is_some(), inputs.config.is_some());
+        }
+        self.wait_for_compiler();
+        for (which, inputs) in kinds.iter().enumerate() {
+            if self.trusted(inputs)? {
+                self.samples.generated[which] = self.generated(which > 0, which > 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls that are like samples without and with diagrams, of which some processes have none.
+    fn kinds_of_samples<'a>(&self, trial: &'a Trial) -> Vec<Inputs<'a>> {
         let plain = trial.inputs();
         let first = Some(PerEvent::Same(0));
         let with_channels = Inputs {
@@ -63,13 +83,43 @@ impl Engine {
         if !self.plan.channels().is_empty() {
             kinds.push(trial.like(&with_channels));
         }
-        for inputs in &kinds {
-            self.generated(inputs.channel.is_some(), inputs.config.is_some());
+        kinds
+    }
+
+    /// Begins to compile generated code for samples, or takes what is there.
+    pub(super) fn settle(&mut self, which: usize) -> Result<()> {
+        let spec = match &self.spec {
+            Some(spec) if !self.samples.settled[which] => spec.clone(),
+            _ => return Ok(()),
+        };
+        let Some(trial) = self.trial.clone() else {
+            return Ok(());
+        };
+        if self.of_helicity() {
+            let kinds = self.kinds_of_samples(&trial);
+            let Some(inputs) = kinds.get(which) else {
+                self.samples.settled[which] = true;
+                return Ok(());
+            };
+            let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
+            let begun = self.begin_generated(channels, colors);
+            if begun.is_some_and(|generated| generated.there().is_some()) {
+                self.prepare(self.lanes() as usize, 1)?;
+                self.samples.settled[which] = true;
+                if self.trusted(inputs)? {
+                    self.samples.generated[which] = self.generated(channels, colors);
+                }
+            }
+            return Ok(());
         }
-        self.wait_for_compiler();
-        for (which, inputs) in kinds.iter().enumerate() {
-            if self.trusted(inputs)? {
-                self.samples.generated[which] = self.generated(which > 0, which > 0);
+        let library = &self.library;
+        let pending = self.samples.pending[which].get_or_insert_with(|| {
+            Generated::begin(library, move || spec.unit_of_samples(which > 0))
+        });
+        if let Some(functions) = pending.there() {
+            self.samples.settled[which] = true;
+            if self.agrees(which, &functions)? {
+                self.samples.generated[which] = Some(functions);
             }
         }
         Ok(())

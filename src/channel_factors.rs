@@ -1,0 +1,186 @@
+//! What MadEvent's channels count besides their weights: none of their points where a line is on its mass shell that must
+//! not be (`$`), and a multiple where a width is below `small_width_treatment`.
+//!
+//! |M|^2 has `small_width_treatment` times the mass in the place of a smaller width, and too small an area under the
+//! resonance; `transpole.f` multiplies by the ratio of both. The sum over channels of weight and factor is part of the
+//! integrand, whatever draws the points. Weights are squared diagrams, or with `sde_strategy = 2` products of
+//! propagators; those of narrow resonances are squared diagrams always, as a product of propagators has large shares far
+//! from its peak, too.
+
+use crate::describe::Channel;
+use crate::process::Process;
+use crate::sampling::diagram;
+use mebridge_phasespace::cuts::{Cuts, Observable, Window};
+use mebridge_phasespace::{Legs, Limits, Propagator, Rows, Weights};
+use mebridge_sampler::integrand::Failure;
+use mebridge_simd::Level;
+
+/// Before the name of a width that is not below `small_width_treatment`.
+const RAISED: &str = "FK_";
+/// The width in units of the mass from which on a line is on no mass shell, as MadEvent has it.
+const BROAD: f64 = 0.1;
+
+/// What is asked of the channels of a matrix element.
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelRequest<'a> {
+    /// Lines are on their mass shells up to so many widths; none where `$` is followed elsewhere, by clustering.
+    pub widths: Option<f64>,
+    /// Whether weights of channels are products of propagators (`sde_strategy = 2`).
+    pub propagators: bool,
+    /// Of each channel, lines that must not be on their mass shells, where they do not follow from the process.
+    pub off_shell: &'a [Vec<usize>],
+    /// Cuts.
+    pub windows: &'a [Window],
+}
+
+/// The factors of the channels of a matrix element.
+#[derive(Clone, Debug)]
+pub struct ChannelFactors {
+    /// Products of propagators, in the order of the channels; none for squared diagrams.
+    weights: Option<Weights>,
+    channels: Vec<OwnFactor>,
+    cuts: Vec<Cuts>,
+}
+
+#[derive(Clone, Debug)]
+struct OwnFactor {
+    diagram: usize,
+    factor: f64,
+    /// The number of the cuts that its points pass.
+    cuts: Option<usize>,
+}
+
+impl ChannelFactors {
+    /// Those of a matrix element with channels as phase space has them and masses of its legs, two of which come in;
+    /// none where nothing is asked.
+    ///
+    /// # Errors
+    /// A channel is no tree.
+    pub fn new(
+        process: &Process,
+        channels: &[Channel],
+        masses: &[f64],
+        asked: &ChannelRequest,
+    ) -> Result<Option<Self>, Failure> {
+        let limits = Limits::new(masses.len() - 2, asked.windows);
+        let mut found = ChannelFactors {
+            weights: None,
+            channels: Vec::new(),
+            cuts: Vec::new(),
+        };
+        let mut known: Vec<Vec<Window>> = Vec::new();
+        let mut diagrams = Vec::new();
+        for (number, channel) in channels.iter().enumerate() {
+            let diagram = diagram(channel, &masses[2..])?;
+            let (mut factor, mut windows) = (1.0, Vec::new());
+            let listed = asked.off_shell.get(number);
+            for (line, legs) in diagram.timelike()? {
+                let Propagator { mass, width } = diagram.propagators[line];
+                if limits.least_mass(legs, &masses[2..]) < mass {
+                    factor *= ratio(process, &channel.parameters[line].1, width);
+                }
+                let off = channel.off_shell_propagators.contains(&line)
+                    || listed.is_some_and(|of| of.contains(&line));
+                match asked.widths {
+                    Some(widths) if off && 0.0 < width && width < BROAD * mass => {
+                        windows.push(outside(legs, mass, widths * width));
+                    }
+                    _ => {}
+                }
+            }
+            let mut cuts = None;
+            if !windows.is_empty() {
+                let place = known.iter().position(|of| *of == windows);
+                cuts = Some(place.unwrap_or(known.len()));
+                if place.is_none() {
+                    known.push(windows);
+                }
+            }
+            found.channels.push(OwnFactor {
+                diagram: channel.diagrams[0].diagram,
+                factor,
+                cuts,
+            });
+            diagrams.push(diagram);
+        }
+        for windows in &known {
+            found.cuts.push(Cuts::new(masses.len(), windows, &[])?);
+        }
+        let narrow = found.channels.iter().any(|one| one.factor != 1.0);
+        if !narrow && known.is_empty() {
+            return Ok(None);
+        }
+        if asked.propagators && !narrow {
+            found.weights = Some(Weights::new(&diagrams, &limits, false)?);
+        }
+        Ok(Some(found))
+    }
+
+    /// Of each point what each channel counts: its weight times its factor, a row for each point.
+    ///
+    /// Args: `amp2` has the shares of squared diagrams, as many numbers for each diagram as there are points.
+    pub fn of_channels(&self, points: &Rows, amp2: &[f64]) -> Vec<f64> {
+        let (level, count) = (Level::best(), points.points());
+        let passed: Vec<Vec<bool>> = (self.cuts.iter())
+            .map(|cuts| {
+                let mut passed = vec![true; count];
+                cuts.passed(level, points, None, &mut passed);
+                passed
+            })
+            .collect();
+        let mut shares = Rows::new(self.channels.len(), count);
+        match &self.weights {
+            Some(weights) => weights.every_share(level, points, &mut shares),
+            None => {
+                for (row, one) in self.channels.iter().enumerate() {
+                    let of = &amp2[one.diagram * count..][..count];
+                    shares.row_mut(row).copy_from_slice(of);
+                }
+            }
+        }
+        let mut found = Vec::with_capacity(count * self.channels.len());
+        for point in 0..count {
+            for (row, one) in self.channels.iter().enumerate() {
+                let passes = one.cuts.is_none_or(|cuts| passed[cuts][point]);
+                let share = shares.row(row)[point] * one.factor;
+                found.push(if passes { share } else { 0.0 });
+            }
+        }
+        found
+    }
+
+    /// How many channels there are.
+    pub fn count(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// The diagram of a channel.
+    ///
+    /// # Panics
+    /// If there is no such channel.
+    pub fn diagram(&self, channel: usize) -> usize {
+        self.channels[channel].diagram
+    }
+}
+
+/// By how much a width is larger than in the card.
+fn ratio(process: &Process, name: &str, width: f64) -> f64 {
+    let own = name.strip_prefix(RAISED);
+    let own = own.and_then(|own| process.model.card_parameter(own));
+    let own = own.map_or(0.0, |place| process.model.card[place].default.abs());
+    match 0.0 < own && own < width * (1.0 - 1e-9) {
+        true => width / own,
+        false => 1.0,
+    }
+}
+
+/// That the mass of some legs that go out is not within a width of another one.
+fn outside(legs: Legs, mass: f64, width: f64) -> Window {
+    let set = (0..Legs::BITS as usize).filter(|leg| legs & (1 << leg) != 0);
+    let set = vec![set.map(|leg| leg + 2).collect()];
+    let (least, largest) = (f64::max(mass - width, 0.0), mass + width);
+    Window {
+        outside: true,
+        ..Window::new(Observable::Mass, set, least, largest)
+    }
+}
