@@ -21,11 +21,13 @@ use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_sampler::events::Event;
+use mebridge_sampler::flow::Flow;
 use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Selection};
+use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
-use mebridge_sampler::survey::{Settings, Survey, survey};
+use mebridge_sampler::survey::{Known, Settings, Survey, survey};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -360,12 +362,75 @@ impl EventGenerator {
         Ok(self.surveyed.insert(found))
     }
 
+    /// What is known of the sources; nothing before the survey.
+    pub fn known(&self) -> &[Known] {
+        let survey = self.surveyed.as_ref();
+        survey.map_or(&[], |survey| &survey.sources)
+    }
+
+    /// Weighs points of a source by the grid that it has since the survey, pb.
+    ///
+    /// Args: `first` is the number of the first point, a multiple of 8; `numbers` has those of each point, in (0, 1): one for
+    /// each dimension of the grid, and one for the partons.
+    ///
+    /// # Errors
+    /// There was no survey, there are no such numbers, or a matrix element cannot be evaluated.
+    pub fn weigh(
+        &mut self,
+        source: usize,
+        first: u64,
+        numbers: &[f64],
+    ) -> Result<Vec<f64>, Failure> {
+        let survey = needed(&self.surveyed)?;
+        let known = survey.sources.get(source);
+        let known = known.ok_or_else(|| wrong(format!("there is no channel {source}")))?;
+        let each = known.grid.dimensions() + 1;
+        let within = |number: &f64| 0.0 < *number && *number < 1.0;
+        if first % 8 != 0 || numbers.len() % each != 0 || !numbers.iter().all(within) {
+            let what = format!(
+                "a point of channel {source} has {each} numbers between 0 and 1, and the first one is a multiple of 8"
+            );
+            return Err(wrong(what).into());
+        }
+        let count = numbers.len() / each;
+        // Others, which nobody asked for.
+        let mut whole = numbers.to_vec();
+        whole.resize(count.next_multiple_of(8) * each, 0.5);
+        let weigher = &mut *self.weigher;
+        let mut found = weigh_given(&self.integrand, survey, source, first, &whole, weigher)?;
+        found.truncate(count);
+        Ok(found)
+    }
+
+    /// Takes those of the flows, one for each source or none, that are better than grids alone.
+    ///
+    /// # Errors
+    /// There was no survey, a flow is that of another source, or a matrix element cannot be evaluated.
+    pub fn try_flows(
+        &mut self,
+        settings: &Settings,
+        flows: Vec<Option<Flow>>,
+    ) -> Result<&Survey, Failure> {
+        let survey = needed(&self.surveyed)?;
+        let fits = |(known, flow): (&Known, &Option<Flow>)| {
+            let mut flow = flow.iter();
+            flow.all(|flow| flow.fits(&known.grid))
+        };
+        let same = survey.sources.len() == flows.len();
+        if !same || !survey.sources.iter().zip(&flows).all(fits) {
+            return Err(wrong("there are networks of other channels").into());
+        }
+        let weigher = &mut *self.weigher;
+        let found = try_flows(&self.integrand, survey, settings, flows, weigher)?;
+        Ok(self.surveyed.insert(found))
+    }
+
     /// The events of a round; those of the same seed and number are the same.
     ///
     /// # Errors
     /// There was no survey, or a matrix element cannot be evaluated.
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
-        let survey = (self.surveyed.as_ref()).ok_or_else(|| wrong("a round needs a survey"))?;
+        let survey = needed(&self.surveyed)?;
         let clock = Instant::now();
         let mut made = round(
             &self.integrand,
@@ -470,6 +535,11 @@ impl EventGenerator {
             .max();
         most.unwrap_or(0)
     }
+}
+
+fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {
+    let what = "it needs a survey: call for one, or load one";
+    surveyed.as_ref().ok_or_else(|| wrong(what))
 }
 
 impl Request {

@@ -25,6 +25,7 @@ from . import (
     _matching,
     _meta,
     _named_cuts,
+    _networks,
     _photons,
     _polarised,
     _records,
@@ -218,12 +219,16 @@ class Generator:
         found: list[bytes] = []
         take = _TAKE(lambda _, answer: found.append(bytes(answer)))
         status = lib.mebridge_events_call(self._handle, json.dumps(call).encode(), take, None)
-        if (failed := self._failed) is not None:
-            self._failed = None
-            raise failed
+        self._raise()
         check(status)
         answer: dict[str, Any] = json.loads(found[0])
         return answer
+
+    def _raise(self) -> None:
+        """An error of the function of the caller."""
+        if (failed := self._failed) is not None:
+            self._failed = None
+            raise failed
 
     def survey(self, part: str, events: int, overweight: float, seed: int, precision: float | None) -> dict[str, Any]:
         """Surveys the whole run; what is found is written into a folder."""
@@ -243,14 +248,53 @@ class Generator:
                 "does |M|^2 vanish identically?"
             )
         self._warn(found)
+        self._write(folder, found)
+        return {"points": found["points"]}
+
+    def _write(self, folder: pathlib.Path, found: Mapping[str, Any], **more: Any) -> None:
+        """Writes what rounds, and the cross section, need of a survey."""
         written = {
             "points": found["points"],
             "elements": [source["elements"] for source in found["sources"]],
             "shares": [source["share"] for source in found["sources"]],
             "measured": [source["sums"][:3] for source in found["sources"]],
+            **more,
         }
         (folder / POINTS).write_text(json.dumps(written))
+
+    def train(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
+        """Trains networks for what is loaded. Channels have them where they are better than grids alone; what is found is
+        written as a survey is, whose points stay those that count."""
+        folder = pathlib.Path(part)
+        channels = [(float(source["share"]), int(source["dimensions"])) for source in self._loaded["sources"]]
+        trained = _networks.train(self._weights, channels, events, seed, self._threads)
+        parameters = folder / "parameters"
+        parameters.write_bytes(trained.parameters.astype("<f4").tobytes())
+        asked = {
+            "settings": {"events": events, "overweight": overweight, "seed": seed},
+            "networks": trained.of,
+            "shapes": trained.shapes,
+            "parameters": str(parameters),
+            "file": str(folder / _SURVEY),
+        }
+        found = self._call(networks=asked)
+        parameters.unlink()
+        tried = [i for i, of in enumerate(trained.of) if of is not None]
+        grids = sum(not found["sources"][i]["network"] for i in tried)
+        self._write(folder, found, channels=tried, grids=grids)
         return {"points": found["points"]}
+
+    def _weights(self, channel: int, first: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What points with these numbers weigh."""
+        numbers = np.ascontiguousarray(numbers, dtype="f8")
+        count, each = numbers.shape
+        weights = np.empty(count)
+        status = lib.mebridge_events_weigh(
+            self._handle, channel, first, count, each - 1, numbers.ctypes.data, weights.ctypes.data
+        )
+        self._raise()
+        check(status)
+        return weights
 
     def _warn(self, found: Mapping[str, Any]) -> None:
         """Says which matrix elements have no events."""
@@ -262,8 +306,8 @@ class Generator:
 
     def load(self, survey: str) -> None:
         """Takes what a survey wrote."""
-        found = self._call(load={"file": str(pathlib.Path(survey) / _SURVEY)})
-        self._particles = int(found["particles"])
+        self._loaded = self._call(load={"file": str(pathlib.Path(survey) / _SURVEY)})
+        self._particles = int(self._loaded["particles"])
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Makes so many events, in a file `events.npy` of a folder.

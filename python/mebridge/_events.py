@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
+from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _networks, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
 from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -466,8 +466,8 @@ class Order:
 
     @property
     def by_engine(self) -> bool:
-        """Whether the library's own engine makes the events; networks are MadSpace's."""
-        return SAMPLERS[self.sampler] == "grids"
+        """Whether the library's own engine makes the events; networks on a GPU are MadSpace's."""
+        return SAMPLERS[self.sampler] == "grids" or self.backend == "cpu"
 
     @property
     def on_devices(self) -> Mapping[str, str]:
@@ -620,6 +620,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files += [file for file in order.files if file not in files]
         if order.by_engine:
             build["engine"] = True
+            if SAMPLERS[order.sampler] == "networks" and order.executor is None:
+                _networks.check()
         channels = tasks.build(build, files, max(planned), folder)
         rounds = of_kind(build)(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))

@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 
@@ -155,6 +155,7 @@ def _load() -> ctypes.CDLL:
         "mebridge_read_lhe": (c_int32, [c_char_p, c_void_p, c_void_p, c_bool]),
         "mebridge_events_open": (c_int32, [c_char_p, c_void_p, c_void_p, POINTER(c_void_p)]),
         "mebridge_events_call": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_p]),
+        "mebridge_events_weigh": (c_int32, [c_void_p, c_uint32, c_uint64, c_size_t, c_size_t, c_void_p, c_void_p]),
         "mebridge_events_close": (None, [c_void_p]),
         "mebridge_densities_open": (c_int32, [c_char_p, POINTER(c_void_p)]),
         "mebridge_densities_close": (None, [c_void_p]),

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import importlib.util
 import io
+import itertools
 import json
 import math
 import os
@@ -21,7 +22,7 @@ import numpy as np
 
 from common import Folder, FolderHere, here
 import mebridge
-from mebridge import _command, _survey
+from mebridge import _command, _networks, _survey
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -622,6 +623,19 @@ class WrongInput(FolderHere):
             generate("g g > t t~", energy=1000, events=100, state=self.folder)
 
 
+torch = importlib.util.find_spec("torch")
+
+
+def parameters(shape):
+    """How many a flow of this shape has."""
+    found = 0
+    for stay in shape["conditions"]:
+        outputs = (len(stay) - sum(stay)) * (3 * shape["bins"] + 1)
+        widths = [sum(stay), *[shape["units"]] * (shape["layers"] - 1), outputs]
+        found += sum((before + 1) * after for before, after in zip(widths, widths[1:]))
+    return found
+
+
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Networks(Folder):
     def generate(self, sampler, **more):
@@ -633,48 +647,114 @@ class Networks(Folder):
         rounds = [json.loads(path.read_text()) for path in state.glob("round*.json")]
         return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
 
+    @unittest.skipUnless(torch, "torch is not installed: networks are not trained")
     def test_fewer_points_are_needed(self):
         outputs = [self.folder / name for name in ("one.lhe", "other.lhe")]
         with here():
             _, efficiency = self.generate("vegas")
-            with mock.patch("mebridge._madnis._LEAST_BATCHES", 40):
+            with mock.patch("mebridge._networks._LEAST_STEPS", 100):
                 stages = []
                 run, trained = self.generate(
                     "madnis", output=outputs[0], progress=lambda found: stages.append(found.stage)
                 )
                 again, _ = self.generate("madnis", output=outputs[1])
         self.assertEqual(stages, ["survey", "training", "events"])
-        self.assertGreater(trained, 1.2 * efficiency)
+        self.assertGreater(trained, 1.1 * efficiency)
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
         self.assertEqual(again.cross_section, run.cross_section)
         self.assertEqual(*(output.read_bytes() for output in outputs))
+
+    @unittest.skipUnless(torch, "torch is not installed: networks are not trained")
+    def test_a_training_that_diverges(self):
+        """Channels keep their grids, and the run says so."""
+        errors, wild = io.StringIO(), mock.patch.multiple(_networks, _LEARNING_RATE=3.0, _LEAST_STEPS=20)
+        with here(), wild, contextlib.redirect_stderr(errors):
+            run, _ = self.generate("madnis")
+        self.assertRegex(errors.getvalue(), r"(\d) of \1 channels keep their grids: no network is better|^$")
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+
+    @staticmethod
+    def some(size):
+        """In the place of a training: networks with parameters of this size for all channels."""
+
+        def train(weigh, channels, events, seed, threads):
+            shapes = [_networks.shape(dimensions) for _, dimensions in channels]
+            counts = [parameters(shape) for shape in shapes]
+            made = [size * np.sin(1.7 * np.arange(count)) for count in counts]
+            return _networks.Trained(shapes, list(range(len(channels))), np.concatenate(made).astype("f4"))
+
+        return mock.patch.multiple(_networks, train=train, check=lambda: None)
+
+    def test_events_by_networks_are_those_of_grids(self):
+        """Those that change little are about as good as grids alone, and some of them better."""
+        output, errors = self.folder / "events.lhe", io.StringIO()
+        with here(), self.some(0.02), contextlib.redirect_stderr(errors):
+            run, _ = self.generate("madnis", output=output)
+        self.assertNotRegex(errors.getvalue(), r"(\d) of \1 channels keep")
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
         # Helicities and colours are drawn as without networks.
         process = mebridge.Process("g g > t t~ g")
-        momenta, helicities, tags = shares.read(outputs[0], 5)
+        momenta, helicities, tags = shares.read(output, 5)
         for chi2, freedom in (
             shares.helicity_shares(process, momenta, helicities),
             shares.color_shares(process, momenta, tags, draws=16),
         ):
             self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
 
+    def test_networks_that_are_worse(self):
+        """Channels keep their grids, and the run says so."""
+        errors = io.StringIO()
+        with here(), self.some(0.7), contextlib.redirect_stderr(errors):
+            run, _ = self.generate("madnis")
+        self.assertRegex(errors.getvalue(), r"(\d) of \1 channels keep their grids: no network is better")
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+
     def test_it_goes_on_after_the_training(self):
         state, arguments = self.folder / "state", {"energy": 1000, "events": 300, "sampler": "madnis"}
-        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt), here():
-            with mock.patch("mebridge._madnis._LEAST_BATCHES", 5), self.assertRaises(KeyboardInterrupt):
+        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt), here(), self.some(0.02):
+            with self.assertRaises(KeyboardInterrupt):
                 generate("g g > t t~", state=state, **arguments)
-        with mock.patch("mebridge._madnis.train", side_effect=AssertionError("it trains again")), here():
+        again = mock.patch.multiple(_networks, check=lambda: None, train=mock.Mock(side_effect=AssertionError("again")))
+        with again, here():
             self.assertEqual(generate("g g > t t~", state=state, **arguments).events, 300)
 
-    def test_a_training_that_diverges(self):
-        """Channels keep their grids, and the run says so."""
-        from mebridge import _madnis
+    def test_without_torch(self):
+        with mock.patch("importlib.util.find_spec", return_value=None), here():
+            with self.assertRaisesRegex(mebridge.Error, "trained by PyTorch, which is not installed: pip install"):
+                self.generate("madnis")
 
-        before, errors = _madnis.settings, io.StringIO()
-        wild = mock.patch.object(_madnis, "settings", lambda *of: {**before(*of), "learning_rate": 1.0, "batches": 20})
-        with here(), wild, contextlib.redirect_stderr(errors):
+    def test_channels_that_are_trained(self):
+        self.assertEqual(_networks.chosen([0.5, 0.001, 2.0, 0.003]), [0, 2])
+        self.assertEqual(_networks.chosen([1.0]), [0])
+        # Each dimension stays in a block in which another one is mapped.
+        for dimensions in (2, 3, 7, 8):
+            blocks = _networks.shape(dimensions)["conditions"]
+            for one, other in itertools.permutations(range(dimensions), 2):
+                self.assertTrue(any(block[one] and not block[other] for block in blocks))
+
+    def test_points_have_the_weights_of_their_numbers(self):
+        """What the engine gives to a training: means are those of the survey."""
+        found = {}
+
+        def train(weigh, channels, events, seed, threads):
+            random = np.random.default_rng(3)
+            for channel, (_, dimensions) in enumerate(channels):
+                numbers = random.uniform(size=(4001, dimensions + 1))
+                found[channel] = weigh(channel, 8, numbers)
+                np.testing.assert_array_equal(weigh(channel, 8, numbers[:40]), found[channel][:40])
+            with self.assertRaisesRegex(mebridge.Error, "numbers between 0 and 1"):
+                weigh(0, 8, 1.0 + numbers)
+            with self.assertRaisesRegex(mebridge.Error, "a multiple of 8"):
+                weigh(0, 3, numbers)
+            with self.assertRaisesRegex(mebridge.Error, "no channel 99"):
+                weigh(99, 0, numbers)
+            return _networks.Trained([], [None] * len(channels), np.zeros(0))
+
+        with here(), mock.patch.multiple(_networks, train=train, check=lambda: None):
             run, _ = self.generate("madnis")
-        self.assertRegex(errors.getvalue(), "4 of 4 channels keep their grids: no network is better")
-        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+        mean = sum(weights.mean() for weights in found.values())
+        error = math.sqrt(sum(weights.var() / len(weights) for weights in found.values()))
+        self.assertLess(abs(mean - run.cross_section), 4 * math.hypot(error, run.error))
 
     def test_other_samplers(self):
         with self.assertRaisesRegex(mebridge.Error, "sampler is 'flat'; it must be one of"):

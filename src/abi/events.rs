@@ -6,12 +6,13 @@
 
 use super::c::{MEBRIDGE_ERROR, MEBRIDGE_OK, keep_error};
 use super::no_panic;
-use super::pointers::{null, string};
+use super::pointers::{input, null, output, string};
 use super::umami::attached::carried;
 use crate::error::{Error, Result};
 use crate::event_generator::{BeamRequest, EventGenerator, Request};
 use crate::process::Process;
 use mebridge_sampler::events::Event;
+use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
@@ -22,7 +23,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An open event generator. Opaque: only pass it on.
 pub struct MebridgeEvents {
@@ -61,6 +62,16 @@ enum Call {
     Survey { settings: Wanted, file: PathBuf },
     /// Takes a survey from its file.
     Load { file: PathBuf },
+    /// Takes those networks that are better than grids alone, and writes what is found into a file.
+    Networks {
+        settings: Wanted,
+        /// Of each channel the place of its network among the shapes, or none.
+        networks: Vec<Option<usize>>,
+        shapes: Vec<Shape>,
+        /// A file of the parameters of all networks, one after the other: floats, little endian.
+        parameters: PathBuf,
+        file: PathBuf,
+    },
     /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
         settings: Wanted,
@@ -108,6 +119,10 @@ struct SourceAnswer {
     events: u64,
     /// Points for each event of a round that count.
     share: f64,
+    /// Random numbers of a point, besides the one for its partons.
+    dimensions: usize,
+    /// Whether a network is before its grid.
+    network: bool,
 }
 
 #[derive(Serialize)]
@@ -200,6 +215,44 @@ pub extern "C" fn mebridge_events_close(events: *mut MebridgeEvents) {
     });
 }
 
+/// Weighs points of channel `source`, counted from 0, by the grid that it has since the survey: puts the cross section, in pb,
+/// that each of them stands for into `weights[count]`. They are those of the points `first`, a multiple of 8, and so on, with
+/// `numbers[count][dimensions + 1]` in (0, 1) for random numbers; the survey says how many dimensions a channel has.
+///
+/// # Safety
+/// The arrays have as many numbers as that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_events_weigh(
+    events: *mut MebridgeEvents,
+    source: u32,
+    first: u64,
+    count: usize,
+    dimensions: usize,
+    numbers: *const f64,
+    weights: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_events_weigh";
+    done(|| {
+        let each = dimensions.checked_add(1);
+        let of = each.and_then(|each| each.checked_mul(count));
+        let of = of.ok_or_else(|| wrong(NAME, "there are too many numbers".into()))?;
+        // SAFETY: the caller's promise.
+        let numbers = unsafe { input(NAME, "numbers", numbers, of) }?;
+        // SAFETY: the caller's promise.
+        let weights = unsafe { output(NAME, "weights", weights, count) }?;
+        let open = opened(NAME, events)?;
+        let mut open = locked(NAME, &open)?;
+        let found = open.generator.weigh(source as usize, first, numbers)?;
+        if found.len() != count {
+            let what =
+                format!("channel {source} has another number of dimensions than {dimensions}");
+            return Err(wrong(NAME, what).into());
+        }
+        weights.copy_from_slice(&found);
+        Ok(())
+    })
+}
+
 /// Does what `call`, JSON, asks for (docs/engine.md), and gives `take` the answer; a handle serves one call at a time.
 ///
 /// # Safety
@@ -215,12 +268,8 @@ pub unsafe extern "C" fn mebridge_events_call(
     done(|| {
         // SAFETY: the caller's promise.
         let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
-        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = open.get(&(events as usize as u64)).cloned();
-        let open = open.ok_or_else(|| wrong(NAME, "events is no open handle".into()))?;
-        let mut open = open
-            .lock()
-            .map_err(|_| wrong(NAME, "an earlier call of this handle failed".into()))?;
+        let open = opened(NAME, events)?;
+        let mut open = locked(NAME, &open)?;
         let answer = serde_json::to_string(&answer(&mut open, call)?)?;
         let answer = CString::new(answer).expect("JSON has no NUL");
         if let Some(take) = take {
@@ -229,6 +278,17 @@ pub unsafe extern "C" fn mebridge_events_call(
         }
         Ok(())
     })
+}
+
+fn opened(function: &'static str, events: *mut MebridgeEvents) -> Result<Arc<Mutex<Open>>> {
+    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = open.get(&(events as usize as u64)).cloned();
+    open.ok_or_else(|| wrong(function, "events is no open handle".into()))
+}
+
+fn locked<'a>(function: &'static str, open: &'a Mutex<Open>) -> Result<MutexGuard<'a, Open>> {
+    let failed = |_| wrong(function, "an earlier call of this handle failed".into());
+    open.lock().map_err(failed)
 }
 
 fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
@@ -248,6 +308,18 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
         Call::Load { file } => {
             let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
             let survey = open.generator.load(&bytes, &open.run)?.clone();
+            Ok(of_survey(&open.generator, &survey))
+        }
+        Call::Networks {
+            settings,
+            networks,
+            shapes,
+            parameters,
+            file,
+        } => {
+            let flows = flows(&networks, &shapes, &parameters)?;
+            let survey = open.generator.try_flows(&settings.into(), flows)?.clone();
+            std::fs::write(&file, survey.to_bytes(&open.run)).map_err(Error::io(&file))?;
             Ok(of_survey(&open.generator, &survey))
         }
         Call::Round {
@@ -330,8 +402,9 @@ fn rows(
     for event in events {
         counts[event.source as usize] += 1;
     }
-    let of_sources = generator.sources().zip(sums).zip(drawn).enumerate();
-    let rows = of_sources.map(|(number, ((elements, sums), &drawn))| {
+    let known = generator.sources().zip(generator.known());
+    let of_sources = known.zip(sums).zip(drawn).enumerate();
+    let rows = of_sources.map(|(number, (((elements, known), sums), &drawn))| {
         let mean = sums.mean();
         SourceAnswer {
             elements: elements.to_vec(),
@@ -339,9 +412,42 @@ fn rows(
             drawn,
             events: counts[number],
             share: shares.get(number).copied().unwrap_or(0.0),
+            dimensions: known.grid.dimensions(),
+            network: known.flow.is_some(),
         }
     });
     rows.collect()
+}
+
+/// Of each channel its network.
+fn flows(networks: &[Option<usize>], shapes: &[Shape], path: &Path) -> Result<Vec<Option<Flow>>> {
+    const NAME: &str = "mebridge_events_call";
+    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let mut rest = &bytes[..];
+    let too_few = || wrong(NAME, format!("{} ends too early", path.display()));
+    let mut found = Vec::new();
+    for shape in networks {
+        let Some(place) = shape else {
+            found.push(None);
+            continue;
+        };
+        let shape = shapes.get(*place).cloned();
+        let shape = shape.ok_or_else(|| wrong(NAME, format!("there is no shape {place}")))?;
+        let own = rest.split_at_checked(4 * shape.parameters());
+        let (own, after) = own.ok_or_else(too_few)?;
+        rest = after;
+        let (own, _) = own.as_chunks::<4>();
+        let parameters = own.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        let flow = Flow::new(shape, parameters).map_err(|what| wrong(NAME, what))?;
+        found.push(Some(flow));
+    }
+    match rest {
+        [] => Ok(found),
+        _ => Err(wrong(
+            NAME,
+            format!("{} has further parameters", path.display()),
+        )),
+    }
 }
 
 fn append(path: &Path, bytes: &[u8]) -> Result<()> {

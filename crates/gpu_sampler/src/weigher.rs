@@ -15,7 +15,7 @@ use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
 use mebridge_gpu::{DeviceStructure, ModuleCache};
-use mebridge_sampler::blocks::Block;
+use mebridge_sampler::blocks::{Block, Numbers};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::grid::{self, Training};
 use mebridge_sampler::integrand::{Failure, Integrand};
@@ -205,6 +205,10 @@ impl Gpus {
         asked: Asked,
         take: &mut dyn FnMut(Sizes, &Slot, &Launch),
     ) -> Result<()> {
+        if !(blocks.iter()).all(|block| matches!(block.numbers, Numbers::Random)) {
+            let what = "networks of points".into();
+            return Err(Error::NotOnGpu { what });
+        }
         let begin = Instant::now();
         let (offsets, edges) = edges(blocks);
         let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));

@@ -1,5 +1,6 @@
 //! Blocks of points on several threads. What comes out does not depend on how many there are.
 
+use super::flow::Flow;
 use super::grid::Grid;
 use super::integrand::{Failure, Integrand, Squared, Workspace};
 use super::parallel;
@@ -21,6 +22,32 @@ pub struct Block<'a> {
     pub first: u64,
     /// How many there are, [`POINTS`] at most, a multiple of 8.
     pub count: usize,
+    /// What its grid is given.
+    pub numbers: Numbers<'a>,
+}
+
+/// What grids are given.
+#[derive(Clone, Copy, Debug)]
+pub enum Numbers<'a> {
+    /// Random numbers.
+    Random,
+    /// What a flow makes of them.
+    Flow(&'a Flow),
+    /// These: those of a point, and one for its partons, come before those of the next point.
+    Given(&'a [f64]),
+}
+
+impl<'a> From<Option<&'a Flow>> for Numbers<'a> {
+    fn from(flow: Option<&'a Flow>) -> Self {
+        flow.map_or(Numbers::Random, Numbers::Flow)
+    }
+}
+
+impl<'a> Block<'a> {
+    /// With other numbers.
+    pub fn with(self, numbers: Numbers<'a>) -> Self {
+        Block { numbers, ..self }
+    }
 }
 
 /// Blocks for so many points of a source, from `first` on; both are multiples of 8.
@@ -37,6 +64,7 @@ pub fn blocks<'a>(
         random,
         first: first + begin as u64,
         count: POINTS.min(count - begin),
+        numbers: Numbers::Random,
     })
 }
 

@@ -5,7 +5,7 @@
 //! common; one of them is drawn for each point by its densities and by what is known of its |M|^2, so that a point costs
 //! one |M|^2.
 
-use super::blocks::Block;
+use super::blocks::{Block, Numbers};
 use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
 use mebridge_densities::{Coupling, Densities};
@@ -274,6 +274,8 @@ pub struct Workspace {
     values: [Vec<f64>; 2],
     pub(crate) factors: Vec<f64>,
     parts: Vec<DrawnElement>,
+    /// Of flows.
+    jacobians: Vec<f64>,
 }
 
 /// The points of a block that have one matrix element.
@@ -333,6 +335,7 @@ impl Workspace {
             values: [Vec::new(), Vec::new()],
             factors: Vec::new(),
             parts: (0..elements.unwrap_or(0)).map(|_| part()).collect(),
+            jacobians: Vec::new(),
         }
     }
 }
@@ -361,10 +364,12 @@ impl Integrand {
         for rows in [&mut work.numbers, &mut work.mapped, &mut work.points] {
             rows.set_points(count);
         }
-        block
-            .random
-            .fill(level, first, 0..dimension as u32 + 1, &mut work.numbers, 0);
+        fill(block, level, dimension, work);
         block.grid.map(level, &work.numbers, &mut work.mapped);
+        let of_grid = work.mapped.row_mut(dimension).iter_mut();
+        of_grid
+            .zip(&work.jacobians)
+            .for_each(|(grid, flow)| *grid *= flow);
         let turn = (first / 8) as usize;
         (source.channel).draw(
             level,
@@ -615,6 +620,26 @@ impl Integrand {
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);
+        }
+    }
+}
+
+/// The numbers of a block as its grid sees them, and what flows have for Jacobians.
+fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
+    work.jacobians.clear();
+    let Numbers::Given(given) = block.numbers else {
+        let dimensions = 0..dimension as u32 + 1;
+        (block.random).fill(level, block.first, dimensions, &mut work.numbers, 0);
+        if let Numbers::Flow(flow) = block.numbers {
+            work.jacobians.resize(block.count, 1.0);
+            flow.map(level, &mut work.numbers, &mut work.jacobians);
+        }
+        return;
+    };
+    assert_eq!(given.len(), block.count * (dimension + 1), "all numbers");
+    for (point, numbers) in given.chunks_exact(dimension + 1).enumerate() {
+        for (row, &number) in numbers.iter().enumerate() {
+            work.numbers.row_mut(row)[point] = number;
         }
     }
 }

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`random`] | numbers of each, whoever draws it |
 //! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
+//! | [`flow`] | numbers into those of grids, by networks that know how they depend on each other |
 //! | [`weigh`] | blocks of them weighed, by a CPU or GPUs |
 //! | [`clustered`] | their scales, cuts and weights by clustering |
 //! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
+//! | [`networks`] | which channels have a flow before their grid, because it is better |
 //! | [`rounds`] | points of known channels until they are as many events as wanted |
 //! | [`parallel`] | what is left to do for each event, by several threads |
 //! | [`sums`] | weights into a cross section with its error |
@@ -19,9 +21,11 @@ pub mod blocks;
 mod bytes;
 pub mod clustered;
 pub mod events;
+pub mod flow;
 pub mod grid;
 pub mod integrand;
 pub mod leave_out;
+pub mod networks;
 pub mod parallel;
 pub mod random;
 pub mod rounds;

@@ -12,7 +12,7 @@ use super::integrand::{Failure, Integrand};
 use super::parallel;
 use super::random::{ACCEPTANCE, Philox};
 use super::sums::{Estimate, WeightSums};
-use super::survey::{self, Nothing, Settings, Survey, whole};
+use super::survey::{self, Known, Nothing, Settings, Survey, whole};
 use super::unweight::{Spectrum, event_weight, is_event};
 use super::weigh::Weigh;
 
@@ -91,8 +91,9 @@ pub fn round<W: Weigh + ?Sized>(
             // Whole registers are more points, of which fewer become events.
             *threshold = until as f64 / luminosity;
             let from = std::mem::replace(&mut drawn[source], until);
-            let grid = &known[source].grid;
-            plan.extend(blocks(source, grid, of(source), from as u64, until - from));
+            let Known { grid, flow, .. } = &known[source];
+            let more = blocks(source, grid, of(source), from as u64, until - from);
+            plan.extend(more.map(|block| block.with(flow.as_ref().into())));
         }
         weigher.draw(integrand, &plan, &thresholds, &mut |one| {
             let source = one.source;
@@ -181,7 +182,7 @@ fn planned(events: u64, share: f64) -> f64 {
 /// Of each source how many points for each event of a round are planned, by what was found before the last part.
 pub fn shares(survey: &Survey) -> Vec<f64> {
     let total: f64 = survey.sources.iter().map(|one| one.trial[0]).sum();
-    let of_source = |one: &super::survey::Known| one.trial[1] / total;
+    let of_source = |one: &Known| one.trial[1] / total;
     survey.sources.iter().map(of_source).collect()
 }
 
@@ -211,7 +212,7 @@ fn together<'a>(
 ) -> Estimate {
     let shares = shares(survey);
     let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
-    let of_source = |(source, one): (usize, &super::survey::Known)| {
+    let of_source = |(source, one): (usize, &Known)| {
         let last = (one.sums.points() as f64, of(&one.sums));
         let more = rounds
             .iter()

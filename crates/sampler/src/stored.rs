@@ -3,6 +3,7 @@
 //! Words of 64 bits, little endian: a mark, the number of the format, four that say which run it belongs to, four that
 //! are the digest of the rest; then what [`Survey`] has, each list after its length.
 
+use super::flow::{Flow, Shape};
 use super::grid::Grid;
 use super::sums::{self, WeightSums};
 use super::survey::{Known, Survey};
@@ -10,7 +11,7 @@ use super::unweight::Spectrum;
 use super::{Error, Result};
 
 /// The number of the format. Another one holds something else.
-pub const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 2;
 const MARK: u64 = u64::from_le_bytes(*b"mesurvey");
 /// Bytes before the rest, and of the two digests there.
 const HEAD: usize = 80;
@@ -36,6 +37,9 @@ impl Survey {
             }
             words.extend(known.sums.words());
             words.extend(known.trial.map(f64::to_bits));
+            let flow = known.flow.as_ref().map(flow_words).unwrap_or_default();
+            words.push(flow.len() as u64);
+            words.extend(flow);
         }
         let rest: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut bytes = [MARK.to_le_bytes(), FORMAT.to_le_bytes()].concat();
@@ -80,20 +84,65 @@ impl Survey {
             let chances = super::bytes::read(words.list()?)?;
             let mut spectrum = Words(words.list()?);
             let spectrum: Vec<u64> = std::iter::from_fn(|| spectrum.next().ok()).collect();
-            let mut sums = [0; sums::WORDS];
-            for word in &mut sums {
-                *word = words.next()?;
-            }
+            let sums = words.array::<{ sums::WORDS }>()?;
             found.sources.push(Known {
                 grid,
                 chances,
                 sums: WeightSums::from_words(sums),
                 spectrum: Spectrum::from_words(&spectrum).ok_or(Error::Damaged)?,
                 trial: [f64::from_bits(words.next()?), f64::from_bits(words.next()?)],
+                flow: flow(words.list()?)?,
             });
         }
         Ok(found)
     }
+}
+
+/// A flow: numbers of bins, neurons and layers, dimensions; of each block which dimensions stay; parameters.
+fn flow_words(flow: &Flow) -> Vec<u64> {
+    let shape = flow.shape();
+    let dimensions = shape.dimensions();
+    let sizes = [
+        shape.bins,
+        shape.units,
+        shape.layers,
+        dimensions,
+        shape.conditions.len(),
+    ];
+    let sizes = sizes.into_iter().map(|size| size as u64);
+    let stays = shape
+        .conditions
+        .iter()
+        .flatten()
+        .map(|&stays| u64::from(stays));
+    let parameters = flow.parameters().iter().map(|of| u64::from(of.to_bits()));
+    sizes.chain(stays).chain(parameters).collect()
+}
+
+/// What [`flow_words`] gave; none of nothing.
+fn flow(bytes: &[u8]) -> Result<Option<Flow>> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let mut words = Words(bytes);
+    let [bins, units, layers, dimensions, blocks] = words.array()?.map(|size| size as usize);
+    let mut conditions = Vec::new();
+    for _ in 0..blocks {
+        let block = (0..dimensions).map(|_| Ok(words.next()? != 0));
+        conditions.push(block.collect::<Result<_>>()?);
+    }
+    let mut parameters = Vec::new();
+    while !words.0.is_empty() {
+        parameters.push(f32::from_bits(words.small()?));
+    }
+    let shape = Shape {
+        bins,
+        units,
+        layers,
+        conditions,
+    };
+    let flow = Flow::new(shape, parameters);
+    flow.map(Some).map_err(|_| Error::Damaged)
 }
 
 /// Bytes that are left.
@@ -104,6 +153,14 @@ impl<'a> Words<'a> {
         let (word, rest) = self.0.split_first_chunk().ok_or(Error::Damaged)?;
         self.0 = rest;
         Ok(u64::from_le_bytes(*word))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u64; N]> {
+        let mut found = [0; N];
+        for word in &mut found {
+            *word = self.next()?;
+        }
+        Ok(found)
     }
 
     fn small(&mut self) -> Result<u32> {

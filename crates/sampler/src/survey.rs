@@ -8,6 +8,7 @@
 //! part that ends where weights look even ends sooner where large ones are missing, and its mean is too small.)
 
 use super::blocks::blocks;
+use super::flow::Flow;
 use super::grid::{Grid, Training};
 use super::integrand::{Failure, Integrand, Source};
 use super::leave_out::{self, Tried};
@@ -35,6 +36,8 @@ pub struct Settings {
 pub struct Known {
     /// Its grid.
     pub grid: Grid,
+    /// What is before the grid, if that is better: then spectrum and trial are those of the two together.
+    pub flow: Option<Flow>,
     /// For each matrix element of the group, how often it is drawn besides its densities.
     pub chances: Vec<f64>,
     /// The weights of the last part.
@@ -105,8 +108,9 @@ const PARTS: u16 = 12;
 const DAMPING: f64 = 0.8;
 /// Rounds of random numbers that a survey has for its parts; rounds of events have later ones.
 pub(crate) const ROUNDS: u16 = 64;
-/// That of the last part.
+/// That of the last part, and that of flows.
 const LAST: u16 = ROUNDS - 1;
+pub(crate) const FLOWS: u16 = ROUNDS - 2;
 
 impl Taught {
     /// Points of which so many pass the cuts, as far as these say.
@@ -190,6 +194,7 @@ pub fn survey<W: Weigh + ?Sized>(
         .zip(&integrand.sources))
     .map(|(((grid, last), trial), source)| Known {
         grid,
+        flow: None,
         chances: source.chances.clone(),
         sums: last.sums,
         spectrum: last.spectrum,
@@ -376,6 +381,7 @@ impl Survey {
             source.is_some_and(|source| {
                 known.grid.dimensions() == source.channel.dimension()
                     && known.chances.len() == source.chances.len()
+                    && known.flow.iter().all(|flow| flow.fits(&known.grid))
             })
         };
         let same = integrand.sources.len() == self.of as usize;

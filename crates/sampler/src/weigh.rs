@@ -41,6 +41,19 @@ pub trait Weigh {
         take: &mut dyn FnMut(usize, &Taught),
     ) -> Result<(), Failure>;
 
+    /// Weighs blocks, and gives the weights of all their points to `take`.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated, or this is a GPU.
+    fn weights(
+        &mut self,
+        _: &Integrand,
+        _: &[Block],
+        _: &mut dyn FnMut(Vec<f64>),
+    ) -> Result<(), Failure> {
+        Err("a GPU gives no weights to who trains networks: train them on a CPU".into())
+    }
+
     /// Weighs blocks, and gives those of their points to `take` that become events by the thresholds of their sources.
     ///
     /// # Errors
@@ -137,6 +150,16 @@ impl Harvest for Learn<'_> {
     }
 }
 
+struct Weights;
+
+impl Harvest for Weights {
+    type Kept = Vec<f64>;
+
+    fn keep(&self, _: &Block, work: &Workspace) -> Vec<f64> {
+        work.weights.clone()
+    }
+}
+
 struct Draw<'a> {
     accept: Accept<'a>,
 }
@@ -180,6 +203,15 @@ impl<S: Squared + Send> Weigh for Vec<S> {
         weigh_each(integrand, blocks, self, &learn, |(source, taught)| {
             take(source, &taught);
         })
+    }
+
+    fn weights(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        take: &mut dyn FnMut(Vec<f64>),
+    ) -> Result<(), Failure> {
+        weigh_each(integrand, blocks, self, &Weights, take)
     }
 
     fn draw(

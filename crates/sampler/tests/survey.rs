@@ -8,11 +8,17 @@ use mebridge_phasespace::{
     Weights,
 };
 use mebridge_sampler::Error;
+use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh};
+use mebridge_sampler::events::Event;
+use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
+    Workspace,
 };
+use mebridge_sampler::networks::{try_flows, weigh_given};
+use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
-use mebridge_sampler::sums::WeightSums;
+use mebridge_sampler::sums::{Estimate, WeightSums};
 use mebridge_sampler::survey::{Nothing, Settings, Survey, survey};
 use mebridge_simd::Level;
 use std::f64::consts::PI;
@@ -183,19 +189,16 @@ fn cross_sections_scatter_by_their_errors_about_the_closed_form() {
     );
 }
 
-#[test]
-fn events_follow_the_cross_section() {
-    let (_, rounds) = made(&settings(3, 10_000), 1, 2);
-    let events = &rounds[0].events;
-    assert_eq!(events.len(), 10_000);
-    let mass = |event: &mebridge_sampler::events::Event| {
+fn masses_follow_the_cross_section(events: &[Event]) {
+    let mass = |event: &Event| {
         let sum = |i: usize| event.momenta[2][i] + event.momenta[3][i];
         let [e, x, y, z] = std::array::from_fn(sum);
         (e * e - x * x - y * y - z * z).sqrt()
     };
+    let count = events.len() as f64;
     let total: f64 = events.iter().map(|event| event.weight).sum();
     // What is above one is a hundredth of each source at most by the spectrum.
-    assert!((1e4..1.02e4).contains(&total), "{total}");
+    assert!((1.0..1.02).contains(&(total / count)), "{total}");
     for (from, to) in [
         (50.0, 100.0),
         (100.0, 300.0),
@@ -207,12 +210,20 @@ fn events_follow_the_cross_section() {
             .filter(|event| (from..to).contains(&mass(event)));
         let share = within.map(|event| event.weight).sum::<f64>() / total;
         let wanted = exact(from, to) / exact(LEAST, ENERGY);
-        let error = (wanted * (1.0 - wanted) / 1e4).sqrt();
+        let error = (wanted * (1.0 - wanted) / count).sqrt();
         assert!(
             (share - wanted).abs() < 4.0 * error,
             "{from} {share} {wanted}"
         );
     }
+}
+
+#[test]
+fn events_follow_the_cross_section() {
+    let (_, rounds) = made(&settings(3, 10_000), 1, 2);
+    let events = &rounds[0].events;
+    assert_eq!(events.len(), 10_000);
+    masses_follow_the_cross_section(events);
     // Sources are mixed.
     let first = events[..1000].iter().filter(|event| event.source == 0);
     let all = events.iter().filter(|event| event.source == 0);
@@ -258,6 +269,138 @@ fn a_survey_measures_as_well_as_is_wanted() {
     assert!(xs.error < 0.004 * xs.mean, "{xs:?}");
 }
 
+/// The numbers of each point and one for its partons, and its weight.
+struct Given;
+
+impl Harvest for Given {
+    type Kept = (Vec<f64>, Vec<f64>);
+
+    fn keep(&self, _: &Block, work: &Workspace) -> Self::Kept {
+        let numbers = (0..work.weights.len()).flat_map(|point| {
+            let row = move |row| work.numbers.row(row)[point];
+            (0..work.numbers.count()).map(row)
+        });
+        (numbers.collect(), work.weights.clone())
+    }
+}
+
+#[test]
+fn numbers_that_are_given_have_the_weights_of_random_ones() {
+    let (mut what, mut of) = (three(), evaluators(2));
+    let survey = survey(&mut what, &settings(5, 500), &mut of).expect("a survey");
+    for (source, known) in survey.sources.iter().enumerate() {
+        let random = Philox {
+            seed: 8,
+            round: 0,
+            channel: 3,
+        };
+        let plan: Vec<Block> = blocks(source, &known.grid, random, 16, 1000).collect();
+        let found = weigh(&what, &plan, &mut of, &Given).expect("weights");
+        let numbers: Vec<f64> = found
+            .iter()
+            .flat_map(|(numbers, _)| numbers.clone())
+            .collect();
+        let expected: Vec<f64> = found.into_iter().flat_map(|(_, weights)| weights).collect();
+        let weights = weigh_given(&what, &survey, source, 16, &numbers, &mut of);
+        assert!(weights.expect("weights") == expected);
+        assert!(expected.iter().any(|&weight| weight > 0.0));
+    }
+}
+
+/// Flows with networks of this size for all sources.
+fn flows(survey: &Survey, size: f64) -> Vec<Option<Flow>> {
+    let flow = |dimensions: usize| {
+        let block = |turn| (0..dimensions).map(|i| (i + turn) % 2 == 0).collect();
+        let shape = Shape {
+            bins: 4,
+            units: 6,
+            layers: 2,
+            conditions: vec![block(0), block(1)],
+        };
+        let parameters = (0..shape.parameters()).map(|i| (size * (1.7 * i as f64).sin()) as f32);
+        let parameters = parameters.collect();
+        Flow::new(shape, parameters).expect("a flow")
+    };
+    let sources = survey.sources.iter();
+    sources
+        .map(|known| Some(flow(known.grid.dimensions())))
+        .collect()
+}
+
+/// As if grids had needed so many times as many points.
+fn worse(survey: &Survey, times: f64) -> Survey {
+    let mut survey = survey.clone();
+    for known in &mut survey.sources {
+        known.trial[1] *= times;
+    }
+    survey
+}
+
+fn has_flows(survey: &Survey) -> Vec<bool> {
+    let sources = survey.sources.iter();
+    sources.map(|known| known.flow.is_some()).collect()
+}
+
+#[test]
+fn a_source_has_a_flow_where_that_is_better() {
+    let (mut what, settings, mut of) = (three(), settings(5, 2000), evaluators(1));
+    let grids = survey(&mut what, &settings, &mut of).expect("a survey");
+    let count = grids.sources.len();
+    let mut tried = |survey: &Survey, flows: Vec<Option<Flow>>| {
+        try_flows(&what, survey, &settings, flows, &mut of).expect("a survey")
+    };
+    let found = tried(&grids, flows(&grids, 0.5));
+    assert_eq!(has_flows(&found), vec![false; count]);
+    assert_eq!(found.sources, grids.sources);
+    assert!(found.points > grids.points);
+    let poor = worse(&grids, 100.0);
+    assert_eq!(
+        has_flows(&tried(&poor, flows(&grids, 0.5))),
+        vec![true; count]
+    );
+    assert_eq!(tried(&poor, vec![None; count]), poor);
+}
+
+#[test]
+fn a_flow_that_misses_what_the_survey_has_is_left_out() {
+    let (mut what, settings, mut of) = (three(), settings(5, 2000), evaluators(1));
+    let mut grids = survey(&mut what, &settings, &mut of).expect("a survey");
+    // The same weights, of which the survey has another integrand.
+    what.groups[0].partons[0].factor = 0.5;
+    grids = worse(&grids, 100.0);
+    let found = try_flows(&what, &grids, &settings, flows(&grids, 0.1), &mut of);
+    let found = found.expect("a survey");
+    assert_eq!(has_flows(&found), vec![false; grids.sources.len()]);
+}
+
+#[test]
+fn events_by_flows_are_those_of_grids() {
+    let (mut what, settings) = (three(), settings(5, 4000));
+    let grids = survey(&mut what, &settings, &mut evaluators(1)).expect("a survey");
+    let poor = worse(&grids, 100.0);
+    let made = |threads: usize| {
+        let mut of = evaluators(threads);
+        let survey = try_flows(&what, &poor, &settings, flows(&grids, 0.1), &mut of);
+        let survey = survey.expect("a survey");
+        assert!(has_flows(&survey).iter().all(|&has| has));
+        let bytes = survey.to_bytes(&[1; 32]);
+        assert_eq!(Survey::from_bytes(&bytes, &[1; 32]).as_ref(), Ok(&survey));
+        let made = round(&what, &survey, &settings, 0, settings.events, &mut of);
+        (survey, made.expect("a round"))
+    };
+    let (survey, round) = made(1);
+    let (_, other) = made(3);
+    assert!(round.events == other.events && round.sums == other.sums);
+    // Points of the round alone: the survey's are those of grids.
+    let of_round = Estimate::sum(round.sums.iter().map(WeightSums::mean));
+    let pull = (of_round.mean - exact(LEAST, ENERGY)) / of_round.error;
+    assert!(pull.abs() < 4.0, "{of_round:?}");
+    let both = rounds::cross_section(&survey, [(settings.events, &round.sums[..])]);
+    let pull = (both.mean - exact(LEAST, ENERGY)) / both.error;
+    assert!(pull.abs() < 4.0 && both.error < of_round.error, "{both:?}");
+    masses_follow_the_cross_section(&round.events);
+}
+
 #[test]
 fn a_survey_is_written_and_read() {
     let (mut what, settings) = (three(), settings(5, 500));
@@ -282,7 +425,7 @@ fn a_survey_is_written_and_read() {
     assert_eq!(error(&[], 1), Error::NoSurvey);
     let mut newer = bytes.clone();
     newer[8] += 1;
-    assert_eq!(error(&newer, 1), Error::Format { found: 2 });
+    assert_eq!(error(&newer, 1), Error::Format { found: 3 });
     for cut in [17, 79, 80, bytes.len() - 1] {
         assert_eq!(error(&bytes[..cut], 1), Error::Damaged, "{cut}");
     }

@@ -1,0 +1,108 @@
+//! Flows that were trained after a survey: which sources they serve better than grids alone.
+//!
+//! A source has its flow if fewer points are needed for an event than by its grid alone, as far as was known before the last
+//! part of the survey, and keeps its grid alone otherwise: a training may have diverged. A flow may also have missed a peak
+//! that the grid had found, and look the better for it: it has none if its cross section is too far from the survey's.
+//! The points that decide this do not count. The cross section of the survey stays that of grids alone.
+
+use super::blocks::{Block, Numbers, blocks};
+use super::flow::Flow;
+use super::integrand::{Failure, Integrand};
+use super::random::Philox;
+use super::sums::WeightSums;
+use super::survey::{FLOWS, Settings, Survey};
+use super::unweight::Spectrum;
+use super::weigh::Weigh;
+
+/// By how many standard deviations cross sections may differ.
+const FAR: f64 = 5.0;
+
+/// Weighs points of a source by its grid, pb. `numbers` has those of each point, which are those of the grid and one for its
+/// partons; there are a multiple of 8 points, and they are points `first` and so on, also a multiple of 8.
+///
+/// # Errors
+/// A matrix element cannot be evaluated.
+///
+/// # Panics
+/// If there is no such source, or the numbers are those of other dimensions.
+pub fn weigh_given<W: Weigh + ?Sized>(
+    integrand: &Integrand,
+    survey: &Survey,
+    source: usize,
+    first: u64,
+    numbers: &[f64],
+    weigher: &mut W,
+) -> Result<Vec<f64>, Failure> {
+    let grid = &survey.sources[source].grid;
+    let each = grid.dimensions() + 1;
+    // They are drawn by nobody.
+    let random = Philox {
+        seed: 0,
+        round: FLOWS,
+        channel: source as u32,
+    };
+    let plan = blocks(source, grid, random, first, numbers.len() / each);
+    let plan: Vec<Block> = plan
+        .map(|block| {
+            let begin = (block.first - first) as usize * each;
+            block.with(Numbers::Given(&numbers[begin..][..block.count * each]))
+        })
+        .collect();
+    let mut found = Vec::with_capacity(numbers.len() / each);
+    weigher.set(integrand)?;
+    weigher.weights(integrand, &plan, &mut |some| found.extend(some))?;
+    Ok(found)
+}
+
+/// Tries flows, as many as there are sources, and gives a survey with those that are better.
+///
+/// # Errors
+/// A matrix element cannot be evaluated.
+///
+/// # Panics
+/// If there are other sources, or a flow has dimensions that its source has not.
+pub fn try_flows<W: Weigh + ?Sized>(
+    integrand: &Integrand,
+    survey: &Survey,
+    settings: &Settings,
+    flows: Vec<Option<Flow>>,
+    weigher: &mut W,
+) -> Result<Survey, Failure> {
+    assert_eq!(flows.len(), survey.sources.len(), "another survey");
+    let mut plan = Vec::new();
+    for (source, (known, flow)) in survey.sources.iter().zip(&flows).enumerate() {
+        let Some(flow) = flow else { continue };
+        assert!(flow.fits(&known.grid), "a flow of another source");
+        let random = Philox {
+            seed: settings.seed,
+            round: FLOWS,
+            channel: source as u32,
+        };
+        let points = known.sums.points() as usize;
+        let own = blocks(source, &known.grid, random, 0, points);
+        plan.extend(own.map(|block| block.with(Numbers::Flow(flow))));
+    }
+    let mut found = vec![(WeightSums::default(), Spectrum::default()); flows.len()];
+    weigher.set(integrand)?;
+    weigher.learn(integrand, &plan, false, &mut |source, taught| {
+        found[source].0.merge(&taught.sums);
+        found[source].1.merge(&taught.spectrum);
+    })?;
+    drop(plan);
+    let mut survey = survey.clone();
+    for ((known, flow), (sums, spectrum)) in survey.sources.iter_mut().zip(flows).zip(found) {
+        survey.points += sums.points();
+        let Some(threshold) = spectrum.threshold(settings.overweight) else {
+            continue;
+        };
+        let trial = [sums.mean_size().mean, threshold];
+        let (mean, other) = (sums.mean(), known.sums.mean());
+        let near = (mean.mean - other.mean).abs() <= FAR * mean.error.hypot(other.error);
+        let fewer = trial[1] * known.trial[0] < known.trial[1] * trial[0];
+        if flow.is_some() && near && fewer && sums.unusable() == 0 {
+            known.flow = flow;
+            (known.spectrum, known.trial) = (spectrum, trial);
+        }
+    }
+    Ok(survey)
+}
