@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _refine, _topologies, _trial, _widths
+from . import _cuts, _elements, _lhe, _meta, _pdfdata, _records, _topologies, _trial, _widths
 from ._decay_space import Line, Space, tree
 from ._library import Error
 from ._output import Directory
@@ -301,7 +301,7 @@ class Decay:
             if precision is None or self.error <= precision * self.width:
                 break
             count *= 2
-        self.ceiling = _refine._ceiling(weights[weights > 0.0], _OVERWEIGHT * overweight)
+        self.ceiling = _ceiling(weights[weights > 0.0], _OVERWEIGHT * overweight)
         self.kept = float(np.minimum(weights / self.ceiling, 1.0).mean())
 
     def events(self, random: np.random.Generator, wanted: int) -> tuple[Array, Array, int]:
@@ -514,3 +514,11 @@ def summary(name: str, made: Made, widths: Mapping[str, tuple[float, float]]) ->
     lines += [f"{decay:{column}}  {value:.6g} +- {error:.2g}" for decay, (value, error) in rows]
     lines += ["", f"{made.points} points, {made.events / made.points:.2%} became events"]
     return "\n".join(lines) + "\n"
+
+
+def _ceiling(ratios: np.ndarray[Any, Any], overweight: float) -> float:
+    """The least number above which these ratios have at most this share of their sum."""
+    falling = np.sort(ratios)[::-1]
+    above = np.cumsum(falling) - falling * np.arange(1, len(falling) + 1)
+    inside = np.flatnonzero(above <= overweight * falling.sum())
+    return float(falling[inside[-1]]) if len(inside) and falling[inside[-1]] > 0.0 else float(falling[0])

@@ -37,7 +37,7 @@ from . import (
 from ._densities import ANTI, Coupling, Densities, Density
 from ._elements import Element
 from ._library import Error, check, lib
-from ._survey import POINTS
+from ._rounds import POINTS
 
 # What a survey found, beside its points.
 _SURVEY = "survey"
@@ -54,7 +54,7 @@ _CUT = ctypes.CFUNCTYPE(
 
 
 class Generator:
-    """Events of a run. Arguments are those of :class:`mebridge._generator.Generator`, which has them by MadSpace."""
+    """Events of a run. """
 
     def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
@@ -171,8 +171,9 @@ class Generator:
         self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
         self._keep_scales, self._systematics = scales, None
         if systematics is not None:
-            of = _densities.alpha_s(table), self._density, self._shifts
-            self._systematics = _systematics.calculator(systematics, elements, self._energies, *of)
+            coupled = _densities.alpha_s(table)
+            given = systematics, elements, self._energies, coupled, self._density, self._shifts
+            self._systematics = _systematics.calculator(*given)
         self._matched = None
         if clustering is not None and (clustering["matching"] or {}).get("reweighted"):
             self._matched = _matching.layout(max(len(of) for of in legs))
@@ -313,7 +314,11 @@ class Generator:
         """Makes so many events, in a file `events.npy` of a folder.
 
         Returns:
-            What :meth:`mebridge._generator.Generator.round` gives.
+            How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points that
+            were drawn, their mean in pb and its error, how many of them passed the cuts, and how many became events;
+            ``measured``: the first three of the points whose number was known before; ``drawn``: by the number of the matrix
+            element its events, and the sums of their weights and of the squares; ``cut``: how many events a function of the
+            momenta was asked about, and how many it kept.
         """
         output = pathlib.Path(part) / "events.npy"
         layout = _records.layout(self._particles)
