@@ -204,16 +204,7 @@ pub fn integrand_by(
         level: Level::best(),
     };
     let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
-    // Nothing but densities draws a matrix element: without those, each has its own channels.
-    let members = match common.has_one_energy() {
-        false => together(&prepared, threads)?,
-        true => {
-            let there = |&number: &usize| !prepared[number].element.vanishes;
-            let alone = (0..prepared.len()).filter(there).map(|number| vec![number]);
-            alone.collect()
-        }
-    };
-    for members in members {
+    for members in together(&prepared, threads)? {
         let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
@@ -317,6 +308,11 @@ fn check_widths(
         }
         let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
         let rest: f64 = others.map(|(_, mass)| mass).sum();
+        // Where it becomes itself and a massless particle, cuts keep it away.
+        let own: f64 = diagram.masses.iter().sum::<f64>() - rest;
+        if (own / mass - 1.0).abs() < EQUAL {
+            continue;
+        }
         let mut least = limits.least_mass(legs, &diagram.masses);
         let largest = f64::min(limits.largest_mass(legs), energy - rest);
         if legs == every && matches!(beams, Beams::Neither | Beams::AtRest) {
