@@ -139,7 +139,7 @@ class Generator:
                 {
                     "mirrored": bool(element.flavor["mirror"]),
                     "windows": [_window(window) for window in windows[i]],
-                    "rules": rules[i],
+                    "rules": [_rule(rule) for rule in rules[i]],
                     "propagators": [channel["propagators"] for channel in element.channels],
                     "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
                     "vanishes": i in zero,
@@ -178,7 +178,12 @@ class Generator:
         if clustering is not None and (clustering["matching"] or {}).get("reweighted"):
             self._matched = _matching.layout(max(len(of) for of in legs))
         text = json.dumps(opened, allow_nan=False).encode()
-        check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
+        try:
+            check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
+        except Error as error:
+            if devices == ["cpu"]:
+                raise
+            raise Error(f"{', '.join(devices)} cannot be used (device=\"cpu\" needs no GPU): {error}") from None
         return []
 
     def _read(self, libraries: Iterable[str]) -> list[Element]:
@@ -414,6 +419,11 @@ def _window(window: _cuts.Window) -> dict[str, Any]:
         if np.isfinite(limit := getattr(window, name)):
             found[name] = limit
     return found
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """As the library takes it: a number that is not there is infinite."""
+    return {**rule, "numbers": [number if np.isfinite(number) else None for number in rule["numbers"]]}
 
 
 def _said(element: Element, windows: Sequence[_cuts.Window], cuts: Mapping[str, float] | None) -> str:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _bundle, _command, _events, _interpreter, _lhe, _main, _output, _scratch, _state
+from . import _arguments, _bundle, _command, _events, _interpreter, _lhe, _main, _scratch, _state
 from ._banner import Head
 from ._events import Order, Prepared, Progress
 from ._library import Error
-from ._packed import CARD_FILES, CARDS, DIRECTORIES, FILES, ROUNDS, SURVEY
+from ._packed import CARD_FILES, CARDS, FILES, ROUNDS, SURVEY
 from ._process import Path, Process
 from ._remote import put
 from ._rounds import Rounds

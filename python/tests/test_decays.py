@@ -13,10 +13,6 @@ from common import Folder
 import mebridge
 from mebridge import _decay_space, _events_command, _named
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 TOP, W, B = 173.0, 80.41900244575616, 4.7
 
@@ -62,7 +58,6 @@ class Spaces(unittest.TestCase):
         self.assertLess(abs(found - 100.0 / (2 * (4 * math.pi) ** 3 * 2)), 5 * error + 1e-12)
 
 
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class Widths(Folder):
     def generate(self, process, events=2000, seed=1, **card):
         return mebridge.Run(process, run_card=card, folder=self.folder).generate(events, seed)
