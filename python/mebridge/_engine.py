@@ -134,7 +134,7 @@ class Generator:
                 {
                     "mirrored": bool(element.flavor["mirror"]),
                     "windows": [_window(window) for window in windows[i]],
-                    "rules": rules[i],
+                    "rules": [_rule(rule) for rule in rules[i]],
                     "propagators": [channel["propagators"] for channel in element.channels],
                     "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
                     "vanishes": i in zero,
@@ -361,6 +361,11 @@ def _window(window: _cuts.Window) -> dict[str, Any]:
         if np.isfinite(limit := getattr(window, name)):
             found[name] = limit
     return found
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """As the library takes it: a number that is infinite is null."""
+    return {**rule, "numbers": [number if np.isfinite(number) else None for number in rule["numbers"]]}
 
 
 def _said(element: Element, windows: Sequence[_cuts.Window], cuts: Mapping[str, float] | None) -> str:
