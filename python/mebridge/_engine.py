@@ -422,7 +422,7 @@ def _window(window: _cuts.Window) -> dict[str, Any]:
 
 
 def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """As the library takes it: a number that is not there is infinite."""
+    """As the library takes it: a number that is infinite is null."""
     return {**rule, "numbers": [number if np.isfinite(number) else None for number in rule["numbers"]]}
 
 
