@@ -19,7 +19,7 @@ import numpy as np
 from . import _command, _survey
 from ._state import State
 from ._survey import GLOBALS, POINTS
-from ._tasks import Local, Spread, Task
+from ._tasks import Here, Local, Spread, Task
 
 # Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
 # weights are, and every channel has a thousand points. At most as many as memory has room for: larger runs have more
@@ -59,7 +59,7 @@ class Rounds:
 
     def __init__(
         self,
-        tasks: Local | Spread,
+        tasks: Here | Local | Spread,
         state: State,
         elements: Sequence[tuple[Sequence[int], int]],
         events: int,

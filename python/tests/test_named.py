@@ -18,7 +18,7 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _decay_space, _elements, _events_command, _named, _output, _refine, _trial, _widths
+from mebridge import _command, _cuts, _elements, _events_command, _named, _output, _refine, _trial, _widths
 from mebridge._run_card import RunCard
 from test_runs import output
 
@@ -501,12 +501,7 @@ class Frames(unittest.TestCase):
     def test_radiation_beside_a_chain(self):
         """|M|^2 of events is that of the rest frame of the partons, where it depends on the frame."""
         process = mebridge.Process("u d~ > w+ a, w+ > e+ ve")
-        masses = [200.0, 0.0, 0.0, 0.0]
-        chain = {"vertices": [["o0", "o1", "p0"], ["i0", "p0", "o2"]], "masses": [[80.4, 20.0]]}
-        space = _decay_space.Space(_decay_space.tree(chain, masses, {}), tuple(masses))
-        found = space.draw(np.random.default_rng(1), 200)
-        rest = np.zeros((200, 5, 4))
-        rest[:, :2, 0], rest[:, 0, 3], rest[:, 1, 3], rest[:, 2:] = 100.0, 100.0, -100.0, found[:, 1:]
+        rest = _refine.resting(_trial.events([0.0] * 5, 200))
         element = object.__new__(_refine._Element)
         element._turning, element._power, element._made = True, 0, process
         one = np.full(200, 0.118)
