@@ -262,6 +262,7 @@ impl EventGenerator {
                 windows: given.windows.clone(),
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
+                off_shell: given.off_shell.clone(),
                 vanishes: given.vanishes,
             };
             let asked = ChannelRequest {

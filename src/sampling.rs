@@ -42,6 +42,8 @@ pub struct Element {
     pub rules: Vec<Rule>,
     /// What points are clustered by.
     pub clustered: ClusteredLines,
+    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process.
+    pub off_shell: Vec<Vec<usize>>,
     /// Its |M|^2 is nothing but rounding: it has no events.
     pub vanishes: bool,
 }
@@ -306,11 +308,13 @@ fn check_widths(
         if mass == 0.0 || width >= NARROWEST * mass {
             continue;
         }
-        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
-        let rest: f64 = others.map(|(_, mass)| mass).sum();
-        // Where it becomes itself and a massless particle, cuts keep it away.
-        let own: f64 = diagram.masses.iter().sum::<f64>() - rest;
-        if (own / mass - 1.0).abs() < EQUAL {
+        let (own, others): (Vec<_>, Vec<_>) =
+            (diagram.masses.iter().enumerate()).partition(|(leg, _)| legs & (1 << leg) != 0);
+        let [own_masses, rest] =
+            [&own, &others].map(|of| of.iter().map(|(_, mass)| *mass).sum::<f64>());
+        // What becomes itself and a particle without mass is kept from its mass shell by cuts.
+        let radiates = own.iter().any(|(_, leg)| **leg == 0.0);
+        if legs != every && radiates && (own_masses / mass - 1.0).abs() < EQUAL {
             continue;
         }
         let mut least = limits.least_mass(legs, &diagram.masses);
@@ -359,6 +363,13 @@ fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Fa
 }
 
 impl Prepared<'_> {
+    /// The lines of a channel that must not be on their mass shells.
+    fn off_shell(&self, channel: usize) -> BTreeSet<usize> {
+        let listed = self.element.off_shell.get(channel).into_iter().flatten();
+        let own = &self.channels[channel].off_shell_propagators;
+        listed.chain(own).copied().collect()
+    }
+
     /// Matrix elements with the same name have the same channels.
     fn name(&self) -> Result<String, Failure> {
         let (element, options) = (self.element, &self.options);
@@ -372,9 +383,10 @@ impl Prepared<'_> {
         let (incoming, masses) = self.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
         let mut trees = BTreeSet::new();
-        for channel in &self.channels {
+        for (number, channel) in self.channels.iter().enumerate() {
             let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
-            trees.insert(canonical(&diagram(channel, masses)?, &own, &codes, false)?.0);
+            let tree = canonical(&diagram(channel, masses)?, &own, &codes, false)?.0;
+            trees.insert((tree, self.off_shell(number)));
         }
         let cuts = (&element.windows, &element.rules);
         Ok(format!(
@@ -503,9 +515,14 @@ fn group_of(
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
+        // What must not be on its mass shell has no peak there.
+        let mut drawn = diagrams[same[0]].clone();
+        for line in of.off_shell(same[0]) {
+            drawn.propagators[line].width = 0.0;
+        }
         sources.push(Source {
             group: 0,
-            channel: Channel::new(&diagrams[same[0]], &settings)?,
+            channel: Channel::new(&drawn, &settings)?,
             permutations,
             columns: same.iter().map(|&column| column as u32).collect(),
             chances: vec![1.0; members.len()],

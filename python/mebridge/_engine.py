@@ -59,6 +59,13 @@ class Generator:
     def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
         self._counts = [0, 0]
+        self._zero: set[int] = set()
+        self._function: _cut_function.Cut | None = None
+        self._failed: BaseException | None = None
+        self._callback = _CUT()
+        self._keep_scales = False
+        self._systematics: _systematics.Calculator | None = None
+        self._matched: np.dtype[Any] | None = None
 
     def build(
         self,
@@ -138,8 +145,8 @@ class Generator:
             "elements": [
                 {
                     "mirrored": bool(element.flavor["mirror"]),
-                    "windows": [_window(window) for window in windows[i]],
-                    "rules": [_rule(rule) for rule in rules[i]],
+                    "windows": [as_json(window) for window in windows[i]],
+                    "rules": [rule_as_json(rule) for rule in rules[i]],
                     "propagators": [channel["propagators"] for channel in element.channels],
                     "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
                     "vanishes": i in zero,
@@ -156,35 +163,33 @@ class Generator:
             "forced": [abs(code) for code in forced],
             "excluded": list(excluded),
         }
-        opened = {
-            "matrix_elements": [[str(element.library), element.flavor["index"]] for element in elements],
-            "run": run,
-        }
         self._function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
         if self._function is not None:
             self._function.try_([list(of) for of in legs])
-        self._failed: BaseException | None = None
-        self._callback = _CUT(self._passes) if self._function is not None else _CUT()
-        self._elements, self._threads = elements, threads
+            self._callback = _CUT(self._passes)
         self._energies = (energy / 2.0,) * 2 if energies is None else (energies[0], energies[1])
         self._shifts = [ANTI if one else 0 for one in anti]
         self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
-        self._keep_scales, self._systematics = scales, None
+        self._keep_scales = scales
         if systematics is not None:
             coupled = _densities.alpha_s(table)
             given = systematics, elements, self._energies, coupled, self._density, self._shifts
             self._systematics = _systematics.calculator(*given)
-        self._matched = None
         if clustering is not None and (clustering["matching"] or {}).get("reweighted"):
             self._matched = _matching.layout(max(len(of) for of in legs))
-        text = json.dumps(opened, allow_nan=False).encode()
         try:
-            check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
+            self._open(elements, run)
         except Error as error:
             if devices == ["cpu"]:
                 raise
             raise Error(f"{', '.join(devices)} cannot be used (device=\"cpu\" needs no GPU): {error}") from None
         return []
+
+    def _open(self, elements: list[Element], run: Mapping[str, Any]) -> None:
+        self._elements, self._threads = elements, run["threads"]
+        libraries = [[str(element.library), element.flavor["index"]] for element in elements]
+        text = json.dumps({"matrix_elements": libraries, "run": run}, allow_nan=False).encode()
+        check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
 
     def _read(self, libraries: Iterable[str]) -> list[Element]:
         return [element for library in libraries for element in _elements.read(pathlib.Path(library))]
@@ -412,7 +417,7 @@ def _beam(beam: int, pdf: str, anti: Sequence[bool], other_beam: int | None, pho
     return {"photons": _RADIATORS[abs(photons)]} if photons else "parton"
 
 
-def _window(window: _cuts.Window) -> dict[str, Any]:
+def as_json(window: _cuts.Window) -> dict[str, Any]:
     """As the library takes it: a limit that is not there is infinite."""
     found: dict[str, Any] = {"observable": window.observable, "legs": window.legs, "take": window.take, "outside": window.outside}
     for name in ("least", "largest"):
@@ -421,7 +426,7 @@ def _window(window: _cuts.Window) -> dict[str, Any]:
     return found
 
 
-def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+def rule_as_json(rule: Mapping[str, Any]) -> dict[str, Any]:
     """As the library takes it: a number that is infinite is null."""
     return {**rule, "numbers": [number if np.isfinite(number) else None for number in rule["numbers"]]}
 

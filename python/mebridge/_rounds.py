@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _command
 from ._state import State
-from ._tasks import Local, Spread, Task
+from ._tasks import Here, Local, Spread, Task
 
 # Into how many rounds a run is divided, and how many events each has at least. At most as many as memory has room for: larger
 # runs have more rounds, and work for more machines. On a GPU a round of few events takes as long as one of many.
@@ -44,7 +44,7 @@ class Rounds:
 
     def __init__(
         self,
-        tasks: Local | Spread,
+        tasks: Here | Local | Spread,
         state: State,
         events: int,
         seed: int | str,

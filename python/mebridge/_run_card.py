@@ -331,7 +331,9 @@ class RunCard(Mapping[str, Any]):
         self._check_ranges()
         self._check_matching()
         for entry in ENTRIES.values():
-            if entry.kind == REFUSED and not _same(self[entry.name], entry.default):
+            # MG5aMC writes 0 for a decay, and neither is a cut unless it is above that.
+            merges = entry.name not in ("ktdurham", "ptlund") or self[entry.name] > 0.0
+            if entry.kind == REFUSED and merges and not _same(self[entry.name], entry.default):
                 harmless, _, cure = entry.said.partition("; ")
                 raise Error(
                     f"{self.source}: {entry.name} = {self[entry.name]} cannot be honoured ({cure}); set it to "

@@ -243,34 +243,33 @@ class Run:
             card, environment = str(self.param_card), self.output.environment
             elements = _elements.write(self.output.sources, card, {}, environment, scratch, windows=True)
             places = self.output.places([element.entry["path"] for element in elements])
-            options: dict[str, Any] = {"card": self.param_card, "model": self.output.model, "threads": threads}
             decays, heads = [], Heads(self._inputs, self.param_card)
             for element, place in zip(elements, places):
                 listed = None
                 if isinstance(self.output, Output):
-                    listed = Directory.read(self.output.directories[place.directory]), place.number
-                process = Process(place.source, **options)
-                decays.append(_decays.Decay(element, process, self.run_card, parameters, listed))
+                    process = Process(place.source, card=self.param_card)
+                    listed = Directory.read(self.output.directories[place.directory]), place.number, process
+                decays.append(_decays.Decay(element, self.run_card, parameters, listed))
             unused = _cuts.unused(self.run_card, {abs(code) for of in decays for pdg in of.options for code in pdg[1:]})
             if unused is not None:
                 _command.say(unused)
             if progress and not callable(progress):
                 for line in dict.fromkeys(decay.conditions for decay in decays):
                     _command.say(f"mebridge: {line}\n")
-            asked = events, seed, precision, overweight, self._inputs.alpha_qed(), scratch
+            of = decays, self.run_card, self._inputs.alpha_qed()
             try:
-                made = _decays.make(decays, *asked, report)
-                ready = time.monotonic() - begun
-                beams = _lhe.Beams((decays[0].pdg[0], 0), (decays[0].masses[0], 0.0), (0, 0))
-                head = Head(beams, self.run_card["event_norm"].lower(), heads.generator, "", heads.cards({"use_syst": False}))
-                named = dict(zip(_events.names(elements), made.by_element))
-                said = {"output": str(self.output.path), **self.output.asked, "seed": seed, "events": events}
-                self._banner(folder, head, events, seed, made.width[0])
-                rows = [(name, *of) for name, of in named.items()]
-                efficiency = made.events / made.points
-                text = _decays.summary(folder.name, made, named)
-                _lhe.write_text(folder / _SUMMARY, text + _spectra.text(made.rounds))
-                head.write(folder / _EVENTS, made.rounds, rows, made.width[0], seed, said, threads)
+                with _decays.make(*of, events, seed, threads, precision, overweight, scratch, report) as made:
+                    ready = time.monotonic() - begun
+                    beams = _lhe.Beams((decays[0].pdg[0], 0), (decays[0].masses[0], 0.0), (0, 0))
+                    head = Head(beams, self.run_card["event_norm"].lower(), heads.generator, "", heads.cards({"use_syst": False}))
+                    named = dict(zip(_events.names(elements), made.by_element))
+                    said = {"output": str(self.output.path), **self.output.asked, "seed": seed, "events": events}
+                    self._banner(folder, head, events, seed, made.width[0])
+                    rows = [(name, *width) for name, width in named.items()]
+                    efficiency = made.events / made.points
+                    text = _decays.summary(folder.name, made, named)
+                    _lhe.write_text(folder / _SUMMARY, text + _spectra.text(made.rounds))
+                    head.write(folder / _EVENTS, made.rounds, rows, made.width[0], seed, said, threads)
             except BaseException:
                 for left in (folder / self._banner_name(folder.name), folder / _SUMMARY):
                     left.unlink(missing_ok=True)

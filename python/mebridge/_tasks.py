@@ -54,6 +54,25 @@ class Task:
     """A file that it takes."""
 
 
+class Here:
+    """All parts in this process.
+
+    Args:
+        generator: has the functions.
+    """
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
+        """As :meth:`Local.run`."""
+        for number, task in enumerate(tasks):
+            folder = task.folder()
+            if task.survey is not None:
+                self._generator.load(str(task.survey))
+            yield number, getattr(self._generator, task.name)(str(folder), **task.arguments), folder
+
+
 class Local:
     """All parts on this machine, in one process.
 

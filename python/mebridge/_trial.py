@@ -33,6 +33,23 @@ def events(masses: Sequence[float], count: int) -> NDArray[np.float64]:
     return _cuts.boosted(found, random.normal(size=count))
 
 
+def at_rest(masses: Sequence[float]) -> NDArray[np.float64]:
+    """Some decays of a particle at rest, by the masses of all legs, that of the particle first."""
+    out = events((0.0, 0.0, *masses[1:]), _TURNED)[:, 2:]
+    out[..., 3] -= out[..., 3].mean(axis=1, keepdims=True)
+    p, least = (out[..., 1:] ** 2).sum(axis=2), np.array(masses[1:]) ** 2
+    low, high = np.zeros(_TURNED), masses[0] / np.sqrt(p.max(axis=1))
+    # What momenta are multiplied by, so that energies are the mass together.
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        above = np.sqrt(p * middle[:, None] ** 2 + least).sum(axis=1) > masses[0]
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    found = np.zeros((_TURNED, len(masses), 4))
+    found[:, 0, 0], found[:, 1:, 1:] = masses[0], out[..., 1:] * low[:, None, None]
+    found[:, 1:, 0] = np.sqrt(p * low[:, None] ** 2 + least)
+    return found
+
+
 def vanishes(squared: Callable[[NDArray[np.float64]], NDArray[np.float64]], momenta: NDArray[np.float64]) -> bool:
     """Whether |M|^2 is nothing but rounding: a turn about the z axis, which changes nothing of a number, changes it."""
     x, y = momenta[..., 1], momenta[..., 2]

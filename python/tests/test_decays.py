@@ -11,51 +11,9 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _decay_space, _events_command, _named
-
+from mebridge import _events_command, _named
 
 TOP, W, B = 173.0, 80.41900244575616, 4.7
-
-
-class Spaces(unittest.TestCase):
-    """The volume of phase space, which each channel has to give."""
-
-    CHAIN = {"vertices": [["o0", "o1", "p0"], ["p0", "o2", "p1"], ["i0", "p1", "o3"]]}
-
-    def volume(self, line, masses, points=200_000):
-        space = _decay_space.Space(line, masses)
-        density = space.density(space.draw(np.random.default_rng(1), points))
-        self.assertTrue((density > 0).all())
-        weights = 1 / density
-        return weights.mean(), weights.std() / math.sqrt(points)
-
-    def test_particles_without_masses(self):
-        wanted = 100.0**4 / (2 * (4 * math.pi) ** 5 * math.factorial(3) * math.factorial(2))
-        for masses in ([[0.0, 0.0], [0.0, 0.0]], [[60.0, 5.0], [90.0, 2.0]], [[200.0, 0.0], [150.0, 30.0]]):
-            root = _decay_space.tree({**self.CHAIN, "masses": masses}, [100.0] + [0.0] * 4, {})
-            for line in (root, root.even()):
-                found, error = self.volume(line, (100.0, 0.0, 0.0, 0.0, 0.0))
-                self.assertLess(abs(found - wanted), 5 * error, (masses, line))
-                self.assertLess(error, 0.1 * wanted)
-
-    def test_momenta(self):
-        masses = (100.0, 1.0, 2.0, 3.0, 4.0)
-        root = _decay_space.tree({**self.CHAIN, "masses": [[30.0, 1.0], [60.0, 1.0]]}, masses, {})
-        momenta = _decay_space.Space(root, masses).draw(np.random.default_rng(1), 1000)
-        np.testing.assert_allclose(momenta[:, 1:].sum(axis=1), momenta[:, 0], atol=1e-9)
-        squares = momenta[..., 0] ** 2 - (momenta[..., 1:] ** 2).sum(axis=2)
-        np.testing.assert_allclose(squares, np.broadcast_to(np.square(masses), squares.shape), atol=1e-8)
-
-    def test_two_propagators_come_in_both_orders(self):
-        pair = {"vertices": [["o0", "o1", "p0"], ["o2", "o3", "p1"], ["p0", "i0", "p1"]], "masses": [[91.0, 2.0]] * 2}
-        root = _decay_space.tree(pair, [125.0] + [0.0] * 4, {})
-        self.assertEqual([[of.legs for of in order.daughters] for order in root.orders()], [[(0, 1), (2, 3)], [(2, 3), (0, 1)]])
-
-    def test_a_vertex_of_four(self):
-        vertices = {"vertices": [["i0", "o0", "o1", "o2"]], "masses": []}
-        root = _decay_space.tree(vertices, [10.0, 0.0, 0.0, 0.0], {})
-        found, error = self.volume(root, (10.0, 0.0, 0.0, 0.0))
-        self.assertLess(abs(found - 100.0 / (2 * (4 * math.pi) ** 3 * 2)), 5 * error + 1e-12)
 
 
 class Widths(Folder):
@@ -79,6 +37,9 @@ class Widths(Folder):
         self.assertEqual((arrays.beams[0], arrays.beams[1]), ((6, 0), (TOP, 0.0)))
         self.assertEqual(len(arrays.events), 2000)
         self.assertTrue(np.allclose(arrays.events["weight"], made.cross_section))
+        # SCALUP is dsqrt_q2fact1, and alpha_s that of the mass.
+        self.assertEqual(set(arrays.events["scale"]), {91.188})
+        self.assertTrue(np.allclose(arrays.events["alpha_qcd"], 0.10762787285, rtol=1e-9))
         particles = arrays.particles.reshape(2000, 3)
         self.assertEqual(particles["pdg_id"][0].tolist(), [6, 5, 24])
         self.assertEqual(particles["status_code"][0].tolist(), [-1, 1, 1])
@@ -108,10 +69,14 @@ class Widths(Folder):
             ("t > b e+ ve $ w+", 2, 0.001434, set()),
             ("h > e+ e- mu+ mu- $ z", 1, 9.25e-9, set()),
             ("t > b w+, w+ > e+ ve $ w-", 1, 0.163, {24}),
+            # Points of phase space without grids have 5.01e-6 +- 0.02e-6 GeV.
+            ("h > e+ ve mu- vm~ $ w+", 1, 5.01e-6, {-24}),
         ):
             with self.subTest(process, strategy=strategy):
                 made = self.generate(process, 200, sde_strategy=strategy)
                 self.assertLess(abs(made.cross_section / wanted - 1), 0.03 + 5 * made.error / wanted)
+                # Points are where events may be, and not on the mass shell.
+                self.assertGreater(made.efficiency, 0.05)
                 particles = mebridge.read_events(made.output).particles
                 self.assertEqual(set(particles["pdg_id"][particles["status_code"] == 2].tolist()), codes)
 
@@ -135,11 +100,26 @@ class Widths(Folder):
             self.assertIn(sorted(tags)[0], (501, 502))
             for one in of[of["mother1"] > 1]:
                 self.assertEqual(of["status_code"][one["mother1"] - 1], 2)
-        less = self.generate("t > b e+ ve", 500, ptl=40.0)
+        # MG5aMC writes both as 0 into the cards of decays.
+        less = self.generate("t > b e+ ve", 500, ptl=40.0, ktdurham=0.0, ptlund=0.0)
         self.assertLess(less.cross_section, 0.8 * made.processes["6 5 -11 12"][0])
         found = mebridge.read_events(less.output).particles
         electrons = found[found["pdg_id"] == -11]
         self.assertGreater(np.hypot(electrons["px"], electrons["py"]).min(), 40.0)
+
+    def test_what_radiates_without_a_width(self):
+        """The b quark, which has a mass: cuts keep it from its mass shell. |M|^2 at random points of phase space has
+        0.1799 +- 0.0012 GeV."""
+        made = self.generate("t > b w+ g", 1000, ptj=10.0, drjj=0.4, drbj=0.4, ptb=10.0)
+        self.assertLess(abs(made.cross_section - 0.1799), 5 * math.hypot(made.error, 0.0012))
+
+    def test_particles_of_several_masses(self):
+        """Each has its own scale, and its width whatever stands beside it."""
+        made = self.generate("t > b w+; add process z > u u~ g", 1000, ptj=8.0, drjj=0.4)
+        self.assertLess(abs(made.processes["6 5 24"][0] / 1.49147 - 1), 1e-3)
+        width, error = made.processes["23 2 -2 21"]
+        self.assertLess(abs(width - 0.0931), 5 * math.hypot(error, 0.0003))
+        self.assertEqual(len(set(mebridge.read_events(made.output).events["alpha_qcd"])), 2)
 
     def test_a_chain_has_its_resonance(self):
         whole = self.generate("t > b w+, w+ > e+ ve", 500, bwcutoff=1.0)

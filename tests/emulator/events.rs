@@ -60,6 +60,7 @@ impl Run {
                 windows: jets(&codes),
                 rules: Vec::new(),
                 clustered: Default::default(),
+                off_shell: Vec::new(),
                 vanishes: false,
             });
             bridges.push(bridge);

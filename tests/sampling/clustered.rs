@@ -83,6 +83,7 @@ impl Run {
             mirrored: false,
             windows: vec![pt],
             rules: Vec::new(),
+            off_shell: Vec::new(),
             vanishes: false,
             clustered: lines(),
         }];

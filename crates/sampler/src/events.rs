@@ -1,7 +1,7 @@
 //! Points that become events.
 
 use super::blocks::{Block, Harvest};
-use super::integrand::{Integrand, Workspace};
+use super::integrand::{Flux, Integrand, Workspace};
 use super::random::ACCEPTANCE;
 use super::sums::WeightSums;
 use super::unweight::{event_weight, is_event};
@@ -167,6 +167,7 @@ impl Accept<'_> {
         let shown = match (&matched, self.integrand.has_densities()) {
             (Some(matched), _) => matched.start.sqrt(),
             (None, true) => scales[1].max(scales[2]),
+            (None, false) if matches!(group.flux, Flux::Decay(_)) => scales[1],
             (None, false) => scales[0],
         };
         let diagram = group.clustering.as_ref().map(|of| {

@@ -104,6 +104,8 @@ const LEAST_MEASURED: f64 = 512.0;
 const MOST_MEASURED: f64 = 65536.0;
 /// Parts at most, which also bounds how many points one has.
 const PARTS: u16 = 12;
+/// By how much weights differ that are the same but for rounding.
+const SAME: f64 = 1e-9;
 /// How far a grid follows what a part found.
 const DAMPING: f64 = 0.8;
 /// Rounds of random numbers that a survey has for its parts; rounds of events have later ones.
@@ -288,7 +290,7 @@ impl Surveyed {
         threads: usize,
     ) {
         let grids = parallel::map_large(threads, found.len(), |number| {
-            of(number).then(|| {
+            (of(number) && differ(&found[number].sums)).then(|| {
                 let mut grid = self.grids[number].clone();
                 grid.adapt(&found[number].training, DAMPING);
                 grid
@@ -301,6 +303,12 @@ impl Surveyed {
             }
         }
     }
+}
+
+/// Whether weights are not all the same. Of a decay into two they are, and a grid would follow how many points its bins have
+/// by chance.
+fn differ(sums: &WeightSums) -> bool {
+    sums.largest() > sums.mean_size().mean * (1.0 + SAME)
 }
 
 /// Points of each source for the events of the run. Events of all sources have the same weight if the points of each are
