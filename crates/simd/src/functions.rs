@@ -6,7 +6,7 @@
 //! | [`ln`] | all | 1 |
 //! | [`pow`] | a base above 0, a power up to 50 in size | 2 |
 //! | [`sin_cos`], [`tan`] | up to 1e5 in size; beyond that NaN | 1, 2 |
-//! | [`atan`] | all | 1 |
+//! | [`atan`] | all | 2 |
 //!
 //! Arguments are reduced to a short interval, on which a series does: its last term left out is below 2^-58. Errors
 //! are the largest that tests find beside the standard library's functions, which are off by half an ulp and a bit.
