@@ -306,8 +306,17 @@ fn check_widths(
         if mass == 0.0 || width >= NARROWEST * mass {
             continue;
         }
-        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
-        let rest: f64 = others.map(|(_, mass)| mass).sum();
+        let masses = |within: bool| {
+            let legs = (0..)
+                .zip(&diagram.masses)
+                .filter(move |(leg, _)| (legs & (1 << leg) != 0) == within);
+            legs.map(|(_, mass)| *mass)
+        };
+        // What radiates massless particles is on its mass shell where these are soft alone, which is for cuts to leave out.
+        if masses(true).any(|one| one >= mass * (1.0 - EQUAL)) {
+            continue;
+        }
+        let rest: f64 = masses(false).sum();
         let mut least = limits.least_mass(legs, &diagram.masses);
         let largest = f64::min(limits.largest_mass(legs), energy - rest);
         if legs == every && matches!(beams, Beams::Neither | Beams::AtRest) {
