@@ -855,6 +855,16 @@ fn lines(events: &Records) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// A particle without a width that radiates is no resonance: cuts, which the generator takes as they are, keep photons from
+/// being soft.
+#[test]
+fn what_radiates_needs_no_width() {
+    for text in ["e+ e- > ta+ ta- a", "e+ e- > b b~ g g"] {
+        let made = generator(text, 500.0, &[]);
+        assert!(made.is_ok(), "{text}: {:?}", made.err());
+    }
+}
+
 /// What cannot be is refused by name.
 #[test]
 fn what_has_no_events() {
