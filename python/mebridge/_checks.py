@@ -1,4 +1,4 @@
-"""What MadSpace cannot integrate, found before anything starts: beams with a mass, and poles that no cut keeps away."""
+"""Poles that no cut keeps away, found before anything starts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ from typing import Any
 from ._library import Error
 
 _MASSLESS_VECTORS = (21, 22)
-_BEAMS = ("first", "second")
-
-
-def beams(codes: Sequence[int], masses: Sequence[float]) -> None:
-    """That the particles that come in have no mass: MadSpace gives them E = |pz| whatever they are."""
-    for place, code, mass in zip(_BEAMS, codes, masses[:2]):
-        if mass != 0.0:
-            raise Error(
-                f"the {place} particle that comes in ({code}, PDG code) has a mass of {mass:g} GeV, and MadSpace makes "
-                f"events of beams without masses alone; set its mass among the parameters of a mebridge.Process to "
-                f"0, give a parameter card whose block MASS has 0 for {abs(code)} (card=), or take another process"
-            )
 
 
 @dataclass(frozen=True)
@@ -103,22 +91,22 @@ class Cuts:
         if len(known) < len(letters):
             return []
         if len(letters) == 1:
-            return [] if self._off_the_beam(known, classes) else [self.name("obs_pt", known)]
-        if self.has("obs_pair_mass", known):
+            return [] if self._off_the_beam(known, classes) else [self.name("pt", known)]
+        if self.has("mass", known):
             return []
-        apart = self.has("obs_delta_r", known) or not pole.meeting
+        apart = self.has("distance", known) or not pole.meeting
         soft = {letter for letter in (classes[leg] for leg in pole.vectors) if letter is not None}
-        found = [] if apart else [self.name("obs_delta_r", known)]
-        return found + [self.name("obs_pt", letter) for letter in sorted(soft) if not self.has("obs_pt", letter)]
+        found = [] if apart else [self.name("distance", known)]
+        return found + [self.name("pt", letter) for letter in sorted(soft) if not self.has("pt", letter)]
 
     def _off_the_beam(self, letter: str, classes: list[str | None]) -> bool:
         """Whether a particle of this class is kept away from the beams, and from having no energy."""
         others = {other for other in classes if other is not None}
         if len(classes) == 2:
             # They are back to back.
-            return any(self.has("obs_pt", one) or self.has("obs_eta_abs", one) for one in {letter, *others})
-        hard = any(self.has("obs_pair_mass", letter + other) for other in others)
-        return self.has("obs_pt", letter) or (self.has("obs_eta_abs", letter) and hard)
+            return any(self.has("pt", one) or self.has("rapidity", one) for one in {letter, *others})
+        hard = any(self.has("mass", letter + other) for other in others)
+        return self.has("pt", letter) or (self.has("rapidity", letter) and hard)
 
 
 # What an error proposes, by the letters that a name of a cut begins with.

@@ -19,7 +19,7 @@ _SAME = 1e-9
 
 
 def by_name(elements: list[Element], legs: list[tuple[float, ...]], cuts: Mapping[str, float]) -> None:
-    """That no massless line makes the cross section infinite: MadSpace would adapt its mappings to it for ever."""
+    """That no massless line makes the cross section infinite."""
     there, where = _checks.Cuts(cuts, _named_cuts.names()), ""
     missing: list[str] = []
     for element, masses in zip(elements, legs):
@@ -103,7 +103,7 @@ def larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float] | None)
         return "take densities that go down to smaller x, or a lower energy"
     names = _checks.Cuts(cuts, _named_cuts.names())
     of_pair = len(letters) == 2
-    name = names.name("obs_pair_mass", "".join(letters)) if of_pair else names.name("obs_pt", letters[0])
+    name = names.name("mass", "".join(letters)) if of_pair else names.name("pt", letters[0])
     value = math.ceil((mass if of_pair else mass / letters.count(letters[0])) / digits) * digits
     return f"cut small masses, such as by cuts={{\"{name}\": {value:g}}}"
 

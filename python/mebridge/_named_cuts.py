@@ -1,4 +1,4 @@
-"""Cuts by name, ``pt``, ``drjl``, ...: of which particles, as MadSpace has them and as windows of legs."""
+"""Cuts by name, ``pt``, ``drjl``, ...: of which particles, and as windows of legs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _CLASSES = {"j": (21, 1, 2, 3, 4, 5), "l": (11, 13, 15), "a": (22,)}
 _PAIRS = ("jj", "ll", "aa", "jl", "aj", "al")
 # Cuts: observable, of how many particles, and whether the number is the least or the largest one. GeV.
-_SINGLE = {"pt": ("obs_pt", "min"), "eta": ("obs_eta_abs", "max")}
-_PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
+_SINGLE = {"pt": ("pt", "min"), "eta": ("rapidity", "max")}
+_PAIR = {"dr": ("distance", "min"), "mass": ("mass", "min")}
 # Widths about the mass of a particle of a decay chain: bwcutoff of MG5aMC's run card.
 BW_CUTOFF = 15.0
 
@@ -71,11 +71,9 @@ def used(elements: Sequence[Element], cuts: Mapping[str, float]) -> list[str]:
 def windows(pdg: Sequence[int], cuts: Mapping[str, float]) -> list[_cuts.Window]:
     """The cuts that this process has particles for."""
     known, found = names(), []
-    observables = {"obs_pt": "pt", "obs_eta_abs": "rapidity", "obs_delta_r": "distance", "obs_pair_mass": "mass"}
     for name, value in cuts.items():
-        function, limit, classes = known[name]
+        observable, limit, classes = known[name]
         legs = [[leg for leg in range(2, len(pdg)) if abs(pdg[leg]) in _CLASSES[letter]] for letter in classes]
-        observable = observables[function]
         least, largest = (value, math.inf) if limit == "min" else (-math.inf, value)
         if len(classes) == 1:
             found += [_cuts.Window(observable, ((leg,),), least, largest) for leg in legs[0]]

@@ -30,8 +30,8 @@ EVENTS = "events.lhe.gz"
 
 
 def random_key(recipe: bytes, seed: int) -> str:
-    """What all random numbers of a job follow from: each of its parts hashes this with its own name to 56 bits, which
-    choose one of MadSpace's sequences (MIXMAX), no two of which have a number in common."""
+    """What all random numbers of a job follow from: each of its parts hashes this with its own name to 56 bits, the seed of
+    its numbers (Philox), of which no two seeds have points in common."""
     return f"{hashlib.sha256(recipe).hexdigest()} {seed}"
 
 

@@ -7,19 +7,14 @@ interpolates both as the Fortran of the output does. alpha_s runs from its value
 
 from __future__ import annotations
 
-import functools
 import pathlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ._densities import Coupling, Densities, Table
+from ._densities import Coupling, Densities
 from ._library import Error
 from ._slha import Card
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class Set(NamedTuple):
     """Densities that an output has."""
@@ -42,12 +37,6 @@ SETS = {
     "cteq6_l": Set("cteq6l.tbl", 0.118, 10041),
     "cteq6l1": Set("cteq6l1.tbl", 0.130, 10042, loops=1),
 }
-# Below this x lines are drawn in ln x, from it on in x.
-_LINEAR = 0.1
-# Knots of the grid that MadSpace gets: for each interval of x, and of the scale.
-_FINER_X, _FINER_Q = 4, 3
-# Its knots below the first one and above the last scale of CTEQ6, where the table is extrapolated.
-_SMALL_X, _HIGH_Q = (1e-9, 1e-8, 1e-7), (3e4, 1e5)
 _Z, _B, _C = 91.188, 4.7, 1.42
 # alpha_s there, where a card does not say it.
 _AT_Z = 0.118
@@ -127,56 +116,3 @@ def densities(file: pathlib.Path) -> Densities:
         known = ", ".join(of.file for of in SETS.values())
         raise Error(f"{file} is no set that MG5aMC puts into outputs ({known}); take one of these, or a set of LHAPDF")
     return Densities(file, coupling(found.at_z, found.loops), found.number)
-
-
-def text(file: pathlib.Path) -> str:
-    """The same as a file of LHAPDF, for MadSpace.
-
-    Between two scales of the original it has a part of its own, in which densities are straight lines in ln Q^2 as they are
-    there; between two x it has further knots.
-    """
-    return _text(file, file.stat().st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=1)
-def _text(source: pathlib.Path, _: int) -> str:
-    x, scales = _knots(source)
-    table = Table(source)
-    # MadSpace's grids have no top quarks, whose densities are 0 here.
-    knots, codes = _finer(x), [code for code in table.codes if abs(code) != 6]
-    parts = ["PdfType: central\nFormat: lhagrid1\n---\n"]
-    for low, high in zip(scales, scales[1:]):
-        between = np.geomspace(low, high, _FINER_Q + 1)
-        at, q = np.meshgrid(knots, between, indexing="ij")
-        # The last scale belongs to this part here, although the next one begins with it.
-        rows = table.xf(codes, at.reshape(-1, 1), np.minimum(q, high).reshape(-1, 1))
-        head = "\n".join(" ".join(map(repr, map(float, values))) for values in (knots, between))
-        body = "\n".join(" ".join("%.9e" % number for number in row) for row in rows.tolist())
-        parts.append(f"{head}\n{' '.join(map(str, codes))}\n{body}\n---\n")
-    return "".join(parts)
-
-
-def _knots(file: pathlib.Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """x and scales of a file, which the library reads otherwise."""
-    words = file.read_text(encoding="ascii")
-    if file.suffix == ".tbl":
-        lines = [line.split() for line in words.splitlines()[4:]]
-        count, scales = int(lines[0][0]), int(lines[0][1])
-        numbers = [float(word) for line in lines[2:] if line[:1] and line[0][0] not in "XP" for word in line]
-        # The first x is 0.
-        x = numbers[5 + scales : 5 + scales + count]
-        return np.array([*_SMALL_X, *x]), np.array([*numbers[2 : 3 + scales], *_HIGH_Q])
-    rest = words.partition("NNPDF20int")[2].split("\n", 2)[2].split()
-    count = int(rest[0])
-    scales = int(rest[1 + count])
-    # A line with the least scale is between.
-    q2 = np.array(rest[3 + count : 3 + count + scales], dtype=float)
-    return np.array(rest[1 : 1 + count], dtype=float), np.sqrt(q2)
-
-
-def _finer(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = [x[:1]]
-    for low, high in zip(x, x[1:]):
-        spaced = np.geomspace if high <= _LINEAR * 1.0000001 else np.linspace
-        found.append(spaced(low, high, _FINER_X + 1)[1:])
-    return np.concatenate(found)

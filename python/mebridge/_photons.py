@@ -25,7 +25,7 @@ BEAMS = {2: (2212, 0.938), 3: (11, 0.511e-3), 4: (13, 0.105658)}
 _ALPHA = 0.0072992701
 # Of the form factors of the proton, GeV^2.
 _DIPOLE, _A, _B, _C = 0.71, 7.16, -3.96, 0.028
-# Knots of the grid that MadSpace gets, and its scales, GeV.
+# Knots of the grid, and its scales, GeV.
 _LEAST, _KNOTS, _SCALES, _PER_DECADE = 1e-8, 600, (0.5, 1e5), 24
 
 

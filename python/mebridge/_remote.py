@@ -1,4 +1,4 @@
-"""What a worker of an executor does: a part of a run, in a process of MadSpace that stays for the next one.
+"""What a worker of an executor does: a part of a run, in a process that stays for the next one.
 
 A worker gets bytes and gives bytes. What all parts of a run need (libraries, densities, mappings) is sent once: a task
 names it by its digest, and a worker that does not have it says so and gets the task again with it.
@@ -26,7 +26,7 @@ from ._worker import KINDS, Ended, Worker
 RECIPE = "recipe.json"
 # Of the command: the file that it takes, and the one that it gives.
 EVENTS, REWEIGHTED, VALUES = "events.lhe.gz", "reweighted.lhe.gz", "values.npy"
-# Seconds for which MadSpace's process waits for another part.
+# Seconds for which that process waits for another part.
 _IDLE = 300.0
 # Mappings that are kept at a time.
 _SURVEYS = 4

@@ -1,8 +1,4 @@
-"""MadSpace in a process of its own.
-
-MadSpace holds the lock of the interpreter while it surveys, goes on in other threads after it has thrown an error, and
-ends the interpreter where it cannot use a GPU. A process of its own can be ended at any time, and takes nobody with it.
-"""
+"""The event engine in a process of its own, which can be ended at any time and takes nobody with it."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import json
 import math
 import os
 import pathlib
-import resource
 import select
 import signal
 import subprocess
@@ -47,7 +42,7 @@ serve(int(parent))
 """
 # What begins a GPU's driver, and which library has it.
 _DRIVERS = {"cuda": ("libcuda.so.1", "cuInit"), "hip": ("libamdhip64.so.6", "hipInit")}
-# MadSpace has threads of its own, and calls OpenBLAS in them; 16 more of it take a second of a run.
+# The engine has threads of its own; 16 more of OpenBLAS take a second of a run.
 _THREADS = {} if "OMP_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "1"}
 # Of prctl.
 _PR_SET_PDEATHSIG = 1
@@ -79,9 +74,9 @@ def patience() -> float:
 
 
 def show_message(kind: str, text: str) -> None:
-    """What MadSpace says, on stderr; a warning is one of whoever called this package."""
+    """What the process says, on stderr; a warning is one of whoever called this package."""
     if kind != "warning":
-        _command.say(f"madspace: {text}\n")
+        _command.say(f"mebridge: {text}\n")
         return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
@@ -144,7 +139,7 @@ class Worker:
         self._open += 1
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """What a function of :class:`mebridge._generator.Generator` gives."""
+        """What a function of :class:`mebridge._engine.Generator` gives."""
         self.begin(name, **arguments)
         while self._open > 1:
             self._answer()
@@ -179,7 +174,7 @@ class Worker:
             how = f"signal {-status} ({signal.strsignal(-status)})"
             if -status == signal.SIGKILL:
                 how += ", perhaps for want of memory"
-        raise Ended(f"MadSpace ended the run with {how}; what it said is on stderr")
+        raise Ended(f"the process that makes events ended with {how}; what it said is on stderr")
 
     def _line(self) -> bytes:
         """What it says next; nothing where it has ended, be it within its words."""
@@ -204,7 +199,7 @@ class Worker:
             if looks >= _LOOKS:
                 self.end()
                 raise Ended(
-                    f"MadSpace hangs: its process has taken no time of a CPU for {self._patience:g} s, for which {SWITCH} names "
+                    f"the process that makes events hangs: it has taken no time of a CPU for {self._patience:g} s, for which {SWITCH} names "
                     "another limit; what is done is kept where the run has a folder"
                 )
 
@@ -219,12 +214,12 @@ class Worker:
 
 
 def check_names(given: Any) -> None:
-    """Names of files come to MadSpace as texts."""
+    """Names of files are sent as texts."""
     if isinstance(given, str):
         try:
             given.encode()
         except UnicodeEncodeError:
-            raise Error(f"{given!r} is no UTF-8, and MadSpace takes no other names of files; take another folder") from None
+            raise Error(f"{given!r} is no UTF-8, and events are made in folders with no other names; take another folder") from None
     elif isinstance(given, (list, tuple, dict)):
         for one in given.values() if isinstance(given, dict) else given:
             check_names(one)
@@ -243,10 +238,6 @@ def serve(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    # Each channel has two files open: as many as the system allows.
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     # What libraries print is no answer. A caller may have closed its stderr.
     try:

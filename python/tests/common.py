@@ -32,7 +32,7 @@ class Folder(unittest.TestCase):
 
 
 class Here(_worker.Worker):
-    """What stands for the process of MadSpace where a test looks into it, or begins so many runs that to start their
+    """What stands for the process that makes events where a test looks into it, or begins so many runs that to start their
     processes is most of its time: the same calls, in this process."""
 
     def __init__(self, environment, on_message=_worker.show_message, backend="cpu"):
@@ -76,7 +76,7 @@ def here():
 
 
 class FolderHere(Folder):
-    """The same, and runs have MadSpace in this process."""
+    """The same, and runs make their events in this process."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""Runs all tests of this folder in processes side by side: most of them wait for one of MadSpace for much of their time.
+"""Runs all tests of this folder in processes side by side: most of them wait for another process for much of their time.
 
     python parallel.py PROCESSES
 

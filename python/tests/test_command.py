@@ -300,7 +300,7 @@ class Texts(Folder):
             os.makedirs(folder, exist_ok=True)
             status, said, errors = self.events(self.folder if variables else folder, **variables)
             self.assertEqual((status, said), (1, ""))
-            self.assertRegex(errors, r"^mebridge: '.*a\\udcffb.*' is no UTF-8, and MadSpace takes no other names of files; .*\n$")
+            self.assertRegex(errors, r"^mebridge: '.*a\\udcffb.*' is no UTF-8, and events are made in folders with no other names; .*\n$")
         self.assertEqual([os.listdir(folder), list(self.folder.glob("Events"))], [[], []])
 
 

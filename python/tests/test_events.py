@@ -385,7 +385,7 @@ class Parameters(FolderHere):
 
 
 class Switches(Folder):
-    """They are variables of the environment of MadSpace's process."""
+    """They are variables of the environment of the process that makes events."""
 
     def test_how_it_is_evaluated(self):
         """Precision and SIMD level are those of the process: single precision is seen in the weights."""

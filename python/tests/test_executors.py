@@ -463,7 +463,7 @@ class Executors(Folder):
         self.assertEqual(output.read_bytes(), self.alone)
 
     def test_a_worker_without_work(self):
-        """Its process of MadSpace ends after a while, and another one begins with the next part."""
+        """Its process ends after a while, and another one begins with the next part."""
         began, ended, before = [], [], _remote._Engine.close
 
         def close(engine):

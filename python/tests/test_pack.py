@@ -126,7 +126,7 @@ class Jobs(unittest.TestCase):
         keys = [Numbers(_packed.random_key(recipe, seed)) for seed in range(1, 1001)]
         numbers = {one._random(f"round {number}") for one in keys for number in range(20)}
         self.assertEqual(len(numbers), 20_000)
-        # Each chooses a sequence of MadSpace's; hence the first points of all of them differ.
+        # Each has numbers of its own; hence the first points of all of them differ.
         seen = set()
         with mebridge._scratch.folder() as folder, mebridge._worker.Worker({}) as worker:
             home = self.pack / "mebridge" / "run"

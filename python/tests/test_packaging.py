@@ -15,10 +15,9 @@ class Recipes(unittest.TestCase):
         text = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
         self.assertIn(f'version: "{VERSION}"', text)
         needed = re.findall(r'^(\w+) = \["(\w+[~>]=[\w.]+)"\]', PROJECT, re.MULTILINE)
-        self.assertLessEqual({"events", "cut", "dask", "mpi", "hdf5", "parquet", "jax"}, {name for name, _ in needed})
+        self.assertLessEqual({"networks", "cut", "dask", "mpi", "hdf5", "parquet", "jax"}, {name for name, _ in needed})
         for name, package in needed:
-            # MadSpace is not there.
-            if name not in ("events", "dependencies"):
+            if name != "dependencies":
                 self.assertIn("- " + package.replace(">=", " >="), text)
         self.assertIn("- numpy >=1.23", text)
         self.assertIn('"numpy>=1.23"', PROJECT)

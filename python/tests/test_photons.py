@@ -1,4 +1,4 @@
-"""Photons of beams: closed formulas against integrals over their virtuality, and the grid that MadSpace gets."""
+"""Photons of beams: closed formulas against integrals over their virtuality."""
 
 import math
 import unittest
