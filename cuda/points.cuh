@@ -21,7 +21,7 @@
 #define GROUP_PARTONS 3
 #define GROUP_FIRST 4
 // Of each leg that comes in its set of densities, nowhere if the beam is the parton, and how many flavours there are; then
-// their places in the sets. Nowhere if both beams are partons.
+// their places in the sets. Nowhere if both beams are partons and there is one choice.
 #define GROUP_FLAVORS 5
 // Numbers: the rapidity of the beams' centre of mass in the frame of the detector, and three for the flux.
 #define GROUP_NUMBERS 6

@@ -206,16 +206,7 @@ pub fn integrand_by(
         level: Level::best(),
     };
     let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
-    // Nothing but densities draws a matrix element: without those, each has its own channels.
-    let members = match common.has_one_energy() {
-        false => together(&prepared, threads)?,
-        true => {
-            let there = |&number: &usize| !prepared[number].element.vanishes;
-            let alone = (0..prepared.len()).filter(there).map(|number| vec![number]);
-            alone.collect()
-        }
-    };
-    for members in members {
+    for members in together(&prepared, threads)? {
         let both = prepared[members[0]].element.mirrored;
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
@@ -317,13 +308,11 @@ fn check_widths(
         if mass == 0.0 || width >= NARROWEST * mass {
             continue;
         }
-        let (own, others): (Vec<_>, Vec<_>) =
-            (diagram.masses.iter().enumerate()).partition(|(leg, _)| legs & (1 << leg) != 0);
-        let [own_masses, rest] =
-            [&own, &others].map(|of| of.iter().map(|(_, mass)| *mass).sum::<f64>());
-        // What becomes itself and a particle without mass is kept from its mass shell by cuts.
-        let radiates = own.iter().any(|(_, leg)| **leg == 0.0);
-        if legs != every && radiates && (own_masses / mass - 1.0).abs() < EQUAL {
+        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
+        let rest: f64 = others.map(|(_, mass)| mass).sum();
+        // Where it becomes itself and a massless particle, cuts keep it away.
+        let own: f64 = diagram.masses.iter().sum::<f64>() - rest;
+        if (own / mass - 1.0).abs() < EQUAL {
             continue;
         }
         let mut least = limits.least_mass(legs, &diagram.masses);

@@ -651,6 +651,34 @@ fn beams_with_masses() {
     );
 }
 
+/// Matrix elements that have their channels in common, without densities that say how often each is drawn.
+#[test]
+fn flavors_of_partons() {
+    let charges = [2.0 / 3.0, -1.0 / 3.0];
+    let photons = charges.map(|charge: f64| charge * charge);
+    let alpha = 1.0f64 / 132.507;
+    // Two generations in three colours.
+    let pairs = |of: [f64; 2]| 6.0 * of.iter().sum::<f64>();
+    let mut run = Run::new("e+ e- > j j / z", &partons(), no_cuts);
+    let found = cross_section(&mut run, 10_000, 1);
+    let wanted = 4.0 * PI * alpha * alpha / (3.0 * 1e6) * PICOBARN * pairs(photons);
+    check(found, wanted, 0.01);
+
+    let [fermi, z, w] = weak();
+    let resting = Common {
+        energy: z.sqrt(),
+        ..partons()
+    };
+    let couplings = charges.map(|charge| {
+        let vector = 0.5 * charge.signum() - 2.0 * charge * (1.0 - w / z);
+        vector * vector + 0.25
+    });
+    let mut run = Run::new("z > j j", &resting, no_cuts);
+    let found = cross_section(&mut run, 10_000, 1);
+    let each = fermi * z.powf(1.5) / (6.0 * PI * 2.0f64.sqrt());
+    check(found, each * pairs(couplings), 0.01);
+}
+
 /// G_F, and squared masses of Z and W that follow from the default card.
 fn weak() -> [f64; 3] {
     let (fermi, alpha, z) = (1.16637e-5f64, 1.0 / 132.507, 91.188f64.powi(2));

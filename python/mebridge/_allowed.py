@@ -8,11 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _cuts, _finite, _meta, _photons, _scales, _single
+from . import _cuts, _finite, _meta, _photons, _scales
 from ._densities import Coupling, Knots
 from ._elements import Element
 from ._library import Error
 
+# Legs of a process of one particle that goes out.
+ALONE = 3
 # Where x begins, less a little for rounding.
 BELOW = 1.0 - 1e-9
 
@@ -45,7 +47,7 @@ class Judge:
         _finite.resonances(element, tuple(legs), found, self.energy, self.knots is not None)
         least = _cuts.least(found, legs)
         floor = 0.0 if self.knots is None else self.energy * math.sqrt(self.knots.least_x)
-        if self.knots is not None and len(pdg) != _single.LEGS:
+        if self.knots is not None and len(pdg) != ALONE:
             begin = floor / BELOW**2
             if least < begin and _finite.vanishes_below(element, begin):
                 warnings.warn(f"{said([element])}: masses below {begin:.3g} GeV are left out, for which the densities have no x", stacklevel=4)
@@ -104,7 +106,7 @@ def check_beams(elements: Sequence[Element], legs: Sequence[Sequence[float]], de
     if not densities:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
             raise Error("a process with several partons that come in needs parton densities: pdf=")
-        if any(len(of) == _single.LEGS for of in legs):
+        if any(len(of) == ALONE for of in legs):
             raise Error("a particle that goes out alone has the energy of its mass: its events need parton densities")
 
 

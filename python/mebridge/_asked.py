@@ -1,4 +1,4 @@
-"""What a run card asks of integrands, and what of it is left for events that are made."""
+"""What a run card asks of events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _command, _cuts, _elements, _lines, _meta, _output, _single, _widths
+from . import _allowed, _command, _cuts, _elements, _lines, _meta, _output, _widths
 from ._inputs import Inputs
 from ._library import Error
 from ._output import Directory
@@ -16,13 +16,13 @@ from ._systematics import DYNAMICAL
 
 
 def scale(inputs: Inputs) -> Mapping[str, Any]:
-    """What :func:`mebridge._integrands.build` takes."""
+    """Of events, as :meth:`mebridge._engine.Generator.build` takes them."""
     card = inputs.run_card
     fixed = card["fixed_fac_scale1"], card["fixed_fac_scale2"]
     factorisation = [card["dsqrt_q2fact1"], card["dsqrt_q2fact2"]] if all(fixed) else None
     renormalisation = card["scale"] if card["fixed_ren_scale"] else None
     # That of a particle alone, by which it is clustered, is its mass.
-    alone = all(len(legs) == _single.LEGS for directory in inputs.directories for legs in directory.legs)
+    alone = all(len(legs) == _allowed.ALONE for directory in inputs.directories for legs in directory.legs)
     return {
         "dynamical": DYNAMICAL.get(card["dynamical_scale_choice"], "ht" if alone else "ht/2"),
         "renormalisation": renormalisation,
@@ -30,10 +30,10 @@ def scale(inputs: Inputs) -> Mapping[str, Any]:
     }
 
 
-def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card: pathlib.Path) -> Mapping[str, Any]:
-    """The cuts of each matrix element, and what is left of the run card then: arguments of
-    :meth:`mebridge._generator.Generator.build`."""
-    found, left, whole = [], [], []
+def integrands(inputs: Inputs, elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
+    """The cuts of each matrix element, and what else a run card asks of it: arguments of
+    :meth:`mebridge._engine.Generator.build`."""
+    whole = []
     nowhere: list[str | None] = []
     changed: set[pathlib.Path] = set()
     codes: set[int] = set()
@@ -67,24 +67,6 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
                 "clustered": _clustered(element, directory, number, inputs.run_card["sde_strategy"] == 2),
             }
         )
-        resting = inputs.resting
-        boost = _cuts.rapidity(inputs.energies)
-        exact = [_cuts.exact(window, masses, resting, boost) for window in windows]
-        some = [window for window, takes in zip(windows, exact) if takes] + _cuts.wider(windows, boost)
-        rest = [window for window, takes in zip(windows, exact) if not takes]
-        found.append([dataclasses.asdict(window) for window in some])
-        left.append(
-            {
-                "directory": place.described,
-                "number": number,
-                "windows": [dataclasses.asdict(one) for one in rest],
-                "rules": [dataclasses.asdict(rule) for rule in rules],
-                "helicities": not resting and _turning(element, masses),
-                "source": place.source,
-                "model": inputs.output.model,
-                "turning": not resting and _radiates(element, [directory]),
-            }
-        )
     if None not in nowhere:
         raise Error(f"{inputs.run_card.source}: {nowhere[0]}; no event passes: change what is named")
     unused = _cuts.unused(inputs.run_card, codes)
@@ -92,8 +74,7 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
         _command.say(unused)
     for library in changed:
         _elements.rewrite(library, [element.entry for element in elements if element.library == library])
-    massive = any(mass > 0.0 for element in elements for mass in _masses(element)[2:])
-    scaled = _scaled(inputs, massive)
+    scaled = _scaled(inputs)
     lines = [line for directory in inputs.directories for config in directory.configs for line in config.lines]
     chained = sorted({abs(code) for line in lines if line.forced == 1 for code in line.codes})
     timelike = [line for line in lines if not line.spacelike]
@@ -105,25 +86,15 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element], param_card
         "excluded": sorted(excluded - elsewhere - {0}),
     }
     matching = _matching(inputs, elements, scaled)
-    clustering = _clustering(inputs) if scaled == "clustering" or excluded or matching is not None else None
+    clustering = _clustering(inputs) if scaled or excluded or matching is not None else None
     shown |= {"whole": whole, "by_propagators": inputs.run_card["sde_strategy"] == 2}
     if clustering is not None:
         # What radiates photons has densities.
         beam = inputs.other_beam
         whole_beam = beam if beam is not None and inputs.run_card[f"lpp{beam + 1}"] == 0 else None
         settings = {**clustering, "parton_beam": whole_beam}
-        shown["clustering"] = {"settings": settings, "matching": matching, "scaled": scaled == "clustering"}
-    more = any(of["windows"] or of["rules"] or of["helicities"] or of["turning"] for of in left)
-    if not scaled and clustering is None and not more:
-        return {"windows": found, **shown}
-    refine = {
-        "elements": left,
-        "clustering": clustering,
-        "matching": matching,
-        "scaled": scaled,
-        "card": str(param_card),
-    }
-    return {"windows": found, "refine": refine, **shown}
+        shown["clustering"] = {"settings": settings, "matching": matching, "scaled": scaled}
+    return shown
 
 
 def _nowhere(windows: Sequence[_cuts.Window], legs: _cuts.Legs, inputs: Inputs, name: str) -> str | None:
@@ -135,17 +106,15 @@ def _nowhere(windows: Sequence[_cuts.Window], legs: _cuts.Legs, inputs: Inputs, 
     return f"{_cuts.named(window, legs)}{above} leaves nothing of {name}"
 
 
-def _scaled(inputs: Inputs, massive: bool) -> str:
-    """By what scales are that MadSpace has not: it has transverse energies in the frame of the beams."""
+def _scaled(inputs: Inputs) -> bool:
+    """Whether scales are those of clustering."""
     card = inputs.run_card
-    if card["fixed_ren_scale"] and (inputs.resting or card["fixed_fac_scale1"]):
-        return ""
-    moving = massive and not inputs.resting
-    return {-1: "clustering", 1: "et" if moving else ""}.get(card["dynamical_scale_choice"], "")
+    fixed = card["fixed_ren_scale"] and (inputs.resting or card["fixed_fac_scale1"])
+    return not fixed and card["dynamical_scale_choice"] == -1
 
 
 def _clustering(inputs: Inputs) -> Mapping[str, Any]:
-    """What :class:`mebridge._clustering.Settings` takes."""
+    """What of the run card clustering depends on."""
     card = inputs.run_card
     return {
         "hadrons": not inputs.resting,
@@ -181,16 +150,16 @@ def _clustered(
 
 
 def _matching(
-    inputs: Inputs, elements: Sequence[_elements.Element], scaled: str
+    inputs: Inputs, elements: Sequence[_elements.Element], scaled: bool
 ) -> Mapping[str, Any] | None:
-    """What :class:`mebridge._matching.Matching` takes; none where nothing is asked of clustered events.
+    """What is cut and weighted by besides; none where nothing is asked of clustered events.
 
     Args:
         scaled: what :func:`_scaled` gives.
     """
     card = inputs.run_card
     # Events are clustered for xmtcentral no more than MadEvent does.
-    central = card["xmtcentral"] if scaled == "clustering" else 0.0
+    central = card["xmtcentral"] if scaled else 0.0
     if card["ickkw"] == 0 and card["xqcut"] == 0.0 and central == 0.0:
         return None
     for element in elements if card["ickkw"] == 1 else ():
@@ -244,15 +213,3 @@ def _check_flavors(processes: Sequence[Sequence[int]], card: RunCard) -> None:
 def _masses(element: _elements.Element) -> tuple[float, ...]:
     return _meta.masses(element.library, len(element.flavor["options"][0]))
 
-
-def _radiates(element: _elements.Element, directories: Sequence[Directory]) -> bool:
-    """Whether a gluon or a photon goes out beside a decay chain, so that |M|^2 is not gauge invariant off its mass shell:
-    what decays does not radiate them off its products, and their polarisation vectors are those of a frame."""
-    chained = any(line.forced == 1 for of in directories for config in of.configs for line in config.lines)
-    return chained and bool({21, 22} & set(element.flavor["options"][0][2:]))
-
-
-def _turning(element: _elements.Element, masses: Sequence[float]) -> bool:
-    """Whether helicities depend on the frame: of a particle with a mass that has several."""
-    several = [len(set(column)) > 1 for column in zip(*element.entry["helicities"])]
-    return any(mass > 0.0 and more for mass, more in zip(masses[2:], several[2:]))

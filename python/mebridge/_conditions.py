@@ -68,8 +68,7 @@ def _shown(value: bool | float) -> str:
 
 
 def windows_of(build: Mapping[str, Any]) -> Iterator[_cuts.Window]:
-    """Cuts among the arguments of :meth:`mebridge._generator.Generator.build`."""
-    left = build.get("refine") or {"elements": []}
-    for some in (*build["windows"], *(element["windows"] for element in left["elements"])):
-        for window in some:
+    """Cuts among the arguments of :meth:`mebridge._engine.Generator.build`."""
+    for element in build["whole"]:
+        for window in element["windows"]:
             yield _cuts.Window(**{**window, "entries": tuple(window["entries"])})

@@ -1,7 +1,7 @@
 """Cuts of a run card on the legs of one matrix element, as MadEvent's ``setcuts.f`` and ``cuts.f`` have them.
 
-They are kept as a list of windows in observables of single legs. MadSpace gets those that it can take exactly, so that
-its points pass them; :func:`passed` is all of them, on arrays of momenta.
+They are kept as a list of windows in observables of single legs, which the library takes; :func:`passed` is the same on
+arrays of momenta.
 """
 
 from __future__ import annotations
@@ -330,36 +330,6 @@ def resonance(legs: Sequence[int], mass: float, width: float) -> Window:
     return Window("mass", (tuple(legs),), max(mass - width, 0.0), mass + width)
 
 
-def exact(window: Window, masses: Sequence[float], resting: bool, boost: float) -> bool:
-    """Whether MadSpace's observable is MadEvent's.
-
-    Args:
-        resting: whether the partons have no momentum together in the frame of MadSpace's events.
-        boost: the rapidity of that frame, in which beams have the same energy, in the one of the detector.
-    """
-    # MadSpace takes what one of several particles has to pass for what bounds each of them, and what the hardest has to
-    # pass for what bounds the first.
-    if window.outside or (window.take in ("any", "0") and len(window.legs) > 1):
-        return False
-    if window.observable == "energy":
-        return resting
-    if window.observable == "rapidity" and boost != 0.0:
-        return False
-    if window.observable == "distance":
-        # Its rapidities are those of particles without mass.
-        return all(masses[leg] == _MASSLESS for group in window.legs for leg in group)
-    return True
-
-
-def wider(windows: Sequence[Window], boost: float) -> list[Window]:
-    """What windows of rapidities in the frame of the detector leave of them in the one of MadSpace's events."""
-    return [
-        dataclasses.replace(window, least=-math.inf, largest=window.largest + abs(boost))
-        for window in windows
-        if window.observable == "rapidity" and boost != 0.0 and not window.outside and window.largest < math.inf
-    ]
-
-
 def rapidity(energies: tuple[float, float]) -> float:
     """Of the frame in which two beams have the same energy, in the one where they have these."""
     return 0.5 * math.log(energies[0] / energies[1])
@@ -373,11 +343,6 @@ def boosted(momenta: NDArray[np.float64], boost: float | NDArray[np.float64]) ->
     rapidity = boost[:, None] if isinstance(boost, np.ndarray) else boost
     found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], rapidity)
     return found
-
-
-def seen(momenta: NDArray[np.float64], boost: float, turned: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Momenta in the frame of the detector, which moves the other way for events that have been turned about."""
-    return boosted(momenta, np.where(turned, -boost, boost))
 
 
 def along_z(
@@ -487,46 +452,6 @@ _OBSERVABLES = {
     "distance": "obs_delta_r",
     "mass": "obs_mass",
 }
-
-
-def item(madspace: Any, count: int, window: Window) -> Any:
-    """A window as MadSpace has it.
-
-    Args:
-        count: of all legs.
-    """
-    names = _OBSERVABLES
-    # MadSpace selects by PDG code; each leg gets one of its own.
-    codes = list(range(1, count + 1))
-    kinds = madspace.Observable
-    observable, groups = window.observable, [[leg + 1 for leg in group] for group in window.legs]
-    options: dict[str, Any] = {}
-    if observable == "mass" and len(window.legs[0]) == count - 2:
-        select, name = [], "obs_sqrt_s"
-    elif observable == "distance" or (observable == "mass" and len(window.legs[0]) == 2):
-        name = "obs_pair_mass" if observable == "mass" else names[observable]
-        select = [[leg] for group in groups for leg in group]
-    elif any(len(group) > 1 for group in groups):
-        (group,) = groups
-        name, select = names[observable], [[leg] for leg in group]
-        options["sum_momenta"] = True
-    else:
-        name, select = names[observable], [[leg for group in groups for leg in group]]
-        if window.take[0] in "0123456789+":
-            # It counts from 1; each selection has one of its own.
-            number = int(window.take)
-            places = list(range(1, number + 1)) if window.take[0] == "+" else [number + 1]
-            select *= len(places)
-            options |= {"order_observable": kinds.obs_pt, "order_indices": places}
-        options["sum_observable"] = window.take == "sum" or window.take[0] == "+"
-    made = kinds(codes, getattr(kinds, name), select, **options)
-    mode = madspace.Cuts.CutMode.any if window.take == "any" else madspace.Cuts.CutMode.all
-    limits = {}
-    if window.least > -math.inf:
-        limits["min"] = float(window.least)
-    if window.largest < math.inf:
-        limits["max"] = float(window.largest)
-    return madspace.CutItem(made, **limits, mode=mode)
 
 
 def passed(windows: Sequence[Window], momenta: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -640,3 +565,14 @@ def _invariant(p: NDArray[np.float64]) -> NDArray[np.float64]:
 def _distance(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     cosine = (p[:, 1] * q[:, 1] + p[:, 2] * q[:, 2]) / (_pt(p) * _pt(q))
     return np.hypot(np.arccos(np.clip(cosine, -1.0, 1.0)), _rapidity(p) - _rapidity(q))
+
+
+def resting(momenta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Momenta (events, legs, 4) in the rest frame of what comes in; a particle that goes out alone rests."""
+    total = momenta[:, :2].sum(axis=1)
+    rapidity = 0.5 * np.log((total[:, 0] + total[:, 3]) / (total[:, 0] - total[:, 3]))
+    found: NDArray[np.float64] = boosted(momenta, -rapidity).copy()
+    if momenta.shape[1] == 3:
+        # Helicities are about the direction in which it moves, which rounding would decide.
+        found[:, 2, 1:] = 0.0
+    return found

@@ -19,7 +19,7 @@ from . import _cuts, _elements, _engine, _lhe, _meta, _pdfdata, _topologies, _tr
 from ._library import Error, lib
 from ._output import Directory
 from ._process import Process
-from ._rounds import EngineRounds
+from ._rounds import Rounds
 from ._run_card import RunCard
 from ._slha import Card
 from ._state import State
@@ -166,8 +166,8 @@ class Decay:
     def asked(self) -> Mapping[str, Any]:
         """What the engine is asked of it."""
         return {
-            "windows": [_engine.as_json(window) for window in self.windows],
-            "rules": [asdict(rule) for rule in self.rules],
+            "windows": [_engine.window_as_json(window) for window in self.windows],
+            "rules": [_engine.rule_as_json(asdict(rule)) for rule in self.rules],
             "propagators": [channel["propagators"] for channel in self.channels],
             "off_shell": [channel["off_shell_propagators"] for channel in self.channels],
         }
@@ -286,7 +286,7 @@ def make(
         stack.callback(generator.close)
         kept = State(pathlib.Path(folder) / "state", {}, lasting=False)
         stack.callback(kept.close)
-        rounds = EngineRounds(Here(generator), kept, [], events, seed, overweight, "cpu", folder)
+        rounds = Rounds(Here(generator), kept, events, seed, overweight, "cpu", folder)
         rounds.survey(_PRECISION if precision is None else precision)
         report("survey", 0, rounds.cross_section())
         rounds.run(lambda: report("events", sum(of["events"] for of in kept.rounds.values()), rounds.cross_section()))

@@ -1,9 +1,8 @@
-"""Parton densities and alpha_s: files of LHAPDF, read by MadSpace, and what it does not check in them."""
+"""Parton densities and alpha_s: files of LHAPDF and of MG5aMC, and where they are."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 import os
 import pathlib
@@ -11,12 +10,11 @@ import re
 import weakref
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _arguments
-from ._called import first
 from ._library import Error, check, lib
 from ._process import Path
 
@@ -28,9 +26,6 @@ Density = Callable[["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.floa
 
 # Scales of a constant alpha_s in GeV.
 _SCALES = (1e-3, 1.0, 1e3, 1e6, 1e9, 1e12)
-# Outside its scales MadSpace takes a density, or alpha_s, for 0. They get the value at the end up to these multiples of
-# it: LHAPDF's files may have several parts, with scales of their own, between which nothing is interpolated.
-_BELOW, _ABOVE = (1e-9, 1e-6, 1e-3, 1.0), (1.0, 1e3, 1e6, 1e9)
 
 
 # Ends of names of files in ``lib/Pdfdata`` of an output (:mod:`mebridge._pdfdata`).
@@ -60,16 +55,6 @@ class Coupling:
     @classmethod
     def constant(cls, alpha_s: float) -> Coupling:
         return cls(_SCALES, (_arguments.positive("alpha_s", alpha_s),) * len(_SCALES))
-
-    def grid(self, madspace: Any, folder: str) -> Any:
-        """As MadSpace has it, from a table that is written into this folder."""
-        scales = [self.scales[0] * by for by in _BELOW] + list(self.scales) + [self.scales[-1] * by for by in _ABOVE]
-        values = len(_BELOW) * [self.values[0]] + list(self.values) + len(_ABOVE) * [self.values[-1]]
-        table = os.path.join(folder, "alpha_s.info")
-        with open(table, "w", encoding="ascii") as file:
-            file.write(f"AlphaS_Qs: {scales}\nAlphaS_Vals: {values}\n")
-        return madspace.AlphaSGrid(table)
-
 
 @dataclass(frozen=True)
 class Densities:
@@ -112,43 +97,6 @@ class Densities:
         if self.file.suffix == ".tbl":
             largest = max(largest, _CTEQ6_TO)
         return Knots(self.file, frozenset(table.codes), float(table.x[0]), (least, largest))
-
-    def grid(self, madspace: Any, folder: str, conjugated: bool = False, other: Other | None = None) -> Grid:
-        """The grid, read by MadSpace from a file that is written into this folder; with those of partons in the
-        antiparticle of the hadron, if asked for, and of what another beam is, whose codes are larger by ``ANTI``."""
-        try:
-            wider = os.path.join(folder, "densities.dat")
-            with open(wider, "w", encoding="ascii") as file:
-                text = _widened(self._text())
-                text = _conjugated(text) if conjugated else text
-                file.write(text if other is None else _with(text, other))
-            grid = madspace.PdfGrid(wider)
-            rows = grid.values
-        except (RuntimeError, ValueError, IndexError) as error:
-            raise Error(f"{self.file} is no complete grid of LHAPDF (lhagrid1): {error}") from None
-        finally:
-            pathlib.Path(wider).unlink(missing_ok=True)
-        if not all(map(math.isfinite, (number for row in rows for number in row))):
-            raise Error(f"{self.file} holds numbers that are not finite")
-        return Grid(self.file, grid, ANTI + other.code if other and other.density is None else None)
-
-
-    def _text(self) -> str:
-        if self.file.suffix in _OF_MG5AMC:
-            from . import _pdfdata
-
-            return _pdfdata.text(self.file)
-        return self.file.read_text(encoding="ascii")
-
-
-@dataclass(frozen=True)
-class Other:
-    """What a beam is beside one of hadrons: a parton itself, or what radiates one."""
-
-    code: int
-    density: Callable[[Any, Any], Any] | None
-    """x f(x), by x and the squared scale, of what is radiated."""
-
 
 class Table:
     """A file of densities, as the library interpolates it."""
@@ -202,77 +150,9 @@ class Knots:
         _inside(scale, *self.scales, f"the densities of {self.file}", name)
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Parton densities as MadSpace has them."""
-
-    file: pathlib.Path
-    grid: Any
-    parton: int | None = None
-    """The code of a parton that is a beam itself, larger by ``ANTI``."""
-
-    @property
-    def knots(self) -> Knots:
-        """Where the grid of the set is."""
-        scales = self.grid.q[len(_BELOW)], self.grid.q[-len(_ABOVE) - 1]
-        return Knots(self.file, frozenset(self.grid.pids), self.grid.x[0], scales)
-
-
 def _inside(scale: float, low: float, high: float, what: str, name: str) -> None:
     if not low <= scale <= high:
         raise Error(f"{name} is {scale:g} GeV, and {what} lie between {low:g} and {high:g} GeV; take one of these")
-
-
-def _widened(text: str) -> str:
-    """A grid with a part below its first scale, and one above its last."""
-    header, *parts = re.split(r"^---\s*\n", text, flags=re.MULTILINE)
-    if not parts or parts[-1].strip():
-        raise ValueError("it does not end with ---; is it cut off?")
-    grids = [part.splitlines() for part in parts[:-1]]
-    for lines in grids:
-        counts = [len(line.split()) for line in lines[:2]]
-        if len(lines) < 4 or min(counts) < 4 or len(lines) != 3 + counts[0] * counts[1]:
-            raise ValueError("a part of it does not hold a line for each x and scale")
-
-    def frozen(lines: list[str], which: int, factors: tuple[float, ...]) -> list[str]:
-        scales = lines[1].split()
-        end = float(scales[which])
-        rows = lines[3:][which % len(scales) :: len(scales)]
-        return [lines[0], " ".join(repr(end * by) for by in factors), lines[2], *(row for row in rows for _ in factors)]
-
-    grids = [frozen(grids[0], 0, _BELOW), *grids, frozen(grids[-1], -1, _ABOVE)]
-    return header + "---\n" + "".join("\n".join(lines) + "\n---\n" for lines in grids)
-
-
-def _conjugated(text: str) -> str:
-    """A grid with further columns: of partons in the antiparticle of the hadron."""
-    header, *parts = text.split("---\n")
-    found = []
-    for part in parts[:-1]:
-        x, scales, codes, *rows = part.splitlines()
-        words = codes.split()
-        # Gluons and photons are their own antiparticles.
-        places = [words.index(of if (of := str(-int(code))) in words else code) for code in words]
-        more = " ".join(str(ANTI + int(code)) for code in words)
-        values = [row.split() for row in rows]
-        wider = [" ".join(row + [row[place] for place in places]) for row in values]
-        found.append("\n".join([x, scales, f"{codes} {more}", *wider]) + "\n")
-    return "---\n".join([header, *found, parts[-1]])
-
-
-def _with(text: str, other: Other) -> str:
-    """A grid with a further column, of what another beam is: 1 for a parton itself."""
-    header, *parts = text.split("---\n")
-    found = []
-    for part in parts[:-1]:
-        x, scales, codes, *rows = part.splitlines()
-        values = np.ones(len(rows))
-        if other.density is not None:
-            knots = [np.array(line.split(), dtype=np.float64) for line in (x, scales)]
-            values = other.density(np.repeat(knots[0], len(knots[1])), np.tile(knots[1], len(knots[0])) ** 2)
-        more = [f"{row} {value:.12e}" for row, value in zip(rows, values)]
-        found.append("\n".join([x, scales, f"{codes} {ANTI + other.code}", *more]) + "\n")
-    return "---\n".join([header, *found, parts[-1]])
 
 
 def _locate(pdf: Path) -> pathlib.Path:
@@ -390,34 +270,3 @@ def density(file: Path, parton: int | None = None) -> Density:
 
     return of
 
-
-def coupling_of(madspace: Any, alpha_s: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """alpha_s as MadSpace interpolates it, on the CPU."""
-    context = madspace.Context(madspace.cpu_device(), 1)
-    alpha_s.initialize_globals(context)
-    function = madspace.FunctionRuntime(madspace.RunningCoupling(alpha_s).function(), context)
-    return lambda scale: first(function.call([np.ascontiguousarray(scale)]))
-
-
-def density_of(madspace: Any, grid: Grid | None) -> Density | None:
-    """Densities as MadSpace interpolates them, on the CPU."""
-    if grid is None:
-        return None
-    context = madspace.Context(madspace.cpu_device(), 1)
-    grid.grid.initialize_globals(context)
-
-    @functools.cache
-    def of(code: int) -> Any:
-        return madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
-
-    def density(
-        codes: NDArray[np.int64], x: NDArray[np.float64], q: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        found = np.zeros(len(x))
-        for code in np.unique(codes):
-            some = codes == code
-            # Rounding may take it beyond x = 1.
-            found[some] = 1.0 if code == grid.parton else first(of(int(code)).call([x[some], q[some]]))
-        return found
-
-    return density

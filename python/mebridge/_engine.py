@@ -37,7 +37,7 @@ from . import (
 from ._densities import ANTI, Coupling, Densities, Density
 from ._elements import Element
 from ._library import Error, check, lib
-from ._survey import POINTS
+from ._rounds import POINTS
 
 # What a survey found, beside its points.
 _SURVEY = "survey"
@@ -54,7 +54,7 @@ _CUT = ctypes.CFUNCTYPE(
 
 
 class Generator:
-    """Events of a run. Arguments are those of :class:`mebridge._generator.Generator`, which has them by MadSpace."""
+    """Events of a run. """
 
     def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
@@ -145,8 +145,8 @@ class Generator:
             "elements": [
                 {
                     "mirrored": bool(element.flavor["mirror"]),
-                    "windows": [as_json(window) for window in windows[i]],
-                    "rules": rules[i],
+                    "windows": [window_as_json(window) for window in windows[i]],
+                    "rules": [rule_as_json(rule) for rule in rules[i]],
                     "propagators": [channel["propagators"] for channel in element.channels],
                     "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
                     "vanishes": i in zero,
@@ -172,11 +172,17 @@ class Generator:
         self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
         self._keep_scales = scales
         if systematics is not None:
-            of = _densities.alpha_s(table), self._density, self._shifts
-            self._systematics = _systematics.calculator(systematics, elements, self._energies, *of)
+            coupled = _densities.alpha_s(table)
+            given = systematics, elements, self._energies, coupled, self._density, self._shifts
+            self._systematics = _systematics.calculator(*given)
         if clustering is not None and (clustering["matching"] or {}).get("reweighted"):
             self._matched = _matching.layout(max(len(of) for of in legs))
-        self._open(elements, run)
+        try:
+            self._open(elements, run)
+        except Error as error:
+            if devices == ["cpu"]:
+                raise
+            raise Error(f"{', '.join(devices)} cannot be used (device=\"cpu\" needs no GPU): {error}") from None
         return []
 
     def _open(self, elements: list[Element], run: Mapping[str, Any]) -> None:
@@ -318,7 +324,11 @@ class Generator:
         """Makes so many events, in a file `events.npy` of a folder.
 
         Returns:
-            What :meth:`mebridge._generator.Generator.round` gives.
+            How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points that
+            were drawn, their mean in pb and its error, how many of them passed the cuts, and how many became events;
+            ``measured``: the first three of the points whose number was known before; ``drawn``: by the number of the matrix
+            element its events, and the sums of their weights and of the squares; ``cut``: how many events a function of the
+            momenta was asked about, and how many it kept.
         """
         output = pathlib.Path(part) / "events.npy"
         layout = _records.layout(self._particles)
@@ -407,13 +417,18 @@ def _beam(beam: int, pdf: str, anti: Sequence[bool], other_beam: int | None, pho
     return {"photons": _RADIATORS[abs(photons)]} if photons else "parton"
 
 
-def as_json(window: _cuts.Window) -> dict[str, Any]:
+def window_as_json(window: _cuts.Window) -> dict[str, Any]:
     """As the library takes it: a limit that is not there is infinite."""
     found: dict[str, Any] = {"observable": window.observable, "legs": window.legs, "take": window.take, "outside": window.outside}
     for name in ("least", "largest"):
         if np.isfinite(limit := getattr(window, name)):
             found[name] = limit
     return found
+
+
+def rule_as_json(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """As the library takes it: a number that is not there is infinite."""
+    return {**rule, "numbers": [number if np.isfinite(number) else None for number in rule["numbers"]]}
 
 
 def _said(element: Element, windows: Sequence[_cuts.Window], cuts: Mapping[str, float] | None) -> str:

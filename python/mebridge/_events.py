@@ -1,4 +1,4 @@
-"""Events by MadSpace."""
+"""Events: what a run is, and how it is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _madspace, _named_cuts, _networks, _pdfdata, _polarised, _running, _scales, _scheme, _scratch, _text
+from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _named_cuts, _networks, _pdfdata, _running, _scales, _scheme, _scratch, _text
 from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
 from ._banner import Head
@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import Rounds, of_kind, sizes, workers
+from ._rounds import Rounds, sizes
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -120,8 +120,8 @@ def generate_events(
 ) -> Events:
     """Generates unweighted events.
 
-    Phase space, densities, VEGAS and unweighting are MadSpace's (``pip install "./python[events]"`` from a checkout);
-    channels are the process's diagrams, those that differ by a permutation of equal particles being one.
+    Phase space, cuts, scales, densities, grids and unweighting are the library's own (docs/engine.md); channels are the
+    process's diagrams, those that differ by a permutation of equal particles being one.
 
     Args:
         process: a process, with the parameters, precision and SIMD level that it has; or its name, a process file or a
@@ -181,7 +181,7 @@ def generate_events(
             of it; or what to call then.
 
     Raises:
-        Error: where MadSpace is missing, or there is no such process, or a file is not what it should be.
+        Error: where there is no such process, or a file is not what it should be.
     """
     # All arguments, before there are other names.
     given = dict(locals())
@@ -378,12 +378,8 @@ def ordered(
         return _conditions.line(elements, coupling, of_alpha_s, *said)
 
     def more(elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
-        if any(channel["off_shell_propagators"] for element in elements for channel in element.channels):
-            raise ValueError("events of channels in which `$` forbids a resonance are those of a run card: take mebridge.Run")
         return {
             **({"systematics": varied.asked()} if varied.groups else {}),
-            # That of a run card weighs events by it.
-            **({"polarised": True} if any(map(_polarised.radiates, elements)) else {}),
         }
 
     order = Order(
@@ -458,16 +454,11 @@ class Order:
     conditions: Callable[[Sequence[_elements.Element], Mapping[str, Any]], str]
     """Which alpha_s, scales and cuts hold, by the matrix elements and what :attr:`Prepared.build` has."""
     files: Sequence[str] = ()
-    """Which :func:`mebridge._integrands.build` reads besides libraries and densities."""
+    """Which :meth:`mebridge._engine.Generator.build` reads besides libraries and densities."""
     more: Callable[[list[_elements.Element]], Mapping[str, Any]] = lambda _: {}
-    """Further arguments of :func:`mebridge._integrands.build`, by the matrix elements."""
+    """Further arguments of :meth:`mebridge._engine.Generator.build`, by the matrix elements."""
     windows: bool = False
     """Whether lines are kept near their masses, or away, as decay chains and ``$`` of an output ask."""
-
-    @property
-    def by_engine(self) -> bool:
-        """Whether the library's own engine makes the events; networks on a GPU are MadSpace's."""
-        return SAMPLERS[self.sampler] == "grids" or self.backend == "cpu"
 
     @property
     def on_devices(self) -> Mapping[str, str]:
@@ -490,7 +481,7 @@ class Made:
     """Files of records, there as long as the run is, how many events they hold, and their weights."""
     events: int
     rows: list[np.ndarray[Any, Any]]
-    """Of each round and channel what :meth:`mebridge._generator.Generator.round` gives."""
+    """Of each round and channel what :meth:`mebridge._engine.Generator.round` gives."""
     again: int
     """How often a part of the run was begun again."""
     seconds: Mapping[str, float]
@@ -535,7 +526,7 @@ class Prepared:
     asked: Mapping[str, Any]
     elements: list[_elements.Element]
     build: Mapping[str, Any]
-    """Arguments of :meth:`mebridge._generator.Generator.build`."""
+    """Arguments of :meth:`mebridge._engine.Generator.build`."""
     files: list[str]
     """Those that the arguments name."""
     tasks: Local | Spread
@@ -559,40 +550,27 @@ def prepared(order: Order) -> Iterator[Prepared]:
         "sampler": order.sampler,
         "threads": order.threads,
         "device": order.devices,
-        "versions": [version(), *([] if order.by_engine else [_madspace.version()])],
+        "versions": [version()],
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Local | Spread
-        threads, planned = order.threads, sizes(events, order.backend)
+        planned = sizes(events, order.backend)
         if order.executor is None:
-            # The engine has threads enough in one process.
-            count = 1 if order.by_engine else workers(len(planned), order.backend, threads)
-            if order.backend == "cpu":
-                threads = max(1, threads // count)
-
-            def begin() -> Worker:
-                worker = stack.enter_context(Worker({**order.environment, **order.on_devices}, backend=order.backend))
-                if not order.by_engine and order.backend != "cpu":
-                    worker.begin("prepare", devices=order.devices, threads=threads)
-                return worker
-
-            # The first begins while the libraries are made. Others, which are needed later, would take its time.
-            tasks = Local(begin(), [begin] * (count - 1))
+            # It begins while the libraries are made.
+            environment = {**order.environment, **order.on_devices}
+            tasks = Local(stack.enter_context(Worker(environment, backend=order.backend)))
         else:
             tasks = Spread(order.executor, {**switches(order.environment), **order.environment, **order.on_devices})
         stack.callback(tasks.close)
+        networks = SAMPLERS[order.sampler] == "networks"
+        if networks and order.backend != "cpu":
+            _command.say("mebridge: GPUs have no networks: threads of the CPU weigh points\n")
         card = None if order.card is None else os.fspath(order.card)
         of = order.sources, card, order.parameters
         more = order.environment, folder
-        elements = _elements.write(*of, "cpu" if order.by_engine else order.backend, *more, windows=order.windows)
+        elements = _elements.write(*of, *more, windows=order.windows)
         libraries = _elements.libraries(elements)
-        # Of a GPU's run, channels of few points are for the host's cores.
-        others: list[_elements.Element] = []
-        if not order.by_engine and order.backend != "cpu":
-            others = _elements.write(*of, "cpu", *more, apart=True, windows=order.windows)
-            others = others if _elements.same(elements, others) else []
-        host = _elements.libraries(others)
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
         place = pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state)
@@ -600,9 +578,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
         stack.callback(kept.close)
         build = {
             "libraries": libraries,
-            "host": host,
-            "devices": order.devices,
-            "threads": threads,
+            "devices": ["cpu"] if networks else order.devices,
+            "threads": order.threads,
             "energy": order.energy,
             "pdf": None if densities is None else str(densities.file),
             "coupling": [order.coupling.scales, order.coupling.values],
@@ -610,20 +587,15 @@ def prepared(order: Order) -> Iterator[Prepared]:
             "scale_factor": order.scale_factor,
             "cuts": order.cuts,
             "alpha_qed": _alpha_qed(order),
-            "polarised": any(map(_polarised.names, order.sources)),
             **order.more(elements),
         }
-        # A run card may have changed what is said of the one.
-        _elements.follow(elements, others)
-        files = [*libraries, *host, *(f"{library[:-3]}.json" for library in [*libraries, *host])]
+        files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
         files += [] if densities is None else [str(path) for path in densities.files]
         files += [file for file in order.files if file not in files]
-        if order.by_engine:
-            build["engine"] = True
-            if SAMPLERS[order.sampler] == "networks" and order.executor is None:
-                _networks.check()
-        channels = tasks.build(build, files, max(planned), folder)
-        rounds = of_kind(build)(tasks, kept, channels, events, order.seed, order.overweight, order.backend, folder)
+        if networks and order.executor is None:
+            _networks.check()
+        tasks.build(build, files, max(planned), folder)
+        rounds = Rounds(tasks, kept, events, order.seed, order.overweight, order.backend, folder)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ._library import Error, library_path
 
@@ -27,6 +27,7 @@ _LEFT_OUT = (
 _LEFT_OUT_OF_PACKAGES = (
     "__pycache__", "tests", "include", "f2py", "*.pyi", "*.a", "*.pyc", "*_cuda.so", "*_hip.so", "*.typed",
 )  # fmt: skip
+_PACKAGES = ("numpy",)
 _LOADER = re.compile(r"ld-linux.*\.so\.\d+")
 
 # Where things lie in the copy.
@@ -43,11 +44,10 @@ exec "$here/{shared}/{loader}" --inhibit-rpath '' --library-path "$here/{shared}
 """
 
 
-def copy(into: pathlib.Path, others: Iterable[pathlib.Path], packages: Sequence[str]) -> None:
+def copy(into: pathlib.Path, others: Iterable[pathlib.Path]) -> None:
     """Copies all into a folder.
 
     Args:
-        packages: those that events need.
         others: further shared libraries whose libraries are to be there.
     """
     program = pathlib.Path(os.path.realpath(sys.executable))
@@ -60,12 +60,12 @@ def copy(into: pathlib.Path, others: Iterable[pathlib.Path], packages: Sequence[
     (into / "bin").mkdir()
     shutil.copy2(program, into / "bin" / version)
     binaries = [program, *(standard / "lib-dynload" / path.name for path in (there / "lib-dynload").glob("*.so"))]
-    for name in packages:
+    for name in _PACKAGES:
         binaries += _package(name, into / PACKAGES)
     mine, library = pathlib.Path(__file__).parent, library_path()
     shutil.copytree(mine, into / PACKAGES / mine.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.typed"))
     shutil.copy2(library, into / PACKAGES / mine.name / "libmebridge.so")
-    loader = _shared([*binaries, library, *others], into / SHARED, [_home(name) for name in packages])
+    loader = _shared([*binaries, library, *others], into / SHARED, [_home(name) for name in _PACKAGES])
     script = into / PROGRAM
     script.write_text(_SCRIPT.format(shared=SHARED, loader=loader, program=version))
     script.chmod(0o755)

@@ -102,8 +102,8 @@ def weights(path: pathlib.Path, found: np.ndarray[Any, Any]) -> Weights:
     sizes = np.abs(found)
     nominal, largest = float(sizes.min()), float(sizes.max())
     if not 0.0 < nominal <= largest < math.inf:
-        raise Error(f"{path} does not hold the {len(found)} events that MadSpace made; is the disk full?")
-    # Of one weight MadSpace has different last digits.
+        raise Error(f"{path} does not hold the {len(found)} events that were made; is the disk full?")
+    # Rounding makes different last digits of one weight.
     above = int((sizes > nominal * (1.0 + _ROUNDING)).sum())
     return Weights(nominal, math.fsum(found.tolist()), above, largest, math.fsum(sizes.tolist()))
 
@@ -123,7 +123,7 @@ def nominal_weight(rounds: Sequence[Weights], mean: float, events: int) -> float
     """The weight of most events of these rounds, but for its sign.
 
     With it the weights average to this mean. Where they have both signs, that would give them the noise of a small
-    difference: there it is what MadSpace has of each round, whose weights average to the cross section without signs.
+    difference: there it is what each round has, whose weights average to the cross section without signs.
     """
     if all(abs(weights.total) == weights.absolute for weights in rounds):
         return mean * events / math.fsum(weights.total / weights.nominal for weights in rounds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _arguments, _cuts, _topologies, _widths
 from ._library import Error
@@ -68,29 +68,6 @@ def used(elements: Sequence[Element], cuts: Mapping[str, float]) -> list[str]:
     return [name for name in cuts if any(_is_about(name, element.flavor["options"][0]) for element in elements)]
 
 
-def of_process(madspace: Any, pdg: list[int], cuts: Mapping[str, float]) -> tuple[list[Any], list[_cuts.Window]]:
-    """The cuts that this process has particles for, as MadSpace has them and as windows of legs."""
-    known = names()
-    items: list[Any] = []
-    windows: list[_cuts.Window] = []
-    for name, value in cuts.items():
-        if not _is_about(name, pdg):
-            continue
-        function, limit, classes = known[name]
-        select = [_selected(letter, pdg) for letter in classes]
-        observable = madspace.Observable(pdg, getattr(madspace.Observable, function), select)
-        items.append(madspace.CutItem(observable, **{limit: float(value)}))
-        legs = [[leg for leg, code in enumerate(pdg) if leg > 1 and code in codes] for codes in select]
-        if function == "obs_pt":
-            windows += [_cuts.Window("pt", ((leg,),), least=value) for leg in legs[0]]
-        for pair in {tuple(sorted(pair)) for pair in itertools.product(*legs) if len(set(pair)) == 2}:
-            if function == "obs_pair_mass":
-                windows.append(_cuts.Window("mass", (pair,), least=value))
-            elif function == "obs_delta_r":
-                windows.append(_cuts.Window("distance", tuple((leg,) for leg in pair), least=value))
-    return items, windows
-
-
 def windows(pdg: Sequence[int], cuts: Mapping[str, float]) -> list[_cuts.Window]:
     """The cuts that this process has particles for."""
     known, found = names(), []
@@ -98,14 +75,15 @@ def windows(pdg: Sequence[int], cuts: Mapping[str, float]) -> list[_cuts.Window]
     for name, value in cuts.items():
         function, limit, classes = known[name]
         legs = [[leg for leg in range(2, len(pdg)) if abs(pdg[leg]) in _CLASSES[letter]] for letter in classes]
-        observable, bound = observables[function], {"least" if limit == "min" else "largest": float(value)}
+        observable = observables[function]
+        least, largest = (value, math.inf) if limit == "min" else (-math.inf, value)
         if len(classes) == 1:
-            found += [_cuts.Window(observable, ((leg,),), **bound) for leg in legs[0]]
+            found += [_cuts.Window(observable, ((leg,),), least, largest) for leg in legs[0]]
             continue
         pairs = {tuple(sorted(pair)) for pair in itertools.product(*legs) if len(set(pair)) == 2}
         for one, other in sorted(pairs):
             groups = ((one, other),) if observable == "mass" else ((one,), (other,))
-            found.append(_cuts.Window(observable, groups, **bound))
+            found.append(_cuts.Window(observable, groups, least, largest))
     return found
 
 

@@ -57,7 +57,7 @@ def order(
         files=[*varied.files, *inputs.output.files(param_card)],
         windows=True,
         more=lambda elements: {
-            **_asked.integrands(inputs, elements, param_card),
+            **_asked.integrands(inputs, elements),
             **({"systematics": varied.asked()} if varied.groups else {}),
             "alpha_qed": inputs.alpha_qed(),
             "scales": _weighable(inputs, elements),

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _bundle, _command, _events, _interpreter, _lhe, _main, _output, _scratch, _state
+from . import _arguments, _bundle, _command, _events, _interpreter, _lhe, _main, _scratch, _state
 from ._banner import Head
 from ._events import Order, Prepared, Progress
 from ._library import Error
-from ._packed import CARD_FILES, CARDS, DIRECTORIES, FILES, ROUNDS, SURVEY
+from ._packed import CARD_FILES, CARDS, FILES, ROUNDS, SURVEY
 from ._process import Path, Process
 from ._remote import put
-from ._rounds import of_kind
+from ._rounds import Rounds
 from ._start import RECIPE, RUN_SCRIPT, SUMS
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _measured(
     try:
         key = f"{order.seed} before jobs"
         asked = events, key, order.overweight, order.backend, str(scratch)
-        rounds = of_kind(run.build)(run.tasks, kept, run.rounds.elements, *asked)
+        rounds = Rounds(run.tasks, kept, *asked)
         rounds.take(survey)
         rounds.run(lambda: None)
         return rounds.counted()
@@ -202,8 +202,7 @@ def _stage(
     """Lays a pack out in a folder."""
     root = staged / _ROOT
     root.mkdir(parents=True)
-    packages = ["numpy"] if run.build.get("engine") else ["numpy", "madspace"]
-    _interpreter.copy(root, [pathlib.Path(library) for library in run.build["libraries"]], packages)
+    _interpreter.copy(root, [pathlib.Path(library) for library in run.build["libraries"]])
     home = (root / RECIPE).parent
     home.mkdir()
     # What the survey found, and the grids.
@@ -212,7 +211,6 @@ def _stage(
     files = _Files(home)
     for path, name in _bundle.beside(run.files).items():
         files.copy(path, f"{FILES}/{name}")
-    _directories(run.build.get("refine"), order.environment, files)
     head = order.head(run.elements)
     if head.cards is not None:
         (home / CARDS).mkdir(exist_ok=True)
@@ -258,37 +256,6 @@ class _Files:
 
     def copy(self, given: str, name: str) -> None:
         shutil.copyfile(given, self.place(given, name))
-
-
-def _directories(refine: Mapping[str, Any] | None, environment: Mapping[str, str], files: _Files) -> None:
-    """What a run card's scales and cuts need of the directories of matrix elements, and of the processes."""
-    if refine is None:
-        return
-    files.copy(refine["card"], f"{CARDS}/{CARD_FILES['parameters']}")
-    elements = refine["elements"]
-    # Of a process by its name directories are told, and none lies anywhere.
-    if not isinstance(elements[0]["directory"], str):
-        _named(elements, environment, files)
-        return
-    for number, element in enumerate(elements):
-        directory = pathlib.Path(element["directory"])
-        into = files.place(str(directory), f"{DIRECTORIES}/{directory.name}")
-        into.mkdir(exist_ok=True)
-        for name in _output.READ:
-            shutil.copyfile(directory / name, into / name)
-        process = files.place(element["source"], f"{DIRECTORIES}/{directory.name}.{number}.mebridge")
-        _command.run("import", f"--output={process}", "--", element["source"])
-
-
-def _named(elements: Sequence[Mapping[str, Any]], environment: Mapping[str, str], files: _Files) -> None:
-    """The matrix elements of a process by its name, one behind the other."""
-    name = elements[0]["source"].rpartition("#")[0]
-    whole = files.place(name, f"{DIRECTORIES}/named.mebridge")
-    _command.run("generate", f"--output={whole}", "--", name, environment=environment)
-    del files.names[name]
-    for number, element in enumerate(elements, 1):
-        file = whole.name if len(elements) == 1 else f"named.{number}.mebridge"
-        files.place(element["source"], f"{DIRECTORIES}/{file}")
 
 
 def _environment(order: Order, simd: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ class _Refused(Error):
 
 
 class _Engine:
-    """A process of MadSpace with the integrands of a run."""
+    """A process that has opened a run."""
 
     def __init__(self, digest: str, packed: bytes) -> None:
         self.digest = digest
@@ -53,9 +53,8 @@ class _Engine:
             self._worker = self._stack.enter_context(worker)
             there = {path: str(folder / "recipe" / name) for path, name in recipe["files"].items()}
             arguments = put(recipe["arguments"], there)
-            scratch = self._stack.enter_context(_scratch.folder(_scratch.memory(recipe["events"], str(folder))))
             try:
-                self.built = worker.call("build", **arguments, folder=str(folder), scratch=scratch)
+                self.built = worker.call("build", **arguments)
             except Ended:
                 raise
             except Error as error:

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _command
 from ._densities import Coupling
-from ._densities import coupling_of
+from ._densities import alpha_s
 
 _PREFIX = "running_"
 # Indices in such a block, and the ends of names.
@@ -73,19 +73,16 @@ def entries(
     Args:
         scales: of the blocks whose parameters run.
         coupling: of the run.
-        folder: where files may be written.
         fixed: the scale of these parameters in all events; otherwise that of the event.
         quarks: flavours in the running of alpha_s; otherwise what the process says.
     """
     if not scales:
         return {}
-    import madspace
-
-    alpha_s = coupling_of(madspace, coupling.grid(madspace, folder))
+    running = alpha_s(coupling)
 
     def at(scale: float) -> float:
         coupling.check_scale(scale)
-        return float(alpha_s(np.array([scale]))[0])
+        return float(running(np.array([scale]))[0])
 
     found: dict[str, dict[int, float]] = {}
     for block, scale in scales.items():

@@ -241,7 +241,7 @@ class Run:
 
         with _scratch.folder() as scratch:
             card, environment = str(self.param_card), self.output.environment
-            elements = _elements.write(self.output.sources, card, {}, "cpu", environment, scratch, windows=True)
+            elements = _elements.write(self.output.sources, card, {}, environment, scratch, windows=True)
             places = self.output.places([element.entry["path"] for element in elements])
             decays, heads = [], Heads(self._inputs, self.param_card)
             for element, place in zip(elements, places):

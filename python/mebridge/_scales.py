@@ -1,4 +1,4 @@
-"""Scales of events from their momenta, as MadSpace has them."""
+"""Scales of events from their momenta."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-# Names of scales, as MadSpace has them.
-NAMES = {
-    "et": "transverse_energy",
-    "ht": "transverse_mass",
-    "ht/2": "half_transverse_mass",
-    "shat": "partonic_energy",
-}
+NAMES = ("et", "ht", "ht/2", "shat")
 
 
 def as_mapping(scale: float | str | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -49,7 +43,7 @@ class Scale:
         return cls(found["dynamical"], factor, found.get("renormalisation"), tuple(fixed) if fixed else None)
 
     def of(self, momenta: Array) -> tuple[Array, Array, Array]:
-        """Of renormalisation, and of factorisation for both beams, as MadSpace has them."""
+        """Of renormalisation, and of factorisation for both beams."""
         out = momenta[:, 2:]
         transverse = np.sqrt(np.maximum((out[..., 0] - out[..., 3]) * (out[..., 0] + out[..., 3]), 0.0))
         if self.dynamical == "shat":
@@ -65,11 +59,3 @@ class Scale:
         first, second, third = (found if one is None else np.full(len(found), one) for one in fixed)
         return first, second, third
 
-
-def of_madspace(madspace: Any, legs: int, scale: float | str | Mapping[str, Any], factor: float) -> Any:
-    """Scales of an event."""
-    scale = as_mapping(scale)
-    kind = getattr(madspace.EnergyScale, NAMES[scale["dynamical"]])
-    first, others = scale.get("renormalisation"), scale.get("factorisation") or (None, None)
-    numbers = (first or 0.0, others[0] or 0.0, others[1] or 0.0)
-    return madspace.EnergyScale(legs, kind, first is not None, others[0] is not None, *numbers, factor)

@@ -12,11 +12,7 @@ from collections.abc import Iterator
 
 from ._library import Error
 
-# A file system in memory, where there is one.
-_MEMORY = "/dev/shm"
 _PREFIX = "mebridge-"
-# It is left to others for the most part.
-_SHARE = 16
 
 
 def room(events: int) -> int:
@@ -49,16 +45,6 @@ def folder(where: str | None = None) -> Iterator[str]:
             yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
-
-
-def memory(events: int, otherwise: str) -> str:
-    """Where there is room in memory for so many events. MadSpace makes and removes two files for each channel and
-    round."""
-    try:
-        free = shutil.disk_usage(_MEMORY).free
-    except OSError:
-        return otherwise
-    return _MEMORY if free >= _SHARE * room(events) and os.access(_MEMORY, os.W_OK | os.X_OK) else otherwise
 
 
 def _sweep(where: str) -> None:

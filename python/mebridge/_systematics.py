@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _densities, _meta, _records, _refine
+from . import _cuts, _densities, _meta, _records
 from ._densities import Coupling, Densities
 from ._densities import Density
 from ._elements import Element
@@ -395,7 +395,7 @@ def calculator(
         if (power := element.qcd_power) is not None:
             found: Array = (after / before) ** power
             return found
-        rest, flavor = _refine.resting(momenta), element.flavor["index"]
+        rest, flavor = _cuts.resting(momenta), element.flavor["index"]
         library = _meta.opened(element.library)
         squared = [library.squared(flavor, rest, coupling) for coupling in (after, before)]
         return squared[0] / squared[1]

@@ -1,5 +1,4 @@
-"""Parts of a run that do not depend on each other: in processes of MadSpace on this machine, or spread over the workers
-of an executor.
+"""Parts of a run that do not depend on each other: in a process of this machine, or spread over the workers of an executor.
 
 What a part gives depends on what it is asked alone, with its own random numbers, so that neither the number of workers
 nor the order in which they end can be seen in it.
@@ -7,7 +6,6 @@ nor the order in which they end can be seen in it.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import json
 import os
@@ -20,7 +18,7 @@ from concurrent import futures
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _bundle, _command, _remote, _scratch
+from . import _bundle, _command, _remote
 from ._library import Error, version
 from ._worker import KINDS, SWITCH, Worker, patience, show_message
 
@@ -41,7 +39,7 @@ _WIDTH, _FEW = 1024, 64
 
 @dataclass(frozen=True)
 class Task:
-    """A call of a function of :class:`mebridge._generator.Generator` that writes files."""
+    """A call of a function of :class:`mebridge._engine.Generator` that writes files."""
 
     name: str
     arguments: dict[str, Any]
@@ -76,92 +74,37 @@ class Here:
 
 
 class Local:
-    """All parts on this machine, in a process of MadSpace.
+    """All parts on this machine, in one process.
 
     Args:
         worker: the process.
-        others: each begins another one, which does parts beside it. A run goes on without one that fails.
     """
 
-    def __init__(self, worker: Worker, others: Sequence[Callable[[], Worker]] = ()) -> None:
-        self._first, self._begin = worker, others
-        # Of each of the others, whether it has its integrands.
-        self._others: dict[Worker, futures.Future[Any]] = {}
-        self._pool = futures.ThreadPoolExecutor(1 + len(others))
-        self._stack = contextlib.ExitStack()
-        self.again = 0
-        """How often a part was begun again, because a process failed."""
+    again = 0
+    """How often a part was begun again."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
 
     def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
-        """Makes the integrands; what :meth:`mebridge._generator.Generator.build` gives.
+        """Opens the run; what :meth:`mebridge._engine.Generator.build` gives.
 
         Args:
             files: those that the arguments name.
             events: of the largest round.
             folder: for files that are not kept.
         """
-        where = _scratch.memory(events * (1 + len(self._begin)), folder)
-        scratch = [self._stack.enter_context(_scratch.folder(where)) for _ in range(1 + len(self._begin))]
-        for begin, own in zip(self._begin, scratch[1:]):
-            other = begin()
-            self._others[other] = self._pool.submit(other.call, "build", **arguments, folder=own, scratch=own)
-        return self._first.call("build", **arguments, folder=folder, scratch=scratch[0])
+        return self._worker.call("build", **arguments)
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
-        if len(tasks) > 1 and self._others:
-            yield from self._beside(tasks)
-            return
         for number, task in enumerate(tasks):
             folder = task.folder()
-            yield number, self._first.perform(task.name, folder, task.survey, task.arguments), folder
-
-    def _beside(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
-        waiting = collections.deque(range(len(tasks)))
-        running: dict[futures.Future[Any], tuple[Worker, int, pathlib.Path]] = {}
-        while waiting or running:
-            busy = [worker for worker, *_ in running.values()]
-            for worker in [self._first, *self._ready()]:
-                if waiting and worker not in busy:
-                    number = waiting.popleft()
-                    task, folder = tasks[number], tasks[number].folder()
-                    one = self._pool.submit(worker.perform, task.name, folder, task.survey, task.arguments)
-                    running[one] = worker, number, folder
-            building = [built for built in self._others.values() if waiting and not built.done()]
-            done, _ = futures.wait([*running, *building], return_when=futures.FIRST_COMPLETED)
-            for one in [one for one in done if one in running]:
-                worker, number, folder = running.pop(one)
-                if (error := one.exception()) is None:
-                    yield number, one.result(), folder
-                elif worker is self._first:
-                    raise error
-                else:
-                    self._leave(worker, error)
-                    self.again += 1
-                    waiting.appendleft(number)
-
-    def _ready(self) -> list[Worker]:
-        """The other processes that have their integrands."""
-        done = [worker for worker, built in self._others.items() if built.done()]
-        for worker in done:
-            if (error := self._others[worker].exception()) is not None:
-                self._leave(worker, error)
-        return [worker for worker in done if worker in self._others]
-
-    def _leave(self, worker: Worker, error: BaseException) -> None:
-        """Goes on without one of the other processes."""
-        if not isinstance(error, Error):
-            raise error
-        del self._others[worker]
-        worker.end()
-        _command.say(f"mebridge: the run goes on with {len(self._others)} other processes, as one failed: {error}\n")
+            yield number, self._worker.perform(task.name, folder, task.survey, task.arguments), folder
 
     def close(self) -> None:
-        """Ends the processes, and removes what is not kept."""
-        for worker in [self._first, *self._others]:
-            worker.end()
-        self._pool.shutdown()
-        self._stack.close()
+        """Ends the process."""
+        self._worker.end()
 
 
 @dataclass
@@ -188,12 +131,12 @@ class _Sent:
 
 
 class Spread:
-    """Parts on the workers of an executor. Workers need this package and MadSpace, and no folder of the caller's.
+    """Parts on the workers of an executor. Workers need this package, and no folder of the caller's.
 
     Args:
         executor: of `concurrent.futures`, or what makes one: it is called again where an executor breaks, as
             `ProcessPoolExecutor` does when one of its processes is killed.
-        environment: variables of MadSpace's processes, and of commands.
+        environment: variables of their processes, and of commands.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Random points of a mapping: how many pass the cuts, before a survey knows anything."""
+"""Some events of particles, by which it is seen what is so of all: what vanishes, what a function gives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,56 +12,24 @@ from . import _cuts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# How many points of a channel are tried, at first, each time after that and at most, until this many pass the cuts.
-_FIRST, _NEXT, MOST, ENOUGH = 1000, 10_000, 300_000, 100
-
-
 # Events by which it is seen that |M|^2 vanishes, and how much of it may change where it does not.
 _TURNED, _CHANGE = 32, 0.01
 
 
-class Points(NamedTuple):
-    """What was tried."""
-
-    tried: int
-    passed: int
-    momenta: NDArray[np.float64]
-    """Of the first ones that pass, :data:`ENOUGH` at most."""
-    weights: NDArray[np.float64]
-    """Theirs, of which the sum is what all points that were tried have on average."""
-
-
-def points(madspace: Any, mapping: Any) -> Points:
-    """Tries random points."""
-    runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
-    rng, permutations = np.random.default_rng(1), mapping.channel_count()
-    tried = 0
-    found: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-    while tried < MOST and sum(len(some) for _, some in found) < ENOUGH:
-        count = _NEXT if tried else _FIRST
-        arguments: list[Any] = [rng.random((count, mapping.random_dim()))]
-        if permutations > 1:
-            arguments.append(rng.integers(permutations, size=count, dtype=np.int32))
-        momenta, *_, weights = (of.numpy() for of in runtime.call(arguments))
-        some = np.flatnonzero(weights)
-        found.append((momenta[some], weights[some]))
-        tried += count
-    momenta, weights = (np.concatenate(some) for some in zip(*found))
-    passed = len(weights)
-    momenta, weights = momenta[:ENOUGH], weights[:ENOUGH]
-    return Points(tried, passed, momenta, weights * (passed / (max(len(weights), 1) * tried)))
-
-
 def events(masses: Sequence[float], count: int) -> NDArray[np.float64]:
-    """Some events of particles with these masses, the two that come in without."""
+    """Some events of particles with these masses."""
     random, outgoing = np.random.default_rng(1), len(masses) - 2
-    out = random.normal(scale=100.0, size=(count, outgoing, 3))
+    first, second = masses[:2]
+    out = random.normal(scale=100.0 + 10.0 * (first + second), size=(count, outgoing, 3))
     out -= out.mean(axis=1, keepdims=True)
     energies = np.sqrt((out**2).sum(axis=2) + np.array(masses[2:]) ** 2)
     found = np.zeros((count, outgoing + 2, 4))
     found[:, 2:, 0], found[:, 2:, 1:] = energies, out
-    found[:, :2, 0] = 0.5 * energies.sum(axis=1, keepdims=True)
-    found[:, 0, 3], found[:, 1, 3] = found[:, 0, 0], -found[:, 1, 0]
+    total = energies.sum(axis=1)
+    found[:, 0, 0] = 0.5 * (total + (first**2 - second**2) / total)
+    found[:, 1, 0] = total - found[:, 0, 0]
+    along = np.sqrt(np.maximum(found[:, 0, 0] ** 2 - first**2, 0.0))
+    found[:, 0, 3], found[:, 1, 3] = along, -along
     return _cuts.boosted(found, random.normal(size=count))
 
 

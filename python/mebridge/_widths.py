@@ -28,11 +28,6 @@ def without(code: int, mass: float, width: float) -> str:
     )
 
 
-def may_be_raised(channels: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a width may be below ``small_width_treatment``, so that weights of channels are by diagrams."""
-    return any(name.startswith(_RAISED) for channel in channels for _, name in channel["parameters"])
-
-
 def raised(library: pathlib.Path, channels: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
     """By their own names, widths of the card that |M|^2 may have larger than they are."""
     names = {name for channel in channels for _, name in channel["parameters"] if name.startswith(_RAISED)}

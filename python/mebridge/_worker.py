@@ -278,7 +278,9 @@ def _serve(calls: IO[str], answer: Any) -> None:
         name, arguments = json.loads(line)
         try:
             if generator is None:
-                generator = begin(arguments, lambda said: answer("log", said))
+                from . import _engine
+
+                generator = _engine.Generator()
             answer("done", getattr(generator, name)(**arguments))
         except Exception as error:
             kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
@@ -288,19 +290,3 @@ def _serve(calls: IO[str], answer: Any) -> None:
 
                 traceback.print_exc()
             answer(kind, str(error) or type(error).__name__)
-
-
-def begin(arguments: dict[str, Any], log: Callable[[str], None]) -> Any:
-    """What makes the events of a run: the library's own engine, where its first call says so, or MadSpace.
-
-    Args:
-        log: what is told MadSpace's warnings.
-    """
-    if arguments.pop("engine", False):
-        from . import _engine
-
-        return _engine.Generator()
-    # It needs MadSpace, which the parent does not.
-    from . import _generator
-
-    return _generator.Generator(log)

@@ -15,7 +15,7 @@ import unittest
 from unittest import mock
 
 import mebridge
-from mebridge import _worker
+from mebridge import _engine, _worker
 
 
 class Folder(unittest.TestCase):
@@ -47,9 +47,6 @@ class Here(_worker.Worker):
         return self
 
     def __exit__(self, *raised):
-        import madspace
-
-        madspace.Logger.clear_log_handler()
         self._variables.stop()
 
     def begin(self, name, **arguments):
@@ -67,7 +64,7 @@ class Here(_worker.Worker):
         arguments = json.loads(json.dumps(arguments))
         try:
             if self._generator is None:
-                self._generator = _worker.begin(arguments, lambda said: self._on_message("log", said))
+                self._generator = _engine.Generator()
             return json.loads(json.dumps(getattr(self._generator, name)(**arguments)))
         except (RuntimeError, OSError) as error:
             # As they arrive from another process.

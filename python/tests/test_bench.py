@@ -1,6 +1,5 @@
 """benches/events: a row is measured, and samples belong to the parts of a run."""
 
-import importlib.util
 import json
 import pathlib
 import subprocess
@@ -19,11 +18,9 @@ class Parts(unittest.TestCase):
         for library, symbol, part in (
             ("/tmp/mebridge-x/process.so (deleted)", "f", "matrix element"),
             ("[kernel.kallsyms]", "copy_page", "kernel"),
-            ("/x/libmadspace_cpu_avx512.so", "void kernel_interpolate_pdf<CpuTypes>", "densities"),
-            ("/x/libmadspace_cpu_avx512.so", "kernel_sde2_channel_weights<T>(int)", "channel weights"),
-            ("/x/libmadspace_cpu_avx512.so", "kernel_two_body_decay<T>(int)", "phase space"),
-            ("/x/libmadspace_cpu_avx512.so", "op_unweight(int)", "unweighting"),
-            ("/x/libmadspace.so", "madspace::EventGenerator::generate()", "MadSpace's driver"),
+            ("/x/libmebridge.so", "mebridge_densities::evaluate::Evaluation::run", "densities"),
+            ("/x/process0.so", "<mebridge_phasespace::draw::Draw as mebridge_simd::Task>::run", "phase space"),
+            ("/x/libmebridge.so", "mebridge_sampler::grid::Training::add", "grids and unweighting"),
             ("/usr/lib/libm.so.6", "__ieee754_pow_fma", "mathematical functions"),
             ("/usr/lib/libc.so.6", "malloc", "C library"),
             ("/usr/bin/python3.11", "_PyEval_EvalFrameDefault", "Python"),
@@ -35,7 +32,6 @@ class Parts(unittest.TestCase):
         self.assertEqual(list(parts._read(lines)), [(1.5, "f", "/tmp/process.so"), (2.5, "g", "/x/libm.so.6")])
 
 
-@unittest.skipIf(importlib.util.find_spec("madspace") is None, "madspace is not installed")
 class Rows(unittest.TestCase):
     def test_one_is_measured(self):
         name = processes.ROWS[0].process

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import contextlib
-import importlib.util
 import io
 import pathlib
 import re
@@ -18,7 +17,6 @@ from mebridge import _benchmarks, _events_command, _named
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250, "use_syst": False}
 PROCESS = "e+ e- > mu+ mu- QED=2"
 
@@ -41,7 +39,6 @@ class Options(Folder):
             _benchmarks.chosen([self.folder / "nowhere.dat"])
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Benchmarks(Folder):
     def setUp(self):
         super().setUp()

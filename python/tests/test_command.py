@@ -21,7 +21,6 @@ from common import Folder, FolderHere
 import mebridge
 from mebridge import _command, _library, _runs
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # An environment without anything of ours.
 PLAIN = {"PATH": "/usr/bin:/bin", "CUDACPP_RUNTIME_BACKEND": "cpu", "CUDACPP_RUNTIME_CACHE": "off"}
@@ -38,7 +37,6 @@ def run(*arguments, **variables):
     return subprocess.run(call, env={**os.environ, **variables}, capture_output=True, text=True)
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Written(FolderHere):
     """What lies beside an event file."""
 
@@ -149,7 +147,6 @@ class Libraries(Folder):
 class Installed(Folder):
     """Where the command finds what it needs, in the ways that it comes to a machine."""
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_every_subcommand(self):
         call = [ROOT / "tests" / "commands.sh", mebridge.command(), mebridge.library_path(), "python"]
         done = subprocess.run(list(map(str, call)), env=PLAIN, capture_output=True, text=True)
@@ -261,7 +258,6 @@ class Streams(Folder):
                 with self.subTest(arguments, redirected=redirected):
                     self.assertEqual(self.called(arguments, redirected), wanted)
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_what_is_said_of_a_run(self):
         arguments = ["events", PROCESS, *SETTINGS, "--folder", str(self.folder)]
         for redirected in ("2> /dev/full", ">&- 2>&- <&-", "2>&1 | true"):
@@ -269,7 +265,6 @@ class Streams(Folder):
                 self.assertEqual(self.called(arguments, redirected), (0, ""))
         self.assertEqual(len(list(self.folder.glob("Events/*/unweighted_events.lhe.gz"))), 3)
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_few_open_files(self):
         for limit in (8, 12, 16):
             call = shlex.join([str(mebridge.command()), "events", PROCESS, *SETTINGS, "--folder", str(self.folder), "--quiet"])
@@ -280,7 +275,6 @@ class Streams(Folder):
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Texts(Folder):
     def events(self, folder, **variables):
         call = [mebridge.command(), "events", PROCESS, *SETTINGS, "--quiet", "--folder", folder]

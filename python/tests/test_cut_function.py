@@ -22,7 +22,6 @@ from mebridge import _cut_function
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 CLOUDPICKLE = importlib.util.find_spec("cloudpickle") is not None
 
 
@@ -99,7 +98,6 @@ class Functions(unittest.TestCase):
             _cut_function.unpacked(_cut_function.packed(cutting.hard).replace("A", "B"), "gone")
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Runs(Folder):
     ENTRIES = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
 

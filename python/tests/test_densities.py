@@ -14,10 +14,6 @@ from mebridge._densities import ANTI, Coupling, Densities
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 
 class Tables(FolderHere):
@@ -29,24 +25,6 @@ class Tables(FolderHere):
         (low, high), (least, largest) = np.log(table.x), np.log(table.q)
         self.x, self.q = np.exp(random.uniform(low, high, 5000)), np.exp(random.uniform(least, largest, 5000))
         self.codes = random.choice(table.codes, 5000)
-
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_madspace_has_the_same(self):
-        """It interpolates grids and tables of alpha_s as LHAPDF does, too."""
-        grid = Densities.read(self.file).grid(madspace, str(self.folder), conjugated=True)
-        wanted = _densities.density_of(madspace, grid)
-        found = _densities.density(self.file)
-        for codes in (self.codes, ANTI + self.codes):
-            want = wanted(codes, self.x, self.q)
-            scale = np.abs(want) + 1e-3
-            self.assertLess((np.abs(found(codes, self.x, self.q) - want) / scale).max(), 1e-10)
-        scales = np.geomspace(1.0, 1e5, 30)
-        # A threshold stands there twice.
-        scales = tuple(np.insert(scales, 11, scales[11]).tolist())
-        coupling = Coupling(scales, tuple((0.3 / (1.0 + 0.2 * np.log(scales))).tolist()))
-        q = np.geomspace(1.0, 0.99e5, 2000)
-        want = _densities.coupling_of(madspace, coupling.grid(madspace, str(self.folder)))(q)
-        np.testing.assert_allclose(_densities.alpha_s(coupling)(q), want, rtol=1e-10)
 
     def test_beams(self):
         """Those of antiparticles are exchanged, a parton that is a beam has density 1."""

@@ -240,21 +240,5 @@ class Jax(Device, unittest.TestCase):
         np.testing.assert_allclose(np.asarray(first / second), (0.12 / 0.11) ** 3, rtol=1e-12)
 
 
-class Events(unittest.TestCase):
-    def test_the_cross_section_on_a_gpu(self):
-        if not gpus():
-            raise skip("events: there is no NVIDIA GPU")
-        try:
-            import madspace
-
-            madspace.cuda_device()
-        except Exception as missing:
-            raise skip(f"events: MadSpace has no CUDA here: {missing}") from missing
-        run = mebridge.generate_events("g g > t t~", energy=1000.0, events=20000, device="cuda", precision=5e-4)
-        print(f"g g > t t~ on a GPU: {run.cross_section:.4f} +- {run.error:.4f} pb", file=sys.stderr)
-        self.assertLess(abs(run.cross_section - 11.36831), 5 * run.error)
-        self.assertGreaterEqual(run.events, 20000)
-
-
 if __name__ == "__main__":
     unittest.main()

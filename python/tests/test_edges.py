@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import importlib.util
 import io
 import json
 import math
@@ -26,7 +25,6 @@ from mebridge import _allowed, _scratch, _worker
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 GPU = os.path.exists("/dev/nvidiactl")
 
 
@@ -40,7 +38,6 @@ def script(text, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class NoCrossSection(Folder):
     def test_densities_that_are_0_end_a_run(self):
         with mock.patch.object(densities, "xf", lambda code, x, q: 0.0 * x * q):
@@ -52,7 +49,6 @@ class NoCrossSection(Folder):
         self.assertIn("each point of the survey has the weight 0", script(text, pdf).stderr)
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class MassiveBeams(FolderHere):
     def test_they_are_on_their_mass_shells(self):
         output = self.folder / "x.lhe"
@@ -113,7 +109,6 @@ except KeyboardInterrupt:
 KILLED = """
 import os, sys, mebridge
 from mebridge import _allowed, _scratch, _worker
-_scratch._MEMORY = sys.argv[1]
 _worker._PROGRAM = _worker._PROGRAM.replace("serve(int", '''
 import os, signal, time
 from mebridge import _engine
@@ -132,7 +127,6 @@ def child_that(does):
     return mock.patch.object(_worker, "_PROGRAM", _worker._PROGRAM.replace("serve(int", does + "\nserve(int"))
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Children(Folder):
 
     """Points are weighed in a process of its own."""
@@ -175,7 +169,6 @@ class Children(Folder):
         def folders():
             return list(self.temporary.glob("mebridge-*"))
 
-        self.enterContext(mock.patch.object(_scratch, "_MEMORY", str(self.temporary)))
         run = script(KILLED, self.temporary)
         self.assertEqual(run.returncode, -signal.SIGKILL, run.stderr)
         child = int(run.stderr.split("child ")[1].split()[0])
@@ -217,7 +210,6 @@ def _lives(process):
     return state not in "ZX"
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Poles(FolderHere):
     def test_the_missing_cut_is_named(self):
         cured = set()
@@ -259,7 +251,6 @@ class Poles(FolderHere):
                 self.assertGreater(generate(process, cuts=cuts).cross_section, 0)
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Arguments(Folder):
     def refused(self, said, **options):
         """At once: nothing is made, no process is read."""
@@ -367,7 +358,6 @@ class Arguments(Folder):
             self.assertRegex(run.stdout, f'{device} cannot be used .*device="cpu".*{says}')
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class DamagedStates(FolderHere):
     def test_every_file(self):
         kept, state = self.folder / "kept", self.folder / "state"

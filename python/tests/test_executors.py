@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import importlib.util
 import io
 import json
 import multiprocessing
@@ -25,7 +24,7 @@ import numpy as np
 
 from common import Folder, need
 import mebridge
-from mebridge import _bundle, _command, _remote, _rounds, _scratch, _state, _tasks, _worker
+from mebridge import _bundle, _command, _remote, _rounds, _state, _tasks, _worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -33,12 +32,6 @@ import densities
 
 # A fork of a process that has threads may find their locks taken.
 SPAWN = multiprocessing.get_context("spawn")
-MADSPACE = importlib.util.find_spec("madspace") is not None
-
-
-def keep_in(memory):
-    """Where a worker has what others have in memory."""
-    _scratch._MEMORY = memory
 
 
 class Wrapped(futures.Executor):
@@ -63,9 +56,8 @@ class Wrapped(futures.Executor):
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Executors(Folder):
-    """A run of four rounds, whose survey has three parts."""
+    """A run of four rounds."""
 
     arguments = {"energy": 8000, "scale": 200.0, "events": 2000, "seed": 5, "cuts": {"pt": 20}}
 
@@ -76,9 +68,8 @@ class Executors(Folder):
         cls.common = pathlib.Path(folder.name)
         cls.pdf = densities.write(cls.common)
         rounds = mock.patch.dict("mebridge._rounds._LEAST", cpu=500)
-        for patch in (rounds, mock.patch("mebridge._survey.TOGETHER", 1)):
-            patch.start()
-            cls.addClassCleanup(patch.stop)
+        rounds.start()
+        cls.addClassCleanup(rounds.stop)
         cls.run_alone, cls.alone = cls.generate(cls.common / "alone.lhe")
 
     @classmethod
@@ -153,7 +144,7 @@ class Executors(Folder):
         self.same(executor, pdf=pdf)
         # Libraries and densities are sent to a worker once, or where it says that it lacks them.
         large = [message for message in executor.messages if sum(map(len, message["bundles"].values())) > 1 << 20]
-        self.assertLessEqual(len(large), 4)
+        self.assertLessEqual(len(large), 5)
         self.assertGreater(len(executor.messages), 6)
 
     def test_a_worker_that_fails(self):
@@ -455,7 +446,7 @@ class Executors(Folder):
             "import sys, mebridge\nfrom unittest import mock\nfrom mpi4py.futures import MPIPoolExecutor\n"
             "if __name__ == '__main__':\n"
             "    few = mock.patch.dict('mebridge._rounds._LEAST', cpu=500)\n"
-            "    with few, mock.patch('mebridge._survey.TOGETHER', 1):\n"
+            "    with few:\n"
             "        with MPIPoolExecutor() as executor:\n"
             f"            mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
             f"                executor=executor, **{self.arguments!r})\n"
@@ -493,16 +484,13 @@ class Executors(Folder):
         self.assertGreaterEqual(len(ended), 1)
 
     def test_nothing_is_left(self):
-        memory = str(self.temporary)
         seen = []
-        with mock.patch.object(_scratch, "_MEMORY", memory):
-            with futures.ProcessPoolExecutor(2, SPAWN, keep_in, (memory,)) as executor:
-                self.same(executor, progress=lambda _: seen.extend(self.temporary.glob("mebridge-*")))
-        self.assertGreater(len(set(seen)), 2)
+        with futures.ProcessPoolExecutor(2, SPAWN) as executor:
+            self.same(executor, progress=lambda _: seen.extend(self.temporary.glob("mebridge-*")))
+        self.assertGreater(len(set(seen)), 1)
         self.assertEqual(list(self.temporary.glob("mebridge-*")), [])
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Reweighting(Folder):
     """Files in parts are what they are as a whole."""
 

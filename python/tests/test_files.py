@@ -55,6 +55,10 @@ def by_madspace(record: np.void, room: int) -> str:
     return madspace.LHEEvent(*(record[name] for name in names), particles).format()
 
 
+def weights_of(path, events):
+    return np.array(_records.nested(_records.read(path, events))["weight"])
+
+
 class Files(Folder):
     def save(self, name: str, records: np.ndarray) -> pathlib.Path:
         path = self.folder / name
@@ -65,7 +69,7 @@ class Files(Folder):
         parts = []
         for i, records in enumerate(rounds):
             path = self.save(f"round{i}.npy", records)
-            parts.append((path, len(records), _lhe.weights(path, _records.change(path, len(records)))))
+            parts.append((path, len(records), _lhe.weights(path, weights_of(path, len(records)))))
         _lhe.write(self.folder / name, parts, 5.0, BEAMS, [("all", 5.0, 0.1)], "{}", threads)
         return (self.folder / name).read_bytes()
 
@@ -105,27 +109,6 @@ class Files(Folder):
         self.assertAlmostEqual(sum(weights) / 150, 5.0, places=7)
         self.assertEqual(len(set(weights)), 2)
 
-    def test_the_particle_along_z_comes_first(self):
-        records = some(10, 4)
-        records["process_id"] = [1, 2] * 5
-        events = _records.nested(records)["particles"]
-        self.assertTrue((events["pz"][:, 0] > 0.0).all())
-        # Process 2 has both orders of its beams: the other particle comes first. Process 1 is turned.
-        behind = records.copy()
-        of = _records.nested(behind)["particles"]
-        of[1::2, :2] = events[1::2, 1::-1]
-        for name in ("py", "pz"):
-            of[name][::2] *= -1.0
-        for some_records in (behind, records):
-            path = self.save("x.npy", some_records)
-            _records.change(path, 10, lambda of: _records.orient(of, {2}))
-            np.testing.assert_array_equal(_records.nested(np.load(path))["particles"], events)
-        # Particles that go out stay where they are.
-        of["status_code"] = 1
-        path = self.save("x.npy", behind)
-        _records.change(path, 10, lambda of: _records.orient(of, {2}))
-        np.testing.assert_array_equal(np.load(path), behind)
-
     def test_files_that_are_not_whole_are_refused(self):
         records = some(1000, 4)
         path = self.save("x.npy", records)
@@ -133,20 +116,20 @@ class Files(Folder):
         for cut in (0, 5, 100, 1000, len(data) - 1, len(data) // 2):
             path.write_bytes(data[:cut])
             with self.assertRaisesRegex(Error, "1000 events"):
-                _lhe.weights(path, _records.change(path, 1000))
+                _lhe.weights(path, weights_of(path, 1000))
         path.write_bytes(data + b"x")
         with self.assertRaisesRegex(Error, "1000 events"):
-            _lhe.weights(path, _records.change(path, 1000))
+            _lhe.weights(path, weights_of(path, 1000))
         path.write_bytes(data)
         with self.assertRaisesRegex(Error, "999 events"):
-            _lhe.weights(path, _records.change(path, 999))
+            _lhe.weights(path, weights_of(path, 999))
         for bad in (np.nan, np.inf, -np.inf, 0.0):
             records["weight"][-1] = bad
             with self.assertRaisesRegex(Error, "1000 events"):
                 path = self.save("x.npy", records)
-                _lhe.weights(path, _records.change(path, 1000))
+                _lhe.weights(path, weights_of(path, 1000))
         with self.assertRaisesRegex(Error, "other fields"):
-            _records.change(self.save("x.npy", np.ones(3, [("weight", "f8")])), 3)
+            weights_of(self.save("x.npy", np.ones(3, [("weight", "f8")])), 3)
 
     def test_numbers_that_no_file_can_hold_are_refused(self):
         records = some(20_000, 4)
@@ -165,7 +148,7 @@ class Files(Folder):
         scales = np.arange(28.0).reshape(7, 4) + 1.0
         np.save(_records.scales(path), scales)
         np.save(_records.ratios(path), np.full((7, 1), 0.5))
-        rounds = [(path, 7, _lhe.weights(path, _records.change(path, 7)))]
+        rounds = [(path, 7, _lhe.weights(path, weights_of(path, 7)))]
         for codes, names in (((2212, 2212), ("a",)), ((11, 2212), ())):
             beams = _lhe.Beams(codes, (6500.0, 6500.0), (0, 0))
             beside = _lhe.Beside(beams, (2, 3))
@@ -187,70 +170,6 @@ class Files(Folder):
                 if names:
                     self.assertLess(event.index("</mgrwt>"), event.index("<rwgt>"))
 
-    def test_scales_go_with_their_beams(self):
-        records = some(3, 4)
-        records["process_id"] = [1, 2, 2]
-        records["part1_pz"], records["part2_pz"] = [1, 1, -1], [-1, -1, 1]
-        path = self.save("events.npy", records)
-        np.save(_records.scales(path), [[1.0, 2.0, 3.0]] * 3)
-        _records.change(path, 3, lambda of: _records.orient(of, {2}))
-        self.assertEqual(np.load(_records.scales(path)).tolist(), [[1, 2, 3], [1, 2, 3], [1, 3, 2]])
-
-    def test_records_are_changed_a_few_at_a_time(self):
-        count = 2 * _records._AT_A_TIME + 7
-        records = some(count, 4)
-        records["process_id"] = np.arange(count) % 2 + 1
-        records["part1_pz"], records["part2_pz"] = -1.0, 1.0
-        path = self.save("events.npy", records)
-        np.save(_records.scales(path), np.arange(3.0 * count).reshape(count, 3))
-        sizes: list[int] = []
-        steps = (lambda of: _records.orient(of, {2}), lambda of: sizes.append(len(of.records)))
-        weights = _records.change(path, count, *steps)
-        self.assertEqual(sizes, [_records._AT_A_TIME] * 2 + [7])
-        np.testing.assert_array_equal(weights, records["weight"])
-        found, beams = np.load(path), np.load(_records.scales(path))
-        # Events of process 2 have their beams exchanged, the others are turned.
-        np.testing.assert_array_equal(found["part1_pz"], 1.0)
-        np.testing.assert_array_equal(found["part3_pz"], records["part3_pz"] * np.where(np.arange(count) % 2, 1, -1))
-        np.testing.assert_array_equal(beams[:, 1] < beams[:, 2], np.arange(count) % 2 == 0)
-
-    def test_what_comes_from_antiprotons(self):
-        for anti in ((False, True), (True, False), (True, True)):
-            records = some(2, 4)
-            first, second = 1000 * anti[0], 1000 * anti[1]
-            # The second event has the first particle in the second beam's hadron.
-            records["part1_pdg_id"], records["part2_pdg_id"] = [2 + first, 2 + second], [-1 + second, -1 + first]
-            path = self.save("events.npy", records)
-            np.save(_records.scales(path), [[1.0, 2.0, 3.0]] * 2)
-            _records.change(path, 2, lambda of: _records.conjugate(of, anti))
-            found, of_beams = np.load(path), np.load(_records.scales(path)).tolist()
-            turned = anti[0] != anti[1]
-            self.assertEqual(found["part1_pdg_id"].tolist(), [2, -1 if turned else 2])
-            self.assertEqual(found["part2_pdg_id"].tolist(), [-1, 2 if turned else -1])
-            self.assertEqual(of_beams[1], [1, 3, 2] if turned else [1, 2, 3])
-            sign = -1.0 if turned else 1.0
-            self.assertEqual(found["part3_pz"].tolist(), [records["part3_pz"][0], sign * records["part3_pz"][1]])
-            self.assertTrue((found["part1_pz"] > 0).all())
-            np.testing.assert_array_equal(found["part3_px"], records["part3_px"])
-
-    def test_one_of_two_of_the_same_particle_is_on_its_mass_shell(self):
-        """g g > t t~ with t > t g, t > w+ b: both tops, of 190 and 174 GeV, are near 173 GeV."""
-        rows = [(21, -1, 0), (21, -1, 0), (6, 2, 1), (6, 2, 3), (24, 1, 4), (5, 1, 4), (21, 1, 3), (-6, 1, 1)]
-        for masses, forced, left in (((190.0, 174.0), (), 174.0), ((174.0, 150.0), (), 174.0), ((174.0, 150.0), (6,), 150.0)):
-            records = np.zeros(1, _records.layout(9))
-            for place, (code, status, mother) in enumerate(rows, 1):
-                values = {"pdg_id": code, "status_code": status, "mother1": mother, "mother2": 2 if mother == 1 else mother}
-                for name, value in values.items():
-                    records[f"part{place}_{name}"] = value
-            records["part3_mass"], records["part4_mass"] = masses
-            path = self.save("events.npy", records)
-            _records.change(path, 1, lambda of: _records.single_out(of, {6: 173.0}, forced))
-            found = _records.nested(np.load(path))["particles"][0]
-            self.assertEqual(found["pdg_id"].tolist(), [21, 21, 6, 24, 5, 21, -6, 0, 0])
-            self.assertEqual(found["mass"][2], left)
-            inner = left == masses[1]
-            self.assertEqual(found["mother1"].tolist(), [0, 0, 1, 3, 3, 1 if inner else 3, 1, 0, 0])
-            self.assertEqual(found["mother2"].tolist(), [0, 0, 2, 3, 3, 2 if inner else 3, 2, 0, 0])
 
 
 if __name__ == "__main__":

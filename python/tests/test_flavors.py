@@ -8,132 +8,18 @@ import unittest
 import mebridge
 import numpy as np
 from common import Folder
-from mebridge import _candidates, _cuts, _elements, _flavors, _integrands, _records, _topologies, _trial
-from mebridge._library import Error
-from test_channels import propagators
+from mebridge import _elements
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
-
-def groups_of(process):
-    """Matrix elements of a process, and which of them are together."""
+def elements_of(process):
+    """Its matrix elements, in a library of their own."""
     with tempfile.TemporaryDirectory() as folder:
-        found = _elements.write([process], None, {}, "cpu", {}, folder)
-    legs = len(found[0].flavor["options"][0])
-    prepared = [_candidates.Prepared(one, (0.0,) * legs, None, None, ()) for one in found]
-    keys = [_integrands._alike(one) for one in prepared]
-    return found, _flavors.groups(keys, [one.flavor["options"] for one in found])
+        return _elements.write([process], None, {}, {}, folder)
 
 
-class Groups(unittest.TestCase):
-    def test_they_have_the_same_trees(self):
-        for process, elements, groups in (
-            ("p p > e+ e- j", 6, 3),
-            ("p p > e+ e- j j", 28, 11),
-            ("p p > t t~ j", 4, 4),
-        ):
-            with self.subTest(process=process):
-                found, together = groups_of(process)
-                self.assertEqual((len(found), len(together)), (elements, groups))
-                self.assertEqual(sorted(i for some in together for i in some), list(range(elements)))
-                legs = len(found[0].flavor["options"][0])
-                for some in together:
-                    trees = [sorted((propagators(c, legs) for c in found[i].channels), key=repr) for i in some]
-                    self.assertEqual(trees, trees[:1] * len(some))
-
-    def test_what_has_other_cuts_is_not_together(self):
-        found, together = groups_of("p p > e+ e- j")
-        one, other = (found[i] for i in together[0])
-        cut = _cuts.Window("pt", ((4,),), least=20.0)
-        keys = {
-            _integrands._alike(_candidates.Prepared(of, (0.0,) * 5, None, None, windows))
-            for of, windows in ((one, [cut]), (other, []), (other, [cut]))
-        }
-        self.assertEqual(len(keys), 2)
-
-    def test_two_with_the_same_particles_are_apart(self):
-        options = [[[1, -1, 2, -2]], [[1, -1, -2, 2]], [[3, -3, 2, -2]]]
-        self.assertEqual(_flavors.groups(["key"] * 3, options), [[0, 2], [1]])
-
-
-class Processes(unittest.TestCase):
-    def test_events_are_told_apart_by_their_particles(self):
-        groups = [
-            _flavors.Group((1,), [_flavors.Option(1, (21, 21), [[21, 21, 2, -2]], False)]),
-            _flavors.Group(
-                (0, 2),
-                [
-                    _flavors.Option(0, (2, -2), [[2, -2, 21, 21]], True),
-                    _flavors.Option(2, (1, -1), [[1, -1, 21, 21], [1, -1, 22, 22]], True),
-                    _flavors.Option(2, (3, -3), [[3, -3, 21, 21]], True),
-                ],
-            ),
-        ]
-        events = [
-            (0, [(21, -1), (21, -1), (2, 1), (-2, 1), (0, 0)], 1),
-            (1, [(2, -1), (-2, -1), (21, 1), (21, 1), (0, 0)], 0),
-            # A resonance is no leg.
-            (1, [(1, -1), (-1, -1), (23, 2), (22, 1), (22, 1)], 2),
-            (1, [(3, -1), (-3, -1), (21, 1), (21, 1), (0, 0)], 2),
-        ]
-        particles = np.zeros((len(events), 5), dtype=_records.PARTICLE)
-        for row, (_, of, _) in zip(particles, events):
-            row["pdg_id"], row["status_code"] = zip(*of)
-        processes = _flavors.Processes(groups)
-        self.assertTrue(processes.merged)
-        of = np.array([group for group, *_ in events], dtype=np.int32)
-        self.assertEqual(processes.elements(of, particles).tolist(), [element for *_, element in events])
-        particles["pdg_id"][1, 0] = 3
-        with self.assertRaisesRegex(Error, "no matrix element"):
-            processes.elements(of, particles)
-        self.assertFalse(_flavors.Processes(groups[:1]).merged)
-
-
-@unittest.skipIf(madspace is None, "madspace is not installed")
-class Chances(Folder):
-    def test_flavors_are_chosen_by_their_matrix_elements(self):
-        """Photons see the fourth power of the charge: 16 for an up, 1 for a down quark."""
-        elements = _elements.write(["p p > a a j"], None, {}, "cpu", {}, str(self.folder))
-        (some,) = (of for of in groups_of("p p > a a j")[1] if elements[of[0]].flavor["options"][0][:2] == [2, -2])
-        self.assertEqual(len(some), 2)
-        options = [
-            _flavors.Option(number, pair, processes, False)
-            for number in some
-            for pair, processes in elements[number].options.items()
-        ]
-        context = madspace.Context(madspace.cpu_device(), 1)
-        squared = _flavors.Squared(madspace, context, elements, {})
-        masses = (0.0,) * 5
-        points = []
-        for channel in elements[some[0]].channels[:2]:
-            mapping = madspace.PhaseSpaceMapping(_topologies.of_mapping(madspace, masses, channel), 1000.0, leptonic=True)
-            points.append(_trial.points(madspace, mapping))
-            self.assertGreater(len(points[-1].momenta), 50)
-        chances = squared.chances(options, points)
-        self.assertEqual(len(chances), 2)
-        for of in chances:
-            self.assertEqual(len(of), len(options))
-            ups = [chance for option, chance in zip(options, of) if abs(option.pair[0]) in (2, 4)]
-            downs = [chance for option, chance in zip(options, of) if abs(option.pair[0]) in (1, 3)]
-            np.testing.assert_allclose(ups, 16.0 / 34.0, rtol=1e-6)
-            # 1 / 34 is less than one may have.
-            np.testing.assert_allclose(downs, 0.3 / 4.0, rtol=1e-6)
-        self.assertEqual(_flavors.Squared(madspace, context, [], {}).chances(options, points), [])
-
-    def test_they_are_what_madspace_draws_by(self):
-        context = madspace.Context(madspace.cpu_device(), 1)
-        sampler = madspace.DiscreteSampler([3], "some.flavors", [0])
-        _flavors.set_chances(madspace, [context], [(sampler, (1.0, 6.0, 3.0))])
-        np.testing.assert_allclose(context.get_global("some.flavors.prob0").numpy(), [[0.1, 0.6, 0.3]])
-
-
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class Events(Folder):
     def test_events_have_the_numbers_of_their_matrix_elements(self):
         output = self.folder / "events.lhe"
@@ -147,7 +33,7 @@ class Events(Folder):
             events=3000,
             output=output,
         )
-        elements, _ = groups_of("p p > e+ e- j")
+        elements = elements_of("p p > e+ e- j")
         legs = {
             (pdg[0], pdg[1], *sorted(pdg[2:])): number
             for number, element in enumerate(elements, 1)
@@ -171,7 +57,7 @@ class Events(Folder):
         self.assertTrue((read.processes["error"] > 0.0).all())
 
     def test_beams_of_particles_make_all_flavors(self):
-        """Without densities, by which MadSpace chooses flavours."""
+        """Without densities, by which partons are drawn."""
         energy = 500.0
 
         def total(process):

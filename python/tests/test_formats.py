@@ -3,7 +3,6 @@
 import bz2
 import dataclasses
 import gzip
-import importlib.util
 import json
 import lzma
 import os
@@ -23,7 +22,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 import densities
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 
 # As MadEvent and its tools write it: attributes, comments, further weights, exponents of Fortran.
 OTHER = """<LesHouchesEvents version="3.0">
@@ -336,7 +334,6 @@ class Files(Folder):
                 read(**columns)
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Runs(FolderHere):
     def setUp(self):
         super().setUp()

@@ -1,15 +1,14 @@
 """MLM matching: clusterings of one and two steps against what they are by hand, and what event files and run cards say."""
 
-import shutil
 import unittest
 
 import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _asked, _clustering, _lhe, _matching, _output, _records, _runs, _systematics
+from mebridge import _asked, _lhe, _matching, _output, _records, _runs, _systematics
 from mebridge._library import Error
-from test_runs import CARD, QUARKS, card, output
+from test_runs import CARD, card, output
 
 MASS = 91.188
 BEAMS = 13_000.0
@@ -148,24 +147,6 @@ def _compton(p, mass):
 
 
 class Steps(Folder):
-    def clustering(self, files, **values):
-        shutil.rmtree(self.folder / "output", ignore_errors=True)
-        place = output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx"
-        settings = _clustering.Settings(True, 4, 15.0, 1e-6, 1.0)
-        matching = _matching.Matching(
-            **{
-                "reweighted": True,
-                "xqcut": 0.0,
-                "xmtcentral": 0.0,
-                "alpsfact": 1.0,
-                "asrwgtflavor": 5,
-                "pdfwgt": True,
-                **values,
-            }
-        )
-        directory = _output.Directory.read(place)
-        return _clustering.Clustering(directory, 0, lambda line: (0.0, 0.0), settings, matching)
-
     def test_the_line_that_ends_the_t_channel_has_a_code(self):
         # MG5aMC 2.8 and 2.9 list none.
         for files, last in ((ONE, "TPRID(-2,1)/2/"), (TWO, "TPRID(-3,1)/2/")):
@@ -174,92 +155,6 @@ class Steps(Folder):
             place = output(self.folder / last[6:8], **listed) / "SubProcesses" / "P1_qq_ttx"
             directory = _output.Directory.read(place)
             self.assertEqual(directory.configs[0].lines[-1].codes, tuple(legs[1] for legs in directory.legs))
-
-    def found(self, files, momenta, codes, factor=1.0, channel=1, **values):
-        """Scales, records and fractions of the beams."""
-        count = len(momenta)
-        x = np.random.default_rng(3).uniform(0.05, 0.6, (count, 2))
-        codes = np.tile(np.array(codes), (count, 1))
-        by = _matching.Weighing(alpha_s, density, codes[:, :2], x, BEAMS)
-        given = _matching.Given(np.zeros(count), (np.zeros(count), np.zeros(count)), False, factor)
-        clustering = self.clustering(files, **values)
-        found = clustering.scales(momenta, np.full(count, channel), given, by, codes)
-        return found, found.matched, x
-
-    def one(self, count=60):
-        """A Z boson with a massless particle: momenta in their rest frame, its pt, the mass of both together, and
-        whether it goes along the first beam."""
-        random = np.random.default_rng(1)
-        pt, rapidity, phi = random.uniform(10, 80, count), random.uniform(-1.5, 1.5, count), random.uniform(0, 6, count)
-        size = pt * np.cosh(rapidity)
-        out = particle(pt, phi, rapidity)
-        boson = -out
-        boson[:, 0] = np.hypot(MASS, size)
-        return rest(np.stack([boson, out], axis=1)), pt, boson[:, 0] + size, rapidity > 0.0
-
-    def test_one_emission(self):
-        momenta, pt, total, forward = self.one()
-        found, matched, x = self.found(ONE, momenta, [2, -2, 23, 21])
-        transverse = np.hypot(MASS, pt)
-        np.testing.assert_allclose(found.renormalisation, transverse, rtol=1e-6)
-        # The beam that emits has the density at the scale of the emission.
-        for beam, emits in ((0, forward), (1, ~forward)):
-            np.testing.assert_allclose(found.factorisation[beam], np.where(emits, pt, transverse), rtol=1e-6)
-        beams, rows = np.where(forward, 0, 1), np.arange(len(pt))
-        code, left = np.array([2, -2])[beams], x[rows, beams] * (MASS / total) ** 2
-        wanted = alpha_s(pt) / alpha_s(transverse) * density(code, left, transverse) / density(code, left, pt)
-        np.testing.assert_allclose(matched["weight"], wanted, rtol=1e-5)
-        np.testing.assert_allclose(np.sqrt(matched["start"]), transverse, rtol=1e-6)
-        np.testing.assert_allclose(matched["pt"], np.stack([np.full(len(pt), BEAMS), pt], axis=1), rtol=1e-6)
-        np.testing.assert_allclose(matched["emissions"][:, 0], pt, rtol=1e-6)
-        np.testing.assert_array_equal(matched["legs"][:, 0], np.where(forward[:, None], [1, 4, 2], [2, 4, 1]))
-        np.testing.assert_array_equal(matched["pdg"][rows, beams, :3], np.stack([code, code, 0 * code], axis=1))
-        np.testing.assert_allclose(matched["x"][rows, beams, 1], left, rtol=1e-6)
-        np.testing.assert_allclose(matched["q"][rows, beams, 1], transverse, rtol=1e-6)
-        np.testing.assert_array_equal(matched["pdg"][rows, 1 - beams, 1], 0)
-
-    def test_densities_are_those_of_the_flavours_of_the_event(self):
-        momenta, pt, total, forward = self.one()
-        _, matched, x = self.found(ONE, momenta, [1, -1, 23, 21])
-        beams, rows = np.where(forward, 0, 1), np.arange(len(pt))
-        code, left = np.array([1, -1])[beams], x[rows, beams] * (MASS / total) ** 2
-        transverse = np.hypot(MASS, pt)
-        wanted = alpha_s(pt) / alpha_s(transverse) * density(code, left, transverse) / density(code, left, pt)
-        np.testing.assert_allclose(matched["weight"], wanted, rtol=1e-5)
-
-    def test_settings_take_weights_away(self):
-        momenta, pt, _, _ = self.one()
-        transverse = np.hypot(MASS, pt)
-        found, matched, _ = self.found(ONE, momenta, [2, -2, 23, 21], pdfwgt=False, alpsfact=0.5)
-        np.testing.assert_allclose(matched["weight"], alpha_s(0.5 * pt) / alpha_s(transverse), rtol=1e-5)
-        for scale in found.factorisation:
-            np.testing.assert_allclose(scale, transverse, rtol=1e-6)
-        # Nothing is matched without ickkw.
-        self.assertIsNone(self.found(ONE, momenta, [2, -2, 23, 21], reweighted=False)[1])
-
-    def test_a_gluon_that_becomes_a_quark(self):
-        momenta, pt, total, _ = self.one()
-        _, matched, x = self.found(SEA, momenta, [2, 21, 23, 2])
-        transverse, left = np.hypot(MASS, pt), x[:, 1] * (MASS / total) ** 2
-        code = np.full(len(pt), -2)
-        wanted = alpha_s(pt) / alpha_s(transverse) * density(code, left, transverse) / density(code, left, pt)
-        np.testing.assert_allclose(matched["weight"], wanted, rtol=1e-5)
-        np.testing.assert_array_equal(matched["pdg"][:, 1, :2], [[21, -2]] * len(pt))
-        # A top quark would be no parton.
-        none = self.found(SEA, momenta, [2, 21, 23, 2], asrwgtflavor=1)[1]
-        np.testing.assert_allclose(none["weight"], wanted, rtol=1e-5)
-
-    def test_what_an_s_channel_becomes_is_no_jet(self):
-        """So a matched cross section depends on how channels share |M|^2 (docs/run_card.md)."""
-        momenta, pt, total, _ = self.one()
-        scales, matched, _ = self.found(BOTH, momenta, [2, 21, 23, 2], channel=1, xqcut=1000.0)
-        for scale in (scales.renormalisation, *scales.factorisation):
-            np.testing.assert_allclose(scale, total, rtol=1e-6)
-        np.testing.assert_allclose(matched["weight"], 1.0, rtol=1e-12)
-        scales, matched, _ = self.found(BOTH, momenta, [2, 21, 23, 2], channel=2, xqcut=40.0)
-        np.testing.assert_array_equal(scales.renormalisation > 0.0, pt > 40.0)
-        wanted = self.found(SEA, momenta, [2, 21, 23, 2], xqcut=40.0)[1]
-        np.testing.assert_array_equal(matched["weight"], wanted["weight"])
 
     def test_squared_diagrams_are_of_all_helicities(self):
         """Of g u > w+ d that of a left-handed gluon and a longitudinal W, whose two diagrams cancel, as well."""
@@ -281,89 +176,6 @@ class Steps(Folder):
             self.assertEqual(zero, 1)
             np.testing.assert_allclose(found[event], squares / squares.sum(), rtol=1e-10)
 
-    def pair(self, count=60):
-        """A Z boson with two particles near to each other."""
-        random = np.random.default_rng(4)
-
-        def draw(low, high):
-            return random.uniform(low, high, count)
-
-        pts, phi, rapidity = (draw(40, 80), draw(40, 80)), draw(0, 6), draw(0.3, 1.5)
-        apart = draw(0.1, 0.3), draw(0.1, 0.3)
-        first = particle(pts[0], phi, rapidity)
-        second = particle(pts[1], phi + apart[0], rapidity + apart[1])
-        boson = -(first + second)
-        boson[:, 0] = np.sqrt(MASS**2 + (boson[:, 1:] ** 2).sum(axis=1))
-        measure = 2 * np.minimum(*pts) ** 2 * (np.cosh(apart[1]) - np.cos(apart[0]))
-        return rest(np.stack([boson, first, second], axis=1)), np.sqrt(measure), first + second
-
-    def test_a_pair_from_an_emission(self):
-        momenta, measure, both = self.pair()
-        found, matched, x = self.found(TWO, momenta, [2, -2, 23, 1, -1])
-        emitted = np.sqrt(both[:, 0] ** 2 - both[:, 3] ** 2)
-        # The system of the beams is at rest before the emission, and so is what MadEvent boosts afterwards.
-        transverse = np.sqrt(momenta[:, 2, 0] ** 2 - momenta[:, 2, 3] ** 2)
-        total = 2 * momenta[:, 0, 0]
-        np.testing.assert_allclose(found.renormalisation, transverse, rtol=1e-6)
-        self.assertTrue((measure < emitted).all())
-        left = x[:, 0] * (MASS / total) ** 2
-        code = np.full(len(total), 2)
-        wanted = alpha_s(measure) * alpha_s(emitted) / alpha_s(transverse) ** 2
-        lower = np.minimum(emitted, transverse)
-        wanted *= density(code, left, transverse) / density(code, left, lower)
-        np.testing.assert_allclose(matched["weight"], wanted, rtol=1e-5)
-        # Both are jets of the gluon that is emitted.
-        np.testing.assert_allclose(matched["pt"][:, 1:], np.stack([emitted] * 2, axis=1), rtol=1e-6)
-        np.testing.assert_allclose(matched["steps"][:, :2], np.stack([measure, emitted], axis=1), rtol=1e-6)
-
-    def test_jets_are_cut_where_they_are_clustered(self):
-        momenta, pt, _, _ = self.one()
-        for cut in (30.0, 60.0):
-            found, *_ = self.found(ONE, momenta, [2, -2, 23, 21], xqcut=cut)
-            np.testing.assert_array_equal(_clustering.drops(found, (True, True)), pt < cut)
-        momenta, measure, _ = self.pair()
-        found, *_ = self.found(TWO, momenta, [2, -2, 23, 1, -1], xqcut=15.0)
-        np.testing.assert_array_equal(_clustering.drops(found, (True, True)), measure < 15.0)
-        # The central process.
-        momenta, pt, _, _ = self.one()
-        found, *_ = self.found(ONE, momenta, [2, -2, 23, 21], xmtcentral=100.0)
-        np.testing.assert_array_equal(_clustering.drops(found, (True, True)), np.hypot(MASS, pt) < 100.0)
-
-    def test_a_strong_pair_has_no_jets(self):
-        size = np.linspace(20, 300, 20)
-        out = np.zeros((20, 2, 4))
-        out[:, 0, 1:] = np.stack([size * 0.6, 0 * size, size * 0.8], axis=1)
-        out[:, 1, 1:] = -out[:, 0, 1:]
-        out[:, :, 0] = np.hypot(173.0, size)[:, None]
-        found, matched, _ = self.found(QUARKS, rest(out), [2, -2, 6, -6], xqcut=400.0)
-        self.assertFalse(_clustering.drops(found, (True, True)).any())
-        np.testing.assert_array_equal(matched["weight"], 1.0)
-        np.testing.assert_array_equal(matched["pt"], BEAMS)
-        np.testing.assert_allclose(np.sqrt(matched["start"]), np.hypot(173.0, 0.6 * size), rtol=1e-12)
-
-    def test_two_that_become_one_have_its_mass(self):
-        files = {
-            "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,3)/2,-2,23/\n",
-            "configs.inc": "      DATA MAPCONFIG(1)/1/\n      DATA TSTRATEGY(1)/2/\n      DATA MAPCONFIG(0)/1/\n",
-            "config_nqcd.inc": "      DATA NQCD(1)/0/\n",
-            "decayBW.inc": "",
-        }
-        found, matched, _ = self.found(files, rest(np.array([[[MASS, 0, 0, 0]]])), [2, -2, 23], factor=2.0)
-        for scale in (found.renormalisation, *found.factorisation, np.sqrt(matched["start"])):
-            np.testing.assert_allclose(scale, 2 * MASS, rtol=1e-12)
-        self.assertEqual((matched["weight"][0], matched["pt"][0, 0]), (1.0, BEAMS))
-
-    def test_scales_that_are_given(self):
-        momenta, pt, _, forward = self.one()
-        count, fixed = len(pt), np.full(len(pt), 50.0)
-        x, codes = np.full((count, 2), 0.2), np.tile([2, -2, 23, 21], (count, 1))
-        by = _matching.Weighing(alpha_s, density, codes[:, :2], x, BEAMS)
-        given = _matching.Given(fixed, (fixed, fixed), True)
-        found = self.clustering(ONE).scales(momenta, np.ones(count, dtype=int), given, by, codes)
-        for scale in (found.renormalisation, *found.factorisation):
-            np.testing.assert_array_equal(scale, 50.0)
-        np.testing.assert_allclose(found.matched["emissions"][:, 0], pt, rtol=1e-6)
-        np.testing.assert_allclose(np.sqrt(found.matched["start"]), 50.0, rtol=1e-12)
 
 
 class Texts(Folder):
@@ -440,25 +252,6 @@ class Texts(Folder):
         self.assertAlmostEqual(found[2], emission * both(1.0, 0.5) / both(1.0, 1.0), 12)
         self.assertAlmostEqual(found[3], both(1.0, 1.0, other) / both(1.0, 1.0), 12)
 
-    def test_beams_are_exchanged(self):
-        file = self.folder / "events.npy"
-        records, before = self.records(), self.matched()
-        of = _records.nested(records)["particles"]
-        of["pz"][0, :2] = -50.0, 70.0
-        np.save(file, records)
-        np.save(_records.matched(file), before)
-        _records.change(file, 1, lambda of: _records.orient(of, {1}))
-        after = np.load(_records.matched(file))
-        self.assertEqual(after["pdg"][0, 0, :2].tolist(), [-2, -2])
-        self.assertEqual(after["x"][0, 1, 0], 0.1)
-        self.assertEqual(after["legs"][0].tolist(), [[3, 4, 0], [1, 5, 2], [2, 3, 1]])
-        np.testing.assert_array_equal(after["pt"], before["pt"])
-
-    def test_records_of_fewer_legs_lie_among_those_of_more(self):
-        many, few = np.zeros(3, _matching.layout(6)), self.matched()
-        _matching.put(many, np.array([1]), few)
-        self.assertEqual(many["pt"][:, :3].tolist(), [[0] * 3, few["pt"][0].tolist(), [0] * 3])
-        self.assertEqual(many["pdg"][1, 1].tolist(), [-2, -2, 0, 0, 0, 0])
 
 
 class Cards(Folder):

@@ -1,6 +1,5 @@
 """Models other than the Standard Model: a UFO folder, and the file that `mebridge model` makes of it."""
 
-import importlib.util
 import math
 import os
 import pathlib
@@ -27,7 +26,6 @@ LEPTONS = np.array(
     ]
 )
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
 
 
@@ -116,7 +114,6 @@ class Models(FolderHere):
             file.write("# more\n")
         self.assertNotEqual(before, _events.model_digest(str(copy)))
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_events(self):
         run = mebridge.generate_events("g g > q q~", model=TOY, energy=1000, events=50, precision=0.05)
         self.assertEqual(run.events, 50)
@@ -139,7 +136,6 @@ class Models(FolderHere):
             file.write_text(text)
         return folder
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_a_resonance_that_has_a_colour(self):
         width = "mass = Param.MS,\n             width = Param."
         model = self.changed(
@@ -163,7 +159,6 @@ class Models(FolderHere):
                     self.assertEqual({(line[4], line[5]) for line in products}, {(color, anticolor), ("0", "0")})
         self.assertEqual(found, 50)
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_quarks_that_have_masses_of_their_own(self):
         model = self.changed(
             particles=[(

@@ -18,17 +18,13 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _elements, _events_command, _named, _output, _refine, _trial, _widths
+from mebridge import _command, _cuts, _events_command, _named, _output, _trial, _widths
 from mebridge._run_card import RunCard
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
 # Beams that are partons, of 250 GeV each.
@@ -101,87 +97,6 @@ class Diagrams(Folder):
         card = named.card("param_card.dat").read_text()
         self.assertRegex(card, r"Block SMINPUTS\n  1 132\.507")
         self.assertRegex(card, r"DECAY 23 2\.4")
-
-
-class Forbidden(Folder):
-    """Events whose channel has a `$` particle on its mass shell, point by point."""
-
-    def element(self, process, strategy):
-        # Its card goes with it.
-        self.named = named = _named.Named(process, None, self.folder, None)
-        (element,) = _elements.write([process], None, {}, "cpu", {}, str(self.folder))
-        settings = dict(hadrons=True, maxjetflavor=4, bwcutoff=15.0, small_width=1e-6, distance=1.0)
-        frame = _refine._Frame(
-            {**settings, "denominators": strategy == 2}, None, "", str(named.card("param_card.dat")), 1e4, 0.0, None, None
-        )
-        (place,) = named.places([process])
-        return _refine._Element(element, _refine.Asked(place.described, 0, (), (), False, place.source), frame)
-
-    def kept(self, element, momenta, points=2000):
-        """Which share of an event stays."""
-        many, drawn = np.repeat(momenta, points, axis=0), np.tile((np.arange(points) + 0.5) / points, len(momenta))
-        codes, scale = np.zeros(many.shape[:2], dtype=int), _refine.Scale.asked(91.188, 1.0)
-        before, turned = scale.of(many), np.zeros(len(many), dtype=bool)
-        good = element.scales(many, codes, np.full(len(many), 0.118), drawn, before, scale, turned)[1]
-        return good.reshape(len(momenta), points).mean(axis=1)
-
-    def pair(self, energies):
-        p = np.zeros((len(energies), 4, 4))
-        p[:, :, 0] = energies[:, None] / 2
-        p[:, 0, 3], p[:, 1, 3] = energies / 2, -energies / 2
-        p[:, 2, 1], p[:, 2, 3] = 0.3 * energies, 0.4 * energies
-        p[:, 3, 1:] = -p[:, 2, 1:]
-        return p
-
-    def test_a_pair_keeps_the_photon(self):
-        energies = np.array([40.0, 60.0, 80.0, 91.0, 91.188, 120.0, 160.0])
-        p, process = self.pair(energies), mebridge.Process("u u~ > e+ e-")
-        mass, width = process.parameters["mz"], process.parameters["wz"]
-        photon, z = energies**-4.0, 1 / ((energies**2 - mass**2) ** 2 + (mass * width) ** 2)
-        squares = process.evaluate(p, amp2=True).amp2
-        self.assertEqual([of["propagators"] for of in process.diagrams], [[22], [23]])
-        inside = abs(energies - mass) < 15 * width
-        for strategy, shares in ((1, squares[:, 0]), (2, photon / (photon + z))):
-            with self.subTest(strategy):
-                found = self.kept(self.element("u u~ > e+ e- $ z", strategy), p)
-                self.assertLess(abs(found - np.where(inside, shares, 1.0)).max(), 1e-3)
-
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_events_without_a_run_card_are_refused(self):
-        """A process in a file as well; what is in no diagram forbids nothing."""
-        file = self.folder / "forbidden.mebridge"
-        _command.run("generate", "u u~ > e+ e- $ z", "-o", str(file))
-        for process in ("u u~ > e+ e- $ z", file):
-            with self.assertRaisesRegex(ValueError, r"`\$` forbids .* run card"):
-                mebridge.generate_events(process, energy=200, events=10)
-        self.assertEqual(mebridge.generate_events("u u~ > e+ e- $ h", energy=200, events=10).events, 10)
-
-    def test_what_stays_and_what_goes_is_all(self):
-        """Several diagrams, lines of the t channel, two of the particles, and a decay chain."""
-        random = np.random.default_rng(3)
-        for process in (
-            "u u~ > e+ e- g $ z",
-            "g u > e+ e- u $ a z",
-            "u u~ > e+ e- mu+ mu- $ z",
-            "u d~ > w+ mu+ mu- $ z, w+ > e+ ve",
-        ):
-            plain = re.sub(r" \$[ az]*", "", process)
-            with self.subTest(process):
-                whole = mebridge.Process(plain)
-                p = np.array([_phase_space(random, 300.0, whole.legs - 2, near) for near in (True, False) for _ in range(20)])
-                for strategy in (1, 2):
-                    element = self.element(process, strategy)
-                    own = [element.clustering._configs[number] for number in element._topologies]
-                    weights = whole.channel_weights(p, 1e4, list(element._topologies.values()))
-                    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
-                    np.testing.assert_allclose(weights, whole.channel_weights(p, 1e4), rtol=1e-9)
-                    if strategy == 1:
-                        weights = whole.evaluate(p, amp2=True, bad="nan").amp2[:, [c.diagrams[0] - 1 for c in own]]
-                        np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-9)
-                    on = np.stack([element.clustering._on_shell(config, p)[1] for config in own], axis=1)
-                    self.assertTrue(on.any())
-                    gone = 1.0 - self.kept(element, p)
-                    self.assertLess(abs(gone - (weights * on).sum(axis=1)).max(), 2e-3)
 
 
 class Refusals(Folder):
@@ -266,7 +181,6 @@ class Refusals(Folder):
                 card = RunCard.read(named.card("run_card.dat"), {})
                 self.assertEqual([card[entry] for entry in ("lpp1", "lpp2", "ebeam1", "ebeam2", "use_syst")], wanted)
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_scales_without_alpha_s(self):
         """It is run to no scale where nothing depends on it; otherwise the entry is named."""
         low = {"fixed_ren_scale": True, "scale": 0.5, "use_syst": False, "nevents": 50}
@@ -289,7 +203,6 @@ class Refusals(Folder):
                 with self.assertRaisesRegex(mebridge.Error, r"the scale of renormalisation \(.*scale.*\) is 0.5 GeV, .*alpha_s lie between 1 and"):
                     run.generate(seed=1)
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_what_holds_is_said_at_the_start(self):
         said = io.StringIO()
         card = self.folder / "param_card.dat"
@@ -312,7 +225,6 @@ class Refusals(Folder):
         self.assertIn("mebridge: alpha_s = 0.118 at 91.188 GeV (the parameter card); cuts: mmjj = 20\n", said.getvalue())
         self.assertIn("mebridge: no alpha_s; cuts: none\n", said.getvalue())
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_a_chain_needs_a_width(self):
         process = "e+ e- > ta+ ta-, ta+ > vt~ e+ ve, ta- > vt mu- vm~"
         named = _named.Named(process, None, self.folder, None)
@@ -322,7 +234,6 @@ class Refusals(Folder):
         with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
             run.generate(10)
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_resonances_need_a_width(self):
         """Where they can be on their mass shells, before a survey that would never end."""
         run = mebridge.Run("e+ e- > mu+ mu- a", run_card=PARTONS, folder=self.folder)
@@ -359,7 +270,6 @@ class Refusals(Folder):
         with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
             mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_what_vanishes_identically_is_zero(self):
         """Gluon and photon in one channel do not interfere; what is left is rounding."""
         nothing = "u u~ > t t~ QCD^2==2 QED^2==2"
@@ -369,7 +279,6 @@ class Refusals(Folder):
                 mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
         self.assertFalse((self.folder / "Events").exists())
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_what_vanishes_in_an_output_is_zero(self):
         """Helicity by helicity, and in their sum, for which MadEvent has the sum of absolute values with a sign."""
         source = pathlib.Path(__file__).parents[2] / "fortran" / "outputs"
@@ -401,7 +310,6 @@ class Refusals(Folder):
         self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
         self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_masses_down_to_zero(self):
         """The entry that is missing is named; where masses below the grid do not count, a line says so."""
         pdf = densities.write(self.folder, "deep", least_x=1e-8)
@@ -497,20 +405,6 @@ class Refusals(Folder):
             run.generate(10)
 
 
-class Frames(unittest.TestCase):
-    def test_radiation_beside_a_chain(self):
-        """|M|^2 of events is that of the rest frame of the partons, where it depends on the frame."""
-        process = mebridge.Process("u d~ > w+ a, w+ > e+ ve")
-        rest = _refine.resting(_trial.events([0.0] * 5, 200))
-        element = object.__new__(_refine._Element)
-        element._turning, element._power, element._made = True, 0, process
-        one = np.full(200, 0.118)
-        np.testing.assert_allclose(element.coupling(rest, one, one), 1.0, rtol=1e-9)
-        ratio = element.coupling(_cuts.boosted(rest, 1.5), one, one)
-        np.testing.assert_allclose(ratio, process.evaluate(rest) / process.evaluate(_cuts.boosted(rest, 1.5)), rtol=1e-6)
-        self.assertGreater(abs(ratio - 1).max(), 0.05)
-
-
 class Narrow(unittest.TestCase):
     """Widths that |M|^2 has larger than they are, a hundred times here."""
 
@@ -539,7 +433,6 @@ class Narrow(unittest.TestCase):
         self.assertEqual(self.factor([1.0] * 3, vertices=between), 1.0)
 
 
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class Packs(Folder):
     def setUp(self):
         super().setUp()
@@ -566,7 +459,6 @@ class Packs(Folder):
         self.assertEqual(place.read_text().count("<event>"), 20)
 
 
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class Runs(FolderHere):
     def setUp(self):
         super().setUp()

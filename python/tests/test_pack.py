@@ -20,7 +20,7 @@ import unittest.mock
 
 import numpy as np
 
-from common import Folder, compiled_once, need
+from common import Folder, compiled_once
 import mebridge
 from mebridge import _interpreter, _output, _pack, _packed, _start, _state
 
@@ -36,10 +36,6 @@ FOREIGN = {
     "MEBRIDGE_LIBRARY": "/nowhere",
     "LANG": "tr_TR.UTF-8",
 }
-
-
-def setUpModule():
-    need("packs", "madspace")
 
 
 def momenta(text):

@@ -1,8 +1,6 @@
 """One beam that is a parton itself beside a proton: e- u > e- u against an integral over momentum and angle."""
 
 import dataclasses
-import functools
-import json
 import math
 import pathlib
 import sys
@@ -12,16 +10,12 @@ import numpy as np
 
 from common import FolderHere
 import mebridge
-from mebridge import _densities, _events, _parton_beam, _photons, _runs
+from mebridge import _events, _runs
 from test_runs import CARD, output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 ENERGIES, PT, SCALE = (27.5, 920.0), 10.0, 50.0
 ENERGY = 2 * math.sqrt(ENERGIES[0] * ENERGIES[1])
@@ -54,7 +48,6 @@ def rate(edges):
     return np.array(found)
 
 
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class PartonBeam(FolderHere):
     def test_electron_and_proton(self):
         pdf = densities.write(self.folder)
@@ -78,41 +71,6 @@ class PartonBeam(FolderHere):
         shares, _ = np.histogram(np.log(-events["part2_pz"] / ENERGIES[1]), edges)
         expected = len(events) * wanted / wanted.sum()
         self.assertLess(((shares - expected) ** 2 / expected).sum(), 40)
-
-    def test_the_density_is_one(self):
-        made = densities.write(self.folder)
-        grid = _densities.Densities.read(made).grid(madspace, str(self.folder), True, _densities.Other(11, None))
-        code = _densities.ANTI + 11
-        self.assertIn(code, grid.grid.pids)
-        self.assertIn(_densities.ANTI - 2, grid.grid.pids)
-        density = _densities.density_of(madspace, grid)
-        # Rounding may take x beyond its end.
-        found = density(np.full(3, code), np.array([0.3, 1.0, 1.0 + 1e-12]), np.full(3, 50.0))
-        self.assertEqual(found.tolist(), [1.0, 1.0, 1.0])
-
-    def test_the_density_is_a_flux(self):
-        made = densities.write(self.folder)
-        flux = functools.partial(_photons.flux, 3)
-        grid = _densities.Densities.read(made).grid(madspace, str(self.folder), False, _densities.Other(22, flux))
-        density = _densities.density_of(madspace, grid)
-        random = np.random.default_rng(1)
-        x, q = 10 ** random.uniform(-5, -0.2, 1000), 10 ** random.uniform(0.8, 3.5, 1000)
-        found = density(np.full(1000, _densities.ANTI + 22), x, q)
-        np.testing.assert_allclose(found, flux(x, q**2), rtol=2e-3)
-
-    def test_what_is_rewritten(self):
-        for beam in (0, 1):
-            number = {"data": 4.0, "dtype": "float", "shape": []}
-            drawn = {"name": "r_to_x1x2", "inputs": [1, 2, number], "outputs": [3, 4, 5], "stream_index": 0}
-            path = self.folder / "channel.json"
-            function = {"inputs": [{"local": 0}], "instructions": [drawn]}
-            path.write_text(json.dumps({"integrand_channel_function": function}))
-            _parton_beam.rewrite(path, beam)
-            made = json.loads(path.read_text())["integrand_channel_function"]["instructions"]
-            by_output = {of["outputs"][0]: (of["name"], of["inputs"]) for of in made}
-            self.assertEqual(by_output[3 + beam], ("full", [{**number, "data": 1 - 2**-53}, 0]))
-            self.assertEqual(by_output[4 - beam], ("mul", [2, {**number, "data": 0.25}]))
-            self.assertEqual(by_output[5], ("full", [{**number, "data": 0.25}, 0]))
 
     def test_run_cards(self):
         place = output(self.folder / "output", CARD)

@@ -6,14 +6,10 @@ import unittest
 import numpy as np
 
 from common import Folder
-from mebridge import _densities, _heads, _photons, _runs
+from mebridge import _heads, _photons, _runs
 from mebridge._library import Error
 from test_runs import CARD, output
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 ALPHA = 0.0072992701
 X = np.array([1e-6, 1e-4, 0.003, 0.05, 0.2, 0.6, 0.9])
@@ -62,18 +58,6 @@ class Photons(Folder):
         found = _photons.flux(2, np.array([end - 1e-3, end + 1e-9, 1.0]), np.full(3, 4.0))
         self.assertGreater(found[0], 0.0)
         self.assertEqual(found[1:].tolist(), [0.0, 0.0])
-
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_the_grid(self):
-        for kind in (2, 3):
-            made = _photons.densities(kind, _densities.Coupling.constant(0.118), str(self.folder))
-            grid = made.grid(madspace, str(self.folder))
-            self.assertEqual(set(grid.grid.pids), {22})
-            density = _densities.density_of(madspace, grid)
-            random = np.random.default_rng(1)
-            x, q = 10 ** random.uniform(-7, np.log10(0.7), 5000), 10 ** random.uniform(0.3, 3.5, 5000)
-            found = density(np.full(5000, 22), x, q)
-            np.testing.assert_allclose(found, _photons.flux(kind, x, q**2), rtol=2e-4)
 
     def test_beams(self):
         text = CARD.replace("nn23lo1 = pdlabel", "iww = pdlabel")

@@ -4,21 +4,16 @@ import math
 import pathlib
 import sys
 import unittest
-from unittest import mock
 
 import numpy as np
 
 from common import Folder, FolderHere
 import mebridge
-from mebridge import _polarised, _refine
+from mebridge import _polarised
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 ENERGY, SCALE, ALPHA_S, TOP = 8000.0, 200.0, 0.118, 173.0
 TO_PB = 0.389379372e9
@@ -62,19 +57,6 @@ def total(process):
 
 
 class Names(Folder):
-    def test_braces(self):
-        for process, has in (("p p > w+{0} z{T}", True), ("p p > w+ z", False), ("g g > t{L} t~#2", True)):
-            self.assertEqual(_polarised.names(process), has)
-        file = self.folder / "auto_dsig1.f"
-        for text, has in (("C     Process: u d~ > w+{0} z{T} @1\n", True), ("C     Process: u d~ > w+ z @1\n", False)):
-            file.write_text(text)
-            self.assertEqual(_polarised.names(f"{self.folder}#1"), has)
-
-    def test_one_alone_has_both_signs(self):
-        entry = {"path": "P1_qq_w", "outgoing": [24], "helicities": [[1, -1, 1], [-1, 1, -1]]}
-        _polarised.check(entry)
-        with self.assertRaisesRegex(mebridge.Error, "P1_qq_w: .* helicity 1 without -1"):
-            _polarised.check({**entry, "helicities": [[1, -1, 1]]})
 
     def test_what_a_run_card_polarises(self):
         """Directories have their own, particles with a mass have two helicities, and so have others than neutrinos."""
@@ -94,7 +76,6 @@ class Names(Folder):
             _polarised.neutrinos({**entry, "helicities": [row[1::-1] for row in both], "incoming": [11, 14]}, (0.0, 0.0))
 
 
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class Events(FolderHere):
     def test_the_cross_section_is_that_of_the_frame_of_the_partons(self):
         name = "g g > t{L} t~{L}"

@@ -20,10 +20,6 @@ from mebridge import _pdfdata, _running
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "crates/generate/src/model/sm.toml"
 # The Yukawa coupling of the top quark; |M|^2 is in proportion to its square.
@@ -131,7 +127,6 @@ def points(count, first, second, third):
     return np.array(found)
 
 
-@unittest.skipIf(madspace is None, "madspace is not installed")
 class Events(Running):
     def cross_section(self, model=None, **entries):
         run = mebridge.Run(PROCESS, model=model, run_card={**PARTONS, **entries}, folder=self.folder)
@@ -171,10 +166,6 @@ class Events(Running):
         wrong = {**PARTONS, "fixed_extra_scale": True, "mue_ref_fixed": 1e7}
         with self.assertRaisesRegex(mebridge.Error, "the scale is 1e.07 GeV"):
             mebridge.Run(PROCESS, model=self.model, run_card=wrong, folder=self.folder).generate(10, 1)
-        moving = {**PARTONS, "fixed_ren_scale": True, "scale": 400.0}
-        run = mebridge.Run(PROCESS, model=self.model, run_card=moving, folder=self.folder)
-        with self.assertRaisesRegex(mebridge.Error, "parameters of block YUKAWA run: .*fixed_extra_scale"):
-            run.generate(10, 1, backend="cuda")
 
     def test_generate_events_has_the_densities_alpha_s(self):
         """One number for alpha_s has no scale, so that nothing runs."""

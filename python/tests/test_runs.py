@@ -18,20 +18,14 @@ import numpy as np
 from common import Folder
 import mebridge
 from mebridge import (
-    _asked,
     _beams,
-    _clustering,
     _command,
     _cuts,
     _densities,
-    _elements,
     _events_command,
     _heads,
-    _lines,
-    _matching,
     _output,
     _pdfdata,
-    _refine,
     _run_card,
     _runs,
     _state,
@@ -40,10 +34,6 @@ from mebridge import (
 from mebridge._run_card import ENTRIES, REFUSED, RunCard
 from mebridge._slha import Card
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
@@ -503,18 +493,6 @@ class Cuts(unittest.TestCase):
         other = {(w.observable, w.legs) for w in _cuts.windows(legs([1, -1, 11, -13, 22, 22], mmll=50))}
         self.assertNotIn(("mass", ((2, 3),)), other)
 
-    def test_rapidities_of_beams_that_move(self):
-        """Windows of the detector in the frame in which both beams have the same energy."""
-        one = _cuts.Window("rapidity", ((2,),), 0.5, 2.0)
-        self.assertFalse(_cuts.exact(one, [0.0] * 4, False, -0.3))
-        self.assertTrue(_cuts.exact(one, [0.0] * 4, False, 0.0))
-        self.assertEqual(_cuts.wider([one], -0.3), [_cuts.Window("rapidity", ((2,),), largest=2.3)])
-        self.assertEqual(_cuts.wider([one], 0.0), [])
-        p = events(50, [0.0, 0.0])
-        rapidity = np.arctanh(p[:, 2, 3] / p[:, 2, 0])
-        seen = _cuts.boosted(p, -0.3)
-        np.testing.assert_allclose(np.arctanh(seen[:, 2, 3] / seen[:, 2, 0]), rapidity - 0.3, rtol=1e-9)
-
     def test_what_is_heavy_or_decays_is_free(self):
         masses = [0.0, 0.0, 173.0, 173.0, 0.0]
         free = _cuts.windows(legs([21, 21, 6, -6, 21], masses, ptj=30))
@@ -651,40 +629,6 @@ class Cuts(unittest.TestCase):
         mass = np.sqrt(total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1))
         self.assertEqual((_cuts.passed(_cuts.windows(of), p) != ((mass <= 100) | (mass >= 200))).sum(), 0)
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_madspace_passes_the_same_events(self):
-        window = _cuts.Window
-        context = madspace.Context(madspace.cpu_device(), 1)
-        for masses in ([0.0] * 5, [173.0, 0.0, 0.0, 4.7, 0.0]):
-            p = events(5000, masses)
-            for one in (
-                window("pt", ((2,),), 20, 100),
-                window("rapidity", ((3,),), 0.3, 1.5),
-                window("rapidity", ((5,),), 0.3, 1.5),
-                window("energy", ((3,),), 50, 100),
-                window("distance", ((3,), (4,)), 0.4, 3),
-                window("distance", ((2,), (5,)), 0.4, 3),
-                window("mass", ((2, 4),), 100, 300),
-                window("mass", ((2, 3, 4),), 200, 400),
-                window("mass", ((2, 3, 4, 5, 6),), 400, 900),
-                window("pt", ((2, 3, 4),), 30, 100),
-                window("pt", ((2,), (3,), (4,)), 80, take="any"),
-                window("pt", ((2,), (3,), (4,)), 90, 150, take="0"),
-                window("pt", ((2,), (3,), (4,)), 30, 60, take="2"),
-                window("pt", ((2,), (3,), (4,)), 120, 220, take="+2"),
-                window("pt", ((2,), (3,), (4,)), 180, 320, take="sum"),
-            ):
-                cuts = madspace.Cuts([_cuts.item(madspace, 7, one)])
-                found = madspace.FunctionRuntime(cuts.function(), context).call([p])[0].numpy().ravel() > 0
-                wanted = _cuts.passed([one], p)
-                self.assertTrue(0 < wanted.sum() < len(wanted), one)
-                same = (found == wanted).all()
-                # Where it is not said to be the same it is not: no more exceptions than there have to be.
-                exact = _cuts.exact(one, [0.0, 0.0, *masses], resting=False, boost=0.0)
-                # Its mapping has bounds of each particle by them, which what passes need not have.
-                bounds = np.hypot(p[:, 2:, 1], p[:, 2:, 2]) >= np.array(cuts.pt_min())
-                self.assertEqual(exact, same and bool(bounds[wanted].all()), one)
-
     def test_cuts_that_keep_poles_away(self):
         windows = _cuts.windows(legs([2, -2, 21, 21, 22], ptj=20, drjj=0.4, pta=0, draj=0))
         self.assertEqual(_cuts.missing(windows, 5, (2,), (), False), set())
@@ -722,23 +666,6 @@ class Grids(Folder):
         # Outside it is frozen.
         self.assertEqual(grid.xf(21, 1e-12, 1e9), grid.xf(21, 1e-9, 1e4))
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_madspace_gets_the_same(self):
-        self.write()
-        densities = _pdfdata.densities(_pdfdata.locate(self.folder, "nn23lo1"))
-        grid = densities.grid(madspace, str(self.folder))
-        context = madspace.Context(madspace.cpu_device(), 1)
-        grid.grid.initialize_globals(context)
-        x = np.concatenate([np.geomspace(1e-7, 0.01, 300), np.linspace(0.3, 0.9, 100)])
-        q = np.geomspace(1.2, 9e3, 400)
-        own = _densities.Table(densities.file)
-        for code in (21, -3):
-            function = madspace.FunctionRuntime(madspace.PartonDensity(grid.grid, [code]).function(), context)
-            found = function.call([x, q])[0].numpy().ravel()
-            deviation = abs(found / own.xf(code, x, q) - 1)
-            self.assertLess(np.median(deviation), 1e-5)
-            self.assertLess(deviation.max(), 1e-3)
-
     def write_table(self, changed=lambda text: text):
         """A table of the layout of CTEQ6, of densities that are straight in the variables of its interpolation."""
         nodes = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 40)])
@@ -770,16 +697,6 @@ class Grids(Folder):
         (self.folder / "other.tbl").write_text("")
         with self.assertRaisesRegex(mebridge.Error, "is no set that MG5aMC puts into outputs"):
             _densities.Densities.read(self.folder / "other.tbl")
-
-    @unittest.skipIf(madspace is None, "madspace is not installed")
-    def test_madspace_gets_a_table_of_cteq(self):
-        self.write_table()
-        densities = _densities.Densities.read(_pdfdata.locate(self.folder, "cteq6l1"))
-        self.assertEqual(densities.number, 10042)
-        density = _densities.density_of(madspace, densities.grid(madspace, str(self.folder)))
-        x, q = np.geomspace(3e-6, 0.4, 400), np.geomspace(1.4, 9e3, 400)
-        found = density(np.full(400, 21), x, q)
-        np.testing.assert_allclose(found, 6 * x * self.straight(x, q), rtol=1e-3)
 
     def test_alpha_s_of_a_card(self):
         """It begins where it has its pole, and is no number but a small one."""
@@ -827,208 +744,6 @@ class Grids(Folder):
             _densities.Table(file)
 
 
-class Scales(Folder):
-    SETTINGS = _clustering.Settings(True, 4, 15.0, 1e-6, 1.0)
-
-    def clustering(self, masses=lambda line: (0.0, 0.0), settings=SETTINGS, **files):
-        place = output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx"
-        directory = _output.Directory.read(place)
-        return _clustering.Clustering(directory, 0, masses, settings)
-
-    def pair(self, mass, count=50):
-        """Pairs back to back."""
-        random = np.random.default_rng(2)
-        momentum, z = random.uniform(20, 300, count), random.uniform(-1, 1, count)
-        phi = random.uniform(0, 6, count)
-        p = np.zeros((count, 4, 4))
-        pt = momentum * np.sqrt(1 - z**2)
-        p[:, 2, 1:] = np.stack([pt * np.cos(phi), pt * np.sin(phi), momentum * z], axis=1)
-        p[:, 3, 1:] = -p[:, 2, 1:]
-        energy = np.sqrt(momentum**2 + mass**2)
-        p[:, :, 0] = energy[:, None]
-        p[:, 0, 3], p[:, 1, 3] = energy, -energy
-        return p, np.sqrt(pt**2 + mass**2), 2 * energy
-
-    def test_a_strong_pair_has_its_transverse_mass(self):
-        p, transverse, _ = self.pair(173.0)
-        found = self.clustering().scales(p, np.ones(len(p), dtype=int))
-        for scale in (found.renormalisation, *found.factorisation):
-            self.assertLess(abs(scale / transverse - 1).max(), 1e-12)
-
-    def test_what_a_colour_singlet_becomes_has_its_mass(self):
-        files = {
-            "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/2,-2,-11,11/\n",
-            "configs.inc": QUARKS["configs.inc"].replace("/21/", "/23/"),
-            "config_nqcd.inc": "      DATA NQCD(1)/0/\n",
-        }
-        p, _, energy = self.pair(0.0)
-        found = self.clustering(lambda line: (91.2, 2.5), **files).scales(p, np.ones(len(p), dtype=int))
-        for scale in (found.renormalisation, *found.factorisation):
-            self.assertLess(abs(scale / energy - 1).max(), 1e-12)
-
-    def test_scalefact_is_about_both_beams_of_photons(self):
-        files = {
-            "leshouche.inc": "      DATA (IDUP(I,1,1),I=1,4)/22,22,-11,11/\n",
-            "configs.inc": QUARKS["configs.inc"].replace("/21/", "/23/"),
-            "config_nqcd.inc": "      DATA NQCD(1)/0/\n",
-        }
-        p, _, energy = self.pair(0.0)
-        none = np.zeros(len(p))
-        given = _matching.Given(none, (none, none), False, 3.0)
-        found = self.clustering(**files).scales(p, np.ones(len(p), dtype=int), given)
-        for scale in (found.renormalisation, *found.factorisation):
-            np.testing.assert_allclose(scale, 3.0 * energy, rtol=1e-12)
-
-    def test_directories_that_are_cut_off(self):
-        place = output(self.folder / "output") / "SubProcesses" / "P1_qq_ttx"
-        for name, said in (
-            ("configs.inc", "configs.inc lists 0 diagrams and ends"),
-            ("config_subproc_map.inc", "config_subproc_map.inc has nothing of diagram 1"),
-            ("decayBW.inc", "decayBW.inc has nothing of diagram 1"),
-        ):
-            text = (place / name).read_text()
-            (place / name).write_text(text[:3])
-            with self.assertRaisesRegex(mebridge.Error, f"{said}.*write the output anew"):
-                _output.Directory.read(place)
-            (place / name).write_text(text)
-        self.assertTrue(_output.Directory.read(place).configs)
-
-    def test_directories_are_read(self):
-        place = output(self.folder / "output", **{"decayBW.inc": "      DATA GFORCEBW(-1,1)/1/\n"})
-        directory = _output.Directory.read(place / "SubProcesses" / "P1_qq_ttx")
-        (config,) = directory.configs
-        self.assertEqual(directory.legs, ((2, -2, 6, -6),))
-        self.assertEqual((config.nqcd, config.diagrams), (2, (1,)))
-        self.assertEqual(config.lines[0], _output.Line(12, (8, 4), (21,), False, 1))
-        self.assertEqual(directory.decayed, {2, 3})
-        self.assertEqual(_output.colors(directory), {-6: -3, -2: -3, 2: 3, 6: 3, 21: 8, 23: 1, 7: 2})
-
-    def test_propagators_get_the_codes_that_the_directory_lists(self):
-        place = output(self.folder / "output", **{"configs.inc": QUARKS["configs.inc"].replace("/21/", "/-24/")})
-        directory = _output.Directory.read(place / "SubProcesses" / "P1_qq_ttx")
-        channel = {
-            "vertices": [["i0", "i1", "p0"], ["o0", "o1", "p0"]],
-            "propagators": [0],
-            "masses": [[80.4, 2.0]],
-            "diagrams": [{"diagram": 0, "active_flavors": [0], "propagator_pdgs": [0]}],
-        }
-        entry, flavor = {"channels": [channel]}, {"index": 0, "options": [[2, -2, 6, -6]]}
-        element = _elements.Element(self.folder / "library.so", entry, flavor)
-        line = directory.configs[0].lines[0]
-        self.assertEqual(_lines.line_masses(element, directory, 0)(line), (80.4, 2.0))
-        self.assertTrue(_lines.name(element, directory, 0))
-        self.assertEqual((channel["propagators"], channel["diagrams"][0]["propagator_pdgs"]), ([-24], [-24]))
-        self.assertEqual(_lines.line_masses(element, directory, 0)(line), (80.4, 2.0))
-        self.assertFalse(_lines.name(element, directory, 0))
-
-    def test_masses_are_those_of_the_diagram(self):
-        # Strange squarks share the mass of down squarks, whose code a library knows; and a line between the beams, which
-        # has no width, has the legs of one that decays on one side.
-        def channel(diagram, vertices, *lines):
-            codes, masses = [code for code, *_ in lines], [list(of) for _, *of in lines]
-            return {"vertices": vertices, "propagators": codes, "masses": masses, "diagrams": [{"diagram": diagram}]}
-
-        first = channel(
-            40, [["o0", "o2", "p0"], ["p0", "o1", "p1"], ["p1", "i0", "i1"]], (1000001, 568.4, 5.3), (3, 0.0, 0.0)
-        )
-        second = channel(
-            41, [["i1", "o1", "p0"], ["o0", "o2", "p1"], ["i0", "p0", "p1"]], (1000001, 568.4, 0.0), (21, 0.0, 0.0)
-        )
-        third = channel(
-            42, [["o0", "o2", "p0"], ["p0", "o1", "p1"], ["p1", "i0", "i1"]], (2000001, 545.2, 0.3), (3, 0.0, 0.0)
-        )
-        entry = {"channels": [first, second, third]}
-        for of in entry["channels"]:
-            of["diagrams"][0]["active_flavors"] = [0]
-        legs = (21, 3, 1000021, 1000021, 3)
-        element = _elements.Element(self.folder / "library.so", entry, {"index": 0, "options": [list(legs)]})
-
-        def line(legs, code, spacelike=False):
-            return _output.Line(legs, (0, 0), (code,), spacelike, 0)
-
-        configs = (
-            _output.Config(1, (line(20, 2000003), line(28, 3)), (9,), 3),
-            _output.Config(2, (line(20, 1000003), line(28, 3)), (2,), 3),
-            _output.Config(3, (line(20, 21), line(21, 1000003, True)), (5,), 3),
-        )
-        directory = _output.Directory(self.folder, (legs,), configs)
-        found = _lines.line_masses(element, directory, 0)
-        self.assertEqual(found(line(20, 1000003)), (568.4, 5.3))
-        self.assertEqual(found(line(20, 2000003)), (545.2, 0.3))
-        self.assertEqual(found(line(21, 1000003, True)), (568.4, 0.0))
-        self.assertEqual(found(line(20, 21)), (0.0, 0.0))
-
-    def test_a_resonance_is_where_its_process_wants_it(self):
-        p, _, energy = self.pair(0.0)
-        mass, width = 200.0, 4.0
-        for forced, wanted in ((0, energy < 0), (1, abs(energy - mass) > 60), (2, abs(energy - mass) < 60)):
-            shutil.rmtree(self.folder / "output", ignore_errors=True)
-            files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
-            found = self.clustering(lambda line: (mass, width), **files).excluded(p, np.ones(len(p), dtype=int))
-            self.assertEqual((found != wanted).sum(), 0)
-
-    def test_radiation_beside_a_chain(self):
-        for forced, code, wanted in ((1, 21, True), (1, 22, True), (1, 5, False), (0, 21, False), (2, 21, False)):
-            files = {"decayBW.inc": f"      DATA GFORCEBW(-1,1)/{forced}/\n"}
-            shutil.rmtree(self.folder / "output", ignore_errors=True)
-            directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
-            element = _elements.Element(self.folder, {}, {"index": 0, "options": [[2, -2, 6, -6, code]]})
-            self.assertEqual(_asked._radiates(element, [directory]), wanted)
-
-    def test_channels_by_propagators(self):
-        # One of the s-channel, one of the t-channel.
-        files = {
-            "configs.inc": QUARKS["configs.inc"].replace("MAPCONFIG(0)/1/", "MAPCONFIG(0)/2/")
-            + """      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
-      DATA TPRID(-1,2)/1/
-      DATA (SPROP(I,-1,2),I=1,1)/0/
-      DATA (IFOREST(I,-2,2),I=1,2)/-1,4/
-      DATA TPRID(-2,2)/21/
-""",
-            "config_subproc_map.inc": "      DATA (CONFSUB(I,1),I=1,1)/1/\n      DATA (CONFSUB(I,2),I=1,1)/2/\n",
-        }
-        directory = _output.Directory.read(output(self.folder / "output", **files) / "SubProcesses" / "P1_qq_ttx")
-        (element,) = _elements.write(["u u~ > t t~"], None, {}, "cpu", {}, str(self.folder))
-        topologies = _lines.topologies(element, directory, 0)
-        self.assertEqual(list(topologies), [1, 2])
-        p, _, energy = self.pair(0.0, 2000)
-        found = mebridge.Process("u u~ > t t~").channel_weights(p, 1e3, list(topologies.values()))
-        s, t = energy**2, -2 * p[:, 0, 0] * (p[:, 2, 0] - p[:, 2, 3])
-        first, second = s**-2.0, (t + 1e-4) ** -2.0
-        np.testing.assert_allclose(found, np.stack([first, second], axis=1) / (first + second)[:, None], rtol=1e-9)
-
-    def test_scales_too_low_are_dropped(self):
-        low, high = np.array([1.9, 2.1, 3.0]), np.array([5.0, 5.0, 5.0])
-        found = _clustering.Scales(np.array([3.0, 3.0, 0.0]), (low, high))
-        self.assertEqual(_clustering.drops(found, (True, True)).tolist(), [True, False, True])
-        self.assertEqual(_clustering.drops(found, (False, False)).tolist(), [False, False, True])
-
-    def test_matrix_elements_follow_alpha_s(self):
-        momenta = np.array([[[50.0, 0, 0, 50], [50, 0, 0, -50], [50, 30, 0, 40], [50, -30, 0, -40]]])
-        before, after = np.array([0.118]), np.array([0.13])
-        # The second has diagrams of the order of alpha_s and others that know nothing of it.
-        for source, power in (("u d > u d QED=0", 2), ("u d > u d QED=2 QCD=2", None)):
-            (element,) = _elements.write([source], None, {}, "cpu", {}, str(self.folder))
-            self.assertEqual(element.qcd_power, power)
-            asked = _refine.Asked("", 0, [], [], False, source)
-            frame = _refine._Frame(None, None, "", "", 100.0, 0.0, None, None)
-            found = _refine._Element(element, asked, frame).coupling(momenta, before, after)
-            process = mebridge.Process(source)
-            wanted = process.evaluate(momenta, alpha_s=after) / process.evaluate(momenta, alpha_s=before)
-            np.testing.assert_allclose(found, wanted, rtol=1e-12)
-            self.assertGreater(found, 1.0)
-
-    def test_weights_above_the_ceiling_have_their_share(self):
-        ratios = np.random.default_rng(1).lognormal(0, 0.5, 5000)
-        for share in (0.0, 0.01, 0.1):
-            ceiling = _refine._ceiling(ratios, share)
-            above = np.maximum(ratios - ceiling, 0).sum() / ratios.sum()
-            self.assertLessEqual(above, share + 1e-12)
-            self.assertGreaterEqual(above, 0.8 * share)
-        self.assertEqual(_refine._ceiling(ratios, 0.0), ratios.max())
-
-
-@unittest.skipIf(madspace is None, "madspace is not installed")
 @unittest.skipIf(OUTPUTS is None, "SKIPPED: whole runs; set MEBRIDGE_MG5_OUTPUTS to a folder of outputs (*.mad)")
 class Outputs(Folder):
     def copy(self, name):

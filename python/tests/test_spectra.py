@@ -11,10 +11,6 @@ import numpy as np
 from common import Folder
 from mebridge import _events_command, _records, _spectra
 
-try:
-    import madspace
-except ImportError:
-    madspace = None
 
 
 def pairs(count, code=6, mass=173.0, seed=1):
@@ -91,7 +87,6 @@ class Spectra(Folder):
     def test_no_events(self):
         self.assertEqual(self.text(), "")
 
-    @unittest.skipIf(madspace is None, "madspace is not installed")
     def test_a_run_shows_them(self):
         arguments = ["e+ e- > mu+ mu-", "--set", "lpp1=0", "--set", "lpp2=0", "--nevents", "200", "--seed", "1", "--quiet"]
         with contextlib.redirect_stdout(io.StringIO()) as said:

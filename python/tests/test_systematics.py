@@ -17,7 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 import densities
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 try:
     import pylhe
 except ImportError:
@@ -26,7 +25,6 @@ except ImportError:
 SEVEN = [(0.5, 0.5), (0.5, 1), (1, 0.5), (1, 2), (2, 1), (2, 2)]
 
 
-@unittest.skipUnless(MADSPACE, "madspace is not installed")
 class Systematics(FolderHere):
     def setUp(self):
         super().setUp()

@@ -1,8 +1,6 @@
 """Code of the working directory is not run, whatever a file there is named."""
 
-import importlib.util
 import os
-import pathlib
 import subprocess
 import sys
 import tarfile
@@ -11,7 +9,6 @@ import unittest
 from common import Folder
 import mebridge
 
-MADSPACE = importlib.util.find_spec("madspace") is not None
 # Besides those of the interpreter.
 OTHERS = {"numpy", "madspace", "mebridge", "sitecustomize", "usercustomize"}
 CARD = "100 = nevents\n0 = lpp1\n0 = lpp2\n100 = ebeam1\n100 = ebeam2\n"
@@ -52,13 +49,11 @@ class WorkingDirectory(Folder):
                 self.check(mebridge.command(), *arguments)
         self.assertEqual(len(self.seen.read_text()), 4)
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_events_and_their_workers(self):
         events = mebridge.command(), "events", "e+ e- > mu+ mu-", "--run-card", "card.dat", "--quiet"
         self.check(*events)
         self.check(*events, "--workers", "2")
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_packs(self):
         asked = "--run-card", "card.dat", "--quiet", "--measured", "0", "-o", self.folder / "x.tar"
         self.check(mebridge.command(), "pack", "e+ e- > mu+ mu-", *asked)
@@ -66,7 +61,6 @@ class WorkingDirectory(Folder):
             archive.extractall(self.folder / "pack", filter="tar")
         self.check(self.folder / "pack" / "run.sh", 10, 1, "--quiet")
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_workers_of_a_program(self):
         """Of one that looks for its own modules there, as notebooks do: what it has read itself is not read there."""
         for file in self.here.glob("*.py"):
@@ -87,7 +81,6 @@ class WorkingDirectory(Folder):
         self.check(sys.executable, "-c", program, self.mine)
         self.assertTrue((self.here / "json.py").exists())
 
-    @unittest.skipUnless(MADSPACE, "madspace is not installed")
     def test_functions_of_the_working_directory_are_found(self):
         """By a cut, in the workers."""
         for file in self.here.glob("*.py"):

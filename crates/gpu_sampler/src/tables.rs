@@ -136,9 +136,9 @@ fn of_group(words: &mut Words, group: &ElementGroup, beams: &[Beam; 2]) -> Resul
         };
         words.words.extend([place, elements[one.element] as u32]);
     }
-    let of_flavors = match beams.iter().all(Beam::is_parton) {
-        true => NOWHERE,
-        false => {
+    let of_flavors = match (beams.iter().all(Beam::is_parton), partons.len()) {
+        (true, 1) => NOWHERE,
+        _ => {
             let at = words.next();
             for (flavors, &beam) in flavors.iter().zip(numbers) {
                 let which = match beams[beam].is_parton() {

@@ -580,9 +580,9 @@ impl Integrand {
     ) {
         work.drawn.clear();
         work.factors.clear();
-        if !self.has_densities() {
+        if let (false, [only]) = (self.has_densities(), &group.partons[..]) {
             work.drawn.resize(passed, 0);
-            work.factors.resize(passed, group.partons[0].factor);
+            work.factors.resize(passed, only.factor);
             return;
         }
         self.look_up(group, passed, layout, work);
