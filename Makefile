@@ -14,7 +14,7 @@ BUILD ?= build/fortran
 # Tests are not optimised as what they test is.
 export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
 # What `mebridge events`, `pack` and `plugin` need besides the package (python/pyproject.toml).
-NEEDED := "numpy>=1.23" "madspace~=0.2.1"
+NEEDED := "numpy>=1.23"
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 .PHONY: help run build rust python wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
@@ -28,7 +28,7 @@ help:
 	@echo "make bench-events                unweighted events a second and where the time goes; half an hour, or single"
 	@echo "                                 rows: ARGS=\"--only 'g g > t t~ g g' --events 10000\", ARGS=--help"
 	@echo "make build    the library, the command and the Fortran event loop"
-	@echo "make python   a Python with NumPy and MadSpace in build/venv, for 'target/release/mebridge events', 'pack', 'plugin'"
+	@echo "make python   a Python with NumPy in build/venv, for 'target/release/mebridge events', 'pack', 'plugin'"
 	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
 	@echo "                                 ARCH=aarch64: for 64-bit ARM, from any machine"
 	@echo "make test-fortran                the Fortran comparisons alone"

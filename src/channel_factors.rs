@@ -9,9 +9,8 @@
 
 use crate::describe::Channel;
 use crate::process::Process;
-use crate::sampling::diagram;
 use mebridge_phasespace::cuts::{Cuts, Observable, Window};
-use mebridge_phasespace::{Legs, Limits, Propagator, Rows, Weights};
+use mebridge_phasespace::{Diagram, Edge, Legs, Limits, Propagator, Rows, Weights};
 use mebridge_sampler::integrand::Failure;
 use mebridge_simd::Level;
 
@@ -183,4 +182,23 @@ fn outside(legs: Legs, mass: f64, width: f64) -> Window {
         outside: true,
         ..Window::new(Observable::Mass, set, least, largest)
     }
+}
+
+/// The tree of a channel, of legs that go out with these masses.
+pub(crate) fn diagram(channel: &Channel, masses: &[f64]) -> Result<Diagram, Failure> {
+    let mut vertices = Vec::new();
+    for names in &channel.vertices {
+        let lines: std::result::Result<Vec<Edge>, _> =
+            names.iter().map(|name| name.parse()).collect();
+        vertices.push(lines?);
+    }
+    let propagators = channel.masses.iter().map(|&(mass, width)| Propagator {
+        mass: mass.abs(),
+        width: width.abs(),
+    });
+    Ok(Diagram {
+        masses: masses.to_vec(),
+        propagators: propagators.collect(),
+        vertices,
+    })
 }

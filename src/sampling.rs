@@ -3,7 +3,7 @@
 
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
-use crate::channel_factors::{ChannelFactors, ChannelRequest};
+use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
@@ -13,7 +13,7 @@ use mebridge_phasespace::clustering::{self, Clustering, ListedDiagram, Matching}
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Edge, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
+    Beams, Channel, Diagram, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
     canonical, permuted,
 };
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
@@ -308,11 +308,13 @@ fn check_widths(
         if mass == 0.0 || width >= NARROWEST * mass {
             continue;
         }
-        let others = (diagram.masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) == 0);
-        let rest: f64 = others.map(|(_, mass)| mass).sum();
-        // Where it becomes itself and a massless particle, cuts keep it away.
-        let own: f64 = diagram.masses.iter().sum::<f64>() - rest;
-        if (own / mass - 1.0).abs() < EQUAL {
+        let (own, others): (Vec<_>, Vec<_>) =
+            (diagram.masses.iter().enumerate()).partition(|(leg, _)| legs & (1 << leg) != 0);
+        let [own_masses, rest] =
+            [&own, &others].map(|of| of.iter().map(|(_, mass)| *mass).sum::<f64>());
+        // What becomes itself and a particle without mass is kept from its mass shell by cuts.
+        let radiates = own.iter().any(|(_, leg)| **leg == 0.0);
+        if legs != every && radiates && (own_masses / mass - 1.0).abs() < EQUAL {
             continue;
         }
         let mut least = limits.least_mass(legs, &diagram.masses);
@@ -404,25 +406,6 @@ fn kind(code: i32) -> i32 {
         12 | 14 | 16 => 12,
         other => other,
     }
-}
-
-/// The tree of a channel, of legs that go out with these masses.
-pub(crate) fn diagram(channel: &describe::Channel, masses: &[f64]) -> Result<Diagram, Failure> {
-    let mut vertices = Vec::new();
-    for names in &channel.vertices {
-        let lines: std::result::Result<Vec<Edge>, _> =
-            names.iter().map(|name| name.parse()).collect();
-        vertices.push(lines?);
-    }
-    let propagators = channel.masses.iter().map(|&(mass, width)| Propagator {
-        mass: mass.abs(),
-        width: width.abs(),
-    });
-    Ok(Diagram {
-        masses: masses.to_vec(),
-        propagators: propagators.collect(),
-        vertices,
-    })
 }
 
 /// Some matrix elements with their channels, which say nothing of the number of the group.

@@ -166,7 +166,7 @@ class Decay:
     def asked(self) -> Mapping[str, Any]:
         """What the engine is asked of it."""
         return {
-            "windows": [_engine.window_as_json(window) for window in self.windows],
+            "windows": [_engine.as_json(window) for window in self.windows],
             "rules": [_engine.rule_as_json(asdict(rule)) for rule in self.rules],
             "propagators": [channel["propagators"] for channel in self.channels],
             "off_shell": [channel["off_shell_propagators"] for channel in self.channels],

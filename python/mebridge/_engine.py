@@ -145,7 +145,7 @@ class Generator:
             "elements": [
                 {
                     "mirrored": bool(element.flavor["mirror"]),
-                    "windows": [window_as_json(window) for window in windows[i]],
+                    "windows": [as_json(window) for window in windows[i]],
                     "rules": [rule_as_json(rule) for rule in rules[i]],
                     "propagators": [channel["propagators"] for channel in element.channels],
                     "off_shell": [channel["off_shell_propagators"] for channel in element.channels],
@@ -417,7 +417,7 @@ def _beam(beam: int, pdf: str, anti: Sequence[bool], other_beam: int | None, pho
     return {"photons": _RADIATORS[abs(photons)]} if photons else "parton"
 
 
-def window_as_json(window: _cuts.Window) -> dict[str, Any]:
+def as_json(window: _cuts.Window) -> dict[str, Any]:
     """As the library takes it: a limit that is not there is infinite."""
     found: dict[str, Any] = {"observable": window.observable, "legs": window.legs, "take": window.take, "outside": window.outside}
     for name in ("least", "largest"):
@@ -427,7 +427,7 @@ def window_as_json(window: _cuts.Window) -> dict[str, Any]:
 
 
 def rule_as_json(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """As the library takes it: a number that is not there is infinite."""
+    """As the library takes it: a number that is infinite is null."""
     return {**rule, "numbers": [number if np.isfinite(number) else None for number in rule["numbers"]]}
 
 

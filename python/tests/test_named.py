@@ -270,6 +270,15 @@ class Refusals(Folder):
         with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
             mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
 
+    def test_one_of_the_hardest_jets_is_enough(self):
+        """Limits of a rule that are infinite go to the engine as well."""
+        entries = {**PARTONS, "use_syst": False, "cutuse": 1, "ptj1min": 200, "ptj2min": 150, "ptj3min": 240}
+        events = mebridge.Run("e+ e- > u u~ g", run_card=entries, folder=self.folder).generate(200, 1)
+        pt = np.sort(np.hypot(*events.arrays.momenta[:, 2:, 1:3].transpose(2, 0, 1)), axis=1)[:, ::-1]
+        enough = pt[:, :2] >= [200, 150]
+        self.assertTrue(enough.any(axis=1).all())
+        self.assertTrue((enough.sum(axis=1) == 1).any())
+
     def test_what_vanishes_identically_is_zero(self):
         """Gluon and photon in one channel do not interfere; what is left is rounding."""
         nothing = "u u~ > t t~ QCD^2==2 QED^2==2"

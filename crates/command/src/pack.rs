@@ -7,7 +7,7 @@ use std::ffi::OsString;
 /// Pack a directory that MG5aMC wrote, or a run of it, as one file that makes events by itself
 ///
 /// Unpacked, `./run.sh NEVENTS SEED` makes events on any Linux of this processor's kind: offline, from a read-only
-/// folder, without Python or a compiler. This needs the Python package (`pip install "./python[events]"` in a checkout), to which
+/// folder, without Python or a compiler. This needs the Python package (`pip install ./python` in a checkout), to which
 /// all arguments are handed over: `mebridge pack --help` lists them. MEBRIDGE_PYTHON names its interpreter;
 /// otherwise it is the python3 beside this command, or that of PATH.
 #[derive(clap::Args)]

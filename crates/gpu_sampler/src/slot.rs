@@ -37,13 +37,13 @@ pub(crate) struct Answers {
 }
 
 /// What one launch of so many blocks needs.
-pub(crate) struct Slot {
+pub(crate) struct LaunchSlot {
     /// It goes before the memory that its work uses.
     pub(crate) stream: Stream,
     /// Streams beside it, for matrix elements with too few points to fill a GPU, and where their work ends.
     pub(crate) sides: Vec<(Stream, Event)>,
     pub(crate) blocks: usize,
-    /// Where parts of the work begin and end, see [`Slot::SECONDS`].
+    /// Where parts of the work begin and end, see [`LaunchSlot::SECONDS`].
     pub(crate) marks: [Event; 6],
     /// Heads of blocks, and of runs behind them.
     pub(crate) heads: Buffer,
@@ -76,9 +76,9 @@ pub(crate) struct Slot {
     tried: Buffer,
 }
 
-impl Slot {
+impl LaunchSlot {
     /// For so many blocks.
-    pub(crate) fn new(driver: &Arc<dyn Driver>, blocks: usize, sizes: Sizes) -> Result<Slot> {
+    pub(crate) fn new(driver: &Arc<dyn Driver>, blocks: usize, sizes: Sizes) -> Result<LaunchSlot> {
         let buffer = |bytes| Buffer::new(driver, bytes);
         let pinned = |bytes: usize| Pinned::new(driver, bytes.max(1));
         let event = || Event::new(driver);
@@ -89,7 +89,7 @@ impl Slot {
         let shares = 16 * sizes.most_elements * blocks;
         let tried = 8 * leave_out::POINTS * (1 + sizes.rows) * blocks;
         let counts = 4 * sizes.elements * blocks;
-        Ok(Slot {
+        Ok(LaunchSlot {
             stream: Stream::new(driver)?,
             sides: (0..SIDES)
                 .map(|_| Ok((Stream::new(driver)?, event()?)))
@@ -210,7 +210,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for LaunchSlot {
     fn drop(&mut self) {
         // Nothing may use the memory any more. An error here was told before, or will be.
         let _ = self.wait();

@@ -43,7 +43,7 @@ pub fn check(integrand: &Integrand) -> Result<(), Unknown> {
 }
 
 /// Words of a group, and the rows that its points take.
-struct Group {
+struct GroupWords {
     at: u32,
     rows: u32,
 }
@@ -88,7 +88,11 @@ impl Joined {
     }
 }
 
-fn of_group(words: &mut Words, group: &ElementGroup, beams: &[Beam; 2]) -> Result<Group, Unknown> {
+fn of_group(
+    words: &mut Words,
+    group: &ElementGroup,
+    beams: &[Beam; 2],
+) -> Result<GroupWords, Unknown> {
     let ElementGroup {
         elements,
         partons,
@@ -172,7 +176,7 @@ fn of_group(words: &mut Words, group: &ElementGroup, beams: &[Beam; 2]) -> Resul
     let outgoing = *legs as u32 - 2;
     let flavors = flavors.iter().map(Vec::len).sum::<usize>() as u32;
     let rows = 4 * outgoing + room.max(MORE + propagators.max(flavors));
-    Ok(Group { at, rows })
+    Ok(GroupWords { at, rows })
 }
 
 /// The words of a source, and the rows that its points take.

@@ -9,7 +9,7 @@
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::harvest::Kernels;
 use crate::points::Points;
-use crate::slot::{EVENT_HEAD, Sizes, Slot};
+use crate::slot::{EVENT_HEAD, LaunchSlot, Sizes};
 use crate::structures::{BlockHead, SLOTS};
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
@@ -40,7 +40,7 @@ pub struct Gpu {
     points: Points,
     elements: Vec<Arc<dyn DeviceSession>>,
     /// Slots before the memory that their work uses.
-    slots: Vec<Slot>,
+    slots: Vec<LaunchSlot>,
     stream: Stream,
     integrand: Option<OfIntegrand>,
     grids: Option<Buffer>,
@@ -172,8 +172,8 @@ pub struct Gpus {
     tables: Tables,
     launch: usize,
     threads: usize,
-    /// What GPUs did: see [`Slot::SECONDS`].
-    seconds: [f64; Slot::SECONDS.len()],
+    /// What GPUs did: see [`LaunchSlot::SECONDS`].
+    seconds: [f64; LaunchSlot::SECONDS.len()],
     /// Of all, and of what came from GPUs put into events.
     host_seconds: [f64; 2],
 }
@@ -184,7 +184,7 @@ impl Gpus {
         Gpus {
             gpus,
             threads: threads.max(1),
-            seconds: [0.0; Slot::SECONDS.len()],
+            seconds: [0.0; LaunchSlot::SECONDS.len()],
             host_seconds: [0.0; 2],
             tables: Tables::default(),
             launch: LAUNCH,
@@ -203,7 +203,7 @@ impl Gpus {
         integrand: &Integrand,
         blocks: &[Block],
         asked: Asked,
-        take: &mut dyn FnMut(Sizes, &Slot, &Launch),
+        take: &mut dyn FnMut(Sizes, &LaunchSlot, &Launch),
     ) -> Result<()> {
         if !(blocks.iter()).all(|block| matches!(block.numbers, Numbers::Random)) {
             let what = "networks of points".into();
@@ -237,7 +237,7 @@ impl Gpus {
                 let gpu = &self.gpus[launch.gpu];
                 let slot = &gpu.slots[launch.slot];
                 slot.stream.synchronize()?;
-                for (sum, (_, [from, to])) in self.seconds.iter_mut().zip(Slot::SECONDS) {
+                for (sum, (_, [from, to])) in self.seconds.iter_mut().zip(LaunchSlot::SECONDS) {
                     *sum += slot.marks[from].seconds(&slot.marks[to])?;
                 }
                 let begin = Instant::now();
@@ -317,7 +317,7 @@ impl Gpu {
             self.slots.clear();
         }
         while self.slots.len() < under_way {
-            match Slot::new(self.driver(), blocks, sizes) {
+            match LaunchSlot::new(self.driver(), blocks, sizes) {
                 Ok(slot) => self.slots.push(slot),
                 // Fewer take longer.
                 Err(Error::GpuMemory { .. }) if !self.slots.is_empty() => break,
@@ -596,7 +596,7 @@ fn merged(blocks: &[Block], sums: &[BlockSums]) -> WeightSums {
 }
 
 /// The spectrum of a run of blocks.
-fn spectrum(slot: &Slot, run: usize) -> Spectrum {
+fn spectrum(slot: &LaunchSlot, run: usize) -> Spectrum {
     let bytes = 16 * unweight::BINS;
     let bins: Vec<u64> = longs(&slot.answers.spectra[bytes * run..][..bytes]).collect();
     let largest = doubles(&slot.answers.largest[8 * run..][..8]).next();
@@ -608,7 +608,7 @@ fn spectrum(slot: &Slot, run: usize) -> Spectrum {
 fn taught(
     integrand: &Integrand,
     sizes: Sizes,
-    slot: &Slot,
+    slot: &LaunchSlot,
     launch: &Launch,
     number: usize,
     of_blocks: &[BlockSums],
@@ -694,7 +694,7 @@ impl Weigh for Gpus {
     }
 
     fn seconds(&self) -> Vec<(&'static str, f64)> {
-        let of_gpus = Slot::SECONDS
+        let of_gpus = LaunchSlot::SECONDS
             .iter()
             .map(|(name, _)| *name)
             .zip(self.seconds);
