@@ -349,11 +349,13 @@ const EQUAL: f64 = 1e-9;
 /// Numbers of the matrix elements that have the same channels.
 fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut places: BTreeMap<_, usize> = BTreeMap::new();
     let names = parallel::collect(threads, prepared.len(), |number| prepared[number].name())?;
     let names = names.into_iter().zip(prepared).enumerate();
-    for (number, (name, _)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
-        let place = *places.entry(name).or_insert(found.len());
+    for (number, (name, of)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
+        // Of decays each partial width is asked for, which is known better by points of its own than by its share in events.
+        let key = (name, of.decays.then_some(number));
+        let place = *places.entry(key).or_insert(found.len());
         if place == found.len() {
             found.push(Vec::new());
         }

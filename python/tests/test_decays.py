@@ -107,6 +107,13 @@ class Widths(Folder):
         electrons = found[found["pdg_id"] == -11]
         self.assertGreater(np.hypot(electrons["px"], electrons["py"]).min(), 40.0)
 
+    def test_each_partial_width(self):
+        """Decays whose diagrams are alike do not share points: few events say little of shares."""
+        made = self.generate("t > b e+ ve; add process t > b mu+ vm", 100)
+        for width, error in made.processes.values():
+            self.assertLess(error, 0.01 * width)
+            self.assertLess(abs(width - 0.1634), 5 * error)
+
     def test_what_radiates_without_a_width(self):
         """The b quark, which has a mass: cuts keep it from its mass shell. |M|^2 at random points of phase space has
         0.1799 +- 0.0012 GeV."""
