@@ -73,7 +73,7 @@ impl Joined {
         for source in of_sources {
             let group = &of_groups[source.group];
             let at = groups[source.group].at;
-            let drawn = !beams.iter().all(Beam::is_parton);
+            let drawn = is_drawn(group, beams);
             let (of, own) = of_source(&mut words, source, group, at, drawn)?;
             found.extend(of);
             rows = rows.max(own);
@@ -140,9 +140,9 @@ fn of_group(
         };
         words.words.extend([place, elements[one.element] as u32]);
     }
-    let of_flavors = match (beams.iter().all(Beam::is_parton), partons.len()) {
-        (true, 1) => NOWHERE,
-        _ => {
+    let of_flavors = match is_drawn(group, beams) {
+        false => NOWHERE,
+        true => {
             let at = words.next();
             for (flavors, &beam) in flavors.iter().zip(numbers) {
                 let which = match beams[beam].is_parton() {
@@ -179,6 +179,11 @@ fn of_group(
     Ok(GroupWords { at, rows })
 }
 
+/// Whether points draw their partons: without densities there may be several all the same.
+fn is_drawn(group: &ElementGroup, beams: &[Beam; 2]) -> bool {
+    !beams.iter().all(Beam::is_parton) || group.partons.len() > 1
+}
+
 /// The words of a source, and the rows that its points take.
 fn of_source(
     words: &mut Words,
@@ -203,7 +208,6 @@ fn of_source(
     let stride = 2 + channel.outgoing() as u32;
     let chances: Vec<f64> = (group.partons.iter())
         .flat_map(|one| {
-            // Without densities nothing is drawn.
             let chance = if drawn { chances[one.element] } else { 1.0 };
             [one.factor * chance, chance]
         })
