@@ -138,13 +138,14 @@ impl ChannelFactors {
             }
         }
         let mut found = Vec::with_capacity(count * self.channels.len());
-        for point in 0..count {
-            for (row, one) in self.channels.iter().enumerate() {
+        found.extend((0..count).flat_map(|point| {
+            let (passed, shares) = (&passed, &shares);
+            (self.channels.iter().enumerate()).map(move |(row, one)| {
                 let passes = one.cuts.is_none_or(|cuts| passed[cuts][point]);
                 let share = shares.row(row)[point] * one.factor;
-                found.push(if passes { share } else { 0.0 });
-            }
-        }
+                if passes { share } else { 0.0 }
+            })
+        }));
         found
     }
 

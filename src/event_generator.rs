@@ -387,7 +387,10 @@ impl EventGenerator {
         let known = known.ok_or_else(|| wrong(format!("there is no channel {source}")))?;
         let each = known.grid.dimensions() + 1;
         let within = |number: &f64| 0.0 < *number && *number < 1.0;
-        if first % 8 != 0 || numbers.len() % each != 0 || !numbers.iter().all(within) {
+        if !first.is_multiple_of(8)
+            || !numbers.len().is_multiple_of(each)
+            || !numbers.iter().all(within)
+        {
             let what = format!(
                 "a point of channel {source} has {each} numbers between 0 and 1, and the first one is a multiple of 8"
             );
@@ -607,7 +610,7 @@ fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
 }
 
 impl RecordWriter {
-    /// Appends the record of an event.
+    /// Appends the record of an event, with room for so many particles.
     fn push(
         &self,
         integrand: &Integrand,
@@ -632,7 +635,12 @@ impl RecordWriter {
         let choice = [helicity, color, diagram].map(|number| number as usize);
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-        completer.write(event, number, codes, choice, alpha, particles, to);
+        let record = completer.record(event, number, codes, choice, alpha);
+        let end = to.len() + record_bytes(particles).expect("the records are in memory");
+        let mut of_particles = Vec::new();
+        record.push_record(to, &mut of_particles);
+        to.append(&mut of_particles);
+        to.resize(end, 0);
     }
 }
 

@@ -5,7 +5,7 @@
 //! it, stands between what comes in and what goes out. Its colours are those that its products have together.
 
 use crate::describe::{self, Channel, Subprocess};
-use mebridge_lhe::{Particle, record_bytes};
+use mebridge_lhe::Particle;
 use mebridge_sampler::events::Event;
 
 /// Status of what comes in, what is on its mass shell within, and what goes out.
@@ -202,20 +202,18 @@ impl Completer {
         [left(&colors, &anticolors), left(&anticolors, &colors)]
     }
 
-    /// Appends the record of an event, with room for so many particles.
+    /// The record of an event.
     ///
     /// Args: `number` is the event's process, from 1; `codes` are those of its legs, `choice` its helicity, colour flow and
     /// diagram, counted from 0.
-    pub fn write(
+    pub fn record(
         &self,
         event: &Event,
         number: i32,
         codes: &[i32],
         choice: [usize; 3],
         alpha_qed: f64,
-        room: usize,
-        to: &mut Vec<u8>,
-    ) {
+    ) -> mebridge_lhe::Event {
         let mut record = mebridge_lhe::Event::default();
         record.process = number;
         record.weight = event.weight;
@@ -223,11 +221,7 @@ impl Completer {
         record.alpha_qed = alpha_qed;
         record.alpha_qcd = event.alpha_s;
         record.particles = self.complete(event, codes, choice);
-        let end = to.len() + record_bytes(room).expect("the records are in memory");
-        let mut particles = Vec::new();
-        record.push_record(to, &mut particles);
-        to.append(&mut particles);
-        to.resize(end, 0);
+        record
     }
 }
 

@@ -266,7 +266,7 @@ class Streams(Folder):
         self.assertEqual(len(list(self.folder.glob("Events/*/unweighted_events.lhe.gz"))), 3)
 
     def test_few_open_files(self):
-        for limit in (8, 12, 16):
+        for limit in (8, 12):
             call = shlex.join([str(mebridge.command()), "events", PROCESS, *SETTINGS, "--folder", str(self.folder), "--quiet"])
             done = subprocess.run(["bash", "-c", f"ulimit -n {limit}; {call}"], env=PLAIN, capture_output=True, text=True)
             with self.subTest(limit):

@@ -18,7 +18,7 @@ class Recipes(unittest.TestCase):
         self.assertLessEqual({"networks", "cut", "dask", "mpi", "hdf5", "parquet", "jax"}, {name for name, _ in needed})
         for name, package in needed:
             if name != "dependencies":
-                self.assertIn("- " + package.replace(">=", " >="), text)
+                self.assertIn("- " + package.replace("torch", "pytorch").replace(">=", " >="), text)
         self.assertIn("- numpy >=1.23", text)
         self.assertIn('"numpy>=1.23"', PROJECT)
         self.assertIn("- maturin >=1.9,<2", text)

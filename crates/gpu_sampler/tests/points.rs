@@ -14,7 +14,7 @@ use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{
     Beams, Channel, Diagram, Edge, Layout, Limits, Propagator, Rows, Settings, Weights, permuted,
 };
-use mebridge_sampler::blocks::Block;
+use mebridge_sampler::blocks::{Block, Numbers};
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Selection, Source, Squared,
@@ -480,6 +480,7 @@ fn compare(integrand: &Integrand, count: usize) -> Option<Differences> {
             random,
             first,
             count,
+            numbers: Numbers::Random,
         });
     }
     let legs = integrand.groups.iter().map(|group| group.legs).max()?;

@@ -59,6 +59,7 @@ pub fn at_rest(momenta: &[[f64; 4]]) -> LegMomenta {
 const FEW: usize = 8;
 
 /// The momenta of the legs of an event. There are millions of events: those of few legs take no memory of their own.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum LegMomenta {
     /// Of the first so many.

@@ -381,15 +381,15 @@ fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: us
     let mut scales = [zero; 2];
     for (sizes, scale) in sizes.chunks_exact_mut(bins).zip(&mut scales) {
         let mut largest = register(&sizes[0], at, y);
-        for bin in 1..bins {
-            largest = largest.max(register(&sizes[bin], at, y));
+        for size in &sizes[1..] {
+            largest = largest.max(register(size, at, y));
         }
         let mut sum = zero;
-        for bin in 0..bins {
-            let size = functions::exp(register(&sizes[bin], at, y) - largest);
+        for row in sizes {
+            let size = functions::exp(register(row, at, y) - largest);
             sum = sum + size;
             // SAFETY: as for reading.
-            unsafe { size.store(sizes[bin].0[at..][..V::LANES].as_mut_ptr()) };
+            unsafe { size.store(row.0[at..][..V::LANES].as_mut_ptr()) };
         }
         *scale = y.same(1.0 - LEAST * bins as f64) / sum;
     }

@@ -8,7 +8,7 @@ use mebridge_phasespace::{
     Weights,
 };
 use mebridge_sampler::Error;
-use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh};
+use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh_each};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{
@@ -295,7 +295,8 @@ fn numbers_that_are_given_have_the_weights_of_random_ones() {
             channel: 3,
         };
         let plan: Vec<Block> = blocks(source, &known.grid, random, 16, 1000).collect();
-        let found = weigh(&what, &plan, &mut of, &Given).expect("weights");
+        let mut found = Vec::new();
+        weigh_each(&what, &plan, &mut of, &Given, |kept| found.push(kept)).expect("weights");
         let numbers: Vec<f64> = found
             .iter()
             .flat_map(|(numbers, _)| numbers.clone())

@@ -20,7 +20,7 @@ use mebridge_support::runtime::Precision;
 use mebridge_testing::hip::{compiled as compile, compiler as clang};
 use mebridge_testing::require;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// GPUs, with the threads of a wave: MI200, MI300, RDNA 3.
 const ARCHITECTURES: [(&str, u32); 3] = [("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)];
@@ -195,7 +195,7 @@ fn may_have_scratch(kernel: &str) -> bool {
 
 /// Compiles units for a GPU, each kernel with what it takes.
 fn compile_all(
-    clang: &PathBuf,
+    clang: &Path,
     architecture: &str,
     units: &[(String, CompilationUnit)],
 ) -> Vec<(String, String, Resources)> {

@@ -9,7 +9,7 @@ class Mebridge(MakefilePackage):
     # No release has an address yet: the source is the checkout of dev-build.
     version("0.1.0")
 
-    variant("python", default=True, description="The Python package (events: pip install madspace besides)")
+    variant("python", default=True, description="The Python package")
 
     license("Apache-2.0 OR MIT")
 
