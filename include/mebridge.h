@@ -51,6 +51,11 @@ struct mebridge_bridge;
 struct mebridge_densities;
 
 /*
+ An open event generator. Opaque: only pass it on.
+ */
+struct mebridge_events;
+
+/*
  What a bridge is made with. A field that is NULL or 0 is as if its switch
  `CUDACPP_RUNTIME_<NAME>` were not set; set all of it but its size to zero first
  (`struct mebridge_options options = {.size = sizeof options};`, before C++20
@@ -178,6 +183,23 @@ struct mebridge_sample {
    */
   size_t bad_events;
 };
+
+/*
+ Says which of `events` events of a matrix element, counted from 0, pass a cut of the caller: writes false where one does
+ not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the frame of the detector, the leg along +z first. It is
+ called by several threads at once where the run has several, and gives 0 where all is well.
+ */
+typedef int32_t (*mebridge_events_cut)(void *context,
+                                       uint32_t element,
+                                       size_t events,
+                                       size_t legs,
+                                       const double *momenta,
+                                       bool *passes);
+
+/*
+ Takes an answer, JSON that ends in NUL and is there as long as the call.
+ */
+typedef void (*mebridge_events_take)(void *context, const char *answer);
 
 #ifdef __cplusplus
 extern "C" {
@@ -529,6 +551,51 @@ int32_t mebridge_alpha_s(size_t knots,
                          size_t points,
                          const double *q,
                          double *alpha_s);
+
+/*
+ Opens the events of a run and puts a handle into `events`.
+
+ `request` is JSON (docs/engine.md has its fields). `cut` is NULL, or a further cut, which is called with `context`.
+
+ The caller sees to it:
+ `request` ends in NUL; `events` points at a pointer; `cut` may be called as long as the handle is open.
+ */
+int32_t mebridge_events_open(const char *request,
+                             mebridge_events_cut cut,
+                             void *context,
+                             struct mebridge_events **events);
+
+/*
+ Closes a handle. NULL is allowed and does nothing.
+ */
+void mebridge_events_close(struct mebridge_events *events);
+
+/*
+ Weighs points of channel `source`, counted from 0, by the grid that it has since the survey: puts the cross section, in pb,
+ that each of them stands for into `weights[count]`. They are those of the points `first`, a multiple of 8, and so on, with
+ `numbers[count][dimensions + 1]` in (0, 1) for random numbers; the survey says how many dimensions a channel has.
+
+ The caller sees to it:
+ The arrays have as many numbers as that.
+ */
+int32_t mebridge_events_weigh(struct mebridge_events *events,
+                              uint32_t source,
+                              uint64_t first,
+                              size_t count,
+                              size_t dimensions,
+                              const double *numbers,
+                              double *weights);
+
+/*
+ Does what `call`, JSON, asks for (docs/engine.md), and gives `take` the answer; a handle serves one call at a time.
+
+ The caller sees to it:
+ `call` ends in NUL; `take` is NULL or may be called with `context`.
+ */
+int32_t mebridge_events_call(struct mebridge_events *events,
+                             const char *call,
+                             mebridge_events_take take,
+                             void *context);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -13,7 +13,7 @@ mod umami;
 const HEADERS: [(&str, &[&str], &str); 2] = [
     (
         "include/mebridge.h",
-        &["src/abi/c.rs", "src/abi/densities.rs"],
+        &["src/abi/c.rs", "src/abi/densities.rs", "src/abi/events.rs"],
         "cbindgen.toml",
     ),
     (
@@ -100,9 +100,6 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgesequence_",
         "fbridgesequence_nomultichannel_",
         // What the Python package calls.
-        "mebridge_events_call",
-        "mebridge_events_close",
-        "mebridge_events_open",
         "mebridge_read_lhe",
         // What JAX calls.
         "mebridge_xla",

@@ -31,19 +31,21 @@ pub struct MebridgeEvents {
 }
 
 /// Takes an answer, JSON that ends in NUL and is there as long as the call.
-type Take = unsafe extern "C" fn(context: *mut c_void, answer: *const c_char);
+pub type Take = Option<unsafe extern "C" fn(context: *mut c_void, answer: *const c_char)>;
 
 /// Says which of `events` events of a matrix element, counted from 0, pass a cut of the caller: writes false where one does
 /// not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the frame of the detector, the leg along +z first. It is
 /// called by several threads at once where the run has several, and gives 0 where all is well.
-type Cut = unsafe extern "C" fn(
-    context: *mut c_void,
-    element: u32,
-    events: usize,
-    legs: usize,
-    momenta: *const f64,
-    passes: *mut bool,
-) -> i32;
+pub type Cut = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        element: u32,
+        events: usize,
+        legs: usize,
+        momenta: *const f64,
+        passes: *mut bool,
+    ) -> i32,
+>;
 
 /// What is opened.
 #[derive(Deserialize)]
@@ -164,7 +166,7 @@ static OPEN: Mutex<BTreeMap<u64, Arc<Mutex<Open>>>> = Mutex::new(BTreeMap::new()
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_events_open(
     request: *const c_char,
-    cut: Option<Cut>,
+    cut: Cut,
     context: *mut c_void,
     events: *mut *mut MebridgeEvents,
 ) -> i32 {
@@ -184,7 +186,7 @@ pub unsafe extern "C" fn mebridge_events_open(
             by_threads = Some("a cut that is a function".to_owned());
         }
         let mut generator = EventGenerator::new(processes, &run_request)?;
-        if let Some(cut) = cut {
+        if cut.is_some() {
             let context = Context(context);
             generator.select(Arc::new(CallersCut { cut, context }));
         }
@@ -261,7 +263,7 @@ pub unsafe extern "C" fn mebridge_events_weigh(
 pub unsafe extern "C" fn mebridge_events_call(
     events: *mut MebridgeEvents,
     call: *const c_char,
-    take: Option<Take>,
+    take: Take,
     context: *mut c_void,
 ) -> i32 {
     const NAME: &str = "mebridge_events_call";
@@ -527,13 +529,16 @@ impl Selection for CallersCut {
         momenta: &[[f64; 4]],
         passes: &mut [bool],
     ) -> Result<(), Failure> {
+        let Some(cut) = self.cut else {
+            return Ok(());
+        };
         assert_eq!(momenta.len(), legs * passes.len(), "all legs of each event");
         let numbers = momenta.as_flattened().as_ptr();
         let Context(context) = self.context;
         // SAFETY: the arrays have as many numbers as it is told; a caller's bool is 0 or 1.
         let failed = unsafe {
             let events = passes.len();
-            (self.cut)(
+            cut(
                 context,
                 element as u32,
                 events,
