@@ -193,6 +193,22 @@ fn a_c_program_that_does_what_it_should_not_is_told() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_c_program_makes_events() {
+    let Some(compiler) = c_compiler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    let processes = umami::generated("g g > t t~");
+    let carried = umami::carrying(folder.path(), "carried.so", &processes);
+    compile(&compiler, &root().join("tests/c/events.c"), &program);
+    let text = run(started(&program)
+        .arg(&carried)
+        .env("CUDACPP_RUNTIME_CACHE", "off")
+        .current_dir(folder.path()));
+    assert!(text.contains("all good"), "{text}");
+}
+
+#[test]
 fn a_process_linked_into_the_executable_is_found() {
     let Some(compiler) = c_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -136,7 +136,7 @@ impl Umami {
 }
 
 /// A copy of the library that carries these processes, in a folder.
-fn carrying(folder: &Path, name: &str, processes: &[Process]) -> PathBuf {
+pub fn carrying(folder: &Path, name: &str, processes: &[Process]) -> PathBuf {
     carrying_for(BackendChoice::Auto, folder, name, processes)
 }
 
@@ -250,7 +250,7 @@ impl Found {
     }
 }
 
-fn generated(text: &str) -> Vec<Process> {
+pub fn generated(text: &str) -> Vec<Process> {
     mebridge::generate(text).unwrap()
 }
 
