@@ -17,10 +17,7 @@ DEVICE double channel_share(const Tables &t, const Legs &legs, unsigned at, unsi
             Momentum sum = {};
             ROLLED
             for (unsigned leg = 0; leg < outgoing; leg++)
-                if (of >> leg & 1) {
-                    const Momentum p = get_momentum(legs.column, word(t, legs.rows + leg));
-                    for (unsigned k = 0; k < 4; k++) sum.p[k] += p.p[k];
-                }
+                if (of >> leg & 1) sum = sum + get_momentum(legs.column, word(t, legs.rows + leg));
             if (of & EXCHANGED) sum.p[0] -= legs.energies[0], sum.p[3] -= legs.along;
             square = square_of(sum);
         }

@@ -20,10 +20,7 @@ DEVICE Momentum momentum_of_some(const Tables &t, const Legs &of, unsigned &at) 
     const unsigned end = at + 1 + word(t, at);
     Momentum sum = leg_momentum(t, of, word(t, at + 1));
     ROLLED
-    for (at += 2; at < end; at++) {
-        const Momentum p = leg_momentum(t, of, word(t, at));
-        for (unsigned i = 0; i < 4; i++) sum.p[i] += p.p[i];
-    }
+    for (at += 2; at < end; at++) sum = sum + leg_momentum(t, of, word(t, at));
     return sum;
 }
 
@@ -35,8 +32,6 @@ struct Frame {
 };
 
 #define NOT_A_NUMBER (0.0 / 0.0)
-
-DEVICE double transverse_square(const Momentum &p) { return fused(p.p[1], p.p[1], p.p[2] * p.p[2]); }
 
 DEVICE double mass_square(const Momentum &p) {
     const double square = neg_fused(
@@ -261,7 +256,7 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
 }
 
 // Whether a point passes the cuts whose words begin at `at`: their end, what they need of the frame, then tests, each after
-// its length. Rows from `room` on are free. `boosted`: the rapidity counts.
+// its length. Rows from `room` on are free.
 DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidity, unsigned room, unsigned outgoing) {
     const unsigned end = word(t, at), needed = word(t, at + 1);
     Frame frame = {rapidity, 1, 1, 0, legs.energies[0] + legs.energies[1]};

@@ -1,15 +1,7 @@
 // What lies around |M|^2 of a sampler's points (crates/gpu_sampler): points together by matrix element before it, and what
 // blocks of points teach, or which of them are events, after it. All sums are made in a fixed order.
 
-const unsigned SLOTS = 512;
 const unsigned NO_ELEMENT = 0xffffffffu;
-// crates/sampler: bins of a grid, of a spectrum, and what a spectrum keeps of a number within a bin.
-const unsigned GRID_BINS = 64, SPECTRUM_BINS = 256, SPECTRUM_WITHIN = 48, SPECTRUM_SUMMED = 28;
-const double LARGEST_WEIGHT = 1e140;
-// The dimension that decides whether a point becomes an event.
-const unsigned ACCEPTANCE = (1u << 17) - 1;
-// Words of an event before its momenta.
-const unsigned EVENT_HEAD = 9;
 
 DEVICE bool is_usable(double weight) { return fabs(weight) <= LARGEST_WEIGHT; }
 

@@ -23,10 +23,10 @@ DEVICE double mapped(Mapped &of, unsigned dimension) {
         if (dimension % 2) x = odd;
         else of.kept = odd, of.kept_dimension = dimension + 1;
     }
-    const double bins = 64, below_one = 1 - 0x1p-53;
+    const double bins = GRID_BINS, below_one = 1 - 0x1p-53;
     const double scaled = x * bins;
     const unsigned bin = (unsigned)scaled;
-    const double *edge = of.edges + dimension * 65 + bin;
+    const double *edge = of.edges + dimension * (GRID_BINS + 1) + bin;
     const double left = __ldg(edge), width = __ldg(edge + 1) - left;
     of.jacobian *= width * bins;
     return smaller(fused(width, scaled - (double)bin, left), below_one);
@@ -102,15 +102,9 @@ DEVICE double lambda_of_squares(double s, double a, double b) {
     return not_negative(fused(rest, rest, -4 * a * b));
 }
 
-DEVICE double square_of(const Momentum &p) {
-    return (p.p[0] - p.p[3]) * (p.p[0] + p.p[3]) - fused(p.p[1], p.p[1], p.p[2] * p.p[2]);
-}
+DEVICE double transverse_square(const Momentum &p) { return fused(p.p[1], p.p[1], p.p[2] * p.p[2]); }
 
-DEVICE Momentum difference_of(const Momentum &p, const Momentum &q) {
-    Momentum of;
-    for (unsigned i = 0; i < 4; i++) of.p[i] = p.p[i] - q.p[i];
-    return of;
-}
+DEVICE double square_of(const Momentum &p) { return (p.p[0] - p.p[3]) * (p.p[0] + p.p[3]) - transverse_square(p); }
 
 // A momentum given in the rest frame of `frame`, in the frame where `frame` has its momentum; with a sign of -1 the other
 // way round.
@@ -245,8 +239,8 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
     // What is exchanged comes in on either side. It may take the rows of what is read here for the last time.
     const unsigned exchanged[2] = {word(t, at + 19), word(t, at + 21)};
     Momentum taken[2] = {};
-    if (exchanged[0] != NOWHERE) taken[0] = difference_of(parts[0], incoming);
-    if (exchanged[1] != NOWHERE) taken[1] = difference_of(parts[1], get_momentum(c, word(t, at + 8)));
+    if (exchanged[0] != NOWHERE) taken[0] = parts[0] - incoming;
+    if (exchanged[1] != NOWHERE) taken[1] = parts[1] - get_momentum(c, word(t, at + 8));
     for (unsigned i = 0; i < 2; i++) {
         const unsigned square = word(t, at + 18 + 2 * i);
         if (square != NOWHERE) put(c, square, pole - found.value);

@@ -23,10 +23,9 @@
 // Of each leg that comes in its set of densities, nowhere if the beam is the parton, and how many flavours there are; then
 // their places in the sets. Nowhere if both beams are partons and there is one choice.
 #define GROUP_FLAVORS 5
-// Numbers: the rapidity of the beams' centre of mass in the frame of the detector, and three for the flux.
+// Numbers: the rapidity of the beams' centre of mass in the frame of the detector, and for the flux the squared sum and
+// difference of the masses that come in, and a factor.
 #define GROUP_NUMBERS 6
-// 1 if one particle decays.
-#define GROUP_DECAYS 7
 
 // Rows behind the momenta of legs that go out, from the cuts on.
 #define ROW_WEIGHT 0
@@ -185,11 +184,9 @@ extern "C" __global__ void THREADS_AND_BLOCKS(128, 4) points(ARGUMENTS(PointsArg
     a.partons[slot] = partons.partons;
     a.element[slot] = word(t, word(t, group + GROUP_FIRST) + 2 * partons.partons + 1);
     const unsigned numbers_of_group = word(t, group + GROUP_NUMBERS);
-    double flux = number(t, numbers_of_group + 3);
-    if (!word(t, group + GROUP_DECAYS)) {
-        const double s = get(column, more + ROW_ENERGY_SQUARE);
-        flux /= root((s - number(t, numbers_of_group + 1)) * (s - number(t, numbers_of_group + 2)));
-    }
+    const double s = get(column, more + ROW_ENERGY_SQUARE);
+    const double flux = number(t, numbers_of_group + 3) /
+                        root((s - number(t, numbers_of_group + 1)) * (s - number(t, numbers_of_group + 2)));
     const double phase_space = get(column, more + ROW_WEIGHT) * flux;
     const double permutations = word(t, source + SOURCE_PERMUTATIONS);
     a.factor[slot] = partons.factor * (share * permutations) * phase_space;

@@ -37,14 +37,26 @@ fn off() -> Cache {
 
 /// A process with its matrix elements on the CPU and on stand-ins.
 struct Run {
+    last: u32,
     integrand: Integrand,
     elements: Vec<Elements>,
     gpus: weigher::Gpus,
 }
 
 impl Run {
-    /// By so many stand-ins, with launches of so many blocks.
+    /// `gpus` stand-ins, each with launches of `launch` blocks.
     fn new(text: &str, common: &Common, gpus: usize, launch: usize) -> Option<Run> {
+        Run::with(text, common, gpus, launch, false)
+    }
+
+    /// The same where the last matrix element vanishes.
+    fn with(
+        text: &str,
+        common: &Common,
+        gpus: usize,
+        launch: usize,
+        last_vanishes: bool,
+    ) -> Option<Run> {
         let model = models::model(None).expect("the Standard Model");
         let processes = generate_with(text, &model).expect("a process");
         let switches = switches();
@@ -61,11 +73,11 @@ impl Run {
                 rules: Vec::new(),
                 clustered: Default::default(),
                 off_shell: Vec::new(),
-                vanishes: false,
+                vanishes: last_vanishes && elements.len() + 1 == processes.len(),
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, common).expect("an integrand");
+        let integrand = integrand(1, &elements, common).expect("an integrand");
         let mut drivers: Vec<Arc<dyn Driver>> = Vec::new();
         for _ in 0..gpus {
             drivers.push(Emulator::new(check_where_named)?);
@@ -82,6 +94,7 @@ impl Run {
             Gpu::new(library, sessions.collect()).expect("a GPU")
         };
         Some(Run {
+            last: processes.len() as u32 - 1,
             integrand,
             elements: vec![Elements::new(&mut bridges, false).expect("samplers")],
             gpus: weigher::Gpus::new(all.each().map(one).collect(), 2).with_launches_of(launch),
@@ -220,7 +233,7 @@ fn common(protons: bool) -> Common {
     std::fs::write(&file, text + "---\n").expect("a file");
     let beam = match protons {
         true => Beam::Densities {
-            densities: Arc::new(Densities::lhapdf(&file).expect("a set")),
+            densities: Arc::new(Densities::open(&file).expect("a set")),
             anti: false,
         },
         false => Beam::Parton,
@@ -252,6 +265,19 @@ fn surveys_and_events_are_those_of_the_cpu() {
         let gpu = events(&run.integrand, &mut run.gpus, count);
         same(text, &cpu, &gpu);
     }
+}
+
+/// Points have none of the matrix elements that vanish, the last ones among them.
+#[test]
+fn what_vanishes_has_no_points() {
+    let common = common(false);
+    let Some(mut run) = Run::with("e+ e- > j j", &common, 1, 5, true) else {
+        return;
+    };
+    let cpu = events(&run.integrand, &mut run.elements, 100);
+    let gpu = events(&run.integrand, &mut run.gpus, 100);
+    same("e+ e- > j j", &cpu, &gpu);
+    assert!(gpu.1.events.iter().all(|event| event.element != run.last));
 }
 
 /// Not even the last bit depends on how many GPUs there are.
@@ -299,7 +325,7 @@ fn records_are_those_of_the_cpu() {
     let switches = Switches::default();
     let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
-        let generator = EventGenerator::on(gpus, processes.clone(), &request, &switches);
+        let generator = EventGenerator::on(gpus, processes.clone(), &request, None, &switches);
         let mut generator = generator.expect("a generator");
         let settings = Settings {
             seed: 3,

@@ -449,6 +449,35 @@ impl MatrixElementOffsets {
 }
 
 impl DeviceSample {
+    /// No events of which nothing is given and asked for, by the only matrix element.
+    pub fn nothing() -> DeviceSample {
+        DeviceSample {
+            events: 0,
+            momenta: 0,
+            strides: Strides {
+                event: 0,
+                leg: 0,
+                component: 0,
+            },
+            alpha_s: 0,
+            default_g_s: g_s(DEFAULT_ALPHA_S),
+            random_helicity: 0,
+            random_color: 0,
+            random_diagram: 0,
+            fixed_helicity: 0,
+            fixed_diagram: 0,
+            flavor: 0,
+            matrix_elements: 0,
+            helicity: 0,
+            color: 0,
+            diagram: 0,
+            amp2: 0,
+            amp2_stride: 0,
+            stream: 0,
+            element: MatrixElementOffsets::only(0),
+        }
+    }
+
     /// Whether diagrams and colours are asked for.
     pub fn diagrams(&self) -> bool {
         [self.amp2, self.color, self.diagram]

@@ -1,7 +1,7 @@
 //! Helicities, colour flows and diagrams of events, on GPUs.
 
 use mebridge_backend::DeviceSession;
-use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
+use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Pinned, Stream};
 use mebridge_gpu::ModuleCache;
 use mebridge_sampler::events::at_rest;
@@ -16,7 +16,7 @@ const NUMBERS: usize = 4;
 /// An event, as far as these depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen<'a> {
-    /// (E, px, py, pz) of each leg.
+    /// (E, px, py, pz) of each leg, in any frame along the beams.
     pub momenta: &'a [[f64; 4]],
     /// The strong coupling.
     pub alpha_s: f64,
@@ -105,21 +105,14 @@ impl Chooser {
                 component: 1,
             },
             alpha_s: row(0),
-            default_g_s: g_s(DEFAULT_ALPHA_S),
             random_helicity: row(1),
             random_color: row(2),
             random_diagram: row(3),
-            fixed_helicity: 0,
-            fixed_diagram: 0,
-            flavor: 0,
-            matrix_elements: 0,
             helicity: answer(0),
             color: answer(1),
             diagram: answer(2),
-            amp2: 0,
-            amp2_stride: 0,
             stream: self.stream.raw()?,
-            element: MatrixElementOffsets::only(0),
+            ..DeviceSample::nothing()
         };
         // SAFETY: there is room for so many events, and all memory stays until the stream has been waited for.
         let done = unsafe {

@@ -70,12 +70,10 @@ device_structures! {
 
 /// The device code.
 pub fn device_code() -> CompilationUnit {
-    let slots = format!("#define SLOTS {SLOTS}u\n");
     let declarations = [
         RANDOM,
         &BlockHead::declaration(),
         &PointsArguments::declaration(),
-        &slots,
     ];
     let texts: Vec<&str> = declarations.into_iter().chain(TEXTS).collect();
     unit(&texts, &["points"])

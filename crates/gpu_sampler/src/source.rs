@@ -1,15 +1,37 @@
 //! Device code as units that are compiled. They are the same for every process.
 
+use crate::slot::EVENT_HEAD;
+use crate::structures::SLOTS;
 use mebridge_gpu::CompilationUnit;
+use mebridge_sampler::sums::LARGEST_WEIGHT;
+use mebridge_sampler::{grid, random, unweight};
 
 const COMPILERS: &str = include_str!("../../../cuda/compilers.cuh");
 const NUMBER: &str = include_str!("../../../cuda/number.cuh");
 /// Random numbers by counter.
 pub const RANDOM: &str = include_str!("../../../cuda/random.cuh");
 
+/// What host and device must agree about.
+fn constants() -> String {
+    let words = [
+        ("SLOTS", SLOTS as u32),
+        // Of a grid, of a spectrum, and what a spectrum keeps of a number within a bin.
+        ("GRID_BINS", grid::BINS as u32),
+        ("SPECTRUM_BINS", unweight::BINS as u32),
+        ("SPECTRUM_WITHIN", unweight::WITHIN),
+        ("SPECTRUM_SUMMED", unweight::SUMMED),
+        // The dimension that decides whether a point becomes an event.
+        ("ACCEPTANCE", random::ACCEPTANCE),
+        // Words of an event before its momenta.
+        ("EVENT_HEAD", EVENT_HEAD as u32),
+    ];
+    let words = words.map(|(name, value)| format!("#define {name} {value}u\n"));
+    words.concat() + &format!("#define LARGEST_WEIGHT {LARGEST_WEIGHT:e}\n")
+}
+
 /// A unit of these texts, after what all device code begins with.
 pub fn unit(texts: &[&str], kernels: &[&str]) -> CompilationUnit {
-    let mut text = String::from("#define REAL double\n#define COLOR double\n");
+    let mut text = String::from("#define REAL double\n#define COLOR double\n") + &constants();
     for part in [COMPILERS, NUMBER, "typedef unsigned long long Size;\n"]
         .iter()
         .chain(texts)

@@ -2,9 +2,10 @@
 
 use mebridge_driver::Pointer;
 use mebridge_gpu::device_structures;
+use mebridge_sampler::blocks::{Block, POINTS};
 
 /// Slots of a block: as many as a block of the sampler has points at most.
-pub const SLOTS: usize = mebridge_sampler::blocks::POINTS;
+pub const SLOTS: usize = POINTS;
 /// In the place of the number of a matrix element: there is no point, or it does not pass the cuts.
 pub const NONE: u32 = u32::MAX;
 
@@ -41,6 +42,22 @@ device_structures! {
         grid: [unsigned],
         /// Which of the runs of blocks of one source it belongs to.
         run: [unsigned],
+    }
+}
+
+impl BlockHead {
+    /// That of a block, of the run with this number, whose grid begins there.
+    pub fn of(block: &Block, grid: u32, run: u32) -> BlockHead {
+        BlockHead {
+            first: block.first,
+            seed: block.random.seed,
+            source: block.source as u32,
+            channel: block.random.channel,
+            round: u32::from(block.random.round),
+            count: block.count as u32,
+            grid,
+            run,
+        }
     }
 }
 

@@ -59,7 +59,7 @@ impl Joined {
             level: _,
         } = integrand;
         if selection.is_some() {
-            return Err(Unknown("a cut that the caller makes".to_owned()));
+            return Err(Unknown("a cut that is a function".to_owned()));
         }
         let mut words = Words::default();
         let mut rows = 0;
@@ -113,7 +113,7 @@ fn of_group(
         None => (NOWHERE, 0),
     };
     let (weights, propagators) = words.weights(weights);
-    let scale = words.scale(scale)?;
+    let scale = words.scale(scale);
     // The flavours of each leg, and where those of partons stand among them.
     let mut flavors: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
     let mut places = Vec::new();
@@ -155,24 +155,23 @@ fn of_group(
             at
         }
     };
-    if let Flux::Decay(_) = flux {
+    let Flux::Collision([one, other]) = *flux else {
         // |M|^2 would take the leg beside it for one of its own.
         return Err(Unknown("a particle that decays at rest".into()));
-    }
-    // The squared sum and difference of masses of a collision, and what the flux is besides.
-    let (decays, flux) = match *flux {
-        Flux::Collision([one, other]) => {
-            let (sum, difference) = (one + other, one - other);
-            (0, [sum * sum, difference * difference, 0.5 * PICOBARN])
-        }
-        Flux::Decay(mass) => (1, [0.0, 0.0, 0.5 / mass]),
     };
-    let numbers = words.numbers(&[*rapidity, flux[0], flux[1], flux[2]]);
+    let (sum, difference) = (one + other, one - other);
+    let numbers = [
+        *rapidity,
+        sum * sum,
+        difference * difference,
+        0.5 * PICOBARN,
+    ];
+    let numbers = words.numbers(&numbers);
     let at = words.next();
     words.words.extend([cuts, weights, scale]);
     words
         .words
-        .extend([partons.len() as u32, first, of_flavors, numbers, decays]);
+        .extend([partons.len() as u32, first, of_flavors, numbers]);
     let outgoing = *legs as u32 - 2;
     let flavors = flavors.iter().map(Vec::len).sum::<usize>() as u32;
     let rows = 4 * outgoing + room.max(MORE + propagators.max(flavors));
@@ -232,12 +231,16 @@ struct Uploaded {
 
 impl Uploaded {
     fn new(stream: &Stream, words: &[u32], numbers: &[f64]) -> Result<Uploaded, Error> {
-        let words: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         Ok(Uploaded {
-            words: upload(stream, &words)?,
+            words: upload_words(stream, words)?,
             numbers: upload_numbers(stream, numbers)?,
         })
     }
+}
+
+pub(crate) fn upload_words(stream: &Stream, words: &[u32]) -> Result<Buffer, Error> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    upload(stream, &bytes)
 }
 
 fn upload_numbers(stream: &Stream, numbers: &[f64]) -> Result<Buffer, Error> {
@@ -245,13 +248,11 @@ fn upload_numbers(stream: &Stream, numbers: &[f64]) -> Result<Buffer, Error> {
     upload(stream, &bytes)
 }
 
-fn upload(stream: &Stream, bytes: &[u8]) -> Result<Buffer, Error> {
+/// A buffer with these bytes.
+pub(crate) fn upload(stream: &Stream, bytes: &[u8]) -> Result<Buffer, Error> {
     let buffer = Buffer::new(stream.driver(), bytes.len())?;
-    // SAFETY: the buffer has as many bytes, and they stay until the stream is done, below.
-    let copied = unsafe { stream.upload(buffer.pointer(), bytes) };
-    // Whatever came of it, nothing uses the bytes any more.
-    stream.synchronize()?;
-    copied.map(|()| buffer)
+    stream.write(&buffer, bytes)?;
+    Ok(buffer)
 }
 
 /// Densities in the memory of a GPU.

@@ -11,8 +11,9 @@ use crate::harvest::Kernels;
 use crate::points::Points;
 use crate::slot::{EVENT_HEAD, LaunchSlot, Sizes};
 use crate::structures::{BlockHead, SLOTS};
+use crate::tables::{upload, upload_words};
 use mebridge_backend::DeviceSession;
-use mebridge_backend::sample::{DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Strides, g_s};
+use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
 use mebridge_gpu::{DeviceStructure, ModuleCache};
 use mebridge_sampler::blocks::{Block, Numbers};
@@ -36,11 +37,11 @@ const UNDER_WAY: usize = 4;
 
 /// One GPU.
 pub struct Gpu {
+    /// They go before what their work uses.
+    slots: Vec<LaunchSlot>,
     library: Arc<ModuleCache>,
     points: Points,
     elements: Vec<Arc<dyn DeviceSession>>,
-    /// Slots before the memory that their work uses.
-    slots: Vec<LaunchSlot>,
     stream: Stream,
     integrand: Option<OfIntegrand>,
     grids: Option<Buffer>,
@@ -86,18 +87,9 @@ impl Gpu {
         self.library.driver()
     }
 
-    /// A buffer with these numbers.
-    fn upload(&self, bytes: &[u8]) -> Result<Buffer> {
-        let buffer = Buffer::new(self.driver(), bytes.len())?;
-        self.stream.write(&buffer, bytes)?;
-        Ok(buffer)
-    }
-
     fn set(&mut self, integrand: &Integrand, tables: &Tables) -> std::result::Result<(), Failure> {
+        self.wait()?;
         let points = self.points.tables(integrand)?;
-        let words = |words: &[u32]| -> Vec<u8> {
-            words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-        };
         let before = self.integrand.take();
         let kernels = match before {
             Some(before) if before.sizes == tables.sizes => before.kernels,
@@ -110,11 +102,16 @@ impl Gpu {
             sizes: tables.sizes,
             kernels,
             points,
-            legs: self.upload(&words(&tables.legs))?,
-            members: self.upload(&words(&tables.members))?,
-            exchanged: self.upload(&words(&tables.exchanged))?,
+            legs: upload_words(&self.stream, &tables.legs)?,
+            members: upload_words(&self.stream, &tables.members)?,
+            exchanged: upload_words(&self.stream, &tables.exchanged)?,
         });
         Ok(())
+    }
+
+    /// Where a launch failed, its work may be under way.
+    fn wait(&self) -> Result<()> {
+        self.slots.iter().try_for_each(LaunchSlot::wait)
     }
 }
 
@@ -253,6 +250,8 @@ impl Gpus {
 /// Blocks of one source that follow each other in a launch.
 struct Run {
     source: usize,
+    /// Where the grid of that begins.
+    grid: u32,
     first: usize,
     count: usize,
 }
@@ -263,8 +262,6 @@ struct Launch<'a> {
     slot: usize,
     blocks: &'a [Block<'a>],
     runs: Vec<Run>,
-    /// Where the grid of each block begins.
-    grids: Vec<u32>,
 }
 
 impl<'a> Launch<'a> {
@@ -275,6 +272,7 @@ impl<'a> Launch<'a> {
                 Some(run) if run.source == block.source => run.count += 1,
                 _ => runs.push(Run {
                     source: block.source,
+                    grid: grids[&block.source],
                     first: number,
                     count: 1,
                 }),
@@ -284,7 +282,6 @@ impl<'a> Launch<'a> {
             gpu,
             slot,
             blocks,
-            grids: runs.iter().map(|run| grids[&run.source]).collect(),
             runs,
         }
     }
@@ -306,11 +303,8 @@ fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
 impl Gpu {
     /// Sees that there is room for so many launches of so many blocks; gives for how many there is.
     fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<usize> {
-        // Where the one before failed, its work may be under way.
-        for slot in &self.slots {
-            slot.wait()?;
-        }
-        self.grids = Some(self.upload(edges)?);
+        self.wait()?;
+        self.grids = Some(upload(&self.stream, edges)?);
         let sizes = self.integrand()?.sizes;
         let blocks = blocks.next_power_of_two();
         if self.slots.iter().any(|slot| slot.blocks < blocks) {
@@ -359,19 +353,9 @@ impl Gpu {
         let arguments = self.arguments(launch, asked)?;
         let slot = &mut self.slots[launch.slot];
         let mut heads = Vec::new();
-        for (number, (run, &grid)) in launch.runs.iter().zip(&launch.grids).enumerate() {
+        for (number, run) in launch.runs.iter().enumerate() {
             for block in &launch.blocks[run.first..run.first + run.count] {
-                let head = BlockHead {
-                    first: block.first,
-                    seed: block.random.seed,
-                    source: block.source as u32,
-                    channel: block.random.channel,
-                    round: u32::from(block.random.round),
-                    count: block.count as u32,
-                    grid,
-                    run: number as u32,
-                };
-                heads.extend(head.bytes());
+                heads.extend(BlockHead::of(block, run.grid, number as u32).bytes());
             }
         }
         slot.given[..heads.len()].copy_from_slice(&heads);
@@ -435,8 +419,9 @@ impl Gpu {
         }
         let mut streams = streams.into_iter().cycle();
         let stride = arguments.stride as isize;
-        for (number, element) in self.elements.iter().enumerate() {
-            let (first, end) = (begins[number], begins[number + 1]);
+        // The last ones may be in no group.
+        for (element, ends) in self.elements.iter().zip(begins.windows(2)) {
+            let (first, end) = (ends[0], ends[1]);
             if first == end {
                 continue;
             }
@@ -450,21 +435,9 @@ impl Gpu {
                     component: stride,
                 },
                 alpha_s: from(arguments.compact_alpha_s),
-                default_g_s: g_s(DEFAULT_ALPHA_S),
-                random_helicity: 0,
-                random_color: 0,
-                random_diagram: 0,
-                fixed_helicity: 0,
-                fixed_diagram: 0,
-                flavor: 0,
                 matrix_elements: from(arguments.squared),
-                helicity: 0,
-                color: 0,
-                diagram: 0,
-                amp2: 0,
-                amp2_stride: 0,
                 stream: streams.next().unwrap_or_default(),
-                element: MatrixElementOffsets::only(0),
+                ..DeviceSample::nothing()
             };
             // SAFETY: so many points of this matrix element lie there, and stay until the stream has been waited for.
             unsafe { element.run(&sample)? };
@@ -584,9 +557,8 @@ fn merged(blocks: &[Block], sums: &[BlockSums]) -> WeightSums {
     let mut all = WeightSums::default();
     for (block, of) in blocks.iter().zip(sums) {
         let [sum, absolute, square] = [of.sum, of.absolute, of.square].map(f64::to_bits);
+        let points = block.count as u64;
         let (passed, unusable) = (u64::from(of.passed), u64::from(of.unusable));
-        let counts = [block.count as u64, passed, unusable];
-        let [points, passed, unusable] = counts;
         let largest = of.largest.to_bits();
         all.merge(&WeightSums::from_words([
             points, passed, unusable, sum, 0, absolute, 0, square, 0, largest,

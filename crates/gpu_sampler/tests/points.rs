@@ -79,7 +79,7 @@ fn densities() -> Arc<Densities> {
         text += "---\n";
     }
     std::fs::write(&file, text).expect("a file");
-    Arc::new(Densities::lhapdf(&file).expect("a set"))
+    Arc::new(Densities::open(&file).expect("a set"))
 }
 
 fn joined(numbers: &[f64]) -> String {
@@ -104,7 +104,7 @@ fn of_nnpdf() -> Arc<Densities> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("NNPDF23.grid");
     std::fs::write(&file, text).expect("a file");
-    Arc::new(Densities::nnpdf(&file).expect("a grid"))
+    Arc::new(Densities::open(&file).expect("a grid"))
 }
 
 /// A table in the form of `cteq6*.tbl`.
@@ -124,7 +124,7 @@ fn of_cteq() -> Arc<Densities> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("cteq6.tbl");
     std::fs::write(&file, text).expect("a file");
-    Arc::new(Densities::cteq(&file).expect("a table"))
+    Arc::new(Densities::open(&file).expect("a table"))
 }
 
 fn running() -> Running {
@@ -358,17 +358,7 @@ fn on_device(gpu: &Arc<dyn Driver>, integrand: &Integrand, blocks: &[Block], leg
     let heads = blocks.iter().enumerate().flat_map(|(run, block)| {
         let grid = edges.len() as u32 / 8;
         edges.extend(block.grid.to_bytes());
-        let head = BlockHead {
-            first: block.first,
-            seed: block.random.seed,
-            source: block.source as u32,
-            channel: block.random.channel,
-            round: u32::from(block.random.round),
-            count: block.count as u32,
-            grid,
-            run: run as u32,
-        };
-        head.bytes()
+        BlockHead::of(block, grid, run as u32).bytes()
     });
     let heads: Vec<u8> = heads.collect();
     let (heads, grids) = (upload(&heads), upload(&edges));
@@ -1070,7 +1060,7 @@ fn what_is_not_known_is_refused() {
     let (mut cut, mut decay) = (known.clone(), known);
     cut.selection = Some(Arc::new(Own));
     decay.groups[0].flux = Flux::Decay(500.0);
-    for (one, named) in [(cut, "a cut that the caller makes"), (decay, "decays")] {
+    for (one, named) in [(cut, "a cut that is a function"), (decay, "decays")] {
         match points.tables(&one) {
             Err(TablesError::Unknown(what)) => {
                 let text = what.to_string();

@@ -49,10 +49,7 @@ impl Tables {
     }
 
     /// Adds scales; where they begin.
-    ///
-    /// # Errors
-    /// A GPU does not know them.
-    pub fn scale(&mut self, scale: &Scale) -> Result<u32, Unknown> {
+    pub fn scale(&mut self, scale: &Scale) -> u32 {
         let Scale {
             dynamical,
             factor,
@@ -73,7 +70,7 @@ impl Tables {
             .sum();
         let at = self.next();
         self.words.extend([kind, numbers, bits]);
-        Ok(at)
+        at
     }
 
     /// Adds the rows of the legs that go out, permuted so: each leg has four.

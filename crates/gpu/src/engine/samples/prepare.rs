@@ -172,22 +172,12 @@ impl Engine {
                 leg: 4,
                 component: 1,
             },
-            alpha_s: 0,
             default_g_s: points.g_s[0],
-            random_helicity: 0,
-            random_color: 0,
-            random_diagram: 0,
-            fixed_helicity: 0,
-            fixed_diagram: 0,
-            flavor: 0,
             matrix_elements: answer(0),
-            helicity: 0,
-            color: 0,
-            diagram: 0,
             amp2: if rows > 0 { answer(1) } else { 0 },
             amp2_stride: count,
-            stream: 0,
             element: MatrixElementOffsets::only(diagrams),
+            ..DeviceSample::nothing()
         };
         for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
             // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
