@@ -62,7 +62,7 @@ fn main() -> Result<(), Failure> {
     };
     let clock = Instant::now();
     eprintln!("{} matrix elements", processes.len());
-    let mut generator = EventGenerator::new(processes, &request)?;
+    let mut generator = EventGenerator::new(processes, &request, None)?;
     let sources = generator.sources().count();
     eprintln!("start: {:.2?}, {sources} channels", clock.elapsed());
     let settings = Settings {

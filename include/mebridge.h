@@ -558,7 +558,8 @@ int32_t mebridge_alpha_s(size_t knots,
  `request` is JSON (docs/engine.md has its fields). `cut` is NULL, or a further cut, which is called with `context`.
 
  The caller sees to it:
- `request` ends in NUL; `events` points at a pointer; `cut` may be called as long as the handle is open.
+ `request` ends in NUL; `events` points at a pointer; `cut` is NULL, or may be called with `context`, by several threads
+ at once, until the handle is closed and no call of it is under way. It calls nothing with this handle.
  */
 int32_t mebridge_events_open(const char *request,
                              mebridge_events_cut cut,
@@ -576,7 +577,7 @@ void mebridge_events_close(struct mebridge_events *events);
  `numbers[count][dimensions + 1]` in (0, 1) for random numbers; the survey says how many dimensions a channel has.
 
  The caller sees to it:
- The arrays have as many numbers as that.
+ The arrays have as many numbers as that, and share none.
  */
 int32_t mebridge_events_weigh(struct mebridge_events *events,
                               uint32_t source,

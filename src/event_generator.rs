@@ -12,7 +12,7 @@ use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
-    integrand_by,
+    integrand,
 };
 use backend::{Choose, Weigher};
 use mebridge_densities::{Coupling, Densities, Radiator};
@@ -179,11 +179,15 @@ fn wrong(what: impl Into<String>) -> Error {
 }
 
 impl EventGenerator {
-    /// Of matrix elements with the values of their cards.
+    /// Of matrix elements with the values of their cards. A point has to pass `selection` besides the cuts.
     ///
     /// # Errors
     /// They cannot be evaluated, or what is asked cannot be.
-    pub fn new(processes: Vec<Process>, request: &Request) -> Result<Self, Failure> {
+    pub fn new(
+        processes: Vec<Process>,
+        request: &Request,
+        selection: Option<Arc<dyn Selection>>,
+    ) -> Result<Self, Failure> {
         let mut switches = Switches::from_env()?;
         switches.backend = match request.backend.as_deref() {
             None => switches.backend,
@@ -195,7 +199,7 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        EventGenerator::on(gpus.as_ref(), processes, request, &switches)
+        EventGenerator::on(gpus.as_ref(), processes, request, selection, &switches)
     }
 
     /// The same on GPUs that are given, or by threads.
@@ -206,6 +210,7 @@ impl EventGenerator {
         gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
+        selection: Option<Arc<dyn Selection>>,
         switches: &Switches,
     ) -> Result<Self, Failure> {
         let (count, given) = (processes.len(), request.elements.len());
@@ -249,7 +254,6 @@ impl EventGenerator {
         let prepared = parallel::collect(request.threads, count, prepare)?;
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
-        let mut factors = Vec::new();
         for ((process, given), (bridge, masses, completer, one)) in
             processes.into_iter().zip(&request.elements).zip(prepared)
         {
@@ -265,17 +269,20 @@ impl EventGenerator {
                 off_shell: given.off_shell.clone(),
                 vanishes: given.vanishes,
             };
-            let asked = ChannelRequest {
-                widths: request.clustering.is_none().then_some(request.widths),
-                propagators: request.by_propagators,
-                off_shell: &given.off_shell,
-                windows: &given.windows,
-            };
-            factors.push(channel_factors(&element, &asked)?);
             elements.push(element);
             bridges.push(bridge);
         }
-        let mut integrand = integrand_by(request.threads, &elements, &common)?;
+        let factors = parallel::collect(request.threads, count, |number| {
+            let element = &elements[number];
+            let asked = ChannelRequest {
+                widths: request.clustering.is_none().then_some(request.widths),
+                propagators: request.by_propagators,
+                off_shell: &element.off_shell,
+                windows: &element.windows,
+            };
+            channel_factors(element, &asked)
+        })?;
+        let mut integrand = integrand(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
             None => Vec::new(),
             Some(how) => {
@@ -289,9 +296,11 @@ impl EventGenerator {
         let shares: Arc<[Shares]> = shares.into();
         let factors: Arc<[Option<ChannelFactors>]> = factors.into();
         if request.clustering.is_some() {
+            backend::make_plans(&mut bridges, request.threads)?;
             let plain = Elements::in_channels(&mut bridges, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
+        integrand.selection = selection;
         // What GPUs do not know is weighed by threads.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
@@ -334,11 +343,6 @@ impl EventGenerator {
         let groups = &self.integrand.groups;
         let of = self.integrand.sources.iter();
         of.map(|source| &groups[source.group].elements[..])
-    }
-
-    /// Asks the caller, besides, which points pass.
-    pub fn select(&mut self, selection: Arc<dyn Selection>) {
-        self.every.selection = Some(selection);
     }
 
     /// Surveys, and leaves out sources that others can stand for.

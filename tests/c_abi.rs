@@ -150,7 +150,10 @@ fn compile(compiler: &Tool, source: &Path, program: &Path) {
 
 /// Runs a command that has to end well, and gives what it printed.
 fn run(command: &mut Command) -> String {
-    let command = command.env("CUDACPP_RUNTIME_BACKEND", "cpu");
+    // Cargo's own path may have a library that was built before.
+    let command = command
+        .env("CUDACPP_RUNTIME_BACKEND", "cpu")
+        .env("LD_LIBRARY_PATH", library().parent().unwrap());
     let output = command.output().unwrap();
     let text = format!(
         "{}{}",

@@ -1,7 +1,7 @@
 //! The C interface: what `include/mebridge.h` declares.
 //!
-//! The header is made from this file and from `densities.rs` by cbindgen, its comments from the ones there; the test
-//! `the_header_is_that_of_this_version` fails where the committed one is another.
+//! The header is made from this file, `densities.rs` and `events.rs` by cbindgen, its comments from the ones there; the test
+//! `the_headers_are_those_of_this_version` fails where the committed one is another.
 //!
 //! A bridge is an opaque pointer for the compiler's sake; its value is the registry's number and
 //! is never followed. Every function that can fail gives 0 or a code, and keeps the message of the

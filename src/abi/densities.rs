@@ -3,12 +3,12 @@
 use super::c::{os_string, status};
 use super::no_panic;
 use super::pointers::{Access, CallerArray, check_apart, input, output, put, string, wrong};
+use super::registry::Registry;
 use crate::error::Result;
 use mebridge_densities::{Coupling, Densities};
-use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// An open member of a set of parton densities. Opaque: only pass it on.
 pub struct MebridgeDensities {
@@ -18,8 +18,9 @@ pub struct MebridgeDensities {
 /// Points whose flavours lie in memory together.
 const TOGETHER: usize = 1024;
 
-/// What is open, by number from 1.
-static OPEN: Mutex<BTreeMap<u64, Arc<Densities>>> = Mutex::new(BTreeMap::new());
+/// What is open; the handles spell `dens`.
+pub(super) static OPEN: Registry<Arc<Densities>> =
+    Registry::new("set of densities", 0x6465_6e73_0000_0001);
 
 /// Opens parton densities and puts a handle into `densities`: a member of a set of LHAPDF (`NAME_0000.dat`), or a file of
 /// `lib/Pdfdata` of an output of MG5aMC (`.grid`, `.tbl`).
@@ -38,10 +39,7 @@ pub unsafe extern "C" fn mebridge_densities_open(
         // SAFETY: the caller's promise.
         let file = PathBuf::from(os_string(unsafe { string(NAME, "file", file) }?));
         let made = Densities::open(&file).map_err(|error| wrong(NAME, error.to_string()))?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = open.keys().next_back().map_or(1, |last| last + 1);
-        open.insert(number, Arc::new(made));
-        let handle = number as usize as *mut MebridgeDensities;
+        let handle = OPEN.add(Arc::new(made)) as usize as *mut MebridgeDensities;
         // SAFETY: as above.
         unsafe { put(NAME, "densities", densities, handle) }
     })
@@ -50,11 +48,8 @@ pub unsafe extern "C" fn mebridge_densities_open(
 /// Closes a handle. NULL is allowed and does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_densities_close(densities: *mut MebridgeDensities) {
-    let _ = no_panic(|| {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.remove(&(densities as usize as u64));
-        Ok(())
-    });
+    // One that is not open is closed.
+    let _ = no_panic(|| OPEN.remove(densities as usize as u64));
 }
 
 /// How many partons the densities have; their PDG codes are written into `codes`, unless it is NULL. -1 where it fails.
@@ -69,7 +64,7 @@ pub unsafe extern "C" fn mebridge_densities_codes(
     const NAME: &str = "mebridge_densities_codes";
     let mut count = -1;
     status(|| {
-        let of = opened(NAME, densities)?;
+        let of = opened(densities)?;
         let known = of.codes();
         if !codes.is_null() {
             // SAFETY: the caller's promise.
@@ -92,7 +87,7 @@ pub unsafe extern "C" fn mebridge_densities_range(
 ) -> i32 {
     const NAME: &str = "mebridge_densities_range";
     status(|| {
-        let of = opened(NAME, densities)?;
+        let of = opened(densities)?;
         let ([least_x, largest_x], [least, largest]) = (of.range_of_x(), of.range_of_q2());
         // SAFETY: the caller's promise.
         let range = unsafe { output(NAME, "range", range, 4) }?;
@@ -119,7 +114,7 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
 ) -> i32 {
     const NAME: &str = "mebridge_densities_evaluate";
     status(|| {
-        let of = opened(NAME, densities)?;
+        let of = opened(densities)?;
         let read = |array| CallerArray::of::<f64>(array, points, Access::Read);
         check_apart(
             NAME,
@@ -213,8 +208,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
     })
 }
 
-fn opened(function: &'static str, densities: *const MebridgeDensities) -> Result<Arc<Densities>> {
-    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let of = open.get(&(densities as usize as u64)).cloned();
-    of.ok_or_else(|| wrong(function, "densities is no open handle"))
+/// Calls for one set do not wait for each other.
+fn opened(densities: *const MebridgeDensities) -> Result<Arc<Densities>> {
+    OPEN.with(densities as usize as u64, |of| Ok(of.clone()))
 }

@@ -4,9 +4,10 @@
 //! What is asked and what is answered are JSON: a run has nested parts of any number, which a struct of C would bind to one
 //! version. Events go to files.
 
-use super::c::{MEBRIDGE_ERROR, MEBRIDGE_OK, keep_error};
+use super::c::{MEBRIDGE_ERROR, keep_error, status};
 use super::no_panic;
-use super::pointers::{input, null, output, string};
+use super::pointers::{Access, CallerArray, check_apart, input, output, put, string, wrong};
+use super::registry::Registry;
 use super::umami::attached::carried;
 use crate::error::{Error, Result};
 use crate::event_generator::{BeamRequest, EventGenerator, Request};
@@ -23,7 +24,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// An open event generator. Opaque: only pass it on.
 pub struct MebridgeEvents {
@@ -61,12 +62,12 @@ struct Opened {
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Call {
     /// Surveys, and writes what is found into a file.
-    Survey { settings: Wanted, file: PathBuf },
+    Survey { settings: Settings, file: PathBuf },
     /// Takes a survey from its file.
     Load { file: PathBuf },
     /// Takes those networks that are better than grids alone, and writes what is found into a file.
     Networks {
-        settings: Wanted,
+        settings: Settings,
         /// Of each channel the place of its network among the shapes, or none.
         networks: Vec<Option<usize>>,
         shapes: Vec<Shape>,
@@ -76,7 +77,7 @@ enum Call {
     },
     /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
-        settings: Wanted,
+        settings: Settings,
         #[serde(default)]
         number: u16,
         file: PathBuf,
@@ -85,27 +86,6 @@ enum Call {
         #[serde(default)]
         matched: Option<PathBuf>,
     },
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wanted {
-    events: u64,
-    overweight: f64,
-    seed: u64,
-    #[serde(default)]
-    precision: Option<f64>,
-}
-
-impl From<Wanted> for Settings {
-    fn from(of: Wanted) -> Settings {
-        Settings {
-            seed: of.seed,
-            events: of.events,
-            overweight: of.overweight,
-            precision: of.precision,
-        }
-    }
 }
 
 /// What a channel has.
@@ -127,7 +107,7 @@ struct SourceAnswer {
     network: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Answer {
     /// Those of the channels that stay.
     sources: Vec<SourceAnswer>,
@@ -146,23 +126,23 @@ struct Answer {
 }
 
 /// An open one.
-struct Open {
+pub struct OpenEvents {
     generator: EventGenerator,
     /// Which run it is, whatever its threads and the names of its files are.
     run: [u8; 32],
-    /// Why threads weigh points although GPUs were asked for.
-    by_threads: Option<String>,
 }
 
-/// What is open, by number from 1.
-static OPEN: Mutex<BTreeMap<u64, Arc<Mutex<Open>>>> = Mutex::new(BTreeMap::new());
+/// What is open; the handles spell `evnt`.
+pub(super) static OPEN: Registry<OpenEvents> =
+    Registry::new("event generator", 0x6576_6e74_0000_0001);
 
 /// Opens the events of a run and puts a handle into `events`.
 ///
 /// `request` is JSON (docs/engine.md has its fields). `cut` is NULL, or a further cut, which is called with `context`.
 ///
 /// # Safety
-/// `request` ends in NUL; `events` points at a pointer; `cut` may be called as long as the handle is open.
+/// `request` ends in NUL; `events` points at a pointer; `cut` is NULL, or may be called with `context`, by several threads
+/// at once, until the handle is closed and no call of it is under way. It calls nothing with this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_events_open(
     request: *const c_char,
@@ -172,49 +152,35 @@ pub unsafe extern "C" fn mebridge_events_open(
 ) -> i32 {
     const NAME: &str = "mebridge_events_open";
     done(|| {
-        if events.is_null() {
-            return Err(null(NAME, "events").into());
-        }
+        // SAFETY: the caller's promise; NULL is refused.
+        unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: the caller's promise.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let processes = processes(NAME, &opened.matrix_elements)?;
         let run = digest(&processes, &opened.run)?;
-        let mut run_request = opened.run;
-        let mut by_threads = None;
-        if cut.is_some() && run_request.backend.as_deref().is_some_and(|on| on != "cpu") {
-            run_request.backend = Some("cpu".to_owned());
-            by_threads = Some("a cut that is a function".to_owned());
-        }
-        let mut generator = EventGenerator::new(processes, &run_request)?;
-        if cut.is_some() {
+        let selection = cut.is_some().then(|| -> Arc<dyn Selection> {
             let context = Context(context);
-            generator.select(Arc::new(CallersCut { cut, context }));
-        }
-        let by_threads = by_threads.or_else(|| generator.by_threads().map(str::to_owned));
-        let made = Open {
-            generator,
-            run,
-            by_threads,
-        };
-        let made = Arc::new(Mutex::new(made));
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = open.keys().next_back().map_or(1, |last| last + 1);
-        open.insert(number, made);
-        // SAFETY: the caller's promise; NULL was refused.
-        unsafe { events.write(number as usize as *mut MebridgeEvents) };
-        Ok(())
+            Arc::new(CallersCut { cut, context })
+        });
+        let generator = EventGenerator::new(processes, &opened.run, selection)?;
+        let handle = OPEN.add(OpenEvents { generator, run });
+        // SAFETY: the caller's promise.
+        Ok(unsafe {
+            put(
+                NAME,
+                "events",
+                events,
+                handle as usize as *mut MebridgeEvents,
+            )
+        }?)
     })
 }
 
 /// Closes a handle. NULL is allowed and does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_events_close(events: *mut MebridgeEvents) {
-    // Threads of it have ended with the last call.
-    let _ = no_panic(|| {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(open.remove(&(events as usize as u64)));
-        Ok(())
-    });
+    // One that is not open is closed; a call that is under way keeps it until it ends.
+    let _ = no_panic(|| OPEN.remove(events as usize as u64));
 }
 
 /// Weighs points of channel `source`, counted from 0, by the grid that it has since the survey: puts the cross section, in pb,
@@ -222,7 +188,7 @@ pub extern "C" fn mebridge_events_close(events: *mut MebridgeEvents) {
 /// `numbers[count][dimensions + 1]` in (0, 1) for random numbers; the survey says how many dimensions a channel has.
 ///
 /// # Safety
-/// The arrays have as many numbers as that.
+/// The arrays have as many numbers as that, and share none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_events_weigh(
     events: *mut MebridgeEvents,
@@ -237,14 +203,21 @@ pub unsafe extern "C" fn mebridge_events_weigh(
     done(|| {
         let each = dimensions.checked_add(1);
         let of = each.and_then(|each| each.checked_mul(count));
-        let of = of.ok_or_else(|| wrong(NAME, "there are too many numbers".into()))?;
+        let of = of.ok_or_else(|| wrong(NAME, "there are too many numbers"))?;
+        check_apart(
+            NAME,
+            [
+                ("numbers", CallerArray::of(numbers, of, Access::Read)),
+                ("weights", CallerArray::of(weights, count, Access::Write)),
+            ],
+        )?;
         // SAFETY: the caller's promise.
         let numbers = unsafe { input(NAME, "numbers", numbers, of) }?;
         // SAFETY: the caller's promise.
         let weights = unsafe { output(NAME, "weights", weights, count) }?;
-        let open = opened(NAME, events)?;
-        let mut open = locked(NAME, &open)?;
-        let found = open.generator.weigh(source as usize, first, numbers)?;
+        let found = OPEN.with_any(events as usize as u64, |open| {
+            open.generator.weigh(source as usize, first, numbers)
+        })?;
         if found.len() != count {
             let what =
                 format!("channel {source} has another number of dimensions than {dimensions}");
@@ -270,9 +243,8 @@ pub unsafe extern "C" fn mebridge_events_call(
     done(|| {
         // SAFETY: the caller's promise.
         let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
-        let open = opened(NAME, events)?;
-        let mut open = locked(NAME, &open)?;
-        let answer = serde_json::to_string(&answer(&mut open, call)?)?;
+        let answer = OPEN.with_any(events as usize as u64, |open| answer(open, call))?;
+        let answer = serde_json::to_string(&answer)?;
         let answer = CString::new(answer).expect("JSON has no NUL");
         if let Some(take) = take {
             // SAFETY: the caller's promise.
@@ -282,28 +254,17 @@ pub unsafe extern "C" fn mebridge_events_call(
     })
 }
 
-fn opened(function: &'static str, events: *mut MebridgeEvents) -> Result<Arc<Mutex<Open>>> {
-    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let open = open.get(&(events as usize as u64)).cloned();
-    open.ok_or_else(|| wrong(function, "events is no open handle".into()))
-}
-
-fn locked<'a>(function: &'static str, open: &'a Mutex<Open>) -> Result<MutexGuard<'a, Open>> {
-    let failed = |_| wrong(function, "an earlier call of this handle failed".into());
-    open.lock().map_err(failed)
-}
-
-fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
+fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
     match call {
         Call::Survey { settings, file } => {
-            let survey = match open.generator.survey(&settings.into()) {
+            let survey = match open.generator.survey(&settings) {
                 Ok(survey) => survey.clone(),
                 Err(failure) => return nothing(failure),
             };
             let bytes = survey.to_bytes(&open.run);
             std::fs::write(&file, bytes).map_err(Error::io(&file))?;
             Ok(Answer {
-                by_threads: open.by_threads.clone(),
+                by_threads: open.generator.by_threads().map(str::to_owned),
                 ..of_survey(&open.generator, &survey)
             })
         }
@@ -320,7 +281,7 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             file,
         } => {
             let flows = flows(&networks, &shapes, &parameters)?;
-            let survey = open.generator.try_flows(&settings.into(), flows)?.clone();
+            let survey = open.generator.try_flows(&settings, flows)?.clone();
             std::fs::write(&file, survey.to_bytes(&open.run)).map_err(Error::io(&file))?;
             Ok(of_survey(&open.generator, &survey))
         }
@@ -331,7 +292,7 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
             scales,
             matched,
         } => {
-            let made = open.generator.round(&settings.into(), number)?;
+            let made = open.generator.round(&settings, number)?;
             append(&file, &made.bytes)?;
             if let Some(file) = scales {
                 let scales = made.scales.as_flattened().iter();
@@ -354,8 +315,7 @@ fn answer(open: &mut Open, call: Call) -> Result<Answer, Failure> {
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
                 elements: made.elements,
-                nothing: None,
-                by_threads: None,
+                ..Answer::default()
             })
         }
     }
@@ -369,13 +329,9 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
         None | Some(Nothing::Hardly(..)) => return Err(failure),
     };
     Ok(Answer {
-        sources: Vec::new(),
-        particles: 0,
         points,
-        unusable: 0,
-        elements: BTreeMap::new(),
         nothing: Some(nothing),
-        by_threads: None,
+        ..Answer::default()
     })
 }
 
@@ -387,9 +343,7 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
         particles: generator.particles(),
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
-        elements: BTreeMap::new(),
-        nothing: None,
-        by_threads: None,
+        ..Answer::default()
     }
 }
 
@@ -510,7 +464,7 @@ struct CallersCut {
 /// A pointer of the caller's.
 struct Context(*mut c_void);
 
-// SAFETY: it is given back to the caller, whose promise is that several threads may do so, and nothing else.
+// SAFETY: it is given back to the caller, who promised that several threads may do so, and nothing else.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -554,10 +508,6 @@ impl Selection for CallersCut {
     }
 }
 
-fn wrong(function: &'static str, what: String) -> Error {
-    Error::Call { function, what }
-}
-
 /// # Safety
 /// The text ends in NUL.
 unsafe fn text<'a>(function: &'static str, name: &str, pointer: *const c_char) -> Result<&'a str> {
@@ -571,21 +521,16 @@ fn parsed<T: serde::de::DeserializeOwned>(function: &'static str, text: &str) ->
     serde_json::from_str(text).map_err(|error| wrong(function, error.to_string()))
 }
 
+/// As [`status`], with other errors, too.
 fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let mut failed = None;
-    let done = no_panic(|| {
+    let done = status(|| {
         failed = what().err().map(|failure| failure.to_string());
         Ok(())
     });
-    match (done, failed) {
-        (Ok(()), None) => MEBRIDGE_OK,
-        (Ok(()), Some(text)) => {
-            keep_error(&text);
-            MEBRIDGE_ERROR
-        }
-        (Err(error), _) => {
-            keep_error(&error.to_string());
-            MEBRIDGE_ERROR
-        }
-    }
+    let Some(text) = failed else {
+        return done;
+    };
+    keep_error(&text);
+    MEBRIDGE_ERROR
 }

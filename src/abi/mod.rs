@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`densities`] | parton densities and alpha_s, in `include/mebridge.h` as well |
 //! | `event_arrays` | the arrays of a call for events, of [`c`] and [`linked`] |
+//! | [`events`] | event generators, in `include/mebridge.h` as well |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`lhe`] | event files for the Python package |
@@ -15,7 +16,7 @@
 //! | `check` | both answers of such executables, in check mode |
 //! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
 //! | `pointers` | pointers of callers, looked at before they are followed |
-//! | [`registry`] | the open bridges |
+//! | [`registry`] | what is open, by handle |
 //! | `sized` | structs that say how large they are |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |

@@ -1,4 +1,4 @@
-//! What is open, by number: bridges, and the instances of a sampler.
+//! What is open, by number: bridges, the instances of a sampler, parton densities, event generators.
 //!
 //! Numbers are given once and never again, so that a handle used after its bridge was deleted is
 //! told apart from one that never was. They begin at a value that no counter and no address in
@@ -8,9 +8,11 @@
 //! in stays locked there, half changed, for ever. Such an entry is *lost* (`before_a_fork` and what follows), and a
 //! call for it is an error instead of a wait without end.
 
+use super::events::OpenEvents;
 use super::umami::Instance;
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};
+use mebridge_densities::Densities;
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -94,6 +96,8 @@ impl Entry {
 
 /// The open ones of a kind.
 pub struct Registry<E> {
+    /// What messages call one.
+    kind: &'static str,
     first: u64,
     open: Mutex<Open<E>>,
 }
@@ -109,16 +113,18 @@ struct RegistryEntry<E> {
     lost: AtomicBool,
 }
 
-static BRIDGES: Registry<Entry> = Registry::new(FIRST_BRIDGE);
+static BRIDGES: Registry<Entry> = Registry::new("bridge", FIRST_BRIDGE);
 
 /// The list of what is open, which no other thread changes for as long as this is there.
 struct AtRest<'a, E>(MutexGuard<'a, Open<E>>);
 
-/// Both lists, while the program forks.
+/// All lists, while the program forks.
 #[cfg(unix)]
 struct AllAtRest {
     bridges: AtRest<'static, Entry>,
     instances: AtRest<'static, Instance>,
+    densities: AtRest<'static, Arc<Densities>>,
+    events: AtRest<'static, OpenEvents>,
 }
 
 /// Where the thread that forks has them.
@@ -158,6 +164,8 @@ extern "C" fn before_a_fork() {
     let all = AllAtRest {
         bridges: BRIDGES.at_rest(),
         instances: super::umami::instances().at_rest(),
+        densities: super::densities::OPEN.at_rest(),
+        events: super::events::OPEN.at_rest(),
     };
     // SAFETY: this thread has the locks.
     unsafe { *FORKING.0.get() = Some(all) };
@@ -175,6 +183,8 @@ extern "C" fn in_the_child() {
     super::umami::behind_a_fork();
     super::fbridge::behind_a_fork();
     if let Some(all) = forked() {
+        all.events.lose();
+        all.densities.lose();
         all.instances.lose();
         all.bridges.lose();
     }
@@ -203,10 +213,11 @@ pub fn remove(handle: u64) -> Result<()> {
 }
 
 impl<E> Registry<E> {
-    /// An empty one whose handles begin with this number.
-    pub const fn new(first: u64) -> Registry<E> {
+    /// An empty one of what messages call so, whose handles begin with this number.
+    pub const fn new(kind: &'static str, first: u64) -> Registry<E> {
         let entries = BTreeMap::new();
         Registry {
+            kind,
             first,
             open: Mutex::new(Open { made: 0, entries }),
         }
@@ -227,11 +238,21 @@ impl<E> Registry<E> {
 
     /// Runs `f` on the entry of a handle. Calls for one entry wait for each other, those for several do not.
     pub fn with<T>(&self, handle: u64, f: impl FnOnce(&mut E) -> Result<T>) -> Result<T> {
+        self.with_any(handle, f)
+    }
+
+    /// The same with other errors, too.
+    pub fn with_any<T, X: From<Error>>(
+        &self,
+        handle: u64,
+        f: impl FnOnce(&mut E) -> Result<T, X>,
+    ) -> Result<T, X> {
+        let kind = self.kind;
         let slot = self.find(handle, |open| open.entries.get(&handle).cloned())?;
         if slot.lost.load(Ordering::Relaxed) {
-            return Err(Error::BridgeForked);
+            return Err(Error::Forked { kind }.into());
         }
-        let mut entry = slot.entry.lock().map_err(|_| Error::BridgeBroken)?;
+        let mut entry = slot.entry.lock().map_err(|_| Error::Broken { kind })?;
         f(&mut entry)
     }
 
@@ -249,13 +270,14 @@ impl<E> Registry<E> {
     }
 
     fn find<T>(&self, handle: u64, f: impl FnOnce(&mut Open<E>) -> Option<T>) -> Result<T> {
-        let mut open = self.open();
+        let (kind, mut open) = (self.kind, self.open());
         f(&mut open).ok_or_else(|| Error::BadHandle {
             handle,
+            kind,
             what: match handle.checked_sub(self.first) {
-                _ if handle == 0 => "it is zero, so no bridge was created for it",
-                Some(number) if number < open.made => "its bridge was deleted before",
-                _ => "no bridge was created with it",
+                _ if handle == 0 => format!("it is zero, so no {kind} was created for it"),
+                Some(number) if number < open.made => format!("its {kind} was deleted before"),
+                _ => format!("no {kind} was created with it"),
             },
         })
     }
@@ -287,7 +309,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    static NUMBERS: Registry<u32> = Registry::new(1 << 40);
+    static NUMBERS: Registry<u32> = Registry::new("number", 1 << 40);
 
     /// An entry that a thread is in when the program forks is lost in the child, and only there; the list and all other
     /// entries serve. The child calls what forks call, since other tests' threads have locks that would be lost, too.
@@ -311,7 +333,7 @@ mod tests {
             at_rest.lose();
             drop(at_rest);
             let lost = NUMBERS.with(busy, |_| Ok(()));
-            let right = matches!(lost, Err(Error::BridgeForked))
+            let right = matches!(lost, Err(Error::Forked { .. }))
                 && NUMBERS.with(idle, |n| Ok(*n)).is_ok_and(|n| n == 2)
                 && NUMBERS
                     .with(NUMBERS.add(3), |n| Ok(*n))

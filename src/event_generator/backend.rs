@@ -7,12 +7,12 @@ use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
 use crate::process::Process;
-use crate::runtime::{BackendChoice, Switches};
+use crate::runtime::Switches;
 use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::{Chooser, Chosen};
 use mebridge_gpu_sampler::weigher::{self, Gpu};
-use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::events::Event;
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,7 +62,7 @@ pub(super) fn by_threads(
 }
 
 /// Makes the plans, which all threads share.
-fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
+pub(super) fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
     let bridges: Vec<Mutex<&mut Bridge>> = bridges.iter_mut().map(Mutex::new).collect();
     let make = |number: usize| {
         let bridge = bridges[number].lock();
@@ -79,26 +79,27 @@ pub(super) fn by_gpus(
     switches: &Switches,
     threads: usize,
 ) -> Result<(Weigher, Box<dyn Choose>)> {
-    let switches = Switches {
-        backend: BackendChoice::Cpu,
-        ..switches.clone()
-    };
+    // Compilers take long.
+    let every = std::thread::available_parallelism().map_or(1, |count| count.get());
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
     let legs = processes.iter().map(|process| process.legs.len()).max();
     for (gpu, library) in gpus.each() {
         let target = Target::Gpu(gpu.at_once());
         let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
             let card = process.model.default_card();
-            let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
+            let bridge = Bridge::on(target.clone(), process.clone(), &card, switches, 1);
             Ok(Arc::new(bridge?.device_sampler()?))
         };
-        // Compilers take long: those of all kernels work at the same time.
+        // All kernels at the same time.
         let (compiled, sessions) = std::thread::scope(|scope| {
             let kernels = scope.spawn(|| Gpu::compile(library));
-            let sessions = in_threads(processes, session);
+            let one = |number: usize| session(&processes[number]);
+            let sessions = parallel::collect(every, processes.len(), one);
             (kernels.join(), sessions)
         });
-        compiled.map_err(|_| lost())??;
+        compiled.map_err(|_| Error::Internal {
+            what: "a thread that compiles".into(),
+        })??;
         let sessions = sessions?;
         // While one thread puts events together, the GPU has those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
@@ -110,53 +111,18 @@ pub(super) fn by_gpus(
     Ok((Box::new(weigher), Box::new(choosers)))
 }
 
-fn lost() -> Error {
-    Error::Internal {
-        what: "a thread that prepares matrix elements".into(),
-    }
-}
-
-/// What is made of each process, by as many threads as the machine has: compilers take long.
-fn in_threads<T: Send>(
-    processes: &[Process],
-    make: impl Fn(&Process) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
-    let each = processes.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let parts = processes.chunks(each);
-        let make = &make;
-        let threads: Vec<_> = parts
-            .map(|part| scope.spawn(move || part.iter().map(make).collect::<Result<Vec<T>>>()))
-            .collect();
-        let mut found = Vec::new();
-        for thread in threads {
-            found.extend(thread.join().map_err(|_| lost())??);
-        }
-        Ok(found)
-    })
-}
-
 /// Several that choose, each for some of the events.
 impl<C: Choose> Choose for Vec<C> {
     fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         let each = events.len().div_ceil(self.len()).max(LEAST);
-        let lost = || Error::Internal {
-            what: "a thread that chooses".into(),
-        };
-        let parts = events.chunks(each).zip(random.chunks(each));
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (self.iter_mut().zip(parts))
-                .map(|(chooser, (events, random))| {
-                    scope.spawn(move || chooser.choose(events, random))
-                })
-                .collect();
-            let mut found = Vec::with_capacity(events.len());
-            for thread in threads {
-                found.extend(thread.join().map_err(|_| lost())??);
-            }
-            Ok(found)
-        })
+        let part = |number: usize| each * number..events.len().min(each * (number + 1));
+        let choose =
+            |one: &mut C, number: usize| one.choose(&events[part(number)], &random[part(number)]);
+        let mut found = Vec::with_capacity(events.len());
+        parallel::each(self, events.len().div_ceil(each), choose, |some| {
+            found.extend(some);
+        })?;
+        Ok(found)
     }
 }
 
@@ -170,10 +136,8 @@ impl Choose for Chooser {
         }
         let mut found = vec![Choice::default(); events.len()];
         for (element, own) in of_elements.iter().enumerate() {
-            let at_rest = own.iter().map(|&number| at_rest(&events[number].momenta));
-            let at_rest: Vec<_> = at_rest.collect();
-            let chosen = own.iter().zip(&at_rest).map(|(&number, momenta)| Chosen {
-                momenta,
+            let chosen = own.iter().map(|&number| Chosen {
+                momenta: &events[number].momenta,
                 alpha_s: events[number].alpha_s,
                 random: random[number],
             });

@@ -83,10 +83,20 @@ int main(int count, char **arguments) {
         fail("what cannot be done was done");
     }
     mebridge_events_close(events);
+    struct mebridge_events *other = NULL;
+    if (mebridge_events_open(run, NULL, NULL, &other) != MEBRIDGE_OK || other == events) {
+        fail("open");
+    }
     if (mebridge_events_call(events, SURVEY, NULL, NULL) == MEBRIDGE_OK) {
         fail("a handle that is closed was taken");
     }
     mebridge_events_close(events);
+    double numbers[16] = {0.5};
+    if (mebridge_events_weigh(other, 0, 0, 1, 2, numbers, numbers) == MEBRIDGE_OK ||
+        !strstr(mebridge_last_error(), "numbers") || !strstr(mebridge_last_error(), "weights")) {
+        fail("arrays that overlap were taken");
+    }
+    mebridge_events_close(other);
     puts("all good");
     return 0;
 }

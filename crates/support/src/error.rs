@@ -231,26 +231,34 @@ pub enum Error {
         /// Value of the switch that would read it so.
         value: &'static str,
     },
-    /// A handle that no open bridge has.
+    /// A handle that no open thing of its kind has.
     #[error(
-        "the handle {handle:#x} is no open bridge: {what}; pass the one that the creation of the \
-         bridge gave, unchanged, in 8 bytes"
+        "the handle {handle:#x} is no open {kind}: {what}; pass the one that the creation of the \
+         {kind} gave, unchanged, in 8 bytes"
     )]
     BadHandle {
         /// The handle.
         handle: u64,
+        /// Of what, such as a bridge.
+        kind: &'static str,
         /// What is known of it.
-        what: &'static str,
+        what: String,
     },
-    /// A bridge that an internal error left behind.
-    #[error("this bridge was left by an internal error; delete it and create a new one")]
-    BridgeBroken,
-    /// A bridge that a thread was in when the program forked.
+    /// What an internal error left behind.
+    #[error("this {kind} was left by an internal error; delete it and create a new one")]
+    Broken {
+        /// What it is.
+        kind: &'static str,
+    },
+    /// What a thread was in when the program forked.
     #[error(
-        "a thread of the parent was in this bridge when the program forked, and what it was doing will not be done \
-         here; create another bridge in this process, or fork while no call is under way"
+        "a thread of the parent was in this {kind} when the program forked, and what it was doing will not be done \
+         here; create another {kind} in this process, or fork while no call is under way"
     )]
-    BridgeForked,
+    Forked {
+        /// What it is.
+        kind: &'static str,
+    },
     /// A signal handler's call, while the thread that it interrupted is in one.
     #[error("{}", CALL_WITHIN_CALL.to_string_lossy())]
     CallWithinCall,

@@ -228,7 +228,7 @@ impl Compiled {
         let sampler = |bridge: &Mutex<Bridge>| {
             bridge
                 .lock()
-                .map_err(|_| Error::BridgeBroken)?
+                .map_err(|_| Error::Broken { kind: "bridge" })?
                 .sampler(true)
         };
         bridges.map(sampler).collect()
@@ -243,7 +243,7 @@ impl Compiled {
     pub fn what_is_wrong(&self, element: usize, momenta: &[f64], event: usize) -> Error {
         match self.bridges[element].lock() {
             Ok(bridge) => bridge.what_is_wrong(momenta, event),
-            Err(_) => Error::BridgeBroken,
+            Err(_) => Error::Broken { kind: "bridge" },
         }
     }
 }

@@ -105,7 +105,7 @@ const OUTPUTS_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, fal
 const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, true];
 
 /// The handles of instances; they spell `umam`.
-static INSTANCES: Registry<Instance> = Registry::new(0x756d_616d_0000_0001);
+static INSTANCES: Registry<Instance> = Registry::new("bridge", 0x756d_616d_0000_0001);
 
 /// The instances, for whoever watches forks.
 pub(super) fn instances() -> &'static Registry<Instance> {
