@@ -17,7 +17,7 @@ use mebridge_simd::Level;
 /// Before the name of a width that is not below `small_width_treatment`.
 const RAISED: &str = "FK_";
 /// The width in units of the mass from which on a line is on no mass shell, as MadEvent has it.
-const BROAD: f64 = 0.1;
+pub(crate) const BROAD: f64 = 0.1;
 
 /// What is asked of the channels of a matrix element.
 #[derive(Clone, Copy, Debug)]
@@ -154,13 +154,26 @@ impl ChannelFactors {
         self.channels.len()
     }
 
-    /// The diagram of a channel.
+    /// The diagram of the channel that a number in (0, 1) draws, by what each counts.
     ///
     /// # Panics
-    /// If there is no such channel.
-    pub fn diagram(&self, channel: usize) -> usize {
-        self.channels[channel].diagram
+    /// If there are not as many.
+    pub fn drawn_diagram(&self, counts: &[f64], random: f64) -> usize {
+        let number = random * counts.iter().sum::<f64>();
+        self.channels[drawn(counts, number) as usize].diagram
     }
+}
+
+/// The place of a share, by a number from 0 to the sum of all.
+pub(crate) fn drawn(shares: &[f64], random: f64) -> i32 {
+    let mut rest = random;
+    for (place, share) in (0..).zip(shares) {
+        rest -= share;
+        if rest < 0.0 {
+            return place;
+        }
+    }
+    shares.len() as i32 - 1
 }
 
 /// By how much a width is larger than in the card.

@@ -4,6 +4,7 @@
 //! A line of the event's diagram that is on its mass shell within some widths, where no parton of a beam comes in behind
 //! it, stands between what comes in and what goes out. Its colours are those that its products have together.
 
+use crate::channel_factors::BROAD;
 use crate::describe::{self, Channel, Subprocess};
 use mebridge_lhe::Particle;
 use mebridge_sampler::events::Event;
@@ -33,9 +34,6 @@ pub struct Resonances<'a> {
     /// PDG codes of particles that are nowhere on their mass shells.
     pub excluded: &'a [i32],
 }
-
-/// The width in units of the mass from which on a line is no resonance, but in decay chains, as MadEvent has it.
-const BROAD: f64 = 0.1;
 
 /// What completes the events of a matrix element.
 #[derive(Clone, Debug)]
@@ -247,6 +245,7 @@ fn lines(channel: &Channel, legs: [usize; 2], which: &Resonances) -> Vec<Resonan
         };
         let decayed =
             which.forced.contains(&code.abs()) || channel.on_shell_propagators.contains(&number);
+        // But in decay chains.
         let broad = width.abs() >= BROAD * mass.abs() && !decayed;
         if width != 0.0 && mass != 0.0 && !broad && !which.excluded.contains(&code) {
             found.push(Resonance {

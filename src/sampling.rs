@@ -3,7 +3,7 @@
 
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
-use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram};
+use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram, drawn};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::process::{ExternalKind, Process, Wavefunction};
@@ -166,19 +166,11 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// The integrand of a run.
+/// The integrand of a run, by so many threads.
 ///
 /// # Errors
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
-pub fn integrand(elements: &[Element], common: &Common) -> Result<Integrand, Failure> {
-    integrand_by(1, elements, common)
-}
-
-/// The same by several threads.
-///
-/// # Errors
-/// As there.
-pub fn integrand_by(
+pub fn integrand(
     threads: usize,
     elements: &[Element],
     common: &Common,
@@ -667,6 +659,8 @@ pub struct Elements {
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
     amp2: Vec<f64>,
+    /// What channels of the last points count, where they count a multiple of their weights.
+    counts: Vec<f64>,
 }
 
 /// What an event has besides its momenta, counted from 0.
@@ -711,6 +705,7 @@ impl Elements {
             shares: Arc::from([]),
             factors,
             amp2: Vec::new(),
+            counts: Vec::new(),
             g_s: Vec::new(),
             random: Vec::new(),
             choices: Default::default(),
@@ -774,10 +769,8 @@ impl Elements {
             if let (None, Some(factors)) = (&given, factors) {
                 let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
                 let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
-                let of_channels = of_events.map(|(counts, &number)| {
-                    let number = number * counts.iter().sum::<f64>();
-                    factors.diagram(drawn(counts, number) as usize) as i32
-                });
+                let of_channels =
+                    of_events.map(|(counts, &number)| factors.drawn_diagram(counts, number) as i32);
                 let of_channels: Vec<i32> = of_channels.collect();
                 let channels = Some(&of_channels[..]);
                 self.run(element, momenta, random, channels, true, &mut squared)?;
@@ -872,8 +865,9 @@ impl Elements {
         self.random = none;
         answer?;
         if let Some(Some(factors)) = self.factors.get(element) {
-            let counts = factors.of_channels(points, &self.amp2);
-            for (squared, counts) in squared.iter_mut().zip(counts.chunks_exact(factors.count())) {
+            self.counts = factors.of_channels(points, &self.amp2);
+            let of_points = self.counts.chunks_exact(factors.count());
+            for (squared, counts) in squared.iter_mut().zip(of_points) {
                 *squared *= counts.iter().sum::<f64>();
             }
         }
@@ -931,12 +925,9 @@ impl Squared for Elements {
                     }
                     // Channels are drawn by what they count.
                     Some(factors) => {
-                        let counts = factors.of_channels(points, &self.amp2);
-                        let of_points = counts.chunks_exact(factors.count()).zip(random);
-                        for (channel, (counts, number)) in channels.iter_mut().zip(of_points) {
-                            let number = number * counts.iter().sum::<f64>();
-                            let diagram = factors.diagram(drawn(counts, number) as usize);
-                            *channel = places[diagram];
+                        let of_points = self.counts.chunks_exact(factors.count()).zip(random);
+                        for (channel, (counts, &number)) in channels.iter_mut().zip(of_points) {
+                            *channel = places[factors.drawn_diagram(counts, number)];
                         }
                     }
                 }
@@ -957,16 +948,4 @@ impl Squared for Elements {
         }
         Ok(self.of_points(element, points, alpha_s, None, squared)?)
     }
-}
-
-/// The place of a share, by a number from 0 to the sum of all.
-fn drawn(shares: &[f64], random: f64) -> i32 {
-    let mut rest = random;
-    for (place, share) in (0..).zip(shares) {
-        rest -= share;
-        if rest < 0.0 {
-            return place;
-        }
-    }
-    shares.len() as i32 - 1
 }

@@ -71,7 +71,7 @@ impl Run {
             });
             bridges.push(bridge);
         }
-        let integrand = integrand(&elements, common)?;
+        let integrand = integrand(1, &elements, common)?;
         Ok(Run { integrand, bridges })
     }
 
@@ -177,7 +177,7 @@ fn hadron(slope: Slope) -> Beam {
     text += "---\n";
     std::fs::write(&file, text).expect("a file");
     Beam::Densities {
-        densities: Arc::new(Densities::lhapdf(&file).expect("a set")),
+        densities: Arc::new(Densities::open(&file).expect("a set")),
         anti: false,
     }
 }
@@ -471,7 +471,7 @@ fn beams_have_what_comes_in() {
             vanishes: false,
         };
         let common = Common { beams, ..protons() };
-        let found = integrand(&[element], &common).expect_err("it cannot be");
+        let found = integrand(1, &[element], &common).expect_err("it cannot be");
         assert!(found.to_string().contains(wanted), "{found}");
     }
 }
@@ -841,7 +841,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         forced: Vec::new(),
         excluded: Vec::new(),
     };
-    EventGenerator::new(processes, &request)
+    EventGenerator::new(processes, &request, None)
 }
 
 /// The particles of all records, as words.

@@ -107,7 +107,7 @@ impl Run {
             },
             clustering,
         };
-        let mut integrand = integrand(&elements, &common).expect("an integrand");
+        let mut integrand = integrand(1, &elements, &common).expect("an integrand");
         let shares = Shares::new(&elements[0].clustered, false, ENERGY, &bridges[0]);
         let shares: Arc<[Shares]> = vec![shares.expect("shares")].into();
         let one = |_| {

@@ -84,11 +84,11 @@ impl Densities {
         Densities { level, ..self }
     }
 
-    /// A file by the end of its name: `.grid` as [`Densities::nnpdf`], `.tbl` as [`Densities::cteq`], and any other as
-    /// [`Densities::lhapdf`].
+    /// A file by the end of its name: `.grid`, a grid of NNPDF 2.3 with QED, and `.tbl`, a table of CTEQ6, both as MG5aMC
+    /// writes them into `lib/Pdfdata`; any other is a member of a set of LHAPDF (`NAME_0000.dat`).
     ///
     /// # Errors
-    /// As theirs.
+    /// The file cannot be read, is of another format, or holds a grid that is not complete or not finite.
     pub fn open(file: &Path) -> Result<Self> {
         match file.extension().and_then(|end| end.to_str()) {
             Some("grid") => nnpdf::read(file),
@@ -100,30 +100,6 @@ impl Densities {
     /// Photons that a beam radiates, with virtualities up to Q^2.
     pub fn photons(of: Radiator) -> Self {
         photons::of(of)
-    }
-
-    /// A member of a set of LHAPDF: `NAME_0000.dat`.
-    ///
-    /// # Errors
-    /// The file cannot be read, is not `lhagrid1`, or holds a grid that is not complete or not finite.
-    pub fn lhapdf(file: &Path) -> Result<Self> {
-        lhapdf::read(file)
-    }
-
-    /// A grid of NNPDF 2.3 with QED as MG5aMC writes it into `lib/Pdfdata`.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is not such a grid.
-    pub fn nnpdf(file: &Path) -> Result<Self> {
-        nnpdf::read(file)
-    }
-
-    /// A table of CTEQ6 as MG5aMC writes it into `lib/Pdfdata`.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is not such a table.
-    pub fn cteq(file: &Path) -> Result<Self> {
-        cteq::read(file)
     }
 
     /// PDG codes of the partons, in the order of [`Densities::evaluate`].

@@ -40,15 +40,19 @@ fn smooth(part: usize, code: i32, x: f64, q: f64) -> f64 {
 
 /// A file with this text, which goes when the first value does.
 fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    named("some_0000.dat", text)
+}
+
+fn named(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("some_0000.dat");
+    let file = folder.path().join(name);
     std::fs::write(&file, text).unwrap();
     (folder, file)
 }
 
 fn read(text: &str) -> Densities {
     let (_folder, file) = file(text);
-    Densities::lhapdf(&file).unwrap()
+    Densities::open(&file).unwrap()
 }
 
 fn at(densities: &Densities, x: f64, q: f64) -> Vec<f64> {
@@ -214,7 +218,7 @@ fn damaged_grids_are_errors() {
         let mut lines = lines.clone();
         lines.splice(at..=at, line.iter().copied());
         let (_folder, file) = file(&(lines.join("\n") + "\n"));
-        Densities::lhapdf(&file).err()
+        Densities::open(&file).err()
     };
     let shorter = |line: &str| {
         line.rsplit_once(' ')
@@ -247,7 +251,7 @@ fn damaged_grids_are_errors() {
     let error = spoiled(10, &["1.0 ****"]).unwrap();
     assert_eq!(error.line, Some(11));
     assert_eq!(error.what, "`****` is no finite number");
-    let missing = Densities::lhapdf("/nowhere/some_0000.dat".as_ref()).unwrap_err();
+    let missing = Densities::open("/nowhere/some_0000.dat".as_ref()).unwrap_err();
     assert!(
         missing.to_string().starts_with("/nowhere/some_0000.dat: "),
         "{missing}"
@@ -385,8 +389,8 @@ fn grids_of_nnpdf_are_polynomials() {
             text.push('\n');
         }
     }
-    let (_folder, written) = file(&text);
-    let densities = Densities::nnpdf(&written).unwrap();
+    let (_folder, written) = named("NNPDF23.grid", &text);
+    let densities = Densities::open(&written).unwrap();
     assert_eq!(densities.codes()[6], 21);
     for (x, q) in [(2e-5, 2.0), (5e-4, 5.0), (3e-3, 50.0)] {
         for (flavor, found) in at(&densities, x, q).into_iter().enumerate() {
@@ -396,8 +400,8 @@ fn grids_of_nnpdf_are_polynomials() {
     // Outside it is what it is at the end.
     assert_eq!(at(&densities, 1e-9, 1.0), at(&densities, 1e-5, 2f64.sqrt()));
     for spoiled in [&text[..text.len() / 2], &(text.clone() + " 1.0"), "nothing"] {
-        let (_folder, spoiled) = file(spoiled);
-        Densities::nnpdf(&spoiled).unwrap_err();
+        let (_folder, spoiled) = named("NNPDF23.grid", spoiled);
+        Densities::open(&spoiled).unwrap_err();
     }
 }
 
@@ -433,8 +437,8 @@ fn tables_of_cteq_have_their_values_at_knots() {
             text += &join(&x.map(|x| value(row, x, q)));
         }
     }
-    let (_folder, written) = file(&text);
-    let densities = Densities::cteq(&written).unwrap();
+    let (_folder, written) = named("cteq6.tbl", &text);
+    let densities = Densities::open(&written).unwrap();
     let place = |code| densities.codes().iter().position(|&c| c == code).unwrap();
     for &x in &x[1..7] {
         for &q in &scales {
@@ -450,8 +454,8 @@ fn tables_of_cteq_have_their_values_at_knots() {
         &text.replace(" 5\nQINI", " 4\nQINI"),
         "nothing",
     ] {
-        let (_folder, spoiled) = file(spoiled);
-        Densities::cteq(&spoiled).unwrap_err();
+        let (_folder, spoiled) = named("cteq6.tbl", spoiled);
+        Densities::open(&spoiled).unwrap_err();
     }
 }
 

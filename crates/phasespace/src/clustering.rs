@@ -245,11 +245,6 @@ impl Clustering {
         Ok(made)
     }
 
-    /// How many legs there are.
-    pub fn legs(&self) -> usize {
-        self.legs
-    }
-
     /// Whether points are weighted by what clustering finds (`ickkw = 1`).
     pub fn reweighted(&self) -> bool {
         self.matching.reweighted

@@ -2,7 +2,6 @@
 
 use mebridge_support::signals;
 use std::collections::BTreeMap;
-use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
@@ -70,6 +69,27 @@ pub fn each<W: Send, T: Send, E: Send>(
     taking.and_then(|()| take_next(all_done()))
 }
 
+/// Does each part in a thread of its own, one of them in this one. Where a thread cannot be started, the others do its part.
+///
+/// # Panics
+/// If `work` does.
+fn share<P: Send>(parts: Vec<P>, work: impl Fn(P) + Sync) {
+    let others = parts.len().saturating_sub(1);
+    let parts = Mutex::new(parts.into_iter());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let all = || {
+        while let Some(part) = next() {
+            work(part);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..others {
+            let _ = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
+        }
+        all();
+    });
+}
+
 /// What `work` gives for the numbers from 0 on, in their order, where each takes long, some longer than others.
 ///
 /// # Errors
@@ -110,20 +130,9 @@ pub fn map_large<R: Send>(
     let mut found = Vec::with_capacity(count);
     let each = count.div_ceil(threads.max(1)).max(1);
     let parts = found.spare_capacity_mut()[..count].chunks_mut(each);
-    let make = &make;
-    let fill = |part: &mut [MaybeUninit<R>], first: usize| {
+    share(parts.enumerate().collect(), |(number, part)| {
         for (place, to) in part.iter_mut().enumerate() {
-            to.write(make(first + place));
-        }
-    };
-    std::thread::scope(|scope| {
-        let mut parts = parts.enumerate();
-        let own = parts.next();
-        for (number, part) in parts {
-            scope.spawn(move || fill(part, each * number));
-        }
-        if let Some((_, part)) = own {
-            fill(part, 0);
+            to.write(make(each * number + place));
         }
     });
     // SAFETY: the threads have written as many; one that panicked would have passed that on.
@@ -144,26 +153,15 @@ pub fn fill<T: Send>(
     let of_one = of_one.max(1);
     let count = items.len() / of_one;
     let each = count.div_ceil(threads.max(1)).max(LEAST);
-    let fill = &fill;
-    std::thread::scope(|scope| {
-        let mut parts = items.chunks_mut(each * of_one).enumerate();
-        let own = parts.next();
-        for (number, part) in parts {
-            scope.spawn(move || fill(each * number, part));
-        }
-        if let Some((_, part)) = own {
-            fill(0, part);
-        }
-    });
+    let parts = items.chunks_mut(each * of_one).enumerate();
+    share(parts.collect(), |(number, part)| fill(each * number, part));
 }
 
 /// Gives back what parts hold.
 pub fn drop_parts<T: Send>(threads: usize, mut parts: Vec<Vec<T>>) {
     let each = parts.len().div_ceil(threads.max(1)).max(1);
-    std::thread::scope(|scope| {
-        for some in parts.chunks_mut(each) {
-            scope.spawn(move || some.iter_mut().for_each(|part| drop(std::mem::take(part))));
-        }
+    share(parts.chunks_mut(each).collect(), |some| {
+        some.iter_mut().for_each(|part| drop(std::mem::take(part)))
     });
 }
 
@@ -179,13 +177,8 @@ pub fn order(threads: usize, keys: &[f64]) -> Vec<u32> {
         let bucket = ((key * buckets as f64) as usize).min(buckets - 1);
         parts[bucket].push((key, number as u32));
     }
-    let sort = |part: &mut Vec<(f64, u32)>| {
+    share(parts.iter_mut().collect(), |part| {
         part.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    };
-    std::thread::scope(|scope| {
-        for part in &mut parts {
-            scope.spawn(move || sort(part));
-        }
     });
     parts
         .into_iter()

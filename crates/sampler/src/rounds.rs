@@ -83,7 +83,8 @@ pub fn round<W: Weigh + ?Sized>(
         let most = *most.get_or_insert(HOPELESS * f64::max(planned, wanted));
         if planned.is_nan() || planned > most {
             let drawn = drawn.iter().map(|&count: &usize| count as u64).sum();
-            return Err(Nothing::Hardly(drawn, found.len() as u64).into());
+            let count: usize = found.iter().map(Vec::len).sum();
+            return Err(Nothing::Hardly(drawn, count as u64).into());
         }
         let mut plan = Vec::new();
         for (source, threshold) in thresholds.iter_mut().enumerate() {

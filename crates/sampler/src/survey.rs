@@ -17,9 +17,11 @@ use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
 use super::unweight::Spectrum;
 use super::weigh::{Taught, Weigh};
+use serde::Deserialize;
 
 /// What a run wants of its survey.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     /// What random numbers follow from.
     pub seed: u64,
@@ -28,6 +30,7 @@ pub struct Settings {
     /// What events of a source may have above the least weight, as a share of its cross section.
     pub overweight: f64,
     /// The relative error of the cross section, if the survey is to measure it as well as that.
+    #[serde(default)]
     pub precision: Option<f64>,
 }
 
