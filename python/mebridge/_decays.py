@@ -286,7 +286,7 @@ def make(
         stack.callback(generator.close)
         kept = State(pathlib.Path(folder) / "state", {}, lasting=False)
         stack.callback(kept.close)
-        rounds = Rounds(Here(generator), kept, events, seed, overweight, "cpu", folder)
+        rounds = Rounds(Here(generator), kept, events, seed, overweight, "cpu")
         rounds.survey(_PRECISION if precision is None else precision)
         report("survey", 0, rounds.cross_section())
         rounds.run(lambda: report("events", sum(of["events"] for of in kept.rounds.values()), rounds.cross_section()))

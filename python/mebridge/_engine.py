@@ -92,8 +92,7 @@ class Generator:
         bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
         excluded: Sequence[int] = (),
-        **_: Any,
-    ) -> list[tuple[list[int], int]]:
+    ) -> None:
         """Opens the run.
 
         Args:
@@ -183,7 +182,6 @@ class Generator:
             if devices == ["cpu"]:
                 raise
             raise Error(f"{', '.join(devices)} cannot be used (device=\"cpu\" needs no GPU): {error}") from None
-        return []
 
     def _open(self, elements: list[Element], run: Mapping[str, Any]) -> None:
         self._elements, self._threads = elements, run["threads"]

@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import Rounds, sizes
+from ._rounds import Rounds
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -555,7 +555,6 @@ def prepared(order: Order) -> Iterator[Prepared]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Local | Spread
-        planned = sizes(events, order.backend)
         if order.executor is None:
             # It begins while the libraries are made.
             environment = {**order.environment, **order.on_devices}
@@ -594,8 +593,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files += [file for file in order.files if file not in files]
         if networks and order.executor is None:
             _networks.check()
-        tasks.build(build, files, max(planned), folder)
-        rounds = Rounds(tasks, kept, events, order.seed, order.overweight, order.backend, folder)
+        tasks.build(build, files, folder)
+        rounds = Rounds(tasks, kept, events, order.seed, order.overweight, order.backend)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 

@@ -54,7 +54,7 @@ def order(
                 "files": [_events.file_digest(file) for file in varied.files],
             },
         },
-        files=[*varied.files, *inputs.output.files(param_card)],
+        files=varied.files,
         windows=True,
         more=lambda elements: {
             **_asked.integrands(inputs, elements),

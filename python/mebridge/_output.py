@@ -162,8 +162,6 @@ class Place:
     """Which one, from 0."""
     number: int
     """Of the matrix element there, from 0."""
-    described: str | Mapping[str, Any]
-    """The directory, for who reads it elsewhere."""
     source: str
     """The process."""
 
@@ -224,12 +222,8 @@ class Output:
         for source in sources:
             number = numbers[source]
             numbers[source] += 1
-            found.append(Place(own.index(source), number, source, f"{source}#{number + 1}"))
+            found.append(Place(own.index(source), number, f"{source}#{number + 1}"))
         return found
-
-    def files(self, card: pathlib.Path) -> list[str]:
-        """What workers elsewhere have to be sent; they read an output under its path."""
-        return []
 
     @property
     def data(self) -> pathlib.Path:

@@ -163,8 +163,7 @@ def _measured(
     kept = _state.State(scratch / "measured", {})
     try:
         key = f"{order.seed} before jobs"
-        asked = events, key, order.overweight, order.backend, str(scratch)
-        rounds = Rounds(run.tasks, kept, *asked)
+        rounds = Rounds(run.tasks, kept, events, key, order.overweight, order.backend)
         rounds.take(survey)
         rounds.run(lambda: None)
         return rounds.counted()

@@ -16,7 +16,7 @@ from . import _arguments, _command, _lhe, _main, _scratch
 from ._banner import Cards, Head
 from ._library import Error
 from ._remote import put
-from ._rounds import Rounds, sizes
+from ._rounds import Rounds
 from ._start import RECIPE, SUMS
 from ._state import State, digest
 from ._tasks import Local
@@ -55,10 +55,10 @@ def run(root: pathlib.Path, events: int, seed: int, output: pathlib.Path, thread
             try:
                 there = {name: str(home / name) for name in recipe["files"]}
                 build = put({**recipe["build"], "threads": threads}, there)
-                tasks.build(build, list(there.values()), max(sizes(events, "cpu")), folder)
+                tasks.build(build, list(there.values()), folder)
                 kept = State(pathlib.Path(folder) / "state", {})
                 key = random_key(packed, seed)
-                rounds = Rounds(tasks, kept, events, key, recipe["overweight"], "cpu", folder)
+                rounds = Rounds(tasks, kept, events, key, recipe["overweight"], "cpu")
                 rounds.take(home / SURVEY)
                 rounds.count(json.loads((home / ROUNDS).read_text()))
 

@@ -86,15 +86,14 @@ class Local:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
 
-    def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
-        """Opens the run; what :meth:`mebridge._engine.Generator.build` gives.
+    def build(self, arguments: Mapping[str, Any], files: Sequence[str], folder: str) -> None:
+        """Opens the run.
 
         Args:
             files: those that the arguments name.
-            events: of the largest round.
             folder: for files that are not kept.
         """
-        return self._worker.call("build", **arguments)
+        self._worker.call("build", **arguments)
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
@@ -154,14 +153,13 @@ class Spread:
         self.again = 0
         """How often a part was begun again, because a worker failed or was late."""
 
-    def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
+    def build(self, arguments: Mapping[str, Any], files: Sequence[str], folder: str) -> None:
         """As :meth:`Local.build`, on a worker; others do it when they get their first part."""
         names = _bundle.beside(files)
-        asked = {"environment": self._environment, "arguments": dict(arguments), "files": names, "events": events}
+        asked = {"environment": self._environment, "arguments": dict(arguments), "files": names}
         self._prepare(asked, {name: path for path, name in names.items()})
         task = Task("build", {}, lambda: pathlib.Path(folder), "the build of the integrands")
-        ((_, built, _),) = self.run([task])
-        return built
+        ((_, _, _),) = self.run([task])
 
     def commands(
         self,
@@ -266,8 +264,8 @@ class Spread:
                         self._leave(one.running)
                         del opened[one.number]
                         seconds.append(found["seconds"])
-                        for kind, text in found["said"]:
-                            show_message(kind, text)
+                        for text in found["said"]:
+                            show_message(text)
                         folder = one.task.folder()
                         _bundle.unpack(found["files"], folder)
                         yield one.number, found["done"], folder
@@ -327,7 +325,7 @@ class Spread:
             elif _bundle.digest(found["files"]) != found["digest"]:
                 raise _Damaged("its files are not what it sent")
             else:
-                float(found["seconds"]), found["done"], [(kind, text) for kind, text in found["said"]]
+                float(found["seconds"]), found["done"], [str(text) for text in found["said"]]
             return found
         except futures.CancelledError:
             said = "the executor has cancelled it"

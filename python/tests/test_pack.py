@@ -132,7 +132,7 @@ class Jobs(unittest.TestCase):
             home = self.pack / "mebridge" / "run"
             asked = json.loads(recipe)
             there = {name: str(home / name) for name in asked["files"]}
-            worker.call("build", **mebridge._remote.put(asked["build"], there), folder=folder, scratch=folder)
+            worker.call("build", **mebridge._remote.put(asked["build"], there))
             worker.call("load", survey=str(home / "survey"))
             for one in keys[:100]:
                 worker.call("round", part=folder, events=5, overweight=0.01, seed=one._random("round 0"))
