@@ -62,14 +62,15 @@ class Here:
     """
 
     def __init__(self, generator: Any) -> None:
-        self._generator = generator
+        self._generator, self._loaded = generator, pathlib.Path()
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """As :meth:`Local.run`."""
         for number, task in enumerate(tasks):
             folder = task.folder()
-            if task.survey is not None:
+            if task.survey is not None and task.survey != self._loaded:
                 self._generator.load(str(task.survey))
+                self._loaded = task.survey
             yield number, getattr(self._generator, task.name)(str(folder), **task.arguments), folder
 
 
