@@ -102,7 +102,7 @@ def train(weigh: Weigh, channels: Sequence[tuple[float, int]], events: int, seed
             shapes.append(shape(dimensions))
             for first in range(0, len(every), _TOGETHER):
                 some = every[first : first + _TOGETHER]
-                flows = _learned(torch, weigh, some, dimensions, steps(events), seed + some[0])
+                flows = _learned(torch, weigh, some, shapes[-1]["conditions"], steps(events), seed + some[0])
                 for place, channel in enumerate(some):
                     parameters = flows.of(place)
                     # A training may diverge.
@@ -122,9 +122,11 @@ def _threads(torch: Any, count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _learned(torch: Any, weigh: Weigh, channels: Sequence[int], dimensions: int, count: int, seed: int) -> Flows:
+def _learned(
+    torch: Any, weigh: Weigh, channels: Sequence[int], conditions: Sequence[Sequence[bool]], count: int, seed: int
+) -> Flows:
     """Flows of these channels after so many steps."""
-    flows = Flows(torch, len(channels), shape(dimensions)["conditions"], seed)
+    flows, dimensions = Flows(torch, len(channels), conditions, seed), len(conditions[0])
     partons = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(flows.parameters, _LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, count)

@@ -85,7 +85,7 @@ def _with_running(inputs: Inputs, folder: str, coupling: Coupling) -> pathlib.Pa
         return inputs.param_card
     card = inputs.run_card
     fixed = card["mue_ref_fixed"] if card["fixed_extra_scale"] else None
-    found = _running.entries(inputs.scales_of_blocks, coupling, folder, fixed, card["maxjetflavor"])
+    found = _running.entries(inputs.scales_of_blocks, coupling, fixed, card["maxjetflavor"])
     text = _text.read(inputs.param_card, "the parameter card")
     file = pathlib.Path(folder) / "param_card.dat"
     file.write_text(_running.with_entries(text, found), encoding="utf-8")

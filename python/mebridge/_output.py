@@ -11,17 +11,6 @@ from typing import Any
 from ._library import Error
 
 
-# What is read of a directory P* after its libraries are made.
-READ = (
-    "leshouche.inc",
-    "configs.inc",
-    "config_subproc_map.inc",
-    "config_nqcd.inc",
-    "decayBW.inc",
-    "get_color.f",
-)
-
-
 @dataclass(frozen=True)
 class Line:
     """A propagator of a diagram."""
@@ -34,7 +23,7 @@ class Line:
     """PDG codes, for each matrix element of the directory."""
     spacelike: bool
     forced: int
-    """1: of a decay chain, on its mass shell; 2: behind a $, not on it; otherwise 0."""
+    """1: of a decay chain, on its mass shell; 2: after a $, not on it; otherwise 0."""
 
 
 @dataclass(frozen=True)

@@ -247,14 +247,11 @@ class _Files:
         self.names: dict[str, str] = {}
         self._home = home
 
-    def place(self, given: str, name: str) -> pathlib.Path:
+    def copy(self, given: str, name: str) -> None:
         self.names[given] = name
         path = self._home / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def copy(self, given: str, name: str) -> None:
-        shutil.copyfile(given, self.place(given, name))
+        shutil.copyfile(given, path)
 
 
 def _environment(order: Order, simd: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from ._tasks import Local
 from ._worker import Worker, check_names
 
 # Of a pack's folder run, besides the recipe.
-SURVEY, ROUNDS, CARDS, FILES, DIRECTORIES = "survey", "rounds.json", "cards", "files", "directories"
+SURVEY, ROUNDS, CARDS, FILES = "survey", "rounds.json", "cards", "files"
 # By what they are in a banner.
 CARD_FILES = {"process": "proc_card_mg5.dat", "run": "run_card.dat", "parameters": "param_card.dat"}
 EVENTS = "events.lhe.gz"
@@ -106,7 +106,7 @@ def _job(root: pathlib.Path, arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="run.sh",
         description=f"Makes events of {recipe['name']}. The same seed gives the same file, another seed others. "
-        "Nothing is written but the file, and what is temporary below TMPDIR and /dev/shm.",
+        "Nothing is written but the file, and what is temporary below TMPDIR.",
     )
     parser.add_argument("nevents", metavar="NEVENTS", help="how many events")
     parser.add_argument("seed", metavar="SEED", help="of the random numbers: 1, 2, ... for the jobs of a pack")

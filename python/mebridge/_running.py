@@ -66,7 +66,7 @@ def scales_of(parameters: Mapping[str, float]) -> dict[str, float]:
 
 
 def entries(
-    scales: Mapping[str, float], coupling: Coupling, folder: str, fixed: float | None = None, quarks: int | None = None
+    scales: Mapping[str, float], coupling: Coupling, fixed: float | None = None, quarks: int | None = None
 ) -> dict[str, dict[int, float]]:
     """What the blocks of a card have to say, by index.
 

@@ -31,10 +31,10 @@ def check_room(place: pathlib.Path, events: int) -> None:
 
 
 @contextlib.contextmanager
-def folder(where: str | None = None) -> Iterator[str]:
-    """A folder in this one, or where temporary files are. It goes with the context, or else, where this process is
+def folder() -> Iterator[str]:
+    """A folder where temporary files are. It goes with the context, or else, where this process is
     killed, with the next run."""
-    where = where or tempfile.gettempdir()
+    where = tempfile.gettempdir()
     _sweep(where)
     made = tempfile.mkdtemp(prefix=_PREFIX, dir=where)
     try:
