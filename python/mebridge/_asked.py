@@ -30,7 +30,7 @@ def scale(inputs: Inputs) -> Mapping[str, Any]:
     }
 
 
-def integrands(inputs: Inputs, elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
+def build_arguments(inputs: Inputs, elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
     """The cuts of each matrix element, and what else a run card asks of it: arguments of
     :meth:`mebridge._engine.Generator.build`."""
     whole = []

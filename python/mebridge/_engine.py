@@ -314,7 +314,7 @@ class Generator:
         self._particles = int(self._loaded["particles"])
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events, in a file `events.npy` of a folder.
+        """Makes events, in a file `events.npy` of a folder.
 
         Returns:
             How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points that

@@ -1,4 +1,4 @@
-"""A run of integrands and events by the cards of an output."""
+"""A run by the cards of an output."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def order(
         files=varied.files,
         windows=True,
         more=lambda elements: {
-            **_asked.integrands(inputs, elements),
+            **_asked.build_arguments(inputs, elements),
             **({"systematics": varied.asked()} if varied.groups else {}),
             "alpha_qed": inputs.alpha_qed(),
             "scales": _weighable(inputs, elements),

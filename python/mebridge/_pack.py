@@ -159,7 +159,7 @@ def write(
 def _measured(
     run: Prepared, order: Order, survey: pathlib.Path, events: int, scratch: pathlib.Path
 ) -> list[dict[str, Any]]:
-    """What rounds of so many events find."""
+    """What rounds of this many events find."""
     kept = _state.State(scratch / "measured", {})
     try:
         key = f"{order.seed} before jobs"

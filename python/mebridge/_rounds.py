@@ -67,17 +67,17 @@ class Rounds:
 
     def survey(self, precision: float | None) -> None:
         """Adapts the mappings, unless that is done."""
-        self._made("survey", "the survey", precision=precision)
+        self._adapt("survey", "the survey", precision=precision)
 
     def train(self) -> None:
         """Trains networks from what the survey found, unless that is done."""
-        found = self._made("train", "the training", self._survey)
+        found = self._adapt("train", "the training", self._survey)
         if grids := found.get("grids"):
             channels = len(found["channels"])
             _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
 
-    def _made(self, name: str, said: str, survey: pathlib.Path | None = None, **more: Any) -> dict[str, Any]:
-        """Makes a survey, or a training, of this run unless that is done, and takes what it wrote."""
+    def _adapt(self, name: str, said: str, survey: pathlib.Path | None = None, **more: Any) -> dict[str, Any]:
+        """Makes the survey, or the training, unless that is done, and takes what it wrote."""
         if self._state.kept(name) is None:
             asked = {"events": self._events, "overweight": self._overweight, "seed": self._random(name), **more}
             task = Task(name, asked, lambda: self._state.part(name), said, survey)

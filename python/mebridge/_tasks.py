@@ -24,10 +24,10 @@ from ._worker import KINDS, SWITCH, Worker, patience, show_message
 
 # How often a part is begun, where workers fail or executors break, before the run ends.
 TRIES = 4
-# A part that takes so many times as long as half of the others did, and at least so many seconds, is begun again
-# elsewhere; so many times.
+# A part that takes SLOW times as long as half of the others did, and at least LEAST_SLOW seconds, is begun again
+# elsewhere, at most TWINS times.
 SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
-# Nothing of what is asked for has ended yet: so many times the latter, as nobody knows how long it takes.
+# While no part has ended: in units of LEAST_SLOW, as nobody knows how long one takes.
 FIRST = 15.0
 # Bytes that are sent with a task whether the worker has them or not.
 _SMALL = 1 << 20
@@ -159,7 +159,7 @@ class Spread:
         names = _bundle.beside(files)
         asked = {"environment": self._environment, "arguments": dict(arguments), "files": names}
         self._prepare(asked, {name: path for path, name in names.items()})
-        task = Task("build", {}, lambda: pathlib.Path(folder), "the build of the integrands")
+        task = Task("build", {}, lambda: pathlib.Path(folder), "the setup of the run")
         ((_, _, _),) = self.run([task])
 
     def commands(
