@@ -1,5 +1,5 @@
 """One run of `generate_events` in a process of its own, which can be sampled as a whole: row.py ARGUMENTS RESULT, both
-JSON files. What the run does for how long is seen at the calls of the process that weighs points.
+JSON files. What the run does for how long is seen at the calls of the worker process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ runs: list[Timed] = []
 
 
 class Timed(_events.Worker):
-    """The process that weighs points, with when and for how long it worked. Seconds of the monotonic clock, and of CPU in all of
+    """The worker process, with when and for how long it worked. Seconds of the monotonic clock, and of CPU in all of
     its threads."""
 
     def __init__(self, *arguments, **options):
@@ -67,7 +67,7 @@ def main(arguments, result):
         "cpu": {
             "survey": sum(call[3] for call in surveys),
             "events": sum(call[3] for call in rounds),
-            # Of that process, of this one, and of the commands that made libraries.
+            # Of the worker, of this one, and of the commands that made libraries.
             "all": own.ru_utime + own.ru_stime + commands.ru_utime + commands.ru_stime,
         },
         "tick": 1.0 / TICKS,

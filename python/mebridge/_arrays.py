@@ -91,7 +91,7 @@ def _field(array: Array, name: str) -> Array:
 
 
 def events(heads: Array, counts: Array) -> Array:
-    """The events with these heads and so many particles each, which lie one after the other."""
+    """The events with these heads and this many particles each, which lie one after the other."""
     found = np.zeros(len(heads), EVENT)
     for name, _ in _records.HEAD:
         found[name] = heads[name]
@@ -161,5 +161,5 @@ def _refuse(
 
 
 def event_of(row: int, counts: Array | None) -> int:
-    """The event of a particle where there are so many of each, or of a row."""
+    """The event of a particle where there are this many of each, or of a row."""
     return row if counts is None else int(np.searchsorted(np.cumsum(counts), row, "right"))

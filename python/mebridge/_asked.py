@@ -30,7 +30,7 @@ def scale(inputs: Inputs) -> Mapping[str, Any]:
     }
 
 
-def integrands(inputs: Inputs, elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
+def build_arguments(inputs: Inputs, elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
     """The cuts of each matrix element, and what else a run card asks of it: arguments of
     :meth:`mebridge._engine.Generator.build`."""
     whole = []
@@ -80,14 +80,15 @@ def integrands(inputs: Inputs, elements: Sequence[_elements.Element]) -> Mapping
     timelike = [line for line in lines if not line.spacelike]
     excluded = {code for line in timelike if line.forced == 2 for code in line.codes}
     elsewhere = {code for line in timelike if line.forced != 2 for code in line.codes}
-    shown = {
+    matching = _matching(inputs, elements, scaled)
+    clustering = _clustering(inputs) if scaled or excluded or matching is not None else None
+    shown: dict[str, Any] = {
+        "whole": whole,
         "bwcutoff": inputs.run_card["bwcutoff"],
         "forced": chained,
         "excluded": sorted(excluded - elsewhere - {0}),
+        "by_propagators": inputs.run_card["sde_strategy"] == 2,
     }
-    matching = _matching(inputs, elements, scaled)
-    clustering = _clustering(inputs) if scaled or excluded or matching is not None else None
-    shown |= {"whole": whole, "by_propagators": inputs.run_card["sde_strategy"] == 2}
     if clustering is not None:
         # What radiates photons has densities.
         beam = inputs.other_beam

@@ -19,7 +19,7 @@ from typing import IO
 from ._library import Error, library_path
 
 TOO_MANY_FILES = "this system allows too few open files; raise the limit (ulimit -n)"
-# After so many seconds a line says what takes so long.
+# After this many seconds a line says what takes so long.
 _PATIENCE = 10.0
 # How the command's own line about that ends.
 _SO_FAR = ", for ten seconds so far"

@@ -27,8 +27,6 @@ _BY_CODE = (
     "mxx_min_pdg",
     "mxx_only_part_antipart",
 )
-# Whether two rapidities that differ by the mass of the particle are the same to a cut.
-_MASSLESS = 0.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Rule:
-    """A cut that is no window, on arrays of momenta alone."""
+    """A cut that is no window."""
 
     kind: str
     """``some`` of the jets in falling order lie in their windows; the two hardest are ``opposite``; photons are
@@ -340,16 +338,9 @@ def boosted(momenta: NDArray[np.float64], boost: float | NDArray[np.float64]) ->
         return momenta
     found: NDArray[np.float64] = momenta.copy()
     rapidity = boost[:, None] if isinstance(boost, np.ndarray) else boost
-    found[..., 0], found[..., 3] = along_z(momenta[..., 0], momenta[..., 3], rapidity)
+    energy, pz, cosh, sinh = momenta[..., 0], momenta[..., 3], np.cosh(rapidity), np.sinh(rapidity)
+    found[..., 0], found[..., 3] = cosh * energy + sinh * pz, sinh * energy + cosh * pz
     return found
-
-
-def along_z(
-    energy: NDArray[np.float64], pz: NDArray[np.float64], rapidity: float | NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Energies and momenta along z in a frame in which theirs has this rapidity."""
-    cosh, sinh = np.cosh(rapidity), np.sinh(rapidity)
-    return cosh * energy + sinh * pz, sinh * energy + cosh * pz
 
 
 def least(windows: Sequence[Window], masses: Sequence[float]) -> float:

@@ -110,13 +110,13 @@ class Decay:
         decayed: frozenset[int] = frozenset()
         for channel in self.channels:
             for number in channel["on_shell_propagators"]:
-                behind = _topologies.legs_of(channel["vertices"], f"p{number}")
+                beyond = _topologies.legs_of(channel["vertices"], f"p{number}")
                 mass, width = (abs(value) for value in channel["masses"][number])
                 width = max(width, mass * card["small_width_treatment"])
-                window = _cuts.resonance(sorted(behind), mass, card["bwcutoff"] * width)
+                window = _cuts.resonance(sorted(beyond), mass, card["bwcutoff"] * width)
                 if window not in windows:
                     windows.append(window)
-                decayed |= behind
+                decayed |= beyond
         legs = _cuts.Legs((self.pdg[0], 0, *self.pdg[1:]), (self.masses[0], 0.0, *self.masses[1:]), decayed, own)
         divided = _cuts.divided(legs, [(pdg[0], 0, *pdg[1:]) for pdg in self.options])
         if divided is not None:
@@ -140,10 +140,10 @@ class Decay:
         for number, (mass, width) in enumerate((abs(mass), abs(width)) for mass, width in channel["masses"]):
             if 0.0 < width >= _widths.NARROWEST * mass:
                 continue
-            behind = _topologies.legs_of(channel["vertices"], f"p{number}")
-            beside = every - behind
+            beyond = _topologies.legs_of(channel["vertices"], f"p{number}")
+            beside = every - beyond
             largest = self.masses[0] - sum(masses[leg] for leg in beside)
-            for legs, limit in ((behind, _cuts.least_mass(self.windows, masses, sorted(behind))), (beside, largest)):
+            for legs, limit in ((beyond, _cuts.least_mass(self.windows, masses, sorted(beyond))), (beside, largest)):
                 free = [self.pdg[leg - 1] for leg in sorted(legs) if masses[leg] == 0.0 and not self._bounded(leg, legs)]
                 if free and math.isclose(limit, mass, rel_tol=_EQUAL):
                     raise Error(
@@ -191,7 +191,7 @@ class Decay:
 
 def _name(channels: Sequence[dict[str, Any]], directory: Directory, number: int, process: Process) -> None:
     """Gives propagators whose PDG code a library does not know the one that the directory lists for their legs, and tells
-    which ones are of a decay chain or behind a $.
+    which ones are of a decay chain or after a $.
 
     Args:
         number: of the matrix element in the directory, from 0.
@@ -286,7 +286,7 @@ def make(
         stack.callback(generator.close)
         kept = State(pathlib.Path(folder) / "state", {}, lasting=False)
         stack.callback(kept.close)
-        rounds = Rounds(Here(generator), kept, events, seed, overweight, "cpu", folder)
+        rounds = Rounds(Here(generator), kept, events, seed, overweight, "cpu")
         rounds.survey(_PRECISION if precision is None else precision)
         report("survey", 0, rounds.cross_section())
         rounds.run(lambda: report("events", sum(of["events"] for of in kept.rounds.values()), rounds.cross_section()))

@@ -183,7 +183,7 @@ def _locate(pdf: Path) -> pathlib.Path:
 
 
 def by_number(lhaid: int | str) -> str:
-    """The set of a number at LHAPDF, or of a name with ``/MEMBER`` behind it, where LHAPDF looks for sets."""
+    """The set of a number at LHAPDF, or of a name with ``/MEMBER`` after it, where LHAPDF looks for sets."""
     folders = [folder for name in ("LHAPDF_DATA_PATH", "LHAPATH") for folder in os.environ.get(name, "").split(":")]
     if isinstance(lhaid, str):
         name, _, member = lhaid.partition("/")

@@ -91,7 +91,7 @@ class _Cupy:
 
 
 class _Jax:
-    """JAX: it has no stream that could be named, so arrays are waited for before the call and behind it."""
+    """JAX: it has no stream that could be named, so arrays are waited for before the call and after it."""
 
     def __init__(self, array: Any) -> None:
         self.jax = sys.modules["jax"]

@@ -8,7 +8,7 @@ import dataclasses
 import json
 import pathlib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ _CUT = ctypes.CFUNCTYPE(
 
 
 class Generator:
-    """Events of a run. """
+    """Events of a run."""
 
     def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
@@ -92,8 +92,7 @@ class Generator:
         bwcutoff: float = _named_cuts.BW_CUTOFF,
         forced: Sequence[int] = (),
         excluded: Sequence[int] = (),
-        **_: Any,
-    ) -> list[tuple[list[int], int]]:
+    ) -> None:
         """Opens the run.
 
         Args:
@@ -102,13 +101,12 @@ class Generator:
             clustering: how events are clustered; none where they are not.
             by_propagators: whether what channels count besides their weights goes by products of propagators.
         """
-        elements = self._read(libraries)
+        elements = [element for library in libraries for element in _elements.read(pathlib.Path(library))]
         densities = None if pdf is None else Densities.read(pdf)
         table = Coupling(*map(tuple, coupling))
         legs = [_allowed.masses(element, energy) for element in elements]
         _allowed.check_beams(elements, legs, pdf is not None)
-        if other_beam is not None:
-            _allowed.check_other_beam(elements, other_beam, photons)
+        parton = None if other_beam is None else _allowed.check_other_beam(elements, other_beam, photons)
         for element, masses in zip(elements, legs):
             _polarised.neutrinos(element.entry, masses)
         rules: list[Any] = [[] for _ in elements]
@@ -158,9 +156,8 @@ class Generator:
             "backend": devices[0].partition(":")[0],
             "widths": bwcutoff,
             "by_propagators": by_propagators,
-            # On a GPU a library takes its time to begin.
             "alpha_qed": _meta.alpha_qed([pathlib.Path(library) for library in libraries]) or alpha_qed,
-            "forced": [abs(code) for code in forced],
+            "forced": list(forced),
             "excluded": list(excluded),
         }
         self._function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
@@ -169,7 +166,7 @@ class Generator:
             self._callback = _CUT(self._passes)
         self._energies = (energy / 2.0,) * 2 if energies is None else (energies[0], energies[1])
         self._shifts = [ANTI if one else 0 for one in anti]
-        self._density = None if pdf is None else _density(pdf, elements, other_beam, photons)
+        self._density = None if pdf is None else _density(pdf, parton, photons)
         self._keep_scales = scales
         if systematics is not None:
             coupled = _densities.alpha_s(table)
@@ -183,16 +180,12 @@ class Generator:
             if devices == ["cpu"]:
                 raise
             raise Error(f"{', '.join(devices)} cannot be used (device=\"cpu\" needs no GPU): {error}") from None
-        return []
 
     def _open(self, elements: list[Element], run: Mapping[str, Any]) -> None:
         self._elements, self._threads = elements, run["threads"]
         libraries = [[str(element.library), element.flavor["index"]] for element in elements]
         text = json.dumps({"matrix_elements": libraries, "run": run}, allow_nan=False).encode()
         check(lib.mebridge_events_open(text, self._callback, None, ctypes.byref(self._handle)))
-
-    def _read(self, libraries: Iterable[str]) -> list[Element]:
-        return [element for library in libraries for element in _elements.read(pathlib.Path(library))]
 
     def _vanishing(self, elements: Sequence[Element], legs: Sequence[Sequence[float]]) -> set[int]:
         """The matrix elements that vanish identically."""
@@ -321,7 +314,7 @@ class Generator:
         self._particles = int(self._loaded["particles"])
 
     def round(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
-        """Makes so many events, in a file `events.npy` of a folder.
+        """Makes events, in a file `events.npy` of a folder.
 
         Returns:
             How many events there are, what :func:`mebridge._lhe.weights` says of them, and of each channel the points that
@@ -339,22 +332,22 @@ class Generator:
         settings = {"events": events, "overweight": overweight, "seed": seed}
         self._counts = [0, 0]
         asked: dict[str, Any] = {"settings": settings, "file": str(output)}
-        scales, matched = _records.scales(output), _records.matched(output)
         wanted = self._keep_scales or self._systematics is not None
-        raw = {"scales": scales.with_suffix(".raw"), "matched": matched.with_suffix(".raw")}
+        raw = {name: output.with_name(f"{name}.raw") for name in ("scales", "matched")}
         if wanted:
             asked["scales"] = str(raw["scales"])
         if self._matched is not None:
             asked["matched"] = str(raw["matched"])
         made = self._call(round=asked)
-        if self._matched is not None:
-            np.save(matched, np.fromfile(raw["matched"], dtype=self._matched))
+        records = _records.read(output, events)
+        matched = None if self._matched is None else np.fromfile(raw["matched"], dtype=self._matched)
+        if matched is not None:
+            np.save(_records.matched(output), matched)
         if wanted:
-            np.save(scales, np.fromfile(raw["scales"]).reshape(events, 3))
-            self._weigh(output, events)
+            self._weigh(output, np.array(records), np.fromfile(raw["scales"]).reshape(events, 3), matched)
         for path in raw.values():
             path.unlink(missing_ok=True)
-        weights = np.array(_records.nested(_records.read(output, events))["weight"])
+        weights = np.array(_records.nested(records)["weight"])
         return {
             "events": events,
             "weights": dataclasses.astuple(_lhe.weights(output, weights)),
@@ -364,27 +357,31 @@ class Generator:
             "cut": self._counts,
         }
 
-    def _weigh(self, output: pathlib.Path, events: int) -> None:
+    def _weigh(
+        self,
+        output: pathlib.Path,
+        records: np.ndarray[Any, Any],
+        scales: np.ndarray[Any, Any],
+        matched: np.ndarray[Any, Any] | None,
+    ) -> None:
         """Writes what further weights of events need, or these."""
-        records, scales = np.array(_records.read(output, events)), np.load(_records.scales(output))
-        matched = np.load(_records.matched(output)) if self._matched is not None else None
         if self._systematics is not None:
             np.save(_records.ratios(output), self._systematics.ratios(records, scales, matched))
         if self._keep_scales:
-            of, weight = scales, 1.0
-            if matched is not None:
-                of, weight = np.column_stack([scales[:, 0], matched["q"][:, :, 0]]), matched["weight"]
+            of = scales if matched is None else np.column_stack([scales[:, 0], matched["q"][:, :, 0]])
+            weight = 1.0 if matched is None else matched["weight"]
             factors = weight * _systematics.densities(self._density, records, of, self._energies, self._shifts)
             np.save(_records.scales(output), np.column_stack([scales, factors]))
-        else:
-            _records.scales(output).unlink()
 
 
-def _density(pdf: str, elements: Sequence[Element], other_beam: int | None, photons: int) -> Density:
-    """Of both beams; codes of what comes from one that is not as the other one are larger by ``ANTI``."""
-    if other_beam is None:
+def _density(pdf: str, code: int | None, photons: int) -> Density:
+    """Of both beams; codes of what comes from one that is not as the other one are larger by ``ANTI``.
+
+    Args:
+        code: what :func:`mebridge._allowed.check_other_beam` gives, where it is called.
+    """
+    if code is None:
         return _densities.density(pdf)
-    (code,) = {pair[other_beam] for element in elements for pair in element.options}
     if not photons:
         return _densities.density(pdf, ANTI + code)
     hadron = _densities.density(pdf, ANTI + code)

@@ -23,7 +23,7 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import Rounds, sizes
+from ._rounds import Rounds
 from ._slha import Card
 from ._state import State, digest
 from ._systematics import Systematics
@@ -341,8 +341,7 @@ def ordered(
     if _running.may_run(source, named):
         given = None if isinstance(process, Process) else card
         scales = _running.scales_of(parameters) if parameters else _running.scales([source], given, environment)
-        with _scratch.folder() as folder:
-            parameters.update(_running.parameters(_running.entries(scales, coupling, folder)))
+        parameters.update(_running.parameters(_running.entries(scales, coupling)))
         if varied.groups and scales:
             raise Error(_running.NO_SYSTEMATICS)
     cuts = _named_cuts.check(cuts or {})
@@ -378,9 +377,7 @@ def ordered(
         return _conditions.line(elements, coupling, of_alpha_s, *said)
 
     def more(elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
-        return {
-            **({"systematics": varied.asked()} if varied.groups else {}),
-        }
+        return {"systematics": varied.asked()} if varied.groups else {}
 
     order = Order(
         sources=[source],
@@ -521,7 +518,7 @@ def names(elements: Sequence[_elements.Element]) -> list[str]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run whose integrands are built."""
+    """A run that is opened."""
 
     asked: Mapping[str, Any]
     elements: list[_elements.Element]
@@ -555,21 +552,18 @@ def prepared(order: Order) -> Iterator[Prepared]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_scratch.folder())
         tasks: Local | Spread
-        planned = sizes(events, order.backend)
+        environment = {**order.environment, **order.on_devices}
         if order.executor is None:
             # It begins while the libraries are made.
-            environment = {**order.environment, **order.on_devices}
             tasks = Local(stack.enter_context(Worker(environment, backend=order.backend)))
         else:
-            tasks = Spread(order.executor, {**switches(order.environment), **order.environment, **order.on_devices})
+            tasks = Spread(order.executor, {**switches(order.environment), **environment})
         stack.callback(tasks.close)
         networks = SAMPLERS[order.sampler] == "networks"
         if networks and order.backend != "cpu":
             _command.say("mebridge: GPUs have no networks: threads of the CPU weigh points\n")
         card = None if order.card is None else os.fspath(order.card)
-        of = order.sources, card, order.parameters
-        more = order.environment, folder
-        elements = _elements.write(*of, *more, windows=order.windows)
+        elements = _elements.write(order.sources, card, order.parameters, order.environment, folder, order.windows)
         libraries = _elements.libraries(elements)
         # A library is its process with its parameters, and nothing of where or when it was made.
         asked["matrix_elements"] = [digest(library) for library in libraries]
@@ -594,8 +588,8 @@ def prepared(order: Order) -> Iterator[Prepared]:
         files += [file for file in order.files if file not in files]
         if networks and order.executor is None:
             _networks.check()
-        tasks.build(build, files, max(planned), folder)
-        rounds = Rounds(tasks, kept, events, order.seed, order.overweight, order.backend, folder)
+        tasks.build(build, files, folder)
+        rounds = Rounds(tasks, kept, events, order.seed, order.overweight, order.backend)
         yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
 
 

@@ -94,7 +94,7 @@ def by_cards(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Run:
 
 
 def spread(workers: str) -> Callable[[], Executor] | None:
-    """What makes so many processes; none where one is enough."""
+    """What makes an executor with this many processes; none where one is enough."""
     import functools
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor

@@ -31,7 +31,7 @@ def needed() -> Any:
 
 
 def write(path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], events: int, room: int) -> None:
-    """Writes so many events.
+    """Writes the events.
 
     Args:
         head: what is the same for all parts.

@@ -133,7 +133,7 @@ def nominal_weight(rounds: Sequence[Weights], mean: float, events: int) -> float
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands in an event behind its particles, besides further weights."""
+    """What stands in an event after its particles, besides further weights."""
 
     beams: Beams
     powers: Sequence[int] = ()
@@ -349,7 +349,7 @@ def _with_blocks(text: bytes, blocks: Iterable[bytes]) -> bytes:
 
 
 def _blocks(records: Records, scales: Records | None, matched: Records | None, beside: Beside) -> Iterable[bytes]:
-    """What MadEvent writes behind particles: scales of jets, what weights for other scales and densities need, and the
+    """What MadEvent writes after particles: scales of jets, what weights for other scales and densities need, and the
     steps of the clustering."""
     records = np.ascontiguousarray(records)
     if matched is None:

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import pathlib
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,36 +17,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@functools.cache
 def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
     """Masses of the legs, as the library itself has them."""
     return opened(library).masses(legs)
 
 
-@functools.cache
-def parameters(library: pathlib.Path, names: tuple[str, ...]) -> Mapping[str, float]:
-    """Those of these parameters of the card that a library knows; none where it cannot begin."""
-    functions = ctypes.CDLL(str(library))
-    handle, found, values = ctypes.c_void_p(), (ctypes.c_double * 2)(), {}
-    second = ctypes.byref(found, ctypes.sizeof(ctypes.c_double))
-    if not names or functions.umami_initialize(ctypes.byref(handle), b""):
-        return {}
-    for name in names:
-        if not functions.umami_get_parameter(handle, name.encode(), found, second):
-            values[name] = found[0]
-    functions.umami_free(handle)
-    return values
-
-
 def alpha_qed(libraries: Sequence[pathlib.Path]) -> float:
     """By aEWM1 of the first library that knows it; 0 where none does."""
     for library in libraries:
-        if inverse := parameters(library, ("aEWM1",)).get("aEWM1"):
+        if inverse := opened(library).parameter("aEWM1"):
             return 1.0 / abs(inverse)
     return 0.0
 
 
 class Instance:
-    """A library whose matrix elements can be evaluated, or that knows its masses; on a GPU that takes a while."""
+    """A library whose matrix elements can be evaluated, or that knows its masses."""
 
     # Keys of UMAMI.
     _MOMENTA, _ALPHA_S, _FLAVOR, _MATRIX_ELEMENT, _MASSES = 0, 1, 2, 0, 5
@@ -63,6 +49,13 @@ class Instance:
         if self._library.umami_get_meta(self._MASSES, found):
             raise Error("the masses of the process are not known")
         return tuple(found)
+
+    def parameter(self, name: str) -> float | None:
+        """Of the card, where the library knows it."""
+        found = ctypes.c_double()
+        if self._library.umami_get_parameter(self._handle, name.encode(), ctypes.byref(found), None):
+            return None
+        return found.value
 
     def squared(
         self, flavor: int, momenta: NDArray[np.float64], alpha_s: NDArray[np.float64] | None = None

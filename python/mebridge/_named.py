@@ -74,15 +74,11 @@ class Named:
 
     def places(self, sources: Sequence[str]) -> list[Place]:
         """Of all matrix elements."""
-        return [Place(n, 0, lines, f"{self.process}#{n + 1}") for n, lines in enumerate(self.described)]
+        return [Place(n, 0, f"{self.process}#{n + 1}") for n in range(len(self.described))]
 
     def card(self, name: str) -> pathlib.Path:
         """The model's parameter card, or a run card of MG5aMC's defaults."""
         return self._cards / name
-
-    def files(self, card: pathlib.Path) -> list[str]:
-        """What workers elsewhere have to be sent."""
-        return [str(card)]
 
     @property
     def asked(self) -> Mapping[str, Any]:

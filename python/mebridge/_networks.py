@@ -1,4 +1,4 @@
-"""MadNIS: networks before grids, trained by PyTorch on what the engine's integrands give.
+"""MadNIS: networks before grids, trained by PyTorch on weights of the engine's points.
 
 A grid knows each random number by itself; a normalising flow (T. Heimel et al., arXiv:2212.06172, 2311.01548) knows how
 they depend on each other. A channel's flow maps random numbers to those of its grid, and begins as the identity. It is
@@ -60,7 +60,7 @@ class Trained:
 
 
 def steps(events: int) -> int:
-    """Of the training for so many events."""
+    """Of the training for this many events."""
     return min(_MOST_STEPS, max(_LEAST_STEPS, events // _EVENTS_A_STEP))
 
 
@@ -82,7 +82,7 @@ def shape(dimensions: int) -> dict[str, Any]:
 
 
 def train(weigh: Weigh, channels: Sequence[tuple[float, int]], events: int, seed: int, threads: int) -> Trained:
-    """Trains flows for so many events.
+    """Trains flows for this many events.
 
     Args:
         channels: of each one how many points an event takes, and its dimensions.
@@ -102,7 +102,7 @@ def train(weigh: Weigh, channels: Sequence[tuple[float, int]], events: int, seed
             shapes.append(shape(dimensions))
             for first in range(0, len(every), _TOGETHER):
                 some = every[first : first + _TOGETHER]
-                flows = _learned(torch, weigh, some, dimensions, steps(events), seed + some[0])
+                flows = _learned(torch, weigh, some, shapes[-1]["conditions"], steps(events), seed + some[0])
                 for place, channel in enumerate(some):
                     parameters = flows.of(place)
                     # A training may diverge.
@@ -122,9 +122,11 @@ def _threads(torch: Any, count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _learned(torch: Any, weigh: Weigh, channels: Sequence[int], dimensions: int, count: int, seed: int) -> Flows:
-    """Flows of these channels after so many steps."""
-    flows = Flows(torch, len(channels), shape(dimensions)["conditions"], seed)
+def _learned(
+    torch: Any, weigh: Weigh, channels: Sequence[int], conditions: Sequence[Sequence[bool]], count: int, seed: int
+) -> Flows:
+    """Flows of these channels after this many steps."""
+    flows, dimensions = Flows(torch, len(channels), conditions, seed), len(conditions[0])
     partons = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(flows.parameters, _LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, count)

@@ -1,4 +1,4 @@
-"""A run of integrands and events by the cards of an output."""
+"""A run by the cards of an output."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def order(
                 "files": [_events.file_digest(file) for file in varied.files],
             },
         },
-        files=[*varied.files, *inputs.output.files(param_card)],
+        files=varied.files,
         windows=True,
         more=lambda elements: {
-            **_asked.integrands(inputs, elements),
+            **_asked.build_arguments(inputs, elements),
             **({"systematics": varied.asked()} if varied.groups else {}),
             "alpha_qed": inputs.alpha_qed(),
             "scales": _weighable(inputs, elements),
@@ -85,7 +85,7 @@ def _with_running(inputs: Inputs, folder: str, coupling: Coupling) -> pathlib.Pa
         return inputs.param_card
     card = inputs.run_card
     fixed = card["mue_ref_fixed"] if card["fixed_extra_scale"] else None
-    found = _running.entries(inputs.scales_of_blocks, coupling, folder, fixed, card["maxjetflavor"])
+    found = _running.entries(inputs.scales_of_blocks, coupling, fixed, card["maxjetflavor"])
     text = _text.read(inputs.param_card, "the parameter card")
     file = pathlib.Path(folder) / "param_card.dat"
     file.write_text(_running.with_entries(text, found), encoding="utf-8")

@@ -11,17 +11,6 @@ from typing import Any
 from ._library import Error
 
 
-# What is read of a directory P* after its libraries are made.
-READ = (
-    "leshouche.inc",
-    "configs.inc",
-    "config_subproc_map.inc",
-    "config_nqcd.inc",
-    "decayBW.inc",
-    "get_color.f",
-)
-
-
 @dataclass(frozen=True)
 class Line:
     """A propagator of a diagram."""
@@ -34,7 +23,7 @@ class Line:
     """PDG codes, for each matrix element of the directory."""
     spacelike: bool
     forced: int
-    """1: of a decay chain, on its mass shell; 2: behind a $, not on it; otherwise 0."""
+    """1: of a decay chain, on its mass shell; 2: after a $, not on it; otherwise 0."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +151,6 @@ class Place:
     """Which one, from 0."""
     number: int
     """Of the matrix element there, from 0."""
-    described: str | Mapping[str, Any]
-    """The directory, for who reads it elsewhere."""
     source: str
     """The process."""
 
@@ -224,12 +211,8 @@ class Output:
         for source in sources:
             number = numbers[source]
             numbers[source] += 1
-            found.append(Place(own.index(source), number, source, f"{source}#{number + 1}"))
+            found.append(Place(own.index(source), number, f"{source}#{number + 1}"))
         return found
-
-    def files(self, card: pathlib.Path) -> list[str]:
-        """What workers elsewhere have to be sent; they read an output under its path."""
-        return []
 
     @property
     def data(self) -> pathlib.Path:

@@ -159,12 +159,11 @@ def write(
 def _measured(
     run: Prepared, order: Order, survey: pathlib.Path, events: int, scratch: pathlib.Path
 ) -> list[dict[str, Any]]:
-    """What rounds of so many events find."""
+    """What rounds of this many events find."""
     kept = _state.State(scratch / "measured", {})
     try:
         key = f"{order.seed} before jobs"
-        asked = events, key, order.overweight, order.backend, str(scratch)
-        rounds = Rounds(run.tasks, kept, *asked)
+        rounds = Rounds(run.tasks, kept, events, key, order.overweight, order.backend)
         rounds.take(survey)
         rounds.run(lambda: None)
         return rounds.counted()
@@ -248,14 +247,11 @@ class _Files:
         self.names: dict[str, str] = {}
         self._home = home
 
-    def place(self, given: str, name: str) -> pathlib.Path:
+    def copy(self, given: str, name: str) -> None:
         self.names[given] = name
         path = self._home / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def copy(self, given: str, name: str) -> None:
-        shutil.copyfile(given, self.place(given, name))
+        shutil.copyfile(given, path)
 
 
 def _environment(order: Order, simd: str) -> dict[str, str]:

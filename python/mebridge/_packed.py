@@ -16,14 +16,14 @@ from . import _arguments, _command, _lhe, _main, _scratch
 from ._banner import Cards, Head
 from ._library import Error
 from ._remote import put
-from ._rounds import Rounds, sizes
+from ._rounds import Rounds
 from ._start import RECIPE, SUMS
 from ._state import State, digest
 from ._tasks import Local
 from ._worker import Worker, check_names
 
 # Of a pack's folder run, besides the recipe.
-SURVEY, ROUNDS, CARDS, FILES, DIRECTORIES = "survey", "rounds.json", "cards", "files", "directories"
+SURVEY, ROUNDS, CARDS, FILES = "survey", "rounds.json", "cards", "files"
 # By what they are in a banner.
 CARD_FILES = {"process": "proc_card_mg5.dat", "run": "run_card.dat", "parameters": "param_card.dat"}
 EVENTS = "events.lhe.gz"
@@ -55,10 +55,10 @@ def run(root: pathlib.Path, events: int, seed: int, output: pathlib.Path, thread
             try:
                 there = {name: str(home / name) for name in recipe["files"]}
                 build = put({**recipe["build"], "threads": threads}, there)
-                tasks.build(build, list(there.values()), max(sizes(events, "cpu")), folder)
+                tasks.build(build, list(there.values()), folder)
                 kept = State(pathlib.Path(folder) / "state", {})
                 key = random_key(packed, seed)
-                rounds = Rounds(tasks, kept, events, key, recipe["overweight"], "cpu", folder)
+                rounds = Rounds(tasks, kept, events, key, recipe["overweight"], "cpu")
                 rounds.take(home / SURVEY)
                 rounds.count(json.loads((home / ROUNDS).read_text()))
 
@@ -106,7 +106,7 @@ def _job(root: pathlib.Path, arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="run.sh",
         description=f"Makes events of {recipe['name']}. The same seed gives the same file, another seed others. "
-        "Nothing is written but the file, and what is temporary below TMPDIR and /dev/shm.",
+        "Nothing is written but the file, and what is temporary below TMPDIR.",
     )
     parser.add_argument("nevents", metavar="NEVENTS", help="how many events")
     parser.add_argument("seed", metavar="SEED", help="of the random numbers: 1, 2, ... for the jobs of a pack")

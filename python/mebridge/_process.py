@@ -121,7 +121,7 @@ class Process:
     """A squared matrix element.
 
     Args:
-        process: a process in MG5aMC's language such as ``"g g > t t~ g"``, with ``#n`` behind it for the n-th matrix
+        process: a process in MG5aMC's language such as ``"g g > t t~ g"``, with ``#n`` after it for the n-th matrix
             element where it stands for several; a process file (``mebridge import``); or what
             :meth:`from_directory` takes.
         card: a parameter card (SLHA); otherwise that of the output, or the values that came with the process.
@@ -129,7 +129,7 @@ class Process:
         simd: ``"none"``, ``"sse4"``, ``"avx2"``, ``"512y"`` or ``"512z"``; otherwise the best that the CPU has.
         precision: ``"d"``, ``"m"`` or ``"f"``: double, mixed (colour sum in single) or single precision.
         cache: a directory for what later starts need not make again, or ``"off"``; otherwise the user's cache.
-        model: of a process that is generated: a model file (``mebridge model``) or a UFO folder, with ``-X`` behind it
+        model: of a process that is generated: a model file (``mebridge model``) or a UFO folder, with ``-X`` after it
             for its ``restrict_X.dat`` and ``-full`` for no restriction; otherwise the Standard Model.
         complex_masses: whether a process that is generated has the complex-mass scheme, as MG5aMC's after
             ``set complex_mass_scheme True``.
@@ -496,12 +496,12 @@ def absolute(process: str) -> str:
 
 
 def model_path(model: Path | None) -> str | None:
-    """A model file or UFO folder from the root on, with what stands behind a folder."""
+    """A model file or UFO folder from the root on, with what stands after a folder."""
     if model is None:
         return None
-    text, behind = _scheme.apart(_arguments.text("model", model))
+    text, after = _scheme.apart(_arguments.text("model", model))
     there = os.path.exists(text) or os.path.exists(text.rpartition("-")[0])
-    return (os.path.abspath(text) if there else text) + behind
+    return (os.path.abspath(text) if there else text) + after
 
 
 def model_environment(model: str | None) -> dict[str, str]:

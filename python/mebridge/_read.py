@@ -146,7 +146,7 @@ def scan(path: pathlib.Path, read: Callable[[int], bytes], take: Callable[[_Batc
 
     Args:
         path: its name, for messages.
-        read: gives so many bytes of it, or fewer.
+        read: gives this many bytes of it, or fewer.
         take: gets events, which are there as long as it takes them; after the last ones, ``said``.
         arrays: whether their numbers are wanted, or their ends alone.
     """

@@ -4,7 +4,7 @@ reads."""
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,12 @@ from ._library import Error
 HEAD = [("process_id", "<i4"), *((name, "<f8") for name in ("weight", "scale", "alpha_qed", "alpha_qcd"))]
 _INTEGERS = ("pdg_id", "status_code", "mother1", "mother2", "color", "anti_color")
 _DOUBLES = ("px", "py", "pz", "energy", "mass", "lifetime", "spin")
-# Width in units of the mass from which on a propagator is no resonance.
-BROAD = 0.1
 # Of a particle.
-FIELDS = (*_INTEGERS, *_DOUBLES)
 PARTICLE = [*((name, "<i4") for name in _INTEGERS), *((name, "<f8") for name in _DOUBLES)]
 
 
 def layout(particles: int) -> np.dtype[Any]:
-    """Of a record with room for so many particles, without gaps."""
+    """Of a record with room for this many particles, without gaps."""
     numbered = [(f"part{i + 1}_{name}", kind) for i in range(particles) for name, kind in PARTICLE]
     return np.dtype([*HEAD, *numbered])
 
@@ -53,8 +50,8 @@ def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])
 
 
-def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.ndarray[Any, Any]:
-    """The records of so many events; they are read from the file when they are used.
+def read(path: pathlib.Path, events: int) -> np.ndarray[Any, Any]:
+    """The records of this many events; they are read from the file when they are used.
 
     Raises:
         Error: where the file is not whole.
@@ -68,6 +65,5 @@ def read(path: pathlib.Path, events: int, mode: Literal["r", "r+"] = "r") -> np.
         raise Error(f"{path} does not hold the {events} events that were made; is the disk full?")
     if records.dtype != layout(particles(records)):
         raise Error(f"{path} has other fields than those of this version; make the run again")
-    # Not before: NumPy fills a file that is too short with zeros, where it may write.
-    found: np.ndarray[Any, Any] = records if mode == "r" else np.load(path, mmap_mode=mode, allow_pickle=False)
+    found: np.ndarray[Any, Any] = records
     return found

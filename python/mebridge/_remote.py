@@ -41,7 +41,7 @@ class _Engine:
 
     def __init__(self, digest: str, packed: bytes) -> None:
         self.digest = digest
-        self.said: list[tuple[str, str]] = []
+        self.said: list[str] = []
         self._surveys: dict[str, pathlib.Path] = {}
         self._stack = contextlib.ExitStack()
         try:
@@ -49,12 +49,12 @@ class _Engine:
             self._folder = folder
             _bundle.unpack(packed, folder / "recipe")
             recipe = json.loads((folder / "recipe" / RECIPE).read_text())
-            worker = Worker(recipe["environment"], lambda kind, text: self.said.append((kind, text)))
+            worker = Worker(recipe["environment"], self.said.append)
             self._worker = self._stack.enter_context(worker)
             there = {path: str(folder / "recipe" / name) for path, name in recipe["files"].items()}
             arguments = put(recipe["arguments"], there)
             try:
-                self.built = worker.call("build", **arguments)
+                worker.call("build", **arguments)
             except Ended:
                 raise
             except Error as error:
@@ -188,7 +188,7 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     if survey is not None and not engine.has(survey):
         engine.keep(survey, bundles[survey])
     if message["name"] == "build":
-        done, files = engine.built, _bundle.pack({})
+        done, files = None, _bundle.pack({})
     else:
         # What building says is said once.
         engine.said.clear()
@@ -196,7 +196,7 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     return _done(done, files, list(engine.said), begun)
 
 
-def _done(done: Any, files: bytes, said: list[tuple[str, str]], begun: float) -> dict[str, Any]:
+def _done(done: Any, files: bytes, said: list[str], begun: float) -> dict[str, Any]:
     seconds = time.monotonic() - begun
     return {"done": done, "files": files, "digest": _bundle.digest(files), "said": said, "seconds": seconds}
 

@@ -39,7 +39,6 @@ class Rounds:
         tasks: what does the work.
         seed: what random numbers follow from.
         backend: "cpu", "cuda" or "hip".
-        folder: for what is not kept.
     """
 
     def __init__(
@@ -50,11 +49,10 @@ class Rounds:
         seed: int | str,
         overweight: float,
         backend: str,
-        folder: str,
     ) -> None:
         self._tasks, self._state = tasks, state
         self._events, self._seed, self._overweight = events, seed, overweight
-        self._backend, self._folder, self._survey = backend, folder, pathlib.Path()
+        self._survey = pathlib.Path()
         # Of each channel that stays: its matrix elements, what counts of the survey, and its points for each event of a round.
         self._members: list[tuple[int, ...]] = []
         self._surveyed, self._shares = np.zeros((0, 3)), np.zeros(0)
@@ -69,39 +67,30 @@ class Rounds:
 
     def survey(self, precision: float | None) -> None:
         """Adapts the mappings, unless that is done."""
-        if self._state.kept("survey") is None:
-            part = self._state.part("survey")
-            self._adapt(part, precision)
-            self._state.keep("survey", part)
-        self._load("survey")
-
-    def _adapt(self, part: pathlib.Path, precision: float | None) -> None:
-        asked = {"events": self._events, "overweight": self._overweight, "precision": precision}
-        task = Task("survey", {**asked, "seed": self._random("survey")}, lambda: part, "the survey")
-        ((_, _, _),) = self._tasks.run([task])
+        self._adapt("survey", "the survey", precision=precision)
 
     def train(self) -> None:
         """Trains networks from what the survey found, unless that is done."""
-        if self._state.kept("train") is None:
-            asked = {"events": self._events, "overweight": self._overweight, "seed": self._random("train")}
-            task = Task("train", asked, lambda: self._state.part("train"), "the training", self._survey)
-            ((_, _, part),) = self._tasks.run([task])
-            self._state.keep("train", part)
-        found = self._load("train")
+        found = self._adapt("train", "the training", self._survey)
         if grids := found.get("grids"):
             channels = len(found["channels"])
             _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
+
+    def _adapt(self, name: str, said: str, survey: pathlib.Path | None = None, **more: Any) -> dict[str, Any]:
+        """Makes the survey, or the training, unless that is done, and takes what it wrote."""
+        if self._state.kept(name) is None:
+            asked = {"events": self._events, "overweight": self._overweight, "seed": self._random(name), **more}
+            task = Task(name, asked, lambda: self._state.part(name), said, survey)
+            ((_, _, part),) = self._tasks.run([task])
+            self._state.keep(name, part)
+        folder = self._state.kept(name)
+        assert folder is not None
+        return self.take(folder)
 
     @property
     def surveyed(self) -> pathlib.Path:
         """The folder of the mappings that rounds begin with."""
         return self._survey
-
-    def _load(self, name: str) -> dict[str, Any]:
-        """Takes what a survey, or a training, of this run wrote."""
-        folder = self._state.kept(name)
-        assert folder is not None
-        return self.take(folder)
 
     def take(self, folder: pathlib.Path) -> dict[str, Any]:
         """Begins rounds where the survey, or the training, of this folder ended."""

@@ -212,7 +212,7 @@ _FIXED = {
 }
 # Entries of MadEvent's configuration about cores and clusters, which stand in no run card.
 _CONFIGURATION = ("nb_core", "run_mode", "cluster_type", "cluster_queue")
-# Numbers as cards have them, and what may stand behind one; a whole one; the name of a set of densities.
+# Numbers as cards have them, and what may stand after one; a whole one; the name of a set of densities.
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?)([kKmM]?)")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _LARGEST = 1e20
@@ -235,7 +235,7 @@ class RunCard(Mapping[str, Any]):
         self.source = source
         self.given = dict(given)
         self.repeated: dict[str, tuple[str, str]] = {}
-        """What :func:`repeated` tells; and where an entry for both beams stands behind one of them with another value."""
+        """What :func:`repeated` tells; and where an entry for both beams stands after one of them with another value."""
         for name in sorted(set(self.given) - set(ENTRIES)):
             if name in _CONFIGURATION:
                 raise Error(
@@ -375,7 +375,7 @@ def of_both(changed: Mapping[str, Any]) -> dict[str, str]:
         if found.setdefault(name.lower(), text) != text:
             raise ValueError(f"{name.lower()} of the run card is to be {found[name.lower()]} and {text}; give one of them")
     both = {name: found[name] for name in _BOTH if name in found}
-    # What is said of one beam stands behind what is said of both, and holds.
+    # What is said of one beam stands after what is said of both, and holds.
     return both | {f"{name}{beam}": value for name, value in both.items() for beam in "12"} | found
 
 

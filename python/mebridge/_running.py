@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from . import _command
-from ._densities import Coupling
-from ._densities import alpha_s
+from ._densities import Coupling, alpha_s
 
 _PREFIX = "running_"
 # Indices in such a block, and the ends of names.
@@ -40,7 +39,7 @@ def may_run(source: str, model: str | None) -> bool:
     of = pathlib.Path(model)
     if of.is_file():
         return "[[running]]" in of.read_text(encoding="utf-8", errors="replace")
-    # A restriction may stand behind the folder's name.
+    # A restriction may stand after the folder's name.
     folders = [of, *(pathlib.Path(model[: found.start()]) for found in re.finditer("-", model))]
     return any((folder / "running.py").is_file() for folder in folders)
 
@@ -66,7 +65,7 @@ def scales_of(parameters: Mapping[str, float]) -> dict[str, float]:
 
 
 def entries(
-    scales: Mapping[str, float], coupling: Coupling, folder: str, fixed: float | None = None, quarks: int | None = None
+    scales: Mapping[str, float], coupling: Coupling, fixed: float | None = None, quarks: int | None = None
 ) -> dict[str, dict[int, float]]:
     """What the blocks of a card have to say, by index.
 

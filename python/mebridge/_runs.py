@@ -129,8 +129,7 @@ class Run:
             precision: as of :func:`mebridge.generate_events`.
             overweight: as there.
             sampler: as there.
-            executor: as there; where scales are clustered or matrix elements mix powers of alpha_s, workers read the
-                directory, under the same path.
+            executor: as there.
             systematics: as there; otherwise the run card says which further weights events have.
             reweight: parameter cards, or a dict of them by the names of their weights: events have these weights as
                 :func:`mebridge.reweight_events` makes them, for the helicities of each event.

@@ -1,4 +1,4 @@
-"""Which gauge a model is taken in, and whether its masses are complex: said by what stands behind its name."""
+"""Which gauge a model is taken in, and whether its masses are complex: said by what stands after its name."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def named(model: Path | None, complex_masses: bool, gauge: str | None, *, defaul
     if not complex_masses and gauge in (None, "unitary"):
         return model
     name = (default or STANDARD) if model is None else _arguments.text("model", model)
-    plain, behind = apart(name)
-    complex_too = COMPLEX_MASSES if complex_masses or COMPLEX_MASSES in behind else ""
-    return f"{plain}{complex_too}{FEYNMAN if gauge == 'feynman' or FEYNMAN in behind else ''}"
+    plain, after = apart(name)
+    complex_too = COMPLEX_MASSES if complex_masses or COMPLEX_MASSES in after else ""
+    return f"{plain}{complex_too}{FEYNMAN if gauge == 'feynman' or FEYNMAN in after else ''}"
 
 
 def apart(name: str) -> tuple[str, str]:

@@ -16,12 +16,12 @@ _PREFIX = "mebridge-"
 
 
 def room(events: int) -> int:
-    """Bytes that a part of a run with so many events takes at most, outside of what it makes."""
+    """Bytes that a part of a run with this many events takes at most, outside of what it makes."""
     return (16 << 20) + 4096 * events
 
 
 def check_room(place: pathlib.Path, events: int) -> None:
-    """That a folder has room for so many events."""
+    """That a folder has room for this many events."""
     free, needed = shutil.disk_usage(place).free, room(events)
     if free < needed:
         raise Error(
@@ -31,10 +31,10 @@ def check_room(place: pathlib.Path, events: int) -> None:
 
 
 @contextlib.contextmanager
-def folder(where: str | None = None) -> Iterator[str]:
-    """A folder in this one, or where temporary files are. It goes with the context, or else, where this process is
+def folder() -> Iterator[str]:
+    """A folder where temporary files are. It goes with the context, or else, where this process is
     killed, with the next run."""
-    where = where or tempfile.gettempdir()
+    where = tempfile.gettempdir()
     _sweep(where)
     made = tempfile.mkdtemp(prefix=_PREFIX, dir=where)
     try:

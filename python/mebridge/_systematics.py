@@ -20,7 +20,7 @@ from ._densities import Density
 from ._elements import Element
 from ._library import Error
 from ._process import Path
-from ._scales import Scale
+from ._scales import dynamical
 
 Array = np.ndarray[Any, Any]
 
@@ -285,7 +285,7 @@ class Calculator:
         kinds = {choice: scales for *_, choice, _ in self._variations}
         for choice in kinds:
             if choice != -1:
-                kinds[choice] = np.stack(Scale(DYNAMICAL[choice], 1.0, None, None).of(momenta), axis=1)
+                kinds[choice] = np.stack([dynamical(DYNAMICAL[choice], momenta)] * 3, axis=1)
         before = self._alpha_s(np.ascontiguousarray(scales[:, 0]))
         found = np.ones((len(events), len(self._variations)))
         known: dict[tuple[float, int], tuple[Array, Array]] = {}

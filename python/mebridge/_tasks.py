@@ -24,10 +24,10 @@ from ._worker import KINDS, SWITCH, Worker, patience, show_message
 
 # How often a part is begun, where workers fail or executors break, before the run ends.
 TRIES = 4
-# A part that takes so many times as long as half of the others did, and at least so many seconds, is begun again
-# elsewhere; so many times.
+# A part that takes SLOW times as long as half of the others did, and at least LEAST_SLOW seconds, is begun again
+# elsewhere, at most TWINS times.
 SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
-# Nothing of what is asked for has ended yet: so many times the latter, as nobody knows how long it takes.
+# While no part has ended: in units of LEAST_SLOW, as nobody knows how long one takes.
 FIRST = 15.0
 # Bytes that are sent with a task whether the worker has them or not.
 _SMALL = 1 << 20
@@ -62,14 +62,15 @@ class Here:
     """
 
     def __init__(self, generator: Any) -> None:
-        self._generator = generator
+        self._generator, self._loaded = generator, pathlib.Path()
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """As :meth:`Local.run`."""
         for number, task in enumerate(tasks):
             folder = task.folder()
-            if task.survey is not None:
+            if task.survey is not None and task.survey != self._loaded:
                 self._generator.load(str(task.survey))
+                self._loaded = task.survey
             yield number, getattr(self._generator, task.name)(str(folder), **task.arguments), folder
 
 
@@ -86,15 +87,14 @@ class Local:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
 
-    def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
-        """Opens the run; what :meth:`mebridge._engine.Generator.build` gives.
+    def build(self, arguments: Mapping[str, Any], files: Sequence[str], folder: str) -> None:
+        """Opens the run.
 
         Args:
             files: those that the arguments name.
-            events: of the largest round.
             folder: for files that are not kept.
         """
-        return self._worker.call("build", **arguments)
+        self._worker.call("build", **arguments)
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
         """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
@@ -154,14 +154,13 @@ class Spread:
         self.again = 0
         """How often a part was begun again, because a worker failed or was late."""
 
-    def build(self, arguments: Mapping[str, Any], files: Sequence[str], events: int, folder: str) -> Any:
+    def build(self, arguments: Mapping[str, Any], files: Sequence[str], folder: str) -> None:
         """As :meth:`Local.build`, on a worker; others do it when they get their first part."""
         names = _bundle.beside(files)
-        asked = {"environment": self._environment, "arguments": dict(arguments), "files": names, "events": events}
+        asked = {"environment": self._environment, "arguments": dict(arguments), "files": names}
         self._prepare(asked, {name: path for path, name in names.items()})
-        task = Task("build", {}, lambda: pathlib.Path(folder), "the build of the integrands")
-        ((_, built, _),) = self.run([task])
-        return built
+        task = Task("build", {}, lambda: pathlib.Path(folder), "the setup of the run")
+        ((_, _, _),) = self.run([task])
 
     def commands(
         self,
@@ -266,8 +265,8 @@ class Spread:
                         self._leave(one.running)
                         del opened[one.number]
                         seconds.append(found["seconds"])
-                        for kind, text in found["said"]:
-                            show_message(kind, text)
+                        for text in found["said"]:
+                            show_message(text)
                         folder = one.task.folder()
                         _bundle.unpack(found["files"], folder)
                         yield one.number, found["done"], folder
@@ -327,7 +326,7 @@ class Spread:
             elif _bundle.digest(found["files"]) != found["digest"]:
                 raise _Damaged("its files are not what it sent")
             else:
-                float(found["seconds"]), found["done"], [(kind, text) for kind, text in found["said"]]
+                float(found["seconds"]), found["done"], [str(text) for text in found["said"]]
             return found
         except futures.CancelledError:
             said = "the executor has cancelled it"

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-from . import _command
 from ._library import Error
 
 # What the child runs: modules lie where they lie here, and this package is the one of its parent. Until the path is set,
@@ -73,11 +72,8 @@ def patience() -> float:
     return found
 
 
-def show_message(kind: str, text: str) -> None:
-    """What the process says, on stderr; a warning is one of whoever called this package."""
-    if kind != "warning":
-        _command.say(f"mebridge: {text}\n")
-        return
+def show_message(text: str) -> None:
+    """A warning of the process, as one of whoever called this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
         level, frame = level + 1, frame.f_back
@@ -89,7 +85,7 @@ class Worker:
 
     Args:
         environment: variables that it has besides those of its parent.
-        on_message: is given what it says: ``"log"`` or ``"warning"``, and a text.
+        on_message: is given the text of each warning.
         backend: whose driver it begins with.
     """
 
@@ -99,7 +95,7 @@ class Worker:
     def __init__(
         self,
         environment: Mapping[str, str],
-        on_message: Callable[[str, str], None] = show_message,
+        on_message: Callable[[str], None] = show_message,
         backend: str = "cpu",
     ) -> None:
         self._on_message, self._patience = on_message, patience()
@@ -115,8 +111,8 @@ class Worker:
             env={**_THREADS, **os.environ, **environment},
             start_new_session=True,
         )
-        # Calls that have no answer yet, and what was read of one.
-        self._open, self._read = 0, b""
+        # What was read of an answer.
+        self._read = b""
 
     def __enter__(self) -> Worker:
         return self
@@ -129,20 +125,13 @@ class Worker:
                 assert pipe is not None
                 pipe.close()
 
-    def begin(self, name: str, **arguments: Any) -> None:
-        """Asks for what :meth:`call` gives, and does not wait. An error of it is the next call's."""
+    def call(self, name: str, **arguments: Any) -> Any:
+        """What a function of :class:`mebridge._engine.Generator` gives."""
         assert self._child.stdin is not None
         check_names(arguments)
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(json.dumps([name, arguments]).encode() + b"\n")
             self._child.stdin.flush()
-        self._open += 1
-
-    def call(self, name: str, **arguments: Any) -> Any:
-        """What a function of :class:`mebridge._engine.Generator` gives."""
-        self.begin(name, **arguments)
-        while self._open > 1:
-            self._answer()
         return self._answer()
 
     def perform(
@@ -159,11 +148,10 @@ class Worker:
         self._child.kill()
 
     def _answer(self) -> Any:
-        self._open -= 1
         while line := self._line():
             kind, said = json.loads(line)
-            if kind in ("log", "warning"):
-                self._on_message(kind, said)
+            if kind == "warning":
+                self._on_message(said)
             elif kind == "done":
                 return said
             else:

@@ -38,8 +38,6 @@ class Here(_worker.Worker):
     def __init__(self, environment, on_message=_worker.show_message, backend="cpu"):
         self._on_message = on_message
         self._variables = mock.patch.dict(os.environ, environment)
-        # What went wrong in a call whose answer nobody has waited for: an error of the next.
-        self._begun = None
 
     def __enter__(self):
         self._variables.start()
@@ -49,18 +47,10 @@ class Here(_worker.Worker):
     def __exit__(self, *raised):
         self._variables.stop()
 
-    def begin(self, name, **arguments):
-        try:
-            self.call(name, **arguments)
-        except Exception as error:
-            self._begun = error
-
     def end(self):
         pass
 
     def call(self, name, **arguments):
-        if self._begun is not None:
-            raise self._begun
         arguments = json.loads(json.dumps(arguments))
         try:
             if self._generator is None:

@@ -265,7 +265,7 @@ class Executors(Folder):
         executor = self.threads(lambda message, perform: end.wait(), workers=2)
         self.addCleanup(end.set)
         with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS="0.5"):
-            said = "the build of the integrands: no worker has answered for 0.5 s, for which MEBRIDGE_WORKER_SECONDS names"
+            said = "the setup of the run: no worker has answered for 0.5 s, for which MEBRIDGE_WORKER_SECONDS names"
             with self.assertRaisesRegex(mebridge.Error, said):
                 self.generate(self.folder / "x.lhe", executor=executor)
         for given in ("0", "-1", "nan", "soon"):

@@ -47,7 +47,7 @@ def some(events: int, room: int, seed: int = 1) -> np.ndarray:
 def by_madspace(record: np.void, room: int) -> str:
     """The text of an event as MadSpace writes it."""
     particles = [
-        madspace.LHEParticle(*(record[f"part{i}_{name}"] for name in _records.FIELDS))
+        madspace.LHEParticle(*(record[f"part{i}_{name}"] for name, _ in _records.PARTICLE))
         for i in range(1, room + 1)
         if record[f"part{i}_pdg_id"]
     ]

@@ -18,7 +18,7 @@ import numpy as np
 
 from common import Folder, FolderHere, compiled_once, need
 import mebridge
-from mebridge import _command, _cuts, _events_command, _named, _output, _trial, _widths
+from mebridge import _command, _events_command, _named, _output, _trial
 from mebridge._run_card import RunCard
 from test_runs import output
 
@@ -412,34 +412,6 @@ class Refusals(Folder):
         run = mebridge.Run("u u~ > t t~", folder=self.folder, pdf_data=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "has no lib/Pdfdata"):
             run.generate(10)
-
-
-class Narrow(unittest.TestCase):
-    """Widths that |M|^2 has larger than they are, a hundred times here."""
-
-    CHAIN = {
-        "vertices": [["o0", "o1", "p0"], ["p0", "o2", "p1"], ["i0", "i1", "p1"]],
-        "parameters": [["MDL_M1", "FK_MDL_W1"], ["MDL_M2", "FK_MDL_W2"]],
-        "masses": [[100.0, 1e-4], [500.0, 1e-3]],
-    }
-
-    def factor(self, legs, windows=(), **changed):
-        widths = {"MDL_W1": 1e-6, "MDL_W2": 1e-5}
-        return _widths.factor(widths, {**self.CHAIN, **changed}, [0.0, 0.0, *legs], windows)
-
-    def test_each_resonance_counts(self):
-        self.assertAlmostEqual(self.factor([1.0, 1.0, 1.0]), 1e4)
-
-    def test_what_does_not(self):
-        self.assertAlmostEqual(self.factor([60.0, 60.0, 1.0]), 100.0, msg="above the mass of the first")
-        beyond = _cuts.Window("mass", ((2, 3),), least=120.0)
-        self.assertAlmostEqual(self.factor([1.0] * 3, windows=[beyond]), 100.0, msg="cut above it")
-        plain = [["MDL_M1", "MDL_W1"], ["MDL_M2", "FK_MDL_W2"]]
-        self.assertAlmostEqual(self.factor([1.0] * 3, parameters=plain), 100.0)
-        true = [[100.0, 1e-6], [500.0, 1e-5]]
-        self.assertEqual(self.factor([1.0] * 3, masses=true), 1.0)
-        between = [["i0", "o0", "p0"], ["p0", "o1", "p1"], ["i1", "o2", "p1"]]
-        self.assertEqual(self.factor([1.0] * 3, vertices=between), 1.0)
 
 
 class Packs(Folder):

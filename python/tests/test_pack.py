@@ -22,7 +22,7 @@ import numpy as np
 
 from common import Folder, compiled_once
 import mebridge
-from mebridge import _interpreter, _output, _pack, _packed, _start, _state
+from mebridge import _interpreter, _pack, _packed, _start, _state
 
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
 PROCESS = {"process": "e+ e- > mu+ mu-", "energy": 200.0}
@@ -132,7 +132,7 @@ class Jobs(unittest.TestCase):
             home = self.pack / "mebridge" / "run"
             asked = json.loads(recipe)
             there = {name: str(home / name) for name in asked["files"]}
-            worker.call("build", **mebridge._remote.put(asked["build"], there), folder=folder, scratch=folder)
+            worker.call("build", **mebridge._remote.put(asked["build"], there))
             worker.call("load", survey=str(home / "survey"))
             for one in keys[:100]:
                 worker.call("round", part=folder, events=5, overweight=0.01, seed=one._random("round 0"))
@@ -260,12 +260,6 @@ class Outputs(Folder):
     def test_jobs_go_by_the_cards(self):
         place = self.folder / "out put"
         shutil.copytree(pathlib.Path(OUTPUTS) / "gg_ttg.mad", place)
-        for directory in _output.Output(place).directories:
-            slim = self.folder / directory.name
-            slim.mkdir()
-            for name in _output.READ:
-                shutil.copyfile(directory / name, slim / name)
-            self.assertEqual(_output.Directory.read(slim).configs, _output.Directory.read(directory).configs)
         found = mebridge.Run(place, run_card={"ptj": 30.0}).generate(500, 3)
         tar = self.folder / "x.tar"
         with contextlib.redirect_stdout(io.StringIO()):
