@@ -77,11 +77,13 @@ fn main() -> Result<(), Failure> {
     eprintln!("survey: {:.2?}, {stay} channels", clock.elapsed());
     for number in 1..if file == "-" { 3 } else { 1 } {
         let clock = Instant::now();
-        generator.round(&settings, number)?;
+        let made = generator.round(&settings, number)?;
+        generator.bytes(&made);
         eprintln!("round {number}: {:.2?}", clock.elapsed());
     }
     let clock = Instant::now();
     let made = generator.round(&settings, 0)?;
+    let records = generator.bytes(&made);
     let seconds = clock.elapsed().as_secs_f64();
     eprintln!(
         "round: {seconds:.2} s, {:.3e} events/s, {:.3e} points/s",
@@ -104,7 +106,7 @@ fn main() -> Result<(), Failure> {
         return Ok(());
     }
     let mut text = Vec::new();
-    mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0)?;
+    mebridge::lhe::push_events(&mut text, &records, made.particles, 1.0)?;
     let mut file = std::fs::File::create(file)?;
     let beam = if densities.is_empty() { 21 } else { 2212 };
     let half = energy / 2.0;

@@ -20,7 +20,6 @@ use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
-use mebridge_sampler::events::Event;
 use mebridge_sampler::flow::Flow;
 use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Selection};
 use mebridge_sampler::networks::{try_flows, weigh_given};
@@ -28,9 +27,12 @@ use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Known, Settings, Survey, survey};
+use mebridge_support::memory::ask_for_large_pages;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -141,7 +143,7 @@ pub struct EventGenerator {
     writer: RecordWriter,
     surveyed: Option<Survey>,
     /// Of rounds, see [`Self::seconds`].
-    seconds: [f64; 3],
+    seconds: [f64; 2],
 }
 
 /// What makes records of events.
@@ -151,24 +153,22 @@ struct RecordWriter {
     alpha_qed: f64,
 }
 
+/// Events whose records are written at once.
+const AT_ONCE: usize = 4096;
 /// What GPUs do not know of channels.
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
-/// Events as records.
+/// Events, and what records of them have besides.
 pub struct Records {
-    /// As [`mebridge_lhe::push_events`] takes them.
-    pub bytes: Vec<u8>,
-    /// For how many particles each has room.
+    /// The events, and what points say.
+    pub round: Round,
+    /// For how many particles a record has room.
     pub particles: usize,
-    /// Of each event the scales of renormalisation and of the densities of both beams, GeV.
-    pub scales: Vec<[f64; 3]>,
-    /// Where events are weighted by matching, what it found of each, as
-    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
-    pub matched: Vec<u8>,
     /// By matrix element how many events there are, and the sums of their weights and of the squares.
     pub elements: BTreeMap<u32, [f64; 3]>,
-    /// What points say.
-    pub round: Round,
+    choices: Vec<Choice>,
+    /// The weight of a record, pb, for that of its event.
+    unit: f64,
 }
 
 fn wrong(what: impl Into<String>) -> Error {
@@ -329,7 +329,7 @@ impl EventGenerator {
                 alpha_qed: request.alpha_qed,
             },
             surveyed: None,
-            seconds: [0.0; 3],
+            seconds: [0.0; 2],
         })
     }
 
@@ -440,7 +440,7 @@ impl EventGenerator {
     pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
         let survey = needed(&self.surveyed)?;
         let clock = Instant::now();
-        let mut made = round(
+        let made = round(
             &self.integrand,
             survey,
             settings,
@@ -460,75 +460,99 @@ impl EventGenerator {
         let numbers = parallel::map(threads, count, |event| {
             [0, 1, 2].map(|of| philox.number(event as u64, of))
         });
-        let choices = self.chooser.choose(&made.events, &numbers)?;
+        let events = parallel::map(threads, count, |event| &made.events[event]);
+        let choices = self.chooser.choose(&events, &numbers)?;
         // Weights average to the cross section; where they have signs, those of them without.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
         let heads = parallel::map(threads, count, |event| {
-            let event = &made.events[event];
-            (event.element, event.weight)
+            (events[event].element, events[event].weight)
         });
         let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
         let unit = size * count as f64 / total;
-        parallel::fill(threads, &mut made.events, 1, |_, events| {
-            for event in events {
-                event.weight *= unit;
-            }
-        });
-        let mut of_elements = vec![[0.0; 3]; self.writer.described.len()];
+        let mut elements = vec![[0.0; 3]; self.writer.described.len()];
         for (element, weight) in heads {
             let weight = weight * unit;
-            for (sum, one) in
-                (of_elements[element as usize].iter_mut()).zip([1.0, weight, weight.powi(2)])
-            {
+            let sums = &mut elements[element as usize];
+            for (sum, one) in sums.iter_mut().zip([1.0, weight, weight.powi(2)]) {
                 *sum += one;
             }
         }
-        let elements = (0..)
-            .zip(of_elements)
-            .filter(|(_, sums)| sums[0] > 0.0)
-            .collect();
+        let elements = (0..).zip(elements);
         self.seconds[1] += clock.elapsed().as_secs_f64();
-        let clock = Instant::now();
-        let particles = self.particles();
-        let size = record_bytes(particles).expect("the records are in memory");
-        let mut bytes = vec![0; size * count];
+        Ok(Records {
+            particles: self.particles(),
+            elements: elements.filter(|(_, sums)| sums[0] > 0.0).collect(),
+            round: made,
+            choices,
+            unit,
+        })
+    }
+
+    /// The records of these events, as [`mebridge_lhe::push_events`] takes them.
+    pub fn bytes(&self, records: &Records) -> Vec<u8> {
+        let size = record_bytes(records.particles).expect("the records are in memory");
+        let mut bytes = vec![0; size * records.choices.len()];
+        ask_for_large_pages(&mut bytes);
         let (writer, integrand) = (&self.writer, &self.integrand);
-        parallel::fill(threads, &mut bytes, size, |first, to| {
+        parallel::fill(self.weigher.threads(), &mut bytes, size, |first, to| {
             let mut record = Vec::new();
             for (place, to) in to.chunks_exact_mut(size).enumerate() {
                 record.clear();
-                let event = &made.events[first + place];
-                writer.push(
-                    integrand,
-                    event,
-                    choices[first + place],
-                    particles,
-                    &mut record,
-                );
+                writer.push(integrand, records, first + place, &mut record);
                 to.copy_from_slice(&record);
             }
         });
-        self.seconds[2] += clock.elapsed().as_secs_f64();
-        let mut matched = Vec::new();
+        bytes
+    }
+
+    /// Appends the same to a file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&self, records: &Records, file: &Path) -> Result<()> {
+        let size = record_bytes(records.particles).expect("the records are in memory");
+        let opened = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(file);
+        let opened = opened.map_err(Error::io(file))?;
+        let begin = opened.metadata().map_err(Error::io(file))?.len();
+        let count = records.choices.len();
+        let mut buffers = vec![Vec::new(); self.weigher.threads().max(1)];
+        let (writer, integrand) = (&self.writer, &self.integrand);
+        let write = |buffer: &mut Vec<u8>, part: usize| {
+            let first = part * AT_ONCE;
+            buffer.clear();
+            for event in first..count.min(first + AT_ONCE) {
+                writer.push(integrand, records, event, buffer);
+            }
+            opened.write_all_at(buffer, begin + (first * size) as u64)
+        };
+        parallel::each(&mut buffers, count.div_ceil(AT_ONCE), write, |()| ())
+            .map_err(Error::io(file))
+    }
+
+    /// Where events are weighted by matching, what it found of each, as
+    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
+    pub fn matched(&self, records: &Records) -> Vec<u8> {
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
-        let of_events = made.events.iter();
-        for of in of_events.filter_map(|event| event.matched.as_ref()) {
-            of.push_record(legs.unwrap_or(0), &mut matched);
+        let mut found = Vec::new();
+        let matched = records
+            .round
+            .events
+            .iter()
+            .filter_map(|event| event.matched.as_ref());
+        for of in matched {
+            of.push_record(legs.unwrap_or(0), &mut found);
         }
-        Ok(Records {
-            bytes,
-            particles,
-            scales: parallel::map(threads, count, |event| made.events[event].scales),
-            matched,
-            elements,
-            round: made,
-        })
+        found
     }
 
     /// Seconds that parts of rounds and, of GPUs, of their work have taken so far, by name.
     pub fn seconds(&self) -> Vec<(&'static str, f64)> {
-        let rounds = ["points and events", "choices", "records"];
+        let rounds = ["points and events", "choices"];
         let rounds = rounds.into_iter().zip(self.seconds);
         rounds.chain(self.weigher.seconds()).collect()
     }
@@ -614,33 +638,30 @@ fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
 }
 
 impl RecordWriter {
-    /// Appends the record of an event, with room for so many particles.
-    fn push(
-        &self,
-        integrand: &Integrand,
-        event: &Event,
-        choice: Choice,
-        particles: usize,
-        to: &mut Vec<u8>,
-    ) {
+    /// Appends the record of an event.
+    fn push(&self, integrand: &Integrand, records: &Records, number: usize, to: &mut Vec<u8>) {
+        let event = &records.round.events[number];
         let element = event.element as usize;
         let source = &integrand.sources[event.source as usize];
         let partons = &integrand.groups[source.group].partons[event.partons as usize];
         let described = &self.described[element];
         let partons = &partons.codes[2 - described.incoming.len()..];
         let options = described.flavors[0].options.iter();
-        let own: Vec<&Vec<i32>> = options.filter(|codes| codes.starts_with(partons)).collect();
-        let codes = own[((event.process * own.len() as f64) as usize).min(own.len() - 1)];
+        let mut own = options.filter(|codes| codes.starts_with(partons));
+        let count = own.clone().count();
+        let drawn = ((event.process * count as f64) as usize).min(count - 1);
+        let codes = own.nth(drawn).expect("one of them");
         let Choice {
             helicity,
             color,
             diagram,
-        } = choice;
+        } = records.choices[number];
         let choice = [helicity, color, diagram].map(|number| number as usize);
+        let weight = event.weight * records.unit;
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-        let record = completer.record(event, number, codes, choice, alpha);
-        let end = to.len() + record_bytes(particles).expect("the records are in memory");
+        let record = completer.record(event, weight, number, codes, choice, alpha);
+        let end = to.len() + record_bytes(records.particles).expect("the records are in memory");
         let mut of_particles = Vec::new();
         record.push_record(to, &mut of_particles);
         to.append(&mut of_particles);

@@ -202,11 +202,12 @@ impl Completer {
 
     /// The record of an event.
     ///
-    /// Args: `number` is the event's process, from 1; `codes` are those of its legs, `choice` its helicity, colour flow and
+    /// Args: `weight` is in pb; `number` is the event's process, from 1; `codes` are those of its legs, `choice` its helicity, colour flow and
     /// diagram, counted from 0.
     pub fn record(
         &self,
         event: &Event,
+        weight: f64,
         number: i32,
         codes: &[i32],
         choice: [usize; 3],
@@ -214,7 +215,7 @@ impl Completer {
     ) -> mebridge_lhe::Event {
         let mut record = mebridge_lhe::Event::default();
         record.process = number;
-        record.weight = event.weight;
+        record.weight = weight;
         record.scale = event.shown;
         record.alpha_qed = alpha_qed;
         record.alpha_qcd = event.alpha_s;

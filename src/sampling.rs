@@ -732,7 +732,7 @@ impl Elements {
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
-    pub fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+    pub fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         let mut found = vec![Choice::default(); events.len()];
         for element in 0..self.samplers.len() {
             let own = |&event: &usize| events[event].element as usize == element;
@@ -876,7 +876,7 @@ impl Elements {
 }
 
 /// The momenta of some events as points.
-fn points_of(own: &[usize], events: &[Event]) -> Rows {
+fn points_of(own: &[usize], events: &[&Event]) -> Rows {
     let legs = own.first().map_or(0, |&event| events[event].momenta.len());
     let mut points = Rows::new(4 * legs, own.len());
     for (place, &event) in own.iter().enumerate() {

@@ -9,6 +9,7 @@ use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Beam, Failure, Integrand, PICOBARN, Running};
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
@@ -428,7 +429,7 @@ fn one_beam_is_the_parton() {
         let mut run = Run::new("g g > t t~", &common, no_cuts);
         agrees(cross_section(&mut run, 40_000, 2), wanted);
         let survey = run.survey(settings(100), 1);
-        for event in run.events(&survey, settings(100), 1).events {
+        for event in run.events(&survey, settings(100), 1).events.iter() {
             let energies = [6500.0 * 0.5f64.exp(), 6500.0 * (-0.5f64).exp()];
             assert_eq!(event.fractions[parton], 1.0);
             for (beam, energy) in energies.into_iter().enumerate() {
@@ -561,7 +562,8 @@ fn events_are(common: &Common) {
     let events = run.events(&survey, settings(2000), 1).events;
     let random = vec![[0.3, 0.6, 0.9]; events.len()];
     let mut evaluators = run.evaluators(1, true);
-    let choices = evaluators[0].choose(&events, &random).expect("choices");
+    let each: Vec<&Event> = events.iter().collect();
+    let choices = evaluators[0].choose(&each, &random).expect("choices");
     let (mut exchanged, mut different) = (0, 0);
     for (event, choice) in events.iter().zip(choices) {
         let group = run.integrand.sources[event.source as usize].group;
@@ -746,7 +748,7 @@ fn widths_of_decays() {
     check(found, wanted, 0.01);
     let points: u64 = made.drawn.iter().sum();
     assert!(points < 20_000, "{points}");
-    for event in &made.events {
+    for event in made.events.iter() {
         assert_eq!(event.momenta[..2], [[0.0; 4], [173.0, 0.0, 0.0, 0.0]]);
     }
 }
@@ -804,7 +806,9 @@ fn lines_off_their_mass_shells() {
             let events = made.round(&settings(2000), 0).expect("events");
             let sums = &events.round.sums[..];
             // A line that is on its mass shell stands in the record.
-            let shown = lines(&events).iter().any(|words| words[..2] == ["23", "2"]);
+            let shown = lines(&made, &events)
+                .iter()
+                .any(|words| words[..2] == ["23", "2"]);
             assert_eq!(shown, off.is_empty() && energy == mass, "{text} {energy}");
             rounds::cross_section(&survey, [(2000, sums)])
         });
@@ -845,9 +849,10 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
 }
 
 /// The particles of all records, as words.
-fn lines(events: &Records) -> Vec<Vec<String>> {
+fn lines(made: &EventGenerator, events: &Records) -> Vec<Vec<String>> {
     let mut text = Vec::new();
-    mebridge::lhe::push_events(&mut text, &events.bytes, events.particles, 1.0).expect("text");
+    let bytes = made.bytes(events);
+    mebridge::lhe::push_events(&mut text, &bytes, events.particles, 1.0).expect("text");
     let text = String::from_utf8(text).expect("text");
     let words =
         |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
@@ -907,7 +912,7 @@ fn records_of_decays() {
     let mut made = generator("t > b w+, w+ > e+ ve", 173.0, &[]).expect("a generator");
     made.survey(&settings(500)).expect("a survey");
     let events = made.round(&settings(500), 0).expect("events");
-    let particles = lines(&events);
+    let particles = lines(&made, &events);
     let known: Vec<&[String]> = particles[..5].iter().map(|words| &words[..4]).collect();
     let wanted = [
         ["6", "-1", "0", "0"],

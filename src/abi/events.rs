@@ -12,7 +12,7 @@ use super::umami::attached::carried;
 use crate::error::{Error, Result};
 use crate::event_generator::{BeamRequest, EventGenerator, Request};
 use crate::process::Process;
-use mebridge_sampler::events::Event;
+use mebridge_sampler::events::Events;
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
@@ -293,14 +293,14 @@ fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             matched,
         } => {
             let made = open.generator.round(&settings, number)?;
-            append(&file, &made.bytes)?;
+            open.generator.append(&made, &file)?;
             if let Some(file) = scales {
-                let scales = made.scales.as_flattened().iter();
-                let bytes: Vec<u8> = scales.flat_map(|scale| scale.to_le_bytes()).collect();
+                let scales = made.round.events.iter().flat_map(|event| event.scales);
+                let bytes: Vec<u8> = scales.flat_map(f64::to_le_bytes).collect();
                 append(&file, &bytes)?;
             }
             if let Some(file) = matched {
-                append(&file, &made.matched)?;
+                append(&file, &open.generator.matched(&made))?;
             }
             let round = made.round;
             Ok(Answer {
@@ -339,7 +339,13 @@ fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
     let sums: Vec<WeightSums> = survey.sources.iter().map(|one| one.sums).collect();
     let drawn: Vec<u64> = sums.iter().map(WeightSums::points).collect();
     Answer {
-        sources: rows(generator, &sums, &drawn, &rounds::shares(survey), &[]),
+        sources: rows(
+            generator,
+            &sums,
+            &drawn,
+            &rounds::shares(survey),
+            &Events::default(),
+        ),
         particles: generator.particles(),
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
@@ -352,12 +358,9 @@ fn rows(
     sums: &[WeightSums],
     drawn: &[u64],
     shares: &[f64],
-    events: &[Event],
+    events: &Events,
 ) -> Vec<SourceAnswer> {
-    let mut counts = vec![0; sums.len()];
-    for event in events {
-        counts[event.source as usize] += 1;
-    }
+    let counts = events.of_sources(sums.len());
     let known = generator.sources().zip(generator.known());
     let of_sources = known.zip(sums).zip(drawn).enumerate();
     let rows = of_sources.map(|(number, (((elements, known), sums), &drawn))| {

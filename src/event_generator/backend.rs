@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Events of a thread that chooses, at least.
 const LEAST: usize = 512;
 /// Threads that choose on a GPU.
-const CHOOSERS: usize = 4;
+const CHOOSERS: usize = 16;
 
 /// What weighs points.
 pub(super) type Weigher = Box<dyn Weigh + Send>;
@@ -28,11 +28,11 @@ pub(super) type Weigher = Box<dyn Weigh + Send>;
 /// Chooses helicities, colour flows and diagrams.
 pub(super) trait Choose: Send {
     /// Those of events, by three random numbers in (0, 1) for each.
-    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>>;
+    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>>;
 }
 
 impl Choose for Elements {
-    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         Elements::choose(self, events, random)
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn by_gpus(
 
 /// Several that choose, each for some of the events.
 impl<C: Choose> Choose for Vec<C> {
-    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         let each = events.len().div_ceil(self.len()).max(LEAST);
         let part = |number: usize| each * number..events.len().min(each * (number + 1));
         let choose =
@@ -127,7 +127,7 @@ impl<C: Choose> Choose for Vec<C> {
 }
 
 impl Choose for Chooser {
-    fn choose(&mut self, events: &[Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         let mut of_elements: Vec<Vec<usize>> = Vec::new();
         for (number, event) in events.iter().enumerate() {
             let element = event.element as usize;

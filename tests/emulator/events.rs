@@ -159,7 +159,7 @@ fn same(text: &str, cpu: &(Survey, Round), gpu: &(Survey, Round)) {
         "{text}"
     );
     assert_eq!(cpu.1.events.len(), gpu.1.events.len(), "{text}");
-    for (a, b) in cpu.1.events.iter().zip(&gpu.1.events) {
+    for (a, b) in cpu.1.events.iter().zip(gpu.1.events.iter()) {
         let names =
             |of: &mebridge_sampler::events::Event| (of.source, of.point, of.element, of.partons);
         assert_eq!(names(a), names(b), "{text}");
@@ -336,7 +336,8 @@ fn records_are_those_of_the_cpu() {
         generator.survey(&settings).expect("a survey");
         let made = generator.round(&settings, 0).expect("events");
         let mut text = Vec::new();
-        mebridge::lhe::push_events(&mut text, &made.bytes, made.particles, 1.0).expect("text");
+        mebridge::lhe::push_events(&mut text, &generator.bytes(&made), made.particles, 1.0)
+            .expect("text");
         String::from_utf8(text).expect("text")
     });
     let words =

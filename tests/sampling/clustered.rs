@@ -9,7 +9,7 @@ use mebridge_phasespace::clustering::{Given, Matching, Memory, Settings as Clust
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
-use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::events::{Event, Events, at_rest};
 use mebridge_sampler::integrand::{Beam, Integrand, Running, Squared};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
@@ -143,7 +143,7 @@ impl Run {
 }
 
 /// By what clustering multiplies the weights of events with the scale 200 GeV.
-fn factors(events: &[Event], run: &mut Run, matching: &Matching) -> Vec<f64> {
+fn factors(events: &Events, run: &mut Run, matching: &Matching) -> Vec<f64> {
     let layout = Layout::new(5);
     let mut rows = Rows::new(layout.rows(), events.len());
     for (place, event) in events.iter().enumerate() {

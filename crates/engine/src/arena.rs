@@ -2,6 +2,7 @@
 
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
+use mebridge_support::memory::ask_for_large_pages;
 
 /// Bytes to which every vector is aligned: those of the widest one.
 const ALIGNMENT: usize = 64;
@@ -28,7 +29,7 @@ impl<T: Real> Arena<T> {
         lines
             .try_reserve_exact(count)
             .map_err(|_| Error::Memory { bytes })?;
-        ask_for_large_pages(lines.as_mut_ptr().cast(), count * ALIGNMENT);
+        ask_for_large_pages(lines.spare_capacity_mut());
         lines.resize(count, CacheLine([0; ALIGNMENT]));
         Ok(Arena {
             lines,
@@ -48,24 +49,6 @@ impl<T: Real> Arena<T> {
     /// The first number.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.lines.as_mut_ptr().cast()
-    }
-}
-
-/// Asks the system for pages of 2 MiB where memory is that large: what a plan of many megabytes touches would otherwise
-/// be more pages than a core has in its tables. Must come before the memory is written to.
-fn ask_for_large_pages(first: *mut u8, bytes: usize) {
-    const LARGE: usize = 2 << 20;
-    const SMALL: usize = 4096;
-    let skipped = first.addr().next_multiple_of(SMALL) - first.addr();
-    if bytes < 2 * LARGE + skipped {
-        return;
-    }
-    #[cfg(target_os = "linux")]
-    // SAFETY: whole pages of memory that the caller has reserved; this advice does not change what they hold, and that
-    // it may not be followed does not matter.
-    unsafe {
-        let whole = (bytes - skipped) / SMALL * SMALL;
-        libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
     }
 }
 

@@ -9,7 +9,7 @@ use mebridge_support::error::Result;
 use std::sync::Arc;
 
 /// Events of a launch.
-const LAUNCH: usize = 1 << 16;
+const LAUNCH: usize = 1 << 14;
 /// Rows of numbers that an event has besides momenta: alpha_s, and three random ones.
 const NUMBERS: usize = 4;
 

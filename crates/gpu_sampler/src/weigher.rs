@@ -623,7 +623,7 @@ fn taught(
 }
 
 /// An event of its record.
-fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event) {
+fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
     let mut longs = longs(record);
     let first = longs.next().unwrap_or(0);
     let (slot, partons) = (first as u32, (first >> 32) as u32);
@@ -636,14 +636,13 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
     let process = next();
     let fractions = [next(), next()];
     let scales: [f64; 3] = [next(), next(), next()];
-    let event = Event {
+    Event {
         source: block.source as u32,
         point: block.first + u64::from(slot) % SLOTS as u64,
         element: group.elements[group.partons[partons as usize].element] as u32,
         partons,
         process,
-        // By the last threshold.
-        weight: 0.0,
+        weight,
         fractions,
         scales,
         shown: match integrand.has_densities() {
@@ -656,8 +655,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> (f64, Event)
         momenta: (0..group.legs)
             .map(|_| [next(), next(), next(), next()])
             .collect(),
-    };
-    (weight, event)
+    }
 }
 
 impl Weigh for Gpus {
@@ -721,37 +719,26 @@ impl Weigh for Gpus {
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
             let bytes = 8 * (EVENT_HEAD + sizes.rows);
-            let firsts = launch.runs.iter().scan(0, |first, run| {
-                let own = run.first..run.first + run.count;
-                let count: usize = (sums[own].iter()).map(|of| of.accepted as usize).sum();
-                let begin = *first;
-                *first += count;
-                Some((begin, count))
+            let (mut firsts, mut counts, mut count) = (Vec::new(), Vec::new(), 0);
+            for run in &launch.runs {
+                let own = &sums[run.first..run.first + run.count];
+                firsts.push(count);
+                counts.push(own.iter().map(|of| of.accepted as usize).sum());
+                count += counts[counts.len() - 1];
+            }
+            let events = parallel::map_each(threads, &counts, |number, place| {
+                let record = &slot.answers.events[bytes * (firsts[number] + place)..][..bytes];
+                event(integrand, launch.blocks, record)
             });
-            let firsts: Vec<(usize, usize)> = firsts.collect();
-            // Many runs are divided among threads, few ones each.
-            let runs = launch.runs.len();
-            let (of_runs, within) = if runs < threads {
-                (1, threads)
-            } else {
-                (threads, 1)
-            };
-            let drawn = parallel::map_large(of_runs, runs, |number| {
-                let run = &launch.runs[number];
+            for (number, (run, events)) in launch.runs.iter().zip(events).enumerate() {
                 let own = run.first..run.first + run.count;
-                let (first, count) = firsts[number];
-                let records = &slot.answers.events[bytes * first..][..bytes * count];
-                Drawn {
+                take(Drawn {
                     source: run.source,
                     sums: merged(&launch.blocks[own.clone()], &sums[own]),
                     spectrum: spectrum(slot, number),
-                    events: parallel::map(within, count, |place| {
-                        let record = &records[bytes * place..][..bytes];
-                        event(integrand, launch.blocks, record)
-                    }),
-                }
-            });
-            drawn.into_iter().for_each(&mut *take);
+                    events,
+                });
+            }
         })?;
         Ok(())
     }

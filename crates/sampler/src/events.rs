@@ -2,9 +2,11 @@
 
 use super::blocks::{Block, Harvest};
 use super::integrand::{Flux, Integrand, Workspace};
+use super::parallel;
 use super::random::ACCEPTANCE;
 use super::sums::WeightSums;
-use super::unweight::{event_weight, is_event};
+use super::unweight::{Spectrum, is_event};
+use super::weigh::Drawn;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 
@@ -21,7 +23,8 @@ pub struct Event {
     pub partons: u32,
     /// A random number in (0, 1) that chooses among the processes of these.
     pub process: f64,
-    /// 1, or more where the point's weight was above the threshold; negative if it was.
+    /// 1, or more where the point's weight was above the threshold, negative if it was; the point's weight, pb, until the
+    /// thresholds are known.
     pub weight: f64,
     /// (E, px, py, pz) of each leg, GeV, in the frame of the detector, the first beam along +z.
     pub momenta: LegMomenta,
@@ -112,34 +115,121 @@ impl FromIterator<[f64; 4]> for LegMomenta {
     }
 }
 
+/// The events of a round, in the order in which they are mixed. Millions of them stay where they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    parts: Vec<Vec<Event>>,
+    /// Of each event its part, and its place there.
+    order: Vec<[u32; 2]>,
+    threads: usize,
+}
+
+impl Events {
+    /// In the order of the keys of all events in [0, 1), `most` of them.
+    pub(crate) fn new(threads: usize, parts: Vec<Vec<Event>>, keys: &[f64], most: usize) -> Self {
+        let begins: Vec<usize> = (parts.iter())
+            .scan(0, |begin, part| {
+                let first = *begin;
+                *begin += part.len();
+                Some(first)
+            })
+            .collect();
+        let mut order = parallel::order(threads, keys);
+        order.truncate(most);
+        let order = parallel::map(threads, order.len(), |event| {
+            let from = order[event] as usize;
+            let part = begins.partition_point(|&begin| begin <= from) - 1;
+            [part as u32, (from - begins[part]) as u32]
+        });
+        Events {
+            parts,
+            order,
+            threads,
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        (0..self.len()).map(|event| &self[event])
+    }
+
+    /// Of each source, how many it has.
+    pub fn of_sources(&self, sources: usize) -> Vec<u64> {
+        let mut counts = vec![0; sources];
+        for source in parallel::map(self.threads, self.len(), |event| self[event].source) {
+            counts[source as usize] += 1;
+        }
+        counts
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+}
+
+impl std::ops::Index<usize> for Events {
+    type Output = Event;
+
+    fn index(&self, event: usize) -> &Event {
+        let [part, place] = self.order[event];
+        &self.parts[part as usize][place as usize]
+    }
+}
+
+impl PartialEq for Events {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        parallel::for_each(self.threads, &mut self.parts, |part| {
+            drop(std::mem::take(part))
+        });
+    }
+}
+
 /// Keeps the points that become events.
 #[derive(Debug)]
-pub struct Accept<'a> {
+pub(crate) struct Draw<'a> {
     /// What is integrated.
     pub integrand: &'a Integrand,
     /// Of each source the weight above which points are more than one event.
     pub thresholds: &'a [f64],
 }
 
-impl Harvest for Accept<'_> {
-    type Kept = (u32, WeightSums, Vec<Event>);
+impl Harvest for Draw<'_> {
+    type Kept = Drawn;
 
-    fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept {
+    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
         let threshold = self.thresholds[block.source];
+        let mut spectrum = Spectrum::default();
+        spectrum.add(&work.weights);
         let mut events = Vec::new();
         for (place, &point) in work.kept.iter().enumerate() {
             let number = block.first + u64::from(point);
             let weight = work.weights[point as usize];
             if is_event(weight, block.random.number(number, ACCEPTANCE), threshold) {
-                let weight = event_weight(weight, threshold);
                 events.push(self.event(block, work, place, number, weight));
             }
         }
-        (block.source as u32, WeightSums::of(&work.weights), events)
+        Drawn {
+            source: block.source,
+            sums: WeightSums::of(&work.weights),
+            spectrum,
+            events,
+        }
     }
 }
 
-impl Accept<'_> {
+impl Draw<'_> {
     fn event(
         &self,
         block: &Block,

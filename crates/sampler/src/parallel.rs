@@ -1,5 +1,6 @@
 //! Work on each of many things by several threads.
 
+use mebridge_support::memory::ask_for_large_pages;
 use mebridge_support::signals;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,12 +70,12 @@ pub fn each<W: Send, T: Send, E: Send>(
     taking.and_then(|()| take_next(all_done()))
 }
 
-/// Does each part in a thread of its own, one of them in this one. Where a thread cannot be started, the others do its part.
+/// Does all parts. Where a thread cannot be started, the others do its work.
 ///
 /// # Panics
 /// If `work` does.
-fn share<P: Send>(parts: Vec<P>, work: impl Fn(P) + Sync) {
-    let others = parts.len().saturating_sub(1);
+fn share<P: Send>(threads: usize, parts: Vec<P>, work: impl Fn(P) + Sync) {
+    let others = threads.min(parts.len()).saturating_sub(1);
     let parts = Mutex::new(parts.into_iter());
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let all = || {
@@ -88,6 +89,14 @@ fn share<P: Send>(parts: Vec<P>, work: impl Fn(P) + Sync) {
         }
         all();
     });
+}
+
+/// Changes each of some things, of which each takes long.
+///
+/// # Panics
+/// If `change` does.
+pub fn for_each<T: Send>(threads: usize, items: &mut [T], change: impl Fn(&mut T) + Sync) {
+    share(threads, items.iter_mut().collect(), change);
 }
 
 /// What `work` gives for the numbers from 0 on, in their order, where each takes long, some longer than others.
@@ -127,16 +136,54 @@ pub fn map_large<R: Send>(
     count: usize,
     make: impl Fn(usize) -> R + Sync,
 ) -> Vec<R> {
-    let mut found = Vec::with_capacity(count);
     let each = count.div_ceil(threads.max(1)).max(1);
-    let parts = found.spare_capacity_mut()[..count].chunks_mut(each);
-    share(parts.enumerate().collect(), |(number, part)| {
-        for (place, to) in part.iter_mut().enumerate() {
-            to.write(make(each * number + place));
+    let mut found = vectors(threads, &[count], each, |_, number| make(number));
+    found.swap_remove(0)
+}
+
+/// Vectors of these lengths, of which each thing is what `make` gives for the number of its vector and its place.
+///
+/// # Panics
+/// As [`map`].
+pub fn map_each<R: Send>(
+    threads: usize,
+    lengths: &[usize],
+    make: impl Fn(usize, usize) -> R + Sync,
+) -> Vec<Vec<R>> {
+    let all: usize = lengths.iter().sum();
+    vectors(
+        threads,
+        lengths,
+        all.div_ceil(threads.max(1)).max(LEAST),
+        make,
+    )
+}
+
+/// The same, by threads of which each makes so many things of a vector at once.
+fn vectors<R: Send>(
+    threads: usize,
+    lengths: &[usize],
+    at_once: usize,
+    make: impl Fn(usize, usize) -> R + Sync,
+) -> Vec<Vec<R>> {
+    let mut found: Vec<Vec<R>> = Vec::with_capacity(lengths.len());
+    found.extend(lengths.iter().map(|&length| Vec::with_capacity(length)));
+    let mut parts = Vec::new();
+    for (number, (vector, &length)) in found.iter_mut().zip(lengths).enumerate() {
+        let room = &mut vector.spare_capacity_mut()[..length];
+        ask_for_large_pages(room);
+        let of_vector = room.chunks_mut(at_once).enumerate();
+        parts.extend(of_vector.map(|(part, room)| (number, at_once * part, room)));
+    }
+    share(threads, parts, |(number, first, room)| {
+        for (place, to) in room.iter_mut().enumerate() {
+            to.write(make(number, first + place));
         }
     });
-    // SAFETY: the threads have written as many; one that panicked would have passed that on.
-    unsafe { found.set_len(count) };
+    for (vector, &length) in found.iter_mut().zip(lengths) {
+        // SAFETY: the threads have written as many; one that panicked would have passed that on.
+        unsafe { vector.set_len(length) };
+    }
     found
 }
 
@@ -154,14 +201,8 @@ pub fn fill<T: Send>(
     let count = items.len() / of_one;
     let each = count.div_ceil(threads.max(1)).max(LEAST);
     let parts = items.chunks_mut(each * of_one).enumerate();
-    share(parts.collect(), |(number, part)| fill(each * number, part));
-}
-
-/// Gives back what parts hold.
-pub fn drop_parts<T: Send>(threads: usize, mut parts: Vec<Vec<T>>) {
-    let each = parts.len().div_ceil(threads.max(1)).max(1);
-    share(parts.chunks_mut(each).collect(), |some| {
-        some.iter_mut().for_each(|part| drop(std::mem::take(part)))
+    share(threads, parts.collect(), |(number, part)| {
+        fill(each * number, part)
     });
 }
 
@@ -172,19 +213,26 @@ pub fn order(threads: usize, keys: &[f64]) -> Vec<u32> {
         0 | 1 => 1,
         most => threads.clamp(1, most),
     };
-    let mut parts = vec![Vec::with_capacity(keys.len() / buckets * 9 / 8); buckets];
-    for (number, &key) in keys.iter().enumerate() {
-        let bucket = ((key * buckets as f64) as usize).min(buckets - 1);
-        parts[bucket].push((key, number as u32));
-    }
-    share(parts.iter_mut().collect(), |part| {
-        part.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let each = keys.len().div_ceil(buckets).max(1);
+    let parts = map_large(threads, keys.len().div_ceil(each), |part| {
+        let first = part * each;
+        let own = &keys[first..keys.len().min(first + each)];
+        let mut in_buckets = vec![Vec::with_capacity(own.len() / buckets * 9 / 8); buckets];
+        for (number, &key) in (first as u32..).zip(own) {
+            let bucket = ((key * buckets as f64) as usize).min(buckets - 1);
+            in_buckets[bucket].push((key, number));
+        }
+        in_buckets
     });
-    parts
-        .into_iter()
-        .flatten()
-        .map(|(_, number)| number)
-        .collect()
+    let sorted = map_large(threads, buckets, |bucket| {
+        let own = parts.iter().flat_map(|in_buckets| &in_buckets[bucket]);
+        let mut own: Vec<(f64, u32)> = own.copied().collect();
+        own.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        own.into_iter()
+            .map(|(_, number)| number)
+            .collect::<Vec<u32>>()
+    });
+    sorted.concat()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! not count: there are more of them where weights came out low.
 
 use super::blocks::blocks;
-use super::events::Event;
+use super::events::{Event, Events};
 use super::integrand::{Failure, Integrand};
 use super::parallel;
 use super::random::{ACCEPTANCE, Philox};
@@ -20,7 +20,7 @@ use super::weigh::Weigh;
 #[derive(Clone, Debug, Default)]
 pub struct Round {
     /// As many as were wanted, mixed.
-    pub events: Vec<Event>,
+    pub events: Events,
     /// Of each source, the weights of the points that were planned.
     pub sums: Vec<WeightSums>,
     /// Of each source, how many points were drawn.
@@ -74,8 +74,7 @@ pub fn round<W: Weigh + ?Sized>(
     let mut luminosity = wanted / total;
     let mut drawn = vec![0; known.len()];
     let mut sums = vec![WeightSums::default(); known.len()];
-    // Millions of events stay where they were made until they are mixed.
-    let mut found: Vec<Vec<(f64, Event)>> = Vec::new();
+    let mut found: Vec<Vec<Event>> = Vec::new();
     let threads = weigher.threads();
     let (mut first, mut unusable, mut most) = (true, 0, None);
     loop {
@@ -96,6 +95,14 @@ pub fn round<W: Weigh + ?Sized>(
             let more = blocks(source, grid, of(source), from as u64, until - from);
             plan.extend(more.map(|block| block.with(flow.as_ref().into())));
         }
+        // Those that were drawn before, by the thresholds of now.
+        parallel::for_each(threads, &mut found, |part| {
+            part.retain(|event| {
+                let source = event.source as usize;
+                let number = of(source).number(event.point, ACCEPTANCE);
+                is_event(event.weight, number, thresholds[source])
+            });
+        });
         weigher.draw(integrand, &plan, &thresholds, &mut |one| {
             let source = one.source;
             if first {
@@ -108,19 +115,6 @@ pub fn round<W: Weigh + ?Sized>(
             }
         })?;
         first = false;
-        // Of those that were drawn before, by the thresholds of now.
-        let asked = parallel::map_large(threads, found.len(), |part| {
-            let stays = |(weight, event): &(f64, Event)| {
-                let source = event.source as usize;
-                let number = of(source).number(event.point, ACCEPTANCE);
-                is_event(*weight, number, thresholds[source])
-            };
-            found[part].iter().map(stays).collect::<Vec<bool>>()
-        });
-        for (part, asked) in found.iter_mut().zip(asked) {
-            let mut asked = asked.into_iter();
-            part.retain(|_| asked.next().unwrap_or(false));
-        }
         let count: usize = found.iter().map(Vec::len).sum();
         let mut done = count as u64 >= events;
         if !done {
@@ -138,28 +132,16 @@ pub fn round<W: Weigh + ?Sized>(
             break;
         }
     }
+    parallel::for_each(threads, &mut found, |part| {
+        for event in part {
+            event.weight = event_weight(event.weight, thresholds[event.source as usize]);
+        }
+    });
     // Events lie by source: they are mixed by a random number each.
     let mix = of(u32::MAX as usize);
-    let begins: Vec<usize> = (found.iter())
-        .scan(0, |begin, part| {
-            let first = *begin;
-            *begin += part.len();
-            Some(first)
-        })
-        .collect();
     let count = found.iter().map(Vec::len).sum();
     let keys = parallel::map(threads, count, |place| mix.number(place as u64, 0));
-    let mut order = parallel::order(threads, &keys);
-    order.truncate(events as usize);
-    let events = parallel::map(threads, order.len(), |place| {
-        let from = order[place] as usize;
-        let part = begins.partition_point(|&begin| begin <= from) - 1;
-        let (weight, event) = &found[part][from - begins[part]];
-        let mut event = event.clone();
-        event.weight = event_weight(*weight, thresholds[event.source as usize]);
-        event
-    });
-    parallel::drop_parts(threads, found);
+    let events = Events::new(threads, found, &keys, events as usize);
     Ok(Round {
         events,
         sums,

@@ -4,7 +4,7 @@
 //! weighed them. A GPU may put blocks of one source that follow each other together before it answers.
 
 use super::blocks::{Block, Harvest, weigh_each};
-use super::events::{Accept, Event};
+use super::events::{Draw, Event};
 use super::grid::Training;
 use super::integrand::{Failure, Integrand, Source, Squared, Workspace};
 use super::leave_out::Tried;
@@ -116,8 +116,8 @@ pub struct Drawn {
     pub sums: WeightSums,
     /// Their sizes.
     pub spectrum: Spectrum,
-    /// With the size of each one's weight.
-    pub events: Vec<(f64, Event)>,
+    /// Their weights are those of the points, pb.
+    pub events: Vec<Event>,
 }
 
 struct Learn<'a> {
@@ -160,28 +160,6 @@ impl Harvest for Weights {
     }
 }
 
-struct Draw<'a> {
-    accept: Accept<'a>,
-}
-
-impl Harvest for Draw<'_> {
-    type Kept = Drawn;
-
-    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
-        let (_, sums, events) = self.accept.keep(block, work);
-        let mut spectrum = Spectrum::default();
-        spectrum.add(&work.weights);
-        let weight = |event: &Event| work.weights[(event.point - block.first) as usize];
-        let events = events.into_iter().map(|event| (weight(&event), event));
-        Drawn {
-            source: block.source,
-            sums,
-            spectrum,
-            events: events.collect(),
-        }
-    }
-}
-
 /// Threads of the CPU, one for each evaluator.
 impl<S: Squared + Send> Weigh for Vec<S> {
     fn threads(&self) -> usize {
@@ -221,10 +199,10 @@ impl<S: Squared + Send> Weigh for Vec<S> {
         thresholds: &[f64],
         take: &mut dyn FnMut(Drawn),
     ) -> Result<(), Failure> {
-        let accept = Accept {
+        let draw = Draw {
             integrand,
             thresholds,
         };
-        weigh_each(integrand, blocks, self, &Draw { accept }, take)
+        weigh_each(integrand, blocks, self, &draw, take)
     }
 }

@@ -9,7 +9,7 @@ use mebridge_phasespace::{
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh_each};
-use mebridge_sampler::events::Event;
+use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
@@ -189,7 +189,7 @@ fn cross_sections_scatter_by_their_errors_about_the_closed_form() {
     );
 }
 
-fn masses_follow_the_cross_section(events: &[Event]) {
+fn masses_follow_the_cross_section(events: &Events) {
     let mass = |event: &Event| {
         let sum = |i: usize| event.momenta[2][i] + event.momenta[3][i];
         let [e, x, y, z] = std::array::from_fn(sum);
@@ -225,7 +225,7 @@ fn events_follow_the_cross_section() {
     assert_eq!(events.len(), 10_000);
     masses_follow_the_cross_section(events);
     // Sources are mixed.
-    let first = events[..1000].iter().filter(|event| event.source == 0);
+    let first = events.iter().take(1000).filter(|event| event.source == 0);
     let all = events.iter().filter(|event| event.source == 0);
     let (first, all) = (first.count() as f64, all.count() as f64 / 10.0);
     assert!((first - all).abs() < 100.0, "{first} {all}");

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`error`](mod@error) | what can go wrong |
+//! | [`memory`] | large pages |
 //! | [`message`] | what is said to those who run the program |
 //! | [`files`] | files that are read and replaced so that nothing is lost |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches and all other environment variables |
@@ -13,6 +14,7 @@
 pub mod error;
 pub mod files;
 pub mod float_environment;
+pub mod memory;
 pub mod message;
 pub mod random;
 pub mod runtime;
