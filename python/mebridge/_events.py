@@ -197,7 +197,7 @@ def generate_events(
         if target is None:
             found.append(_files.joined(*of))
         elif target.suffix in _files.SUFFIXES:
-            _files.write(target, *of)
+            _files.write(target, *of, order.threads)
         else:
             write_lhe(made, target)
 

@@ -75,6 +75,7 @@ def write(
     beams: _lhe.Beams,
     processes: Processes,
     names: tuple[str, ...],
+    threads: int,
 ) -> None:
     """Writes the file whose name ends as one of :data:`SUFFIXES`."""
     head = _head(beams, processes, names)
@@ -84,4 +85,4 @@ def write(
             _parquet.write(part, head, parts)
         else:
             room = max(_records.particles(_records.read(path, count)) for path, count, _ in rounds)
-            _hdf5.write(part, head, parts, sum(count for _, count, _ in rounds), room)
+            _hdf5.write(part, head, parts, sum(count for _, count, _ in rounds), room, threads)

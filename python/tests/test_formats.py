@@ -225,6 +225,38 @@ class Files(Folder):
         with self.assertRaisesRegex(mebridge.Error, "is no Parquet file with events of mebridge"):
             mebridge.read_events(file)
 
+    def test_rounds_and_pieces_of_hdf5(self):
+        need("formats of events", "h5py")
+        from mebridge import _arrays, _hdf5
+
+        right = mebridge.read_events(self.other())
+        right.events["alpha_qcd"][1] = 0.13
+
+        def times(count):
+            # The weight says which one it is.
+            heads = np.tile(right.events, count)
+            heads["weight"] = np.arange(2 * count)
+            particles, weights = np.tile(right.particles, count), np.tile(right.weights, (count, 1))
+            events = _arrays.events(heads, heads["count"])
+            return dataclasses.replace(right, events=events, particles=particles, weights=weights)
+
+        # Rounds within a piece, of one, and of several.
+        parts, written = [times(count) for count in (1, 499, 500, 1751)], []
+        for threads in (1, 3):
+            file = self.folder / f"{threads}.h5"
+            _hdf5.write(file, right, parts, 5502, 6, threads)
+            written.append(file.read_bytes())
+        self.assertEqual(*written)
+        found = mebridge.read_events(file)
+        heads = np.concatenate([part.events for part in parts])
+        whole = dataclasses.replace(
+            right,
+            events=_arrays.events(heads, heads["count"]),
+            particles=np.concatenate([part.particles for part in parts]),
+            weights=np.concatenate([part.weights for part in parts]),
+        )
+        self.same(found, whole)
+
     def test_columns_of_hdf5(self):
         need("formats of events", "h5py")
         import h5py
@@ -235,7 +267,7 @@ class Files(Folder):
         right.events["alpha_qcd"][1] = 0.13
         head = dataclasses.replace(right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0])
         plain = self.folder / "plain.h5"
-        _hdf5.write(plain, head, [right], 2, 6)
+        _hdf5.write(plain, head, [right], 2, 6, 2)
         self.same(mebridge.read_events(plain), right)
         changed = self.folder / "changed.h5"
 
