@@ -662,9 +662,8 @@ impl RecordWriter {
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
         let record = completer.record(event, weight, number, codes, choice, alpha);
         let end = to.len() + record_bytes(records.particles).expect("the records are in memory");
-        let mut of_particles = Vec::new();
-        record.push_record(to, &mut of_particles);
-        to.append(&mut of_particles);
+        record.push_head(to);
+        record.push_particles(to);
         to.resize(end, 0);
     }
 }

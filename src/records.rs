@@ -105,13 +105,15 @@ impl Completer {
                 spin: f64::from(self.helicities[helicity][leg]),
             }
         };
-        let mut particles: Vec<Particle> = (0..incoming).map(leg).collect();
+        let lines = self.on_shell(event, codes, diagram);
+        let mut particles = Vec::with_capacity(legs + lines.len());
+        particles.extend((0..incoming).map(leg));
         // The one along +z comes first.
         if incoming == 2 && momenta[0][3] < 0.0 {
             particles.swap(0, 1);
         }
-        let mut mothers = vec![0; legs];
-        for (line, [x, y, z, e, mass]) in self.on_shell(event, codes, diagram) {
+        let mut mothers = vec![0; if lines.is_empty() { 0 } else { legs }];
+        for (line, [x, y, z, e, mass]) in lines {
             let mother = mothers[line.legs[0]];
             particles.push(Particle {
                 pdg: line.code,
@@ -126,9 +128,9 @@ impl Completer {
                 mothers[leg] = particles.len() as i32;
             }
         }
-        for (number, &mother) in mothers.iter().enumerate().skip(incoming) {
+        for number in incoming..legs {
             let mut one = leg(number);
-            if mother != 0 {
+            if let Some(&mother @ 1..) = mothers.get(number) {
                 one.mothers = [mother; 2];
             }
             particles.push(one);

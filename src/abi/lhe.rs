@@ -150,7 +150,8 @@ fn read_all(mut reader: Reader, take: TakeEvents, arrays: bool) -> Result<()> {
         }
         kept.ends.push(reader.read_bytes() as u64);
         if arrays {
-            event.push_record(&mut kept.heads, &mut kept.particles);
+            event.push_head(&mut kept.heads);
+            event.push_particles(&mut kept.particles);
             // No event has more particles than a few thousand.
             kept.counts.push(event.particles.len() as i32);
             kept.count += event.particles.len();

@@ -32,8 +32,8 @@ pub(crate) struct Answers {
     pub(crate) training: Pinned,
     pub(crate) shares: Pinned,
     pub(crate) tried: Pinned,
-    /// Grown when there are more.
-    pub(crate) events: Pinned,
+    /// If there are some.
+    pub(crate) events: Option<Arc<Pinned>>,
 }
 
 /// What one launch of so many blocks needs.
@@ -106,7 +106,7 @@ impl LaunchSlot {
                 training: pinned(training)?,
                 shares: pinned(shares)?,
                 tried: pinned(tried)?,
-                events: pinned(0)?,
+                events: None,
             },
             element: buffer(4 * points)?,
             partons: buffer(4 * points)?,

@@ -26,14 +26,19 @@ use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::unweight::{self, Spectrum};
 use mebridge_sampler::weigh::{Drawn, Taught, Weigh};
 use mebridge_support::error::{Error, Result};
+use mebridge_support::signals;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::panic::resume_unwind;
+use std::sync::{Arc, mpsc};
+use std::thread::Builder;
 use std::time::Instant;
 
 /// Blocks of a launch: 2^19 points.
 const LAUNCH: usize = 1024;
 /// Launches of a GPU that are under way.
 const UNDER_WAY: usize = 4;
+/// Launches whose events wait to be read.
+const READ_LATER: usize = 2;
 
 /// One GPU.
 pub struct Gpu {
@@ -45,6 +50,8 @@ pub struct Gpu {
     stream: Stream,
     integrand: Option<OfIntegrand>,
     grids: Option<Buffer>,
+    /// Where events come to: in a slot, with who reads them, or free.
+    events: Vec<Arc<Pinned>>,
 }
 
 /// What the kernels around |M|^2 know of an integrand.
@@ -80,6 +87,7 @@ impl Gpu {
             slots: Vec::new(),
             integrand: None,
             grids: None,
+            events: Vec::new(),
         })
     }
 
@@ -195,12 +203,12 @@ impl Gpus {
     }
 
     /// Runs all stages of all launches, and gives each slot with its blocks to `take` when it is done.
-    fn run(
+    fn run<'a>(
         &mut self,
         integrand: &Integrand,
-        blocks: &[Block],
+        blocks: &'a [Block<'a>],
         asked: Asked,
-        take: &mut dyn FnMut(Sizes, &LaunchSlot, &Launch),
+        take: &mut dyn FnMut(Sizes, &LaunchSlot, &Launch<'a>),
     ) -> Result<()> {
         if !(blocks.iter()).all(|block| matches!(block.numbers, Numbers::Random)) {
             let what = "networks of points".into();
@@ -237,9 +245,7 @@ impl Gpus {
                 for (sum, (_, [from, to])) in self.seconds.iter_mut().zip(LaunchSlot::SECONDS) {
                     *sum += slot.marks[from].seconds(&slot.marks[to])?;
                 }
-                let begin = Instant::now();
                 take(self.tables.sizes, slot, launch);
-                self.host_seconds[1] += begin.elapsed().as_secs_f64();
             }
         }
         self.host_seconds[0] += begin.elapsed().as_secs_f64();
@@ -491,23 +497,91 @@ impl Gpu {
             return Ok(());
         }
         let arguments = self.arguments(launch, asked)?;
-        let driver = self.driver().clone();
         let slot = &mut self.slots[launch.slot];
+        slot.answers.events = None;
         slot.stream.synchronize()?;
         let sums = sums(&slot.answers.sums, launch.blocks.len());
         let count: usize = sums.map(|one| one.accepted as usize).sum();
         let bytes = 8 * (EVENT_HEAD + tables.sizes.rows) * count;
-        if slot.answers.events.len() < bytes {
-            slot.answers.events = Pinned::new(&driver, bytes.next_power_of_two())?;
+        if count == 0 {
+            return Ok(());
         }
-        match count {
-            0 => Ok(()),
-            // SAFETY: so many events were written, and there is room for them.
-            _ => unsafe {
-                let to = &mut slot.answers.events[..bytes];
-                slot.stream.download(to, arguments.events)
-            },
+        let mut memory = self.free_memory(bytes)?;
+        let to = Arc::get_mut(&mut memory).ok_or_else(not_set)?;
+        let slot = &mut self.slots[launch.slot];
+        // SAFETY: so many events were written, there is room for them, and nobody reads it before the stream has been waited
+        // for.
+        unsafe { slot.stream.download(&mut to[..bytes], arguments.events) }?;
+        self.events.push(memory.clone());
+        slot.answers.events = Some(memory);
+        Ok(())
+    }
+
+    /// Takes memory of the host with so many bytes that nobody else has.
+    fn free_memory(&mut self, bytes: usize) -> Result<Arc<Pinned>> {
+        let free = |memory: &Arc<Pinned>| Arc::strong_count(memory) == 1;
+        let large = |memory: &Arc<Pinned>| free(memory) && memory.len() >= bytes;
+        if let Some(place) = self.events.iter().position(large) {
+            return Ok(self.events.swap_remove(place));
         }
+        // A larger one takes the place of one that is too small.
+        if let Some(place) = self.events.iter().position(free) {
+            self.events.swap_remove(place);
+        }
+        let memory = Pinned::new(self.driver(), bytes.next_power_of_two())?;
+        Ok(Arc::new(memory))
+    }
+}
+
+/// What a launch found, for who reads the events.
+struct Found<'a> {
+    blocks: &'a [Block<'a>],
+    /// Of each run its points, and how many events it has.
+    runs: Vec<(Drawn, usize)>,
+    records: Option<Arc<Pinned>>,
+}
+
+impl<'a> Found<'a> {
+    fn new(slot: &LaunchSlot, launch: &Launch<'a>) -> Self {
+        let sums: Vec<BlockSums> = sums(&slot.answers.sums, launch.blocks.len()).collect();
+        let run = |(number, run): (usize, &Run)| {
+            let own = run.first..run.first + run.count;
+            let count = sums[own.clone()]
+                .iter()
+                .map(|of| of.accepted as usize)
+                .sum();
+            let drawn = Drawn {
+                source: run.source,
+                sums: merged(&launch.blocks[own.clone()], &sums[own]),
+                spectrum: spectrum(slot, number),
+                events: Vec::new(),
+            };
+            (drawn, count)
+        };
+        Found {
+            blocks: launch.blocks,
+            runs: launch.runs.iter().enumerate().map(run).collect(),
+            records: slot.answers.events.clone(),
+        }
+    }
+
+    /// Reads the events, of which each has so many bytes.
+    fn read(self, integrand: &Integrand, bytes: usize, threads: usize) -> Vec<Drawn> {
+        let counts: Vec<usize> = self.runs.iter().map(|(_, count)| *count).collect();
+        let firsts: Vec<usize> = (counts.iter())
+            .scan(0, |first, count| {
+                Some(std::mem::replace(first, *first + count))
+            })
+            .collect();
+        let records = self.records.as_ref().map_or(&[][..], |records| records);
+        let events = parallel::map_each(threads, &counts, |run, place| {
+            let record = &records[bytes * (firsts[run] + place)..][..bytes];
+            event(integrand, self.blocks, record)
+        });
+        let drawn = self.runs.into_iter().zip(events);
+        drawn
+            .map(|((drawn, _), events)| Drawn { events, ..drawn })
+            .collect()
     }
 }
 
@@ -716,30 +790,32 @@ impl Weigh for Gpus {
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Draw { thresholds };
         let threads = self.threads;
-        self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
-            let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
-            let bytes = 8 * (EVENT_HEAD + sizes.rows);
-            let (mut firsts, mut counts, mut count) = (Vec::new(), Vec::new(), 0);
-            for run in &launch.runs {
-                let own = &sums[run.first..run.first + run.count];
-                firsts.push(count);
-                counts.push(own.iter().map(|of| of.accepted as usize).sum());
-                count += counts[counts.len() - 1];
+        let bytes = 8 * (EVENT_HEAD + self.tables.sizes.rows);
+        let mut seconds = 0.0;
+        let (found, each) = mpsc::sync_channel(READ_LATER);
+        std::thread::scope(|scope| {
+            // Events are read while GPUs weigh the next points.
+            let gpus = &mut *self;
+            let weigh = move || {
+                gpus.run(integrand, blocks, asked, &mut |_, slot, launch| {
+                    // Who reads may have panicked, which is passed on.
+                    let _ = found.send(Found::new(slot, launch));
+                })
+            };
+            let weighing = signals::held_back(|| Builder::new().spawn_scoped(scope, weigh));
+            let weighing = weighing.map_err(|error| Error::Internal {
+                what: format!("a thread for GPUs: {error}"),
+            })?;
+            for one in each {
+                let begin = Instant::now();
+                one.read(integrand, bytes, threads)
+                    .into_iter()
+                    .for_each(&mut *take);
+                seconds += begin.elapsed().as_secs_f64();
             }
-            let events = parallel::map_each(threads, &counts, |number, place| {
-                let record = &slot.answers.events[bytes * (firsts[number] + place)..][..bytes];
-                event(integrand, launch.blocks, record)
-            });
-            for (number, (run, events)) in launch.runs.iter().zip(events).enumerate() {
-                let own = run.first..run.first + run.count;
-                take(Drawn {
-                    source: run.source,
-                    sums: merged(&launch.blocks[own.clone()], &sums[own]),
-                    spectrum: spectrum(slot, number),
-                    events,
-                });
-            }
+            weighing.join().unwrap_or_else(|panic| resume_unwind(panic))
         })?;
+        self.host_seconds[1] += seconds;
         Ok(())
     }
 }

@@ -161,12 +161,16 @@ impl Event {
         values[0].integer()
     }
 
-    /// Appends it as a record without room for particles, and its particles as they are in a record.
-    pub fn push_record(&self, heads: &mut Vec<u8>, particles: &mut Vec<u8>) {
-        heads.extend_from_slice(&self.process.to_le_bytes());
+    /// Appends its record without particles.
+    pub fn push_head(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.process.to_le_bytes());
         for value in [self.weight, self.scale, self.alpha_qed, self.alpha_qcd] {
-            heads.extend_from_slice(&value.to_le_bytes());
+            to.extend_from_slice(&value.to_le_bytes());
         }
+    }
+
+    /// Appends its particles as they are in a record.
+    pub fn push_particles(&self, to: &mut Vec<u8>) {
         for particle in &self.particles {
             let [first, last] = particle.mothers;
             let [color, anti_color] = particle.colors;
@@ -178,14 +182,14 @@ impl Event {
                 color,
                 anti_color,
             ] {
-                particles.extend_from_slice(&value.to_le_bytes());
+                to.extend_from_slice(&value.to_le_bytes());
             }
             for value in particle
                 .momentum
                 .into_iter()
                 .chain([particle.lifetime, particle.spin])
             {
-                particles.extend_from_slice(&value.to_le_bytes());
+                to.extend_from_slice(&value.to_le_bytes());
             }
         }
     }

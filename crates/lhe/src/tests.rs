@@ -87,7 +87,8 @@ fn what_is_written_is_read() {
         Reader::new(Box::new(std::io::Cursor::new(text)), path, false).expect("a file");
     let (mut event, mut heads, mut particles) = (Event::default(), Vec::new(), Vec::new());
     assert!(reader.next(&mut event).expect("an event"));
-    event.push_record(&mut heads, &mut particles);
+    event.push_head(&mut heads);
+    event.push_particles(&mut particles);
     heads.append(&mut particles);
     assert_eq!(heads, written_record);
 }
