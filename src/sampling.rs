@@ -718,11 +718,12 @@ impl Elements {
     /// As there.
     pub fn in_channels(
         bridges: &mut [Bridge],
+        diagrams: bool,
         shares: Arc<[Shares]>,
         factors: Arc<[Option<ChannelFactors>]>,
     ) -> Result<Self> {
         let squared = |one: &Shares| matches!(one, Shares::Squared(_));
-        let diagrams = shares.iter().any(squared);
+        let diagrams = diagrams || shares.iter().any(squared);
         let made = Elements::counting(bridges, diagrams, factors)?;
         Ok(Elements { shares, ..made })
     }
