@@ -1,6 +1,6 @@
 //! What weighs points and chooses of events: threads of the CPU, or GPUs.
 
-use crate::backend::DeviceSession;
+use crate::backend::{DeviceSession, SessionMemory};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::channel_factors::ChannelFactors;
@@ -87,7 +87,8 @@ pub(super) fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
     let bridges: Vec<Mutex<&mut Bridge>> = bridges.iter_mut().map(Mutex::new).collect();
     let make = |number: usize| {
         let bridge = bridges[number].lock();
-        bridge.unwrap_or_else(PoisonError::into_inner).sampler(true)
+        let mut bridge = bridge.unwrap_or_else(PoisonError::into_inner);
+        bridge.sampler(true, &SessionMemory::default())
     };
     parallel::collect(threads, bridges.len(), |number| make(number).map(drop))?;
     Ok(())
