@@ -35,6 +35,9 @@ use std::time::Instant;
 
 /// Blocks of a launch: 2^19 points.
 const LAUNCH: usize = 1024;
+/// Fewer where there would be fewer launches than these, which keep several GPUs busy, but so many at least.
+const LAUNCHES: usize = 16;
+const LEAST_LAUNCH: usize = 64;
 /// Launches of a GPU that are under way.
 const UNDER_WAY: usize = 4;
 /// Launches whose events wait to be read.
@@ -216,13 +219,16 @@ impl Gpus {
         }
         let begin = Instant::now();
         let (offsets, edges) = edges(blocks);
-        let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(self.launch * self.gpus.len()));
+        // It must not depend on how many GPUs there are.
+        let share = (blocks.len() / LAUNCHES).next_power_of_two();
+        let of_launch = share.max(LEAST_LAUNCH).min(self.launch);
+        let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(of_launch * self.gpus.len()));
         for gpu in &mut self.gpus {
-            under_way = gpu.begin(&edges, self.launch.min(blocks.len()), under_way)?;
+            under_way = gpu.begin(&edges, of_launch.min(blocks.len()), under_way)?;
         }
         let count = self.gpus.len();
         let slot = |number: usize| number / count % under_way.max(1);
-        let launches: Vec<Launch> = (blocks.chunks(self.launch).enumerate())
+        let launches: Vec<Launch> = (blocks.chunks(of_launch).enumerate())
             .map(|(number, blocks)| Launch::new(number % count, slot(number), blocks, &offsets))
             .collect();
         // Stages are a step of all GPUs apart, as far as slots allow.
