@@ -7,9 +7,11 @@
 use super::Kind;
 use super::key::Key;
 use mebridge_support::files::regular;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 /// Beyond this size the files go that were not used for longest.
@@ -18,8 +20,13 @@ const LIMIT: u64 = 512 << 20;
 const LARGEST: u64 = LIMIT / 4;
 /// A file that is used says so in its time, unless that is as young as this.
 const YOUNG: Duration = Duration::from_secs(600);
+/// The files are looked at after each such part of the limit that was written: there may be thousands.
+const PART: u64 = 64;
 /// A temporary file of this age was left by a program that ended before it was done.
 const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Of each folder, how many bytes this program may write before it looks at the files again.
+static ROOM: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
 /// The folder of a cache, whether it exists or not.
 #[derive(Clone, Debug)]
@@ -101,10 +108,24 @@ impl Folder {
             fs::rename(&temporary, &path)
         });
         match written {
+            Ok(()) if self.has_room(bytes.len() as u64) => {}
             Ok(()) => self.make_room(&path),
             // It may not even exist.
             Err(_) => _ = fs::remove_file(&temporary),
         }
+    }
+
+    /// Whether so many bytes more fit for sure, by what this program has written since it looked.
+    fn has_room(&self, bytes: u64) -> bool {
+        // A child of a process has the lock as it was.
+        let Ok(mut rooms) = ROOM.try_lock() else {
+            return false;
+        };
+        let room = rooms.get_mut(&self.path).filter(|room| **room >= bytes);
+        room.is_some_and(|room| {
+            *room -= bytes;
+            true
+        })
     }
 
     /// Removes the files that were not used for longest, but for `spared`, as long as there are too
@@ -123,18 +144,21 @@ impl Folder {
             }
         }
         let mut bytes: u64 = files.iter().map(|file| file.size).sum();
-        if bytes <= self.limit {
-            return;
-        }
-        files.retain(|file| file.path != spared);
-        files.sort_by_key(|file| file.used);
-        for file in files {
-            // Another program may have removed it: then it is gone as well.
-            let _ = fs::remove_file(&file.path);
-            bytes = bytes.saturating_sub(file.size);
-            if bytes <= self.limit {
-                return;
+        if bytes > self.limit {
+            files.retain(|file| file.path != spared);
+            files.sort_by_key(|file| file.used);
+            for file in files {
+                // Another program may have removed it: then it is gone as well.
+                let _ = fs::remove_file(&file.path);
+                bytes = bytes.saturating_sub(file.size);
+                if bytes <= self.limit - self.limit / PART {
+                    break;
+                }
             }
+        }
+        if let Ok(mut rooms) = ROOM.try_lock() {
+            let room = self.limit.saturating_sub(bytes).min(self.limit / PART);
+            rooms.insert(self.path.clone(), room);
         }
     }
 
@@ -388,13 +412,19 @@ mod tests {
     #[test]
     fn what_was_left_unfinished_goes() {
         let temporary = tempfile::tempdir().unwrap();
-        let folder = Folder::new(temporary.path().to_owned());
+        let mut folder = Folder::new(temporary.path().to_owned());
+        folder.limit = 10 * PART;
         let path = temporary_beside(&folder.file(Kind::Plan, &key("x")));
         fs::write(&path, "half").unwrap();
         folder.write(Kind::Plan, &key("y"), b"one");
         assert!(path.exists(), "another program may be at work on it");
         let old = SystemTime::now() - 2 * ABANDONED;
         File::open(&path).unwrap().set_modified(old).unwrap();
+        // The files are looked at once in a while.
+        for _ in 0..3 {
+            folder.write(Kind::Plan, &key("y"), b"one");
+            assert!(path.exists());
+        }
         folder.write(Kind::Plan, &key("y"), b"one");
         assert!(!path.exists());
     }
