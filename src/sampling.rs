@@ -167,7 +167,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// The integrand of a run, by so many threads.
+/// The integrand of a run, made by `threads` threads.
 ///
 /// # Errors
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.

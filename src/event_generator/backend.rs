@@ -69,7 +69,7 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     platform.map(open).transpose()
 }
 
-/// By so many threads; points are clustered in channels that are drawn by these shares.
+/// By `threads` threads; points are clustered in channels that are drawn by these shares.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,

@@ -115,7 +115,7 @@ impl Folder {
         }
     }
 
-    /// Whether so many bytes more fit for sure, by what this program has written since it looked.
+    /// Whether this many more bytes fit for sure, by what this program has written since it looked.
     fn has_room(&self, bytes: u64) -> bool {
         // A child of a process has the lock as it was.
         let Ok(mut rooms) = ROOM.try_lock() else {

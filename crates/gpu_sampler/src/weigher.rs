@@ -35,7 +35,8 @@ use std::time::Instant;
 
 /// Blocks of a launch: 2^19 points.
 const LAUNCH: usize = 1024;
-/// Fewer where there would be fewer launches than these, which keep several GPUs busy, but so many at least.
+/// Launches have fewer blocks, down to the least number, where there would be less than this many launches: several GPUs
+/// share them.
 const LAUNCHES: usize = 16;
 const LEAST_LAUNCH: usize = 64;
 /// Launches of a GPU that are under way.
@@ -515,7 +516,7 @@ impl Gpu {
         let mut memory = self.free_memory(bytes)?;
         let to = Arc::get_mut(&mut memory).ok_or_else(not_set)?;
         let slot = &mut self.slots[launch.slot];
-        // SAFETY: so many events were written, there is room for them, and nobody reads it before the stream has been waited
+        // SAFETY: all these events were written, there is room for them, and nobody reads it before the stream has been waited
         // for.
         unsafe { slot.stream.download(&mut to[..bytes], arguments.events) }?;
         self.events.push(memory.clone());
@@ -523,7 +524,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Takes memory of the host with so many bytes that nobody else has.
+    /// Takes memory of the host with at least `bytes` bytes that nobody else has.
     fn free_memory(&mut self, bytes: usize) -> Result<Arc<Pinned>> {
         let free = |memory: &Arc<Pinned>| Arc::strong_count(memory) == 1;
         let large = |memory: &Arc<Pinned>| free(memory) && memory.len() >= bytes;
@@ -571,7 +572,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Reads the events, of which each has so many bytes.
+    /// Reads the events, each of `bytes` bytes.
     fn read(self, integrand: &Integrand, bytes: usize, threads: usize) -> Vec<Drawn> {
         let counts: Vec<usize> = self.runs.iter().map(|(_, count)| *count).collect();
         let firsts: Vec<usize> = (counts.iter())

@@ -159,7 +159,7 @@ pub fn map_each<R: Send>(
     )
 }
 
-/// The same, by threads of which each makes so many things of a vector at once.
+/// The same, by threads of which each makes `at_once` things of a vector at a time.
 fn vectors<R: Send>(
     threads: usize,
     lengths: &[usize],
