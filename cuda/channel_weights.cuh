@@ -21,9 +21,11 @@ DEVICE double channel_share(const Tables &t, const Legs &legs, unsigned at, unsi
             if (of & EXCHANGED) sum.p[0] -= legs.energies[0], sum.p[3] -= legs.along;
             square = square_of(sum);
         }
-        const double off = square - number(t, numbers);
+        const double off = square - number(t, numbers), width = number(t, numbers + 1);
         // A pole is none for the sum.
-        put(legs.column, room + i, 1 / larger(fused(off, off, number(t, numbers + 1)), 1e-30));
+        const double far = larger(fabs(off), 1e-15);
+        put(legs.column, room + i,
+            width > 0 ? number(t, numbers + 2) / fused(off, off, width) : 1 / (far * root(far)));
     }
     double total = 0, own = 0;
     at = word(t, at + 1);

@@ -110,7 +110,7 @@ impl ChannelFactors {
             return Ok(None);
         }
         if asked.propagators && !narrow {
-            found.weights = Some(Weights::new(&diagrams, &limits, false)?);
+            found.weights = Some(Weights::squared(&diagrams, &limits)?);
         }
         Ok(Some(found))
     }

@@ -14,7 +14,7 @@ use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
     integrand,
 };
-use backend::{Choose, Weigher};
+use backend::Engine;
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
@@ -136,8 +136,7 @@ pub struct EventGenerator {
     every: Integrand,
     /// Of those that stay after a survey.
     integrand: Integrand,
-    weigher: Weigher,
-    chooser: Box<dyn Choose>,
+    engine: Engine,
     /// Why threads weigh what GPUs were asked for.
     by_threads: Option<String>,
     writer: RecordWriter,
@@ -297,7 +296,7 @@ impl EventGenerator {
         let factors: Arc<[Option<ChannelFactors>]> = factors.into();
         if request.clustering.is_some() {
             backend::make_plans(&mut bridges, request.threads)?;
-            let plain = Elements::in_channels(&mut bridges, shares.clone(), Arc::from([]));
+            let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
         integrand.selection = selection;
@@ -308,7 +307,7 @@ impl EventGenerator {
             None => None,
         };
         let gpus = gpus.filter(|_| by_threads.is_none());
-        let (weigher, chooser) = match gpus {
+        let engine = match gpus {
             None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
             Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
@@ -320,8 +319,7 @@ impl EventGenerator {
         Ok(EventGenerator {
             every: integrand.clone(),
             integrand,
-            weigher,
-            chooser,
+            engine,
             by_threads,
             writer: RecordWriter {
                 completers,
@@ -351,7 +349,7 @@ impl EventGenerator {
     /// A matrix element cannot be evaluated, or no point counts.
     pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
         self.integrand = self.every.clone();
-        let found = survey(&mut self.integrand, settings, &mut *self.weigher)?;
+        let found = survey(&mut self.integrand, settings, self.engine.weigher())?;
         Ok(self.surveyed.insert(found))
     }
 
@@ -367,10 +365,12 @@ impl EventGenerator {
         Ok(self.surveyed.insert(found))
     }
 
-    /// What is known of the sources; nothing before the survey.
-    pub fn known(&self) -> &[Known] {
-        let survey = self.surveyed.as_ref();
-        survey.map_or(&[], |survey| &survey.sources)
+    /// The last survey.
+    ///
+    /// # Errors
+    /// There was none.
+    pub fn surveyed(&self) -> Result<&Survey> {
+        needed(&self.surveyed)
     }
 
     /// Weighs points of a source by the grid that it has since the survey, pb.
@@ -404,7 +404,7 @@ impl EventGenerator {
         // Others, which nobody asked for.
         let mut whole = numbers.to_vec();
         whole.resize(count.next_multiple_of(8) * each, 0.5);
-        let weigher = &mut *self.weigher;
+        let weigher = self.engine.weigher();
         let mut found = weigh_given(&self.integrand, survey, source, first, &whole, weigher)?;
         found.truncate(count);
         Ok(found)
@@ -428,7 +428,7 @@ impl EventGenerator {
         if !same || !survey.sources.iter().zip(&flows).all(fits) {
             return Err(wrong("there are networks of other channels").into());
         }
-        let weigher = &mut *self.weigher;
+        let weigher = self.engine.weigher();
         let found = try_flows(&self.integrand, survey, settings, flows, weigher)?;
         Ok(self.surveyed.insert(found))
     }
@@ -446,7 +446,7 @@ impl EventGenerator {
             settings,
             number,
             settings.events,
-            &mut *self.weigher,
+            self.engine.weigher(),
         )?;
         self.seconds[0] += clock.elapsed().as_secs_f64();
         let clock = Instant::now();
@@ -456,12 +456,12 @@ impl EventGenerator {
             round: number,
             channel: u32::MAX - 1,
         };
-        let (threads, count) = (self.weigher.threads(), made.events.len());
+        let (threads, count) = (self.engine.threads(), made.events.len());
         let numbers = parallel::map(threads, count, |event| {
             [0, 1, 2].map(|of| philox.number(event as u64, of))
         });
         let events = parallel::map(threads, count, |event| &made.events[event]);
-        let choices = self.chooser.choose(&events, &numbers)?;
+        let choices = self.engine.choose(&events, &numbers)?;
         // Weights average to the cross section; where they have signs, those of them without.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
@@ -495,7 +495,7 @@ impl EventGenerator {
         let mut bytes = vec![0; size * records.choices.len()];
         ask_for_large_pages(&mut bytes);
         let (writer, integrand) = (&self.writer, &self.integrand);
-        parallel::fill(self.weigher.threads(), &mut bytes, size, |first, to| {
+        parallel::fill(self.engine.threads(), &mut bytes, size, |first, to| {
             let mut record = Vec::new();
             for (place, to) in to.chunks_exact_mut(size).enumerate() {
                 record.clear();
@@ -520,7 +520,7 @@ impl EventGenerator {
         let opened = opened.map_err(Error::io(file))?;
         let begin = opened.metadata().map_err(Error::io(file))?.len();
         let count = records.choices.len();
-        let mut buffers = vec![Vec::new(); self.weigher.threads().max(1)];
+        let mut buffers = vec![Vec::new(); self.engine.threads().max(1)];
         let (writer, integrand) = (&self.writer, &self.integrand);
         let write = |buffer: &mut Vec<u8>, part: usize| {
             let first = part * AT_ONCE;
@@ -554,7 +554,7 @@ impl EventGenerator {
     pub fn seconds(&self) -> Vec<(&'static str, f64)> {
         let rounds = ["points and events", "choices"];
         let rounds = rounds.into_iter().zip(self.seconds);
-        rounds.chain(self.weigher.seconds()).collect()
+        rounds.chain(self.engine.seconds()).collect()
     }
 
     /// For how many particles records have room.

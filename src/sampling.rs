@@ -1,6 +1,7 @@
 //! Matrix elements as what a sampler integrates: their channels, grouped where one can stand for several, and |M|^2 of
 //! its points.
 
+use crate::backend::SessionMemory;
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
 use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram, drawn};
@@ -698,7 +699,9 @@ impl Elements {
             2 - legs.filter(|leg| leg.incoming).count().min(2)
         });
         let before = before.collect();
-        let samplers = bridges.iter_mut().map(|bridge| bridge.sampler(diagrams));
+        let memory = SessionMemory::default();
+        let samplers = bridges.iter_mut();
+        let samplers = samplers.map(|bridge| bridge.sampler(diagrams, &memory));
         Ok(Elements {
             before,
             samplers: samplers.collect::<Result<_>>()?,
@@ -718,11 +721,12 @@ impl Elements {
     /// As there.
     pub fn in_channels(
         bridges: &mut [Bridge],
+        diagrams: bool,
         shares: Arc<[Shares]>,
         factors: Arc<[Option<ChannelFactors>]>,
     ) -> Result<Self> {
         let squared = |one: &Shares| matches!(one, Shares::Squared(_));
-        let diagrams = shares.iter().any(squared);
+        let diagrams = diagrams || shares.iter().any(squared);
         let made = Elements::counting(bridges, diagrams, factors)?;
         Ok(Elements { shares, ..made })
     }

@@ -99,6 +99,12 @@ reference() {
     tests 256 $ships --test engine reference:: -- --nocapture &&
         MEBRIDGE_TEST_LEVELS=avx2 tests 512 $ships --test engine reference::double -- --nocapture
 }
+events() {
+    for bits in 0 128 256 512; do
+        tests $bits --release -p mebridge-densities -p mebridge-phasespace -p mebridge-sampler || return
+    done
+    tests 256 $ships --test sampling
+}
 engine() { tests 256 $ships --test engine -- --skip reference::; }
 # Each in a program of its own: where a thread opens a library after others have closed theirs, the C library of Debian 12
 # for ARM (glibc 2.36) crashes in its thread-local variables, with or without SVE; that of Debian 13 (2.41) does not.
@@ -130,10 +136,10 @@ python() {
 }
 
 built=
-asked=${*:-units wide reference doors fortran madevent instructions engine python}
+asked=${*:-units wide reference doors fortran madevent instructions engine events python}
 for one in $asked; do
     case $one in
-        units | wide | reference | doors | fortran | madevent | instructions | engine | python) ;;
+        units | wide | reference | doors | fortran | madevent | instructions | engine | events | python) ;;
         *)
             echo "$0: there is no step $one" >&2
             exit 1
@@ -157,6 +163,7 @@ for one in $asked; do
         madevent) step "madevent, linked" madevent ;;
         instructions) step "instructions of the library" instructions "$release/libmebridge.so" ;;
         engine) step "plans, recursion, one event, SVE of 256 bits" engine ;;
+        events) step "points, densities, surveys, events" events ;;
         python) step "wheel, Python package" python ;;
     esac
 done

@@ -837,7 +837,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         scale: fixed(91.188),
         clustering: None,
         elements: vec![ElementRequest::default(); processes.len()],
-        threads: 1,
+        threads: 2,
         backend: Some("cpu".to_owned()),
         widths: 15.0,
         by_propagators: true,
@@ -922,6 +922,24 @@ fn records_of_decays() {
         ["12", "1", "2", "2"],
     ];
     assert_eq!(known, wanted);
+}
+
+/// All threads write into a file after what is there.
+#[test]
+fn records_are_appended() {
+    let mut made = generator("e+ e- > mu+ mu-", 200.0, &[]).expect("a generator");
+    made.survey(&settings(5000)).expect("a survey");
+    let events = made.round(&settings(5000), 0).expect("events");
+    let bytes = made.bytes(&events);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("events");
+    std::fs::write(&file, "head").expect("a file");
+    made.append(&events, &file).expect("records");
+    made.append(&events, &file).expect("records");
+    assert!(std::fs::read(&file).expect("a file") == [b"head", &bytes[..], &bytes].concat());
+    let nowhere = folder.path().join("nowhere/events");
+    let error = made.append(&events, &nowhere).expect_err("no folder");
+    assert!(error.to_string().contains("nowhere/events"), "{error}");
 }
 
 /// A width that |M|^2 has larger counts as often as it is larger, where it can be on its mass shell and nowhere else.

@@ -153,8 +153,8 @@ def generate_events(
             thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
-        overweight: the share of the cross section of a channel, at most, by which weights of its events may be larger than
-            those of the others; for 0 the largest weight that is found is that of all. The file says in its header what
+        overweight: the share of the cross section, at most, by which weights of events may be larger than those of the
+            others, and five times that of one channel; for 0 the largest weight that is found is that of all. The file says in its header what
             became of it.
         sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
             makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner

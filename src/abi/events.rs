@@ -17,7 +17,7 @@ use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Nothing, Settings, Survey};
+use mebridge_sampler::survey::{Nothing, Settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
@@ -257,21 +257,19 @@ pub unsafe extern "C" fn mebridge_events_call(
 fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
     match call {
         Call::Survey { settings, file } => {
-            let survey = match open.generator.survey(&settings) {
-                Ok(survey) => survey.clone(),
-                Err(failure) => return nothing(failure),
-            };
-            let bytes = survey.to_bytes(&open.run);
-            std::fs::write(&file, bytes).map_err(Error::io(&file))?;
+            if let Err(failure) = open.generator.survey(&settings) {
+                return nothing(failure);
+            }
+            let answer = surveyed(open, Some(&file))?;
             Ok(Answer {
                 by_threads: open.generator.by_threads().map(str::to_owned),
-                ..of_survey(&open.generator, &survey)
+                ..answer
             })
         }
         Call::Load { file } => {
             let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
-            let survey = open.generator.load(&bytes, &open.run)?.clone();
-            Ok(of_survey(&open.generator, &survey))
+            open.generator.load(&bytes, &open.run)?;
+            surveyed(open, None)
         }
         Call::Networks {
             settings,
@@ -281,9 +279,8 @@ fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             file,
         } => {
             let flows = flows(&networks, &shapes, &parameters)?;
-            let survey = open.generator.try_flows(&settings, flows)?.clone();
-            std::fs::write(&file, survey.to_bytes(&open.run)).map_err(Error::io(&file))?;
-            Ok(of_survey(&open.generator, &survey))
+            open.generator.try_flows(&settings, flows)?;
+            surveyed(open, Some(&file))
         }
         Call::Round {
             settings,
@@ -310,7 +307,7 @@ fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
                     &round.drawn,
                     &[],
                     &round.events,
-                ),
+                )?,
                 particles: made.particles,
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
@@ -335,22 +332,23 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
     })
 }
 
-fn of_survey(generator: &EventGenerator, survey: &Survey) -> Answer {
+/// What the survey says, which goes to this file.
+fn surveyed(open: &OpenEvents, file: Option<&Path>) -> Result<Answer, Failure> {
+    let generator = &open.generator;
+    let survey = generator.surveyed()?;
+    if let Some(file) = file {
+        std::fs::write(file, survey.to_bytes(&open.run)).map_err(Error::io(file))?;
+    }
     let sums: Vec<WeightSums> = survey.sources.iter().map(|one| one.sums).collect();
     let drawn: Vec<u64> = sums.iter().map(WeightSums::points).collect();
-    Answer {
-        sources: rows(
-            generator,
-            &sums,
-            &drawn,
-            &rounds::shares(survey),
-            &Events::default(),
-        ),
+    let (shares, none) = (rounds::shares(survey), Events::default());
+    Ok(Answer {
+        sources: rows(generator, &sums, &drawn, &shares, &none)?,
         particles: generator.particles(),
         points: survey.points,
         unusable: sums.iter().map(WeightSums::unusable).sum(),
         ..Answer::default()
-    }
+    })
 }
 
 fn rows(
@@ -359,9 +357,9 @@ fn rows(
     drawn: &[u64],
     shares: &[f64],
     events: &Events,
-) -> Vec<SourceAnswer> {
+) -> Result<Vec<SourceAnswer>> {
     let counts = events.of_sources(sums.len());
-    let known = generator.sources().zip(generator.known());
+    let known = generator.sources().zip(&generator.surveyed()?.sources);
     let of_sources = known.zip(sums).zip(drawn).enumerate();
     let rows = of_sources.map(|(number, (((elements, known), sums), &drawn))| {
         let mean = sums.mean();
@@ -375,7 +373,7 @@ fn rows(
             network: known.flow.is_some(),
         }
     });
-    rows.collect()
+    Ok(rows.collect())
 }
 
 /// Of each channel its network.

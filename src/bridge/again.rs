@@ -7,6 +7,7 @@
 use super::recipe::Recipe;
 use super::servers::Servers;
 use super::sessions::Sessions;
+use crate::backend::SessionMemory;
 use crate::error::Result;
 use crate::inputs::{Inputs, Outputs};
 use crate::process::HelicitySum;
@@ -115,7 +116,11 @@ impl Again {
                 Some(sessions) => sessions,
                 None => {
                     let mut servers = Servers::new(self.recipe.clone())?;
-                    self.sessions.insert(Sessions::new(&mut servers, true)?)
+                    self.sessions.insert(Sessions::new(
+                        &mut servers,
+                        true,
+                        &SessionMemory::default(),
+                    )?)
                 }
             };
             sessions.run(&sample.part(event, 1), answers.part(event, 1))?;

@@ -3,6 +3,7 @@
 use super::Bridge;
 use super::again::Again;
 use super::sessions::Sessions;
+use crate::backend::SessionMemory;
 use crate::error::{Error, Result};
 use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
@@ -25,15 +26,15 @@ pub struct Sampler {
 
 impl Bridge {
     /// A sampler; with `diagrams` for samples that ask for diagrams and colours, too. The first one finds the good
-    /// helicities and makes the plans.
-    pub fn sampler(&mut self, diagrams: bool) -> Result<Sampler> {
+    /// helicities and makes the plans. Samplers of one thread have their `memory` together.
+    pub fn sampler(&mut self, diagrams: bool, memory: &SessionMemory) -> Result<Sampler> {
         let process = self.servers.process();
         Ok(Sampler {
             legs: process.legs.len(),
             diagrams: process.diagrams as usize,
             helicities: process.helicities.len(),
             again: Again::new(self.servers.recipe()),
-            sessions: Sessions::new(&mut self.servers, diagrams)?,
+            sessions: Sessions::new(&mut self.servers, diagrams, memory)?,
         })
     }
 }
@@ -52,7 +53,7 @@ impl Bridge {
             self.samplers.clear();
         }
         while self.samplers.len() < threads {
-            let sampler = self.sampler(sample.diagrams)?;
+            let sampler = self.sampler(sample.diagrams, &SessionMemory::default())?;
             self.samplers.push(sampler);
         }
         if threads == 1 {
@@ -181,9 +182,21 @@ mod tests {
     }
 
     fn sampled(bridge: &mut Bridge, events: &Events, diagrams: bool) -> (Vec<f64>, Vec<i32>) {
+        let legs = bridge.process().legs.len();
+        sampled_by(events, legs, diagrams, |sample, answers| {
+            bridge.evaluate(sample, answers)
+        })
+    }
+
+    fn sampled_by(
+        events: &Events,
+        legs: usize,
+        diagrams: bool,
+        evaluate: impl FnOnce(&Sample, SampleAnswers) -> Result<Bad>,
+    ) -> (Vec<f64>, Vec<i32>) {
         let nevt = events.g_s.len();
         let sample = Sample {
-            momenta: Momenta::rows(events.momenta, bridge.process().legs.len()),
+            momenta: Momenta::rows(events.momenta, legs),
             g_s: events.g_s,
             random_helicity: events.random_helicity,
             random_color: events.random_color,
@@ -200,7 +213,7 @@ mod tests {
             diagram: &mut out.3,
             amp2: None,
         };
-        let bad = bridge.evaluate(&sample, answers).expect("a sample");
+        let bad = evaluate(&sample, answers).expect("a sample");
         assert_eq!(bad.count, 0);
         (out.0, out.1.iter().map(|h| h + 1).collect())
     }
@@ -234,6 +247,35 @@ mod tests {
             squared.push(expected.0);
         }
         assert!(squared[0] == squared[2] && squared[0] != squared[1]);
+    }
+
+    /// What samplers leave in the memory that they have together changes nothing.
+    #[test]
+    fn samplers_of_a_thread_share_memory() {
+        let memory = SessionMemory::default();
+        let texts = ["e+ e- > mu+ mu-", "u u~ > e+ e- g g", "g g > t t~ g"];
+        let mut made = texts.map(|text| {
+            let process = crate::generate(text).expect("process").remove(0);
+            let mut bridge = bridge(&process, &process.model.default_card());
+            let points = bridge.servers.own.trial().cloned().expect("points");
+            let sampler = bridge.sampler(true, &memory).expect("a sampler");
+            (points, bridge, sampler)
+        });
+        for turn in 0..2 {
+            for (points, bridge, sampler) in &mut made {
+                let (events, legs) = (call(&points.inputs()), bridge.process().legs.len());
+                for diagrams in [false, true] {
+                    let found = sampled_by(&events, legs, diagrams, |sample, answers| {
+                        sampler.run(sample, answers)
+                    });
+                    let own = sampled(bridge, &events, diagrams);
+                    assert_eq!(found, own, "turn {turn}, {diagrams}");
+                }
+            }
+            // From the largest to the least.
+            made.reverse();
+        }
+        assert!(memory.lock().is_some());
     }
 
     /// A list of channels is for calls: samples have the diagrams of the process.

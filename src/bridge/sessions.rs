@@ -1,7 +1,7 @@
 //! What runs the plans that serve samples.
 
 use super::servers::Servers;
-use crate::backend::{Backend, Session};
+use crate::backend::{Backend, Session, SessionMemory};
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;
 use crate::inputs::Inputs;
@@ -54,8 +54,9 @@ impl Servers {
 
 impl Sessions {
     /// For one thread.
-    pub fn new(servers: &mut Servers, diagrams: bool) -> Result<Sessions> {
-        let (with_diagrams, without) = servers.sessions(diagrams, |backend| backend.session())?;
+    pub fn new(servers: &mut Servers, diagrams: bool, memory: &SessionMemory) -> Result<Sessions> {
+        let session = |backend: &dyn Backend| backend.session(memory);
+        let (with_diagrams, without) = servers.sessions(diagrams, session)?;
         Ok(Sessions {
             with_diagrams,
             without,

@@ -1,6 +1,6 @@
 //! What weighs points and chooses of events: threads of the CPU, or GPUs.
 
-use crate::backend::DeviceSession;
+use crate::backend::{DeviceSession, SessionMemory};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::channel_factors::ChannelFactors;
@@ -22,18 +22,42 @@ const LEAST: usize = 512;
 /// Threads that choose on a GPU.
 const CHOOSERS: usize = 16;
 
-/// What weighs points.
-pub(super) type Weigher = Box<dyn Weigh + Send>;
-
-/// Chooses helicities, colour flows and diagrams.
-pub(super) trait Choose: Send {
-    /// Those of events, by three random numbers in (0, 1) for each.
-    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>>;
+/// What weighs points, and chooses helicities, colour flows and diagrams of events.
+pub(super) enum Engine {
+    /// One of each thread.
+    Threads(Vec<Elements>),
+    /// GPUs, and threads that choose on them.
+    Gpus(Box<weigher::Gpus>, Vec<Chooser>),
 }
 
-impl Choose for Elements {
-    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        Elements::choose(self, events, random)
+impl Engine {
+    pub(super) fn weigher(&mut self) -> &mut dyn Weigh {
+        match self {
+            Engine::Threads(evaluators) => evaluators,
+            Engine::Gpus(gpus, _) => &mut **gpus,
+        }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        match self {
+            Engine::Threads(evaluators) => evaluators.threads(),
+            Engine::Gpus(gpus, _) => gpus.threads(),
+        }
+    }
+
+    pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            Engine::Threads(evaluators) => evaluators.seconds(),
+            Engine::Gpus(gpus, _) => gpus.seconds(),
+        }
+    }
+
+    /// Those of events, by three random numbers in (0, 1) for each.
+    pub(super) fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+        match self {
+            Engine::Threads(evaluators) => by_all(evaluators, events, random, Elements::choose),
+            Engine::Gpus(_, choosers) => by_all(choosers, events, random, choose_on_gpu),
+        }
     }
 }
 
@@ -51,14 +75,11 @@ pub(super) fn by_threads(
     shares: &Arc<[Shares]>,
     factors: &Arc<[Option<ChannelFactors>]>,
     threads: usize,
-) -> Result<(Weigher, Box<dyn Choose>)> {
+) -> Result<Engine> {
     make_plans(bridges, threads)?;
-    let one = |_| Elements::in_channels(bridges, shares.clone(), factors.clone());
+    let one = |_| Elements::in_channels(bridges, true, shares.clone(), factors.clone());
     let evaluators = (0..threads.max(1)).map(one);
-    let evaluators: Vec<Elements> = evaluators.collect::<Result<_>>()?;
-    let choosers = (0..threads.max(1)).map(|_| Elements::counting(bridges, true, factors.clone()));
-    let choosers: Vec<Elements> = choosers.collect::<Result<_>>()?;
-    Ok((Box::new(evaluators), Box::new(choosers)))
+    Ok(Engine::Threads(evaluators.collect::<Result<_>>()?))
 }
 
 /// Makes the plans, which all threads share.
@@ -66,7 +87,8 @@ pub(super) fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
     let bridges: Vec<Mutex<&mut Bridge>> = bridges.iter_mut().map(Mutex::new).collect();
     let make = |number: usize| {
         let bridge = bridges[number].lock();
-        bridge.unwrap_or_else(PoisonError::into_inner).sampler(true)
+        let mut bridge = bridge.unwrap_or_else(PoisonError::into_inner);
+        bridge.sampler(true, &SessionMemory::default())
     };
     parallel::collect(threads, bridges.len(), |number| make(number).map(drop))?;
     Ok(())
@@ -78,7 +100,7 @@ pub(super) fn by_gpus(
     processes: &[Process],
     switches: &Switches,
     threads: usize,
-) -> Result<(Weigher, Box<dyn Choose>)> {
+) -> Result<Engine> {
     // Compilers take long.
     let every = std::thread::available_parallelism().map_or(1, |count| count.get());
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
@@ -107,50 +129,57 @@ pub(super) fn by_gpus(
         }
         weighers.push(Gpu::new(library, sessions)?);
     }
-    let weigher = weigher::Gpus::new(weighers, threads);
-    Ok((Box::new(weigher), Box::new(choosers)))
+    Ok(Engine::Gpus(
+        Box::new(weigher::Gpus::new(weighers, threads)),
+        choosers,
+    ))
 }
 
-/// Several that choose, each for some of the events.
-impl<C: Choose> Choose for Vec<C> {
-    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        let each = events.len().div_ceil(self.len()).max(LEAST);
-        let part = |number: usize| each * number..events.len().min(each * (number + 1));
-        let choose =
-            |one: &mut C, number: usize| one.choose(&events[part(number)], &random[part(number)]);
-        let mut found = Vec::with_capacity(events.len());
-        parallel::each(self, events.len().div_ceil(each), choose, |some| {
-            found.extend(some);
-        })?;
-        Ok(found)
-    }
+/// Chooses by all of these, each for some of the events.
+fn by_all<C: Send>(
+    choosers: &mut [C],
+    events: &[&Event],
+    random: &[[f64; 3]],
+    choose: impl Fn(&mut C, &[&Event], &[[f64; 3]]) -> Result<Vec<Choice>> + Sync,
+) -> Result<Vec<Choice>> {
+    let each = events.len().div_ceil(choosers.len()).max(LEAST);
+    let part = |number: usize| each * number..events.len().min(each * (number + 1));
+    let choose =
+        |one: &mut C, number: usize| choose(one, &events[part(number)], &random[part(number)]);
+    let mut found = Vec::with_capacity(events.len());
+    parallel::each(choosers, events.len().div_ceil(each), choose, |some| {
+        found.extend(some);
+    })?;
+    Ok(found)
 }
 
-impl Choose for Chooser {
-    fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        let mut of_elements: Vec<Vec<usize>> = Vec::new();
-        for (number, event) in events.iter().enumerate() {
-            let element = event.element as usize;
-            of_elements.resize_with(of_elements.len().max(element + 1), Vec::new);
-            of_elements[element].push(number);
-        }
-        let mut found = vec![Choice::default(); events.len()];
-        for (element, own) in of_elements.iter().enumerate() {
-            let chosen = own.iter().map(|&number| Chosen {
-                momenta: &events[number].momenta,
-                alpha_s: events[number].alpha_s,
-                random: random[number],
-            });
-            let chosen: Vec<Chosen> = chosen.collect();
-            let answers = Chooser::choose(self, element, &chosen)?;
-            for (&number, [helicity, color, diagram]) in own.iter().zip(answers) {
-                found[number] = Choice {
-                    helicity,
-                    color,
-                    diagram,
-                };
-            }
-        }
-        Ok(found)
+fn choose_on_gpu(
+    chooser: &mut Chooser,
+    events: &[&Event],
+    random: &[[f64; 3]],
+) -> Result<Vec<Choice>> {
+    let mut of_elements: Vec<Vec<usize>> = Vec::new();
+    for (number, event) in events.iter().enumerate() {
+        let element = event.element as usize;
+        of_elements.resize_with(of_elements.len().max(element + 1), Vec::new);
+        of_elements[element].push(number);
     }
+    let mut found = vec![Choice::default(); events.len()];
+    for (element, own) in of_elements.iter().enumerate() {
+        let chosen = own.iter().map(|&number| Chosen {
+            momenta: &events[number].momenta,
+            alpha_s: events[number].alpha_s,
+            random: random[number],
+        });
+        let chosen: Vec<Chosen> = chosen.collect();
+        let answers = chooser.choose(element, &chosen)?;
+        for (&number, [helicity, color, diagram]) in own.iter().zip(answers) {
+            found[number] = Choice {
+                helicity,
+                color,
+                diagram,
+            };
+        }
+    }
+    Ok(found)
 }

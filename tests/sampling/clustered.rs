@@ -112,7 +112,7 @@ impl Run {
         let shares: Arc<[Shares]> = vec![shares.expect("shares")].into();
         let one = |_| {
             let factors = Arc::from([]);
-            Elements::in_channels(&mut bridges, shares.clone(), factors).expect("samplers")
+            Elements::in_channels(&mut bridges, false, shares.clone(), factors).expect("samplers")
         };
         let mut evaluators: Vec<Elements> = (0..threads).map(one).collect();
         if common.clustering.is_some() {

@@ -10,7 +10,8 @@ use crate::sample::{DeviceSample, Sample, SampleAnswers};
 use mebridge_plan::Plan;
 use mebridge_support::error::{Error, Result};
 use serde::Serialize;
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// An error where an array has another length than it needs.
@@ -65,8 +66,9 @@ pub trait Backend: Send {
     }
 
     /// What one thread of a caller's needs to evaluate samples while others do so too. They share all that does not
-    /// change, and may outlive this.
-    fn session(&self) -> Result<Box<dyn Session>> {
+    /// change, and may outlive this; `memory` is the thread's, for all that it evaluates.
+    fn session(&self, memory: &SessionMemory) -> Result<Box<dyn Session>> {
+        let _ = memory;
         Err(Error::NotOnGpu {
             what: "samples in the memory of the host".into(),
         })
@@ -91,6 +93,18 @@ pub trait DeviceSession: Send + Sync {
 
     /// Waits until all work on samples so far is done.
     fn wait(&self) -> Result<()>;
+}
+
+/// Memory that the sessions of one thread work in, one after the other. Nothing in it is kept from one sample to the next; of
+/// a hundred matrix elements it is as large as that of the largest, and stays in the caches of a core.
+#[derive(Clone, Debug, Default)]
+pub struct SessionMemory(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+impl SessionMemory {
+    /// What lies there: whatever the last session put there.
+    pub fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One thread's way to evaluate samples.

@@ -46,6 +46,11 @@ impl<T: Real> Arena<T> {
         unsafe { std::slice::from_raw_parts_mut(first, self.numbers) }
     }
 
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.numbers
+    }
+
     /// The first number.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.lines.as_mut_ptr().cast()

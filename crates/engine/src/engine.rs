@@ -411,6 +411,10 @@ impl<T: Real> Engine<T> {
     }
 
     /// Numbers of single-precision memory that a worker needs.
+    pub(super) fn vector_numbers(&self) -> usize {
+        self.scratch.vectors as usize * self.lanes()
+    }
+
     pub(super) fn single_numbers(&self) -> usize {
         match &self.color {
             ColorSum::Same(_) => 0,
@@ -564,8 +568,8 @@ mod tests {
     #[test]
     fn samples_of_another_size_are_refused() {
         use crate::ThreadedEngine;
-        use mebridge_backend::Backend;
         use mebridge_backend::sample::Momenta;
+        use mebridge_backend::{Backend, SessionMemory};
         let process = example::scalars();
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
         let split = BlockDiagonal::of_process(&process, false);
@@ -578,7 +582,8 @@ mod tests {
             let engine =
                 Engine::<f64>::new(&process, &split, &binding, plan, level, false).unwrap();
             let engine = ThreadedEngine::new(engine, 1).unwrap();
-            let mut session = engine.session().unwrap();
+            let memory = SessionMemory::default();
+            let mut session = engine.session(&memory).unwrap();
             // The legs, and how many events each array has.
             let mut run = |legs: usize, counts: [usize; 6]| {
                 let [of_momenta, g_s, random, fixed, answers, choices] = counts;

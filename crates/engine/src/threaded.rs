@@ -13,6 +13,7 @@ use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{
     self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
+    SessionMemory,
 };
 use mebridge_plan::{Plan, ValidPlan};
 use mebridge_simd::Real;
@@ -241,10 +242,11 @@ impl<T: Real> Backend for ThreadedEngine<T> {
         Ok(ThreadedEngine::each(self, inputs, answer)?)
     }
 
-    fn session(&self) -> Result<Box<dyn Session>> {
+    fn session(&self, memory: &SessionMemory) -> Result<Box<dyn Session>> {
         Ok(Box::new(OneThread {
-            worker: Worker::new(&self.engine)?,
+            worker: Worker::without_vectors(&self.engine)?,
             engine: self.engine.clone(),
+            memory: memory.clone(),
         }))
     }
 }
@@ -253,11 +255,19 @@ impl<T: Real> Backend for ThreadedEngine<T> {
 struct OneThread<T: Real> {
     engine: Arc<Engine<T>>,
     worker: Worker<T>,
+    memory: SessionMemory,
 }
 
 impl<T: Real> Session for OneThread<T> {
     fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<()> {
-        self.engine.run_sample(&mut self.worker, sample, answers)
+        let OneThread {
+            engine,
+            worker,
+            memory,
+        } = self;
+        worker.with_vectors(engine, memory, |worker| {
+            engine.run_sample(worker, sample, answers)
+        })?
     }
 }
 

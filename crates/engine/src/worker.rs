@@ -2,6 +2,7 @@
 
 use super::arena::Arena;
 use super::engine::{Engine, Timers};
+use mebridge_backend::SessionMemory;
 use mebridge_backend::inputs::Inputs;
 use mebridge_simd::Real;
 use mebridge_support::error::Result;
@@ -46,7 +47,17 @@ impl<T: Real> Worker<T> {
     /// Memory for an engine.
     pub fn new(engine: &Engine<T>) -> Result<Self> {
         let mut worker = Worker {
-            vectors: Arena::new(engine.scratch.vectors as usize * engine.lanes())?,
+            vectors: Arena::new(engine.vector_numbers())?,
+            ..Worker::without_vectors(engine)?
+        };
+        worker.put_constants(engine);
+        Ok(worker)
+    }
+
+    /// The same without an array of vectors, which comes with each sample.
+    pub fn without_vectors(engine: &Engine<T>) -> Result<Self> {
+        Ok(Worker {
+            vectors: Arena::new(0)?,
             single: Arena::new(engine.single_numbers())?,
             couplings: Vec::new(),
             amp2: Vec::new(),
@@ -57,14 +68,41 @@ impl<T: Real> Worker<T> {
             lost: false,
             profile: false,
             timers: Timers::default(),
-        };
+        })
+    }
+
+    /// Works in a thread's array of vectors, which comes back from `work` with other numbers in it.
+    pub fn with_vectors<R>(
+        &mut self,
+        engine: &Engine<T>,
+        memory: &SessionMemory,
+        work: impl FnOnce(&mut Self) -> R,
+    ) -> Result<R> {
+        let needed = engine.vector_numbers();
+        let mut memory = memory.lock();
+        let there = memory.as_mut().and_then(|any| any.downcast_mut());
+        if there.is_none_or(|there: &mut Arena<T>| there.len() < needed) {
+            *memory = Some(Box::new(Arena::<T>::new(needed)?));
+        }
+        let mut there = memory.as_mut().and_then(|any| any.downcast_mut());
+        if let Some(there) = &mut there {
+            std::mem::swap(&mut self.vectors, there);
+        }
+        self.put_constants(engine);
+        let answer = work(self);
+        if let Some(there) = there {
+            std::mem::swap(&mut self.vectors, there);
+        }
+        Ok(answer)
+    }
+
+    fn put_constants(&mut self, engine: &Engine<T>) {
         let lanes = engine.lanes();
-        let numbers = worker.vectors.as_mut_slice();
+        let numbers = self.vectors.as_mut_slice();
         for &(address, x) in &engine.constants {
             let at = address as usize * lanes;
             numbers[at..at + lanes].fill(T::from_f64(x));
         }
-        Ok(worker)
     }
 
     /// The array of vectors.

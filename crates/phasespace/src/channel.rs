@@ -149,7 +149,7 @@ const CENTRAL: f64 = 0.2;
 const TO_ZERO: f64 = 0.8;
 /// One whose least value is small, and hardly ever 0.
 const CLOSE_TO_ZERO: f64 = 0.9;
-/// Of a line without mass that decays.
+/// Of a line whose least value is above 0.
 const LINE: f64 = 1.2;
 /// Of the square of a boson that is exchanged, without a mass and with one: |M|^2 falls like 1 / t^2 where nothing else is
 /// in the way, and like 1 / t with a fermion.
@@ -236,6 +236,14 @@ impl Channel {
         self.dimension
     }
 
+    /// Which of the random numbers are azimuths.
+    pub fn azimuths(&self) -> impl Iterator<Item = usize> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Decay { random, .. } | Step::Scatter { random, .. } => Some(random[1]),
+            _ => None,
+        })
+    }
+
     /// How many legs go out.
     pub fn outgoing(&self) -> usize {
         self.legs.len()
@@ -294,10 +302,7 @@ impl Builder<'_> {
                 product: of.mass * of.width,
             }
         } else if least > 0.0 {
-            match split {
-                Branching::Decay => Map::Power(LINE),
-                _ => Map::Inverse,
-            }
+            Map::Power(LINE)
         } else {
             Map::Power(TO_ZERO)
         };

@@ -1,8 +1,11 @@
 //! Weights of channels by their propagators.
 //!
-//! Of each diagram the product of its squared propagators `1 / ((p^2 - m^2)^2 + (m width)^2)`; a channel's weight is its
-//! product over the sum of all, as MG5aMC's `sde_strategy = 2`. They do not follow what cancels in the sum of diagrams,
-//! as it does with gluons and with vector bosons.
+//! Of each diagram the product of its propagators; a channel's weight is its product over the sum of all. MG5aMC's
+//! `sde_strategy = 2` has squared propagators. Here they have the power 1.5, `|p^2 - m^2|^-1.5`: points of a channel are about
+//! as dense as the power 1 to 1.3, and where weights fall faster than points do, those between two channels have
+//! large weights. What can be on its mass shell is as dense as its square, and that is its weight:
+//! `(m width)^0.5 / ((p^2 - m^2)^2 + (m width)^2)`, which on the mass shell is the power 1.5 as well. Weights do not follow
+//! what cancels in the sum of diagrams, as it does with gluons and with vector bosons.
 
 use super::diagram::{Diagram, Error, Legs};
 use super::draw::{Layout, take};
@@ -11,13 +14,15 @@ use super::limits::Limits;
 use super::{Rows, channel};
 use mebridge_simd::{Level, Simd, Task, dispatch};
 
-/// The products of squared propagators of some diagrams.
+/// The products of propagators of some diagrams.
 #[derive(Clone, Debug)]
 pub struct Weights {
     pub(crate) legs: usize,
+    /// Whether all propagators are squared, as those of MG5aMC.
+    pub(crate) squared: bool,
     /// What each squared momentum is made of: a set of legs that go out, less the first that comes in.
     pub(crate) squares: Vec<(Legs, bool)>,
-    /// A squared momentum, the squared mass and `(m width)^2`.
+    /// A squared momentum, the squared mass, and `(m width)^2` of what can be on its mass shell.
     pub(crate) propagators: Vec<(usize, f64, f64)>,
     /// Of each diagram a factor, and its propagators.
     pub(crate) products: Vec<(f64, Vec<usize>)>,
@@ -26,14 +31,32 @@ pub struct Weights {
 impl Weights {
     /// The products of diagrams that have the same legs.
     ///
-    /// Far above its mass a resonance has the squared propagator of a massless line and none of the points. With
+    /// Far above its mass a resonance has the propagator of a massless line and none of the points. With
     /// `one_energy` all partons have the energy of the beams, and such a diagram has a small factor.
     ///
     /// # Errors
     /// A diagram is no tree.
     pub fn new(diagrams: &[Diagram], limits: &Limits, one_energy: bool) -> Result<Self, Error> {
+        Weights::with(diagrams, limits, one_energy, false)
+    }
+
+    /// The products of squared propagators, which are weights of MG5aMC.
+    ///
+    /// # Errors
+    /// A diagram is no tree.
+    pub fn squared(diagrams: &[Diagram], limits: &Limits) -> Result<Self, Error> {
+        Weights::with(diagrams, limits, false, true)
+    }
+
+    fn with(
+        diagrams: &[Diagram],
+        limits: &Limits,
+        one_energy: bool,
+        squared: bool,
+    ) -> Result<Self, Error> {
         let mut found = Weights {
             legs: diagrams.first().map_or(0, |one| one.masses.len()),
+            squared,
             squares: Vec::new(),
             propagators: Vec::new(),
             products: Vec::new(),
@@ -48,15 +71,17 @@ impl Weights {
                 let resonant = channel::resonant(propagator, legs, &diagram.masses, limits);
                 let width = if resonant { propagator.width } else { 0.0 };
                 if one_energy && resonant && legs != every {
-                    // Of equal areas are 1 / s and M G / ((s - M^2)^2 + (M G)^2); weights are 1 / s^2 and this over M G.
-                    factor *= f64::min(1.0, width / propagator.mass);
+                    // Of equal areas are 1 / s and M G / ((s - M^2)^2 + (M G)^2); weights are 1 / s^1.5 and this over
+                    // (M G)^0.5.
+                    factor *= f64::min(1.0, width / propagator.mass).sqrt();
                 }
                 product.push(found.propagator(legs, false, propagator.mass, width));
             }
             let mut legs = 0;
             for (out, exchanged) in spine.out.iter().zip(&spine.exchanged) {
                 legs = out.iter().fold(legs, |legs, branch| legs | branch.legs);
-                product.push(found.propagator(legs, true, exchanged.mass, exchanged.width));
+                let width = if squared { exchanged.width } else { 0.0 };
+                product.push(found.propagator(legs, true, exchanged.mass, width));
             }
             found.products.push((factor, product));
         }
@@ -81,6 +106,7 @@ impl Weights {
     pub fn of(&self, diagrams: &[u32]) -> Weights {
         let mut found = Weights {
             legs: self.legs,
+            squared: self.squared,
             squares: Vec::new(),
             propagators: Vec::new(),
             products: Vec::new(),
@@ -200,8 +226,15 @@ impl Task<f64> for Shares<'_> {
             for (to, &(place, mass, width)) in propagators.iter_mut().zip(&weights.propagators) {
                 let off = squares[place] - zero.same(mass);
                 // A pole is none for the sum.
-                let size = off.mul_add(off, zero.same(width)).max(zero.same(SMALLEST));
-                *to = zero.same(1.0) / size;
+                *to = if weights.squared {
+                    let size = off.mul_add(off, zero.same(width));
+                    zero.same(1.0) / size.max(zero.same(SMALLEST * SMALLEST))
+                } else if width > 0.0 {
+                    zero.same(scale(width)) / off.mul_add(off, zero.same(width))
+                } else {
+                    let off = off.abs().max(zero.same(SMALLEST));
+                    zero.same(1.0) / (off * off.sqrt())
+                };
             }
             let mut total = zero;
             for (to, (factor, product)) in products.iter_mut().zip(&weights.products) {
@@ -239,5 +272,10 @@ impl Task<f64> for Shares<'_> {
     }
 }
 
-/// Squared propagators are this small at least, GeV^4.
-const SMALLEST: f64 = 1e-30;
+/// The squared momentum of a line is as far from its squared mass at least, GeV^2.
+const SMALLEST: f64 = 1e-15;
+
+/// `(m width)^0.5`, of the square of that in brackets.
+pub(crate) fn scale(width: f64) -> f64 {
+    width.sqrt().sqrt()
+}

@@ -2,6 +2,7 @@
 
 use mebridge_phasespace::{
     Beams, Channel, Diagram, Edge, Error, Layout, Limits, Permutation, Propagator, Rows, Settings,
+    Weights,
 };
 use mebridge_simd::Level;
 use std::f64::consts::PI;
@@ -595,6 +596,77 @@ fn momenta_and_the_way_back() {
                 close * 100 >= count * 97,
                 "{close} of {count} come back {level} {diagram:?}"
             );
+        }
+    }
+}
+
+/// Lines have their propagators to the power 1.5, and what can be on its mass shell its square, which there is the same;
+/// with those of MG5aMC all are squared.
+#[test]
+fn weights_are_powers_of_propagators() {
+    let (mass, width) = (91.188, 2.5);
+    let masses = [0.0; 3];
+    let pair = |pair: [&str; 2], third, of| {
+        let names: [&[&str]; 3] = [
+            &["i0", "i1", "p0"],
+            &["p0", "p1", third],
+            &["p1", pair[0], pair[1]],
+        ];
+        diagram(&masses, &[(0.0, 0.0), of], &names)
+    };
+    let exchange: [&[&str]; 2] = [&["i0", "o0", "p0"], &["p0", "i1", "p1"]];
+    let exchange = [exchange[0], exchange[1], &["p1", "o1", "o2"]];
+    let diagrams = [
+        pair(["o0", "o1"], "o2", (0.0, 0.0)),
+        pair(["o0", "o1"], "o2", (mass, width)),
+        diagram(&masses, &[(mass, width), (0.0, 0.0)], &exchange),
+    ];
+    let channel = Channel::new(&diagrams[1], &settings(200.0, Beams::Neither)).expect("a channel");
+    let (_, points) = draw(&channel, 3, Level::best(), 64);
+    let layout = Layout::new(5);
+    let limits = Limits::default();
+    for squared in [false, true] {
+        let weights = match squared {
+            false => Weights::new(&diagrams, &limits, false),
+            true => Weights::squared(&diagrams, &limits),
+        };
+        let mut shares = Rows::new(3, 64);
+        weights
+            .expect("trees")
+            .every_share(Level::best(), &points, &mut shares);
+        for point in 0..64 {
+            let row = |leg: usize, i: usize| points.row(layout.momentum(leg) + i)[point];
+            let of = |sum: &dyn Fn(usize) -> f64| {
+                let p: [f64; 4] = std::array::from_fn(sum);
+                p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3]
+            };
+            let s = |a, b| of(&|i| row(a, i) + row(b, i));
+            let (first, second) = (s(2, 3), s(3, 4));
+            let t = of(&|i| row(2, i) - row(0, i));
+            let (whole, product) = (200.0_f64.powi(2), mass * width);
+            let size = (first - mass * mass).hypot(product);
+            let expected = match squared {
+                false => [
+                    (whole * first).powf(-1.5),
+                    whole.powf(-1.5) * product.sqrt() / (size * size),
+                    ((mass * mass - t) * second).powf(-1.5),
+                ],
+                true => [
+                    (whole * first).powi(-2),
+                    (whole * size).powi(-2),
+                    (mass * mass - t).hypot(product).powi(-2) / (second * second),
+                ],
+            };
+            let total: f64 = expected.iter().sum();
+            for (diagram, expected) in expected.iter().enumerate() {
+                let found = shares.row(diagram)[point];
+                let off = found - expected / total;
+                assert!(
+                    off.abs() < 1e-9,
+                    "{squared} {diagram}: {found} {}",
+                    expected / total
+                );
+            }
         }
     }
 }

@@ -23,9 +23,9 @@ const LEAST_WIDTH: f64 = 1e-10;
 /// What counts as the share of a bin at least. A bin in which no point contributed keeps a tenth of an average importance
 /// or more: nobody knows that there is nothing.
 const LEAST_SHARE: f64 = 1e-10;
-/// How often a bin takes a quarter of each of its neighbours: with 8 times it spreads by two bins. A part of a survey has
+/// How often a bin takes a quarter of each of its neighbours: with 16 times it spreads by three bins. A part of a survey has
 /// a few large weights in each bin, and grids that follow them one by one have half the efficiency.
-const SMOOTHED: usize = 8;
+const SMOOTHED: usize = 16;
 /// What makes a number a whole one in its lowest bits where it is added.
 const TO_WHOLE: f64 = (1_u64 << 52) as f64;
 /// Numbers that the longest register holds.
@@ -95,7 +95,7 @@ impl Grid {
     }
 
     /// Moves the edges after what points contributed. They stay with a `damping` of 0, and follow faster but with more
-    /// noise the larger it is: 0.8 serves where a survey has few parts of a few thousand points. A dimension to which
+    /// noise the larger it is: 1 serves where a survey has few parts of a few thousand points. A dimension to which
     /// nothing contributed stays as it is.
     ///
     /// # Panics
@@ -233,6 +233,11 @@ impl Training {
                 squares[(numbers[point] * BINS as f64) as usize % BINS] += square;
             }
         }
+    }
+
+    /// Leaves a dimension as it is.
+    pub fn forget(&mut self, dimension: usize) {
+        self.squares[dimension * BINS..][..BINS].fill(0.0);
     }
 
     /// Adds those of later points. Each block of points is summed alone, and blocks are put together in their order, so

@@ -2,7 +2,7 @@
 //!
 //! Weights of channels add up to one without them as well, so that the cross section is the same; each source costs a grid
 //! and points of a survey. Points of the others must not have large weights where one that is left out had its peaks.
-//! Channels follow squared propagators, and so do their weights: at a point at which those that stay have the part S of
+//! Channels follow propagators, and so do their weights: at a point at which those that stay have the part S of
 //! all weights, points are as rare, so that the squares of their weights have a 1 / S as large on average. Sources are left
 //! out from the least on, as long as that average, by the points of a trial, grows by a hundredth at most. It is small
 //! for one that has a thousandth of a cross section beside others with the same peaks, and a thousandfold for a photon of

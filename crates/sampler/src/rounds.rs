@@ -13,7 +13,7 @@ use super::parallel;
 use super::random::{ACCEPTANCE, Philox};
 use super::sums::{Estimate, WeightSums};
 use super::survey::{self, Known, Nothing, Settings, Survey, whole};
-use super::unweight::{Spectrum, event_weight, is_event};
+use super::unweight::{Spectrum, event_weight, is_event, thresholds};
 use super::weigh::Weigh;
 
 /// Events, and what their points say.
@@ -54,9 +54,13 @@ pub fn round<W: Weigh + ?Sized>(
         channel: source as u32,
     };
     let mut spectra: Vec<Spectrum> = known.iter().map(|one| one.spectrum.clone()).collect();
-    let mut thresholds: Vec<f64> = known
-        .iter()
-        .map(|one| (one.spectrum.threshold(settings.overweight)).unwrap_or(one.trial[1]))
+    let mut points: Vec<u64> = known.iter().map(|one| one.sums.points()).collect();
+    let together = |spectra: &[Spectrum], points: &[u64]| {
+        let both: Vec<_> = spectra.iter().zip(points.iter().copied()).collect();
+        thresholds(&both, settings.overweight)
+    };
+    let mut thresholds: Vec<f64> = (together(&spectra, &points).into_iter().zip(known))
+        .map(|(found, one)| found.unwrap_or(one.trial[1]))
         .collect();
     let sizes = known.iter().zip(&thresholds).map(|(one, &threshold)| {
         let excess = if threshold > 0.0 {
@@ -110,6 +114,7 @@ pub fn round<W: Weigh + ?Sized>(
             }
             unusable += one.sums.unusable();
             spectra[source].merge(&one.spectrum);
+            points[source] += one.sums.points();
             if !one.events.is_empty() {
                 found.push(one.events);
             }
@@ -121,8 +126,8 @@ pub fn round<W: Weigh + ?Sized>(
             let there = count.max(1) as f64;
             luminosity *= ((wanted + wanted.sqrt()) / there).min(MOST_RISE);
         }
-        for (threshold, spectrum) in thresholds.iter_mut().zip(&spectra) {
-            let now = spectrum.threshold(settings.overweight).unwrap_or(0.0);
+        for (threshold, now) in thresholds.iter_mut().zip(together(&spectra, &points)) {
+            let now = now.unwrap_or(0.0);
             if now > *threshold {
                 *threshold = now;
                 done = false;

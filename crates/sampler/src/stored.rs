@@ -10,8 +10,8 @@ use super::survey::{Known, Survey};
 use super::unweight::Spectrum;
 use super::{Error, Result};
 
-/// The number of the format. Another one holds something else.
-pub const FORMAT: u64 = 2;
+/// The number of the format. Another one holds something else, or points had other weights.
+pub const FORMAT: u64 = 3;
 const MARK: u64 = u64::from_le_bytes(*b"mesurvey");
 /// Bytes before the rest, and of the two digests there.
 const HEAD: usize = 80;

@@ -15,7 +15,7 @@ use super::leave_out::{self, Tried};
 use super::parallel;
 use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
-use super::unweight::Spectrum;
+use super::unweight::{Spectrum, thresholds};
 use super::weigh::{Taught, Weigh};
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub struct Settings {
     pub seed: u64,
     /// How many events are to be made.
     pub events: u64,
-    /// What events of a source may have above the least weight, as a share of its cross section.
+    /// What events may have above the least weight, as a share of the cross section.
     pub overweight: f64,
     /// The relative error of the cross section, if the survey is to measure it as well as that.
     #[serde(default)]
@@ -110,7 +110,7 @@ const PARTS: u16 = 12;
 /// By how much weights differ that are the same but for rounding.
 const SAME: f64 = 1e-9;
 /// How far a grid follows what a part found.
-const DAMPING: f64 = 0.8;
+const DAMPING: f64 = 1.0;
 /// Rounds of random numbers that a survey has for its parts; rounds of events have later ones.
 pub(crate) const ROUNDS: u16 = 64;
 /// That of the last part, and that of flows.
@@ -295,7 +295,12 @@ impl Surveyed {
         let grids = parallel::map_large(threads, found.len(), |number| {
             (of(number) && differ(&found[number].sums)).then(|| {
                 let mut grid = self.grids[number].clone();
-                grid.adapt(&found[number].training, DAMPING);
+                let mut training = found[number].training.clone();
+                // Weights do not depend on azimuths but together, and grids would follow noise.
+                for dimension in integrand.sources[number].channel.azimuths() {
+                    training.forget(dimension);
+                }
+                grid.adapt(&training, DAMPING);
                 grid
             })
         });
@@ -318,12 +323,13 @@ fn differ(sums: &WeightSums) -> bool {
 /// in proportion to its threshold.
 fn needed(latest: &[Taught], settings: &Settings) -> Vec<f64> {
     let total: f64 = latest.iter().map(|one| one.sums.mean_size().mean).sum();
-    let threshold = |one: &Taught| one.spectrum.threshold(settings.overweight).unwrap_or(0.0);
-    let points = |one| match total > 0.0 {
-        true => settings.events as f64 / total * threshold(one),
+    let spectra = latest.iter().map(|one| (&one.spectrum, one.sums.points()));
+    let thresholds = thresholds(&spectra.collect::<Vec<_>>(), settings.overweight).into_iter();
+    let points = |threshold: Option<f64>| match total > 0.0 {
+        true => settings.events as f64 / total * threshold.unwrap_or(0.0),
         false => 0.0,
     };
-    latest.iter().map(points).collect()
+    thresholds.map(points).collect()
 }
 
 /// Points of the part after the trial: few where a source has few points in the run.

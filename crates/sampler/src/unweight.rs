@@ -20,9 +20,12 @@
 //! accepted are asked again with the same numbers, and which are left depends on the last t alone.
 //!
 //! *Channels together.* With a luminosity L channel j has L t_j points, so that all events weigh 1 / L: see
-//! [`crate::rounds`].
+//! [`crate::rounds`]. [`thresholds`] are those with the least sum of t_j, so the fewest points, whose events carry at most
+//! `overweight` of the cross section of all channels, and those of one channel [`MOST_OF_ONE`] times that of its own.
 
 use crate::sums::is_usable;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Bins of a spectrum: sixteen powers of two.
 pub const BINS: usize = 256;
@@ -179,6 +182,31 @@ impl Spectrum {
         std::iter::once((self.largest, 0.0)).chain(edges)
     }
 
+    /// How the threshold may fall from the largest size, bin by bin, to the least one that has points.
+    fn falls(&self, points: u64) -> impl Iterator<Item = Fall> {
+        let least = self.range().find(|bin| self.bins[bin % BINS].points > 0);
+        let least = least.filter(|_| self.largest > 0.0);
+        let bins = least.map(|least| (least..=*self.range().end()).rev());
+        let (mut upper, mut above, mut below) = (self.largest, 0, 0.0);
+        let mut sum = 0.0;
+        bins.into_iter().flatten().map(move |bin| {
+            let (sizes, to) = (self.bins[bin % BINS], edge(bin));
+            sum += sizes.sum(bin);
+            let before = std::mem::replace(&mut below, 0.0);
+            above += sizes.points;
+            below = f64::max(sum - above as f64 * to, before);
+            let added = (below - before) / points.max(1) as f64;
+            // Without points in the bin it is their number above, the same for all that have as many.
+            let slope = match sizes.points {
+                0 => above as f64 / points.max(1) as f64,
+                _ if upper > to => added / (upper - to),
+                _ => 0.0,
+            };
+            upper = to;
+            Fall { slope, to, added }
+        })
+    }
+
     /// The threshold with an excess of at most `overweight`; none where all weights are zero.
     pub fn threshold(&self, overweight: f64) -> Option<f64> {
         if self.largest == 0.0 {
@@ -219,6 +247,62 @@ impl Spectrum {
     pub fn events(&self, threshold: f64) -> f64 {
         (1.0 - self.excess(threshold)) * self.total() / threshold
     }
+}
+
+/// How many times `overweight` the excess of one channel may be where others need less of it.
+const MOST_OF_ONE: f64 = 5.0;
+
+/// How far the threshold of a channel falls at once, by how much that adds to what its events carry above one.
+struct Fall {
+    /// What is added for each unit of the threshold, by the points of the channel.
+    slope: f64,
+    to: f64,
+    added: f64,
+}
+
+/// The thresholds of channels whose events are put together, of each by its spectrum and of how many points that is; none
+/// where all weights are zero.
+///
+/// The threshold that falls is always the one by which events carry least above one: of an excess that is convex this is
+/// the least sum.
+pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f64>> {
+    let totals: Vec<f64> = (spectra.iter())
+        .map(|(of, points)| of.total() / (*points).max(1) as f64)
+        .collect();
+    let mut left = overweight * totals.iter().sum::<f64>();
+    let mut left_of_one: Vec<f64> = (totals.iter())
+        .map(|total| MOST_OF_ONE * overweight * total)
+        .collect();
+    let mut found: Vec<Option<f64>> = (spectra.iter())
+        .map(|(of, _)| (of.largest > 0.0).then_some(of.largest))
+        .collect();
+    let mut falls: Vec<_> = (spectra.iter())
+        .map(|&(of, points)| of.falls(points).peekable())
+        .collect();
+    // Slopes are not negative, and have the order of their bits.
+    let key = |fall: &Fall, channel: usize| Reverse((fall.slope.to_bits(), channel));
+    let mut next: BinaryHeap<_> = (falls.iter_mut().enumerate())
+        .filter_map(|(channel, falls)| Some(key(falls.peek()?, channel)))
+        .collect();
+    while let Some(Reverse((_, channel))) = next.pop() {
+        let Some(fall) = falls[channel].next() else {
+            continue;
+        };
+        let threshold = found[channel].get_or_insert(fall.to);
+        let allowed = f64::min(left, left_of_one[channel]);
+        if fall.added > allowed {
+            *threshold -= (*threshold - fall.to) * (allowed / fall.added);
+            left -= allowed;
+            continue;
+        }
+        *threshold = fall.to;
+        left -= fall.added;
+        left_of_one[channel] -= fall.added;
+        if let Some(fall) = falls[channel].peek() {
+            next.push(key(fall, channel));
+        }
+    }
+    found
 }
 
 /// Whether a point becomes an event.

@@ -11,6 +11,7 @@ use mebridge_sampler::Error;
 use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh_each};
 use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, Shape};
+use mebridge_sampler::grid::Grid;
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
     Workspace,
@@ -258,6 +259,22 @@ fn sources_that_others_can_stand_for_are_left_out() {
 }
 
 #[test]
+fn azimuths_stay_even() {
+    let mut what = three();
+    let found = survey(&mut what, &settings(1, 10_000), &mut evaluators(1)).expect("a survey");
+    for (source, known) in what.sources.iter().zip(&found.sources) {
+        let even = Grid::new(known.grid.dimensions());
+        let azimuths: Vec<usize> = source.channel.azimuths().collect();
+        // Of two decays.
+        assert_eq!((azimuths.len(), known.grid.dimensions()), (2, 5));
+        for dimension in 0..5 {
+            let same = known.grid.edges(dimension) == even.edges(dimension);
+            assert_eq!(same, azimuths.contains(&dimension), "{dimension}");
+        }
+    }
+}
+
+#[test]
 fn a_survey_measures_as_well_as_is_wanted() {
     let precise = Settings {
         precision: Some(0.003),
@@ -426,7 +443,7 @@ fn a_survey_is_written_and_read() {
     assert_eq!(error(&[], 1), Error::NoSurvey);
     let mut newer = bytes.clone();
     newer[8] += 1;
-    assert_eq!(error(&newer, 1), Error::Format { found: 3 });
+    assert_eq!(error(&newer, 1), Error::Format { found: 4 });
     for cut in [17, 79, 80, bytes.len() - 1] {
         assert_eq!(error(&bytes[..cut], 1), Error::Damaged, "{cut}");
     }

@@ -6,6 +6,7 @@
 //! shares its numbers; otherwise its numbers come behind all before.
 
 use crate::abi::survivor::Survivor;
+use crate::backend::SessionMemory;
 use crate::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
 use crate::describe::Tables;
 use crate::error::{Error, Result};
@@ -222,14 +223,15 @@ impl Compiled {
         &self.on_device
     }
 
-    /// A sampler for each matrix element.
+    /// A sampler for each matrix element, of one thread.
     pub fn samplers(&self) -> Result<Vec<Sampler>> {
+        let memory = SessionMemory::default();
         let bridges = self.bridges.iter();
         let sampler = |bridge: &Mutex<Bridge>| {
             bridge
                 .lock()
                 .map_err(|_| Error::Broken { kind: "bridge" })?
-                .sampler(true)
+                .sampler(true, &memory)
         };
         bridges.map(sampler).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::Tables;
 use crate::Weights;
+use crate::weights::scale;
 
 const EXCHANGED: u32 = 1 << 31;
 const SAME_SQUARE: u32 = 1 << 30;
@@ -11,6 +12,7 @@ impl Tables {
     pub fn weights(&mut self, weights: &Weights) -> (u32, u32) {
         let Weights {
             legs: _,
+            squared: _,
             squares,
             propagators,
             products,
@@ -26,7 +28,7 @@ impl Tables {
             rows[one] = row;
             let (square, mass, width) = propagators[one];
             let (legs, exchanged) = squares[square];
-            let numbers = self.numbers(&[mass, width]);
+            let numbers = self.numbers(&[mass, width, scale(width)]);
             let exchanged = if exchanged { EXCHANGED } else { 0 };
             let same = if before == Some(square) {
                 SAME_SQUARE

@@ -109,8 +109,8 @@ fn a_product_of_peaks_is_integrated_and_its_error_falls() {
 fn a_pole_is_integrated_and_its_variance_nearly_vanishes() {
     let (_, [first, last]) = survey(1, 8, pole);
     assert_found(last, 1001_f64.ln());
-    // From a spread of 4.5 times the mean to a sixth of it.
-    assert!(last.error < 0.04 * first.error, "{first:?}, {last:?}");
+    // From a spread of 4.5 times the mean to a fifth of it.
+    assert!(last.error < 0.045 * first.error, "{first:?}, {last:?}");
 }
 
 #[test]

@@ -157,6 +157,82 @@ fn events_have_the_distribution_of_the_weights() {
     }
 }
 
+/// Of points of several channels whose largest weights differ.
+fn tails() -> [Vec<f64>; 3] {
+    let powers = [0.1, 0.3, 0.45].into_iter().zip(0..);
+    let of = powers.map(|(power, channel)| {
+        numbers(channel, 0, 3000)
+            .iter()
+            .map(|u| f64::powf(*u, -power))
+            .collect()
+    });
+    let mut tails: Vec<Vec<f64>> = of.collect();
+    // Nothing lies between the largest one and the others.
+    tails[0][7] = 40.0;
+    tails.try_into().expect("three")
+}
+
+#[test]
+fn the_threshold_of_one_channel_is_its_own() {
+    for weights in tails() {
+        let spectrum = spectrum(&weights);
+        for overweight in [0.0, 0.001, 0.01, 0.1] {
+            let [found] = thresholds(&[(&spectrum, 3000)], overweight)[..] else {
+                panic!("one threshold");
+            };
+            let (found, own) = (found.unwrap(), spectrum.threshold(overweight).unwrap());
+            assert!((found / own - 1.0).abs() < 1e-12, "{found}, {own}");
+        }
+    }
+    let nothing = Spectrum::default();
+    assert_eq!(thresholds(&[(&nothing, 3000)], 0.01), [None]);
+}
+
+#[test]
+fn thresholds_of_channels_together_have_the_least_sum() {
+    let tails = tails();
+    let spectra = tails.each_ref().map(|weights| spectrum(weights));
+    let both = spectra.each_ref().map(|spectrum| (spectrum, 3000));
+    let overweight = 0.01;
+    let found: Vec<f64> = (thresholds(&both, overweight).into_iter())
+        .map(|threshold| threshold.expect("weights"))
+        .collect();
+    let own = spectra
+        .each_ref()
+        .map(|of| of.threshold(overweight).unwrap());
+    let (sum, of_own) = (found.iter().sum::<f64>(), own.iter().sum::<f64>());
+    assert!(sum < 0.95 * of_own, "{found:?}, {own:?}");
+    let means = tails
+        .each_ref()
+        .map(|weights| weights.iter().sum::<f64>() / 3000.0);
+    let excesses = |thresholds: &[f64]| -> Vec<f64> {
+        let of = tails.iter().zip(thresholds);
+        of.map(|(weights, threshold)| excess(weights, *threshold))
+            .collect()
+    };
+    let carried = |thresholds: &[f64]| -> f64 {
+        excesses(thresholds)
+            .iter()
+            .zip(means)
+            .map(|(excess, mean)| excess * mean)
+            .sum()
+    };
+    let allowed = overweight * means.iter().sum::<f64>();
+    assert!((0.97..1.0 + 1e-9).contains(&(carried(&found) / allowed)));
+    let most = MOST_OF_ONE * overweight + 1e-9;
+    assert!(excesses(&found).iter().all(|&excess| excess < most));
+    // One that falls by the width of a bin, and another that rises by no more, leave more above.
+    for (falls, rises) in [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)] {
+        let mut other = found.clone();
+        let by = 0.05 * f64::min(found[falls], found[rises]);
+        other[falls] -= by;
+        other[rises] += by;
+        // Within a bin nothing is known of where points are.
+        let more = carried(&other) > 0.999 * carried(&found);
+        assert!(more || excesses(&other)[falls] > most, "{falls} {rises}");
+    }
+}
+
 #[test]
 fn events_of_a_larger_threshold_are_among_those_of_a_smaller_one() {
     let weights = tail(3000);
