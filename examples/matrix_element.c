@@ -1,7 +1,7 @@
 /* |M|^2 of one phase-space point by the C interface. After `make build`:
  *
- *     cc examples/matrix_element.c -Iinclude -Ltarget/release -lmebridge -lm -o matrix_element
- *     LD_LIBRARY_PATH=target/release ./matrix_element "g g > t t~"
+ *     cc examples/matrix_element.c -Iinclude -Ltarget/release -lmebridge -lm -o build/matrix_element
+ *     LD_LIBRARY_PATH=target/release build/matrix_element "g g > t t~"
  *
  * The argument is a process of two particles that go out, both of the top quark's mass: its name, a process file, or a
  * directory that MG5aMC wrote. */

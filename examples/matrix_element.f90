@@ -1,8 +1,8 @@
 ! |M|^2 of one phase-space point by the Fortran interface. After `make build`:
 !
-!     gfortran fortran/mebridge.f90 examples/matrix_element.f90 -Ltarget/release -lmebridge -o matrix_element
+!     gfortran fortran/mebridge.f90 examples/matrix_element.f90 -Ltarget/release -lmebridge -o build/matrix_element
 !     export LD_LIBRARY_PATH=target/release CUDACPP_RUNTIME_PROCESS="g g > t t~"
-!     ./matrix_element
+!     build/matrix_element
 !
 ! CUDACPP_RUNTIME_PROCESS is the process: its name, a process file, or a directory that MG5aMC wrote.
 program matrix_element
