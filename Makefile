@@ -20,28 +20,18 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: help run build rust python wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
-	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
-	@echo "make test     everything that can be checked on this machine"
-	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
-	@echo "make bench-against COMMIT=...    this library beside that commit's, in turn over a fixed list; an error"
-	@echo "                                 where a row is slower (ARGS=--quick, ARGS='--only channel', ARGS=--help)"
-	@echo "make bench-events                unweighted events a second and where the time goes; half an hour, or single"
-	@echo "                                 rows: ARGS=\"--only 'g g > t t~ g g' --events 10000\", ARGS=--help"
-	@echo "make build    the library, the command and the Fortran event loop"
-	@echo "make python   a Python with NumPy in build/venv, for 'target/release/mebridge events', 'pack', 'plugin'"
-	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
-	@echo "                                 ARCH=aarch64: for 64-bit ARM, from any machine"
-	@echo "make test-fortran                the Fortran comparisons alone"
-	@echo "make amd-table                   what kernels take of AMD's GPUs, by clang (19 or later): registers, spills, LDS"
-	@echo "make test-arm                    kernels, engine and Fortran on an emulated 64-bit ARM machine"
-	@echo "make install PREFIX=/usr/local   library, header, pkg-config file, command with manual pages and"
-	@echo "                                 completions, Fortran interface (LIBDIR=... for lib64 and the like)"
-	@echo "make uninstall PREFIX=/usr/local what make install installed"
-	@echo "make clean    remove what was built"
-	@echo
-	@echo "Options of the event loop: make run ARGS='--events 100000 --energy 2000'; all of them: ARGS=--help"
-	@echo "Some of the stages: make bench ARGS=color; others than g g > t tbar need MEBRIDGE_MG5_OUTPUTS"
-	@echo "Fortran compiler: make FC=gfortran FFLAGS=-O3"
+	@echo "make run        build, then integrate g g -> t tbar with the Fortran and the Rust matrix element (ARGS=--help)"
+	@echo "make test       all that can be checked on this machine; make test-fortran, make test-arm: parts of it"
+	@echo "make build      library, command and Fortran event loop"
+	@echo "make python     a Python with NumPy in build/venv, for 'target/release/mebridge events', 'pack', 'plugin'"
+	@echo "make wheel      the Python package for glibc 2.28 and later (GLIBC=...; ARCH=aarch64 from any machine)"
+	@echo "make install    library, headers, command, Fortran module below PREFIX=/usr/local (LIBDIR=...); make uninstall"
+	@echo "make bench      how long each stage takes (ARGS=color: some of them); docs/bench.md"
+	@echo "make bench-against COMMIT=...   this library beside that commit's, in turn; docs/testing.md"
+	@echo "make bench-events               unweighted events a second (ARGS=--help); docs/events.md"
+	@echo "make amd-table  registers and scratch of kernels on AMD's GPUs, by clang; docs/gpu.md"
+	@echo "make clean      remove what was built"
+	@echo "Fortran compiler: FC=gfortran FFLAGS=-O3"
 
 run: build
 	@$(BUILD)/event_loop $(ARGS)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Draws docs/speed.svg, the figure of README.md, from the table "Beside CUDACPP" of docs/performance.md."""
+"""Draws docs/speed.svg, the figure of README.md, from benches/results/cudacpp.csv."""
 
 from __future__ import annotations
 
+import csv
 import pathlib
-import re
 
 from bars import BLUE, ORANGE, Figure
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+HERE = pathlib.Path(__file__).resolve().parent
 NAMES, SCALE, ROW, BAR, TOP = 190, 52, 44, 15, 58
 # Without and with channels.
 COLOURS = BLUE, ORANGE
@@ -16,17 +16,12 @@ COLOURS = BLUE, ORANGE
 
 def rows() -> list[tuple[str, float, float]]:
     """Each process with the two ratios."""
-    text = (DOCS / "performance.md").read_text().split("## Beside CUDACPP")[1].split("\n## ")[0]
-    found = []
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        ratios = [float(number) for cell in cells for number in re.findall(r"\*\*([0-9.]+)\*\*", cell)]
-        if len(ratios) == 2:
-            name = cells[0].replace("->", "→").replace("t~", "t̄").replace("u~", "ū").replace("mu+ mu-", "μ+ μ-")
-            found.append((name, *ratios))
-    if not found:
-        raise SystemExit("docs/performance.md has no table of ratios to CUDACPP")
-    return found
+    ratios: dict[str, list[float]] = {}
+    with (HERE / "results" / "cudacpp.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            name = row["process"].replace("->", "→").replace("t~", "t̄").replace("u~", "ū").replace("mu+ mu-", "μ+ μ-")
+            ratios.setdefault(name, []).append(float(row["ratio"]))
+    return [(name, without, channels) for name, (without, channels) in ratios.items()]
 
 
 def main() -> None:
@@ -47,7 +42,7 @@ def main() -> None:
         for k, ratio in enumerate(ratios):
             figure.bar(y + k * (BAR + 2), SCALE * ratio, BAR, COLOURS[k], f"{ratio:.1f}", 11)
     figure.line(SCALE, TOP - 4, end, "#888888")
-    figure.write(DOCS / "speed.svg")
+    figure.write(HERE.parent / "docs" / "speed.svg")
 
 
 if __name__ == "__main__":

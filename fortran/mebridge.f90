@@ -11,7 +11,7 @@
 ! The contract has two generations. MG5aMC 3.7 and later pass igraph: use module mebridge.
 ! MG5aMC up to 3.6 do not: use module mebridge_without_igraph. The symbol is the same, so the library
 ! has to know which of them calls: it goes by the process, and CUDACPP_RUNTIME_IGRAPH=yes or =no
-! decides where the process does not say (README.md).
+! decides where the process does not say (docs/abi.md).
 !
 ! Arguments, all by reference:
 !
@@ -40,7 +40,7 @@ module mebridge_common
   public
 
   interface
-    ! Makes a bridge. The process is found as README.md says; its parameters are read here.
+    ! Makes a bridge. The process is found as docs/abi.md says; its parameters are read here.
     subroutine fbridgecreate(bridge, nevt, npar, np4)
       import :: int32, int64
       integer(int64), intent(out) :: bridge

@@ -53,38 +53,13 @@ fi
 export CUDACPP_RUNTIME_CACHE=off CUDACPP_RUNTIME_BACKEND=cpu
 p=$here/fortran/gg_ttx/SubProcesses/P1_gg_ttx
 cd "$folder"
-cat >hello.c <<'C'
-#include <mebridge.h>
-#include <stdio.h>
-int main(int argc, char **argv) {
-  struct mebridge_bridge *bridge = NULL;
-  struct mebridge_options options = {.size = sizeof options, .process = argv[argc - 1]};
-  if (mebridge_create(&options, 1, &bridge) != MEBRIDGE_OK) {
-    puts(mebridge_last_error());
-    return 1;
-  }
-  puts(mebridge_process_name(bridge));
-  mebridge_delete(bridge);
-  return 0;
-}
-C
 # shellcheck disable=SC2086
-${CC:-cc} hello.c $flags -Wl,-rpath,"$prefix/lib" -o hello
-./hello "$p" | grep -q 'g g > t t~' || fail "the C program does not find the process"
+${CC:-cc} "$here/examples/matrix_element.c" $flags -lm -Wl,-rpath,"$prefix/lib" -o one_point
+./one_point "$p" | grep -q 'g g > t t~.* = 0.38824113' || fail "the C program has no matrix element"
 if command -v "$fc" >/dev/null 2>&1; then
-    cat >hello.f90 <<'FORTRAN'
-program hello
-  use mebridge
-  implicit none
-  integer(8) :: bridge
-  call fbridgecreate(bridge, 32, 4, 4)
-  call fbridgedelete(bridge)
-  print '(a)', 'created and deleted'
-end program
-FORTRAN
     # shellcheck disable=SC2086
-    "$fc" "$source" hello.f90 $flags -Wl,-rpath,"$prefix/lib" -o hello_fortran
-    CUDACPP_RUNTIME_PROCESS=$p ./hello_fortran | grep -q created || fail "the Fortran program does not run"
+    "$fc" "$source" "$here/examples/matrix_element.f90" $flags -Wl,-rpath,"$prefix/lib" -o one_point_fortran
+    CUDACPP_RUNTIME_PROCESS=$p ./one_point_fortran | grep -q ' = *0.38824113' || fail "the Fortran program has no matrix element"
 fi
 cd "$here"
 "$make" --no-print-directory -s uninstall PREFIX="$prefix"

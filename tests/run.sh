@@ -72,7 +72,7 @@ need() {
 # Device code is compiled for real, with or without a GPU.
 find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
 
-# There are no examples: to ask for them gives other people's crates the features that they have in the lints, so that they
+# To ask for examples gives other people's crates the features that they have in the lints, so that they
 # are not compiled again. Nor are those of the workspace checked again: clippy's compiler has done that for the lints.
 documentation() (
     linter=$(rustc --print sysroot 2>/dev/null)/bin/clippy-driver

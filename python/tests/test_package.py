@@ -428,6 +428,13 @@ class Data(unittest.TestCase):
             self.assertEqual(doctest.testmod(module).failed, 0)
 
 
+class Examples(unittest.TestCase):
+    def test_of_one_point(self):
+        run = [sys.executable, str(ROOT / "examples" / "matrix_element.py")]
+        printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(printed, "g g > t t~: |M|^2 = 0.3882411311\n")
+
+
 class Command(unittest.TestCase):
     def test_the_command(self):
         run = [sys.executable, "-m", "mebridge"]

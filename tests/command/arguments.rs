@@ -207,11 +207,11 @@ fn an_unknown_switch_that_is_like_no_other_gets_no_guess() {
     assert!(!message.contains("did you mean"), "{message}");
 }
 
-/// The README's table has every switch that is accepted, and no other.
+/// The table of docs/reference.md has every switch that is accepted, and no other.
 #[test]
 fn every_switch_is_documented() {
-    let readme = include_str!("../../README.md");
-    let (_, table) = readme
+    let reference = include_str!("../../docs/reference.md");
+    let (_, table) = reference
         .split_once("| `CUDACPP_RUNTIME_...` |")
         .expect("the table");
     let rows = table

@@ -1,14 +1,16 @@
-//! Files that documents and comments name by their paths from the top are there.
+//! Files that documents and comments name by their paths from the top are there, and so is what documents link to.
 
 use std::path::{Path, PathBuf};
 
 /// Folders at the top by which a path is known as one.
-const TOP: [&str; 9] = [
+const TOP: [&str; 11] = [
     "src",
     "crates",
     "cuda",
     "tests",
     "benches",
+    "docs",
+    "examples",
     "python",
     "fortran",
     "include",
@@ -78,4 +80,68 @@ fn named_files_are_there() {
     }
     assert!(named > 100, "{named}");
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// What links of a document in Markdown lead to.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1);
+    targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
+}
+
+/// The names that headings of a document have in links.
+fn anchors(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let headings = text.lines().filter(|line| {
+        fenced ^= line.starts_with("```");
+        !fenced && line.starts_with('#')
+    });
+    let anchor = |heading: &str| {
+        let title = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+        title
+            .chars()
+            .filter(kept)
+            .collect::<String>()
+            .replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let root = mebridge_testing::root();
+    let mut all = Vec::new();
+    texts(&root, &mut all);
+    all.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let (mut followed, mut broken) = (0, Vec::new());
+    for path in &all {
+        let text = std::fs::read_to_string(path).expect("a document");
+        for link in links(&text).filter(|link| !link.contains("://")) {
+            followed += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                _ => path.parent().expect("a folder").join(file),
+            };
+            let leads = target.exists()
+                && (anchor.is_empty()
+                    || std::fs::read_to_string(&target)
+                        .is_ok_and(|text| anchors(&text).iter().any(|name| name == anchor)));
+            if !leads {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(followed > 100, "{followed}");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn headings_have_the_names_of_links() {
+    let text = "# One: `two`, a-b\n```\n# no heading\n```\n## On a GPU\n";
+    assert_eq!(anchors(text), ["one-two-a-b", "on-a-gpu"]);
+    assert_eq!(
+        links("a [b](c.md#d), [e](#f)").collect::<Vec<_>>(),
+        ["c.md#d", "#f"]
+    );
 }
