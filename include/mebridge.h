@@ -212,7 +212,7 @@ extern "C" {
 const char *mebridge_last_error(void);
 
 /*
- Version of the library, such as "0.1.0". Valid for ever.
+ Version of the library, such as "0.2.0". Valid for ever.
  */
 const char *mebridge_version(void);
 

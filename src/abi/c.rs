@@ -95,7 +95,7 @@ pub extern "C" fn mebridge_last_error() -> *const c_char {
     message.unwrap_or(c"the thread ends, and its messages are gone".as_ptr())
 }
 
-/// Version of the library, such as "0.1.0". Valid for ever.
+/// Version of the library, such as "0.2.0". Valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_version() -> *const c_char {
     // The literal ends in NUL.

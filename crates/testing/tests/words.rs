@@ -195,6 +195,28 @@ fn the_readme_is_short() {
 }
 
 #[test]
+fn versions_agree() {
+    let root = mebridge_testing::root();
+    let after = |file: &str, mark: &str| {
+        let text = std::fs::read_to_string(root.join(file)).expect("it comes with the source");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(mark).map(str::to_owned));
+        let line = line.unwrap_or_else(|| panic!("{file} has no line {mark}"));
+        let version = line
+            .trim_matches('"')
+            .split(|c: char| c != '.' && !c.is_ascii_digit());
+        version.take(1).collect::<String>()
+    };
+    let version = after("Cargo.toml", "version = ");
+    for manifest in ["installed/Cargo.toml", "benches/against/Cargo.toml"] {
+        assert_eq!(after(manifest, "version = "), version, "{manifest}");
+    }
+    assert_eq!(after("CHANGELOG.md", "## "), version);
+    assert_eq!(after("CITATION.cff", "version: "), version);
+}
+
+#[test]
 fn words_are_found() {
     assert_eq!(
         declared("    pub(super) struct Line<'a> {"),

@@ -1,4 +1,4 @@
-"""For Spack: `spack repo add packaging/spack`, then in a checkout `spack dev-build mebridge@0.1.0`."""
+"""For Spack: `spack repo add packaging/spack`, then in a checkout `spack dev-build mebridge@0.2.0`."""
 
 from spack.package import *
 
@@ -7,7 +7,7 @@ class Mebridge(MakefilePackage):
     """Matrix elements for MadEvent, MadSpace and Python: a library, the command mebridge, and the Python package."""
 
     # No release has an address yet: the source is the checkout of dev-build.
-    version("0.1.0")
+    version("0.2.0")
 
     variant("python", default=True, description="The Python package")
 
