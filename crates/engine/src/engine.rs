@@ -410,11 +410,12 @@ impl<T: Real> Engine<T> {
         self.level.lanes::<T>()
     }
 
-    /// Numbers of single-precision memory that a worker needs.
+    /// Numbers of the array of vectors that a worker needs.
     pub(super) fn vector_numbers(&self) -> usize {
         self.scratch.vectors as usize * self.lanes()
     }
 
+    /// Numbers of single-precision memory that a worker needs.
     pub(super) fn single_numbers(&self) -> usize {
         match &self.color {
             ColorSum::Same(_) => 0,

@@ -80,19 +80,18 @@ impl<T: Real> Worker<T> {
     ) -> Result<R> {
         let needed = engine.vector_numbers();
         let mut memory = memory.lock();
-        let there = memory.as_mut().and_then(|any| any.downcast_mut());
-        if there.is_none_or(|there: &mut Arena<T>| there.len() < needed) {
-            *memory = Some(Box::new(Arena::<T>::new(needed)?));
-        }
-        let mut there = memory.as_mut().and_then(|any| any.downcast_mut());
-        if let Some(there) = &mut there {
-            std::mem::swap(&mut self.vectors, there);
-        }
+        let there = memory
+            .take()
+            .and_then(|any| any.downcast::<Arena<T>>().ok());
+        let mut vectors = match there.filter(|there| there.len() >= needed) {
+            Some(there) => there,
+            None => Box::new(Arena::new(needed)?),
+        };
+        std::mem::swap(&mut self.vectors, &mut *vectors);
         self.put_constants(engine);
         let answer = work(self);
-        if let Some(there) = there {
-            std::mem::swap(&mut self.vectors, there);
-        }
+        std::mem::swap(&mut self.vectors, &mut *vectors);
+        *memory = Some(vectors);
         Ok(answer)
     }
 
