@@ -1,6 +1,7 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
 mod backend;
+mod vanishing;
 
 use crate::bridge::Bridge;
 use crate::channel_factors::{ChannelFactors, ChannelRequest};
@@ -28,7 +29,7 @@ use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::survey::{Known, Settings, Survey, survey};
 use mebridge_support::memory::ask_for_large_pages;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// What is asked of events.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
@@ -83,7 +84,7 @@ pub struct Request {
 }
 
 /// What a beam is.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum BeamRequest {
     /// The parton, with all of its energy.
@@ -101,7 +102,7 @@ pub enum BeamRequest {
 }
 
 /// [`Radiator`] by its name.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(remote = "Radiator", rename_all = "lowercase")]
 enum RadiatorName {
     Proton,
@@ -110,7 +111,7 @@ enum RadiatorName {
 }
 
 /// What is asked of the events of one matrix element.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElementRequest {
     /// Whether it stands for the process with exchanged beams, too.
@@ -126,8 +127,8 @@ pub struct ElementRequest {
     pub off_shell: Vec<Vec<usize>>,
     /// What its points are clustered by.
     pub clustered: ClusteredLines,
-    /// Its |M|^2 is nothing but rounding: it has no events.
-    pub vanishes: bool,
+    /// Whether its |M|^2 is nothing but rounding, so that it has no events; where it is left out, some points are tried.
+    pub vanishes: Option<bool>,
 }
 
 /// Makes events of some matrix elements.
@@ -139,6 +140,8 @@ pub struct EventGenerator {
     engine: Engine,
     /// Why threads weigh what GPUs were asked for.
     by_threads: Option<String>,
+    /// Numbers of the matrix elements that vanish identically.
+    vanishing: Vec<usize>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
     /// Of rounds, see [`Self::seconds`].
@@ -245,15 +248,19 @@ impl EventGenerator {
             let mirrored = given.mirrored;
             let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
             name_lines(&mut one, &given.propagators)?;
-            let bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
+            let mut bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
             let masses = bridge.masses();
             let completer = Completer::new(&one, &masses, &resonances);
-            Ok((bridge, masses, completer, one))
+            let vanishes = match given.vanishes {
+                Some(vanishes) => vanishes,
+                None => vanishing::vanishes(&mut bridge, process, &card)?,
+            };
+            Ok((bridge, masses, completer, one, vanishes))
         };
         let prepared = parallel::collect(request.threads, count, prepare)?;
         let (mut bridges, mut elements) = (Vec::new(), Vec::new());
         let (mut described, mut completers) = (Vec::new(), Vec::new());
-        for ((process, given), (bridge, masses, completer, one)) in
+        for ((process, given), (bridge, masses, completer, one, vanishes)) in
             processes.into_iter().zip(&request.elements).zip(prepared)
         {
             completers.push(completer);
@@ -266,10 +273,23 @@ impl EventGenerator {
                 rules: given.rules.clone(),
                 clustered: given.clustered.clone(),
                 off_shell: given.off_shell.clone(),
-                vanishes: given.vanishes,
+                vanishes,
             };
             elements.push(element);
             bridges.push(bridge);
+        }
+        let vanishing = (0..count).filter(|&number| elements[number].vanishes);
+        let vanishing: Vec<usize> = vanishing.collect();
+        if vanishing.len() == count {
+            return Err(Error::Run {
+                place: String::new(),
+                what: format!(
+                    "|M|^2 of {} vanishes identically: the cross section is 0, and there are no events",
+                    names(&described)
+                ),
+                cure: "are coupling orders and polarisations those that are meant?".to_owned(),
+            }
+            .into());
         }
         let factors = parallel::collect(request.threads, count, |number| {
             let element = &elements[number];
@@ -321,6 +341,7 @@ impl EventGenerator {
             integrand,
             engine,
             by_threads,
+            vanishing,
             writer: RecordWriter {
                 completers,
                 described,
@@ -334,6 +355,11 @@ impl EventGenerator {
     /// Why threads weigh points although GPUs were asked for: what these do not know.
     pub fn by_threads(&self) -> Option<&str> {
         self.by_threads.as_deref()
+    }
+
+    /// Numbers of the matrix elements that vanish identically, and count as 0.
+    pub fn vanishing(&self) -> &[usize] {
+        &self.vanishing
     }
 
     /// Of each source the numbers of its matrix elements.
@@ -567,6 +593,16 @@ impl EventGenerator {
             .max();
         most.unwrap_or(0)
     }
+}
+
+/// Matrix elements by PDG codes of their first processes.
+fn names(of: &[Subprocess]) -> String {
+    let name = |one: &Subprocess| {
+        let codes = one.incoming.iter().chain(&one.outgoing);
+        codes.map(i32::to_string).collect::<Vec<_>>().join(" ")
+    };
+    let names: Vec<String> = of.iter().map(name).collect();
+    format!("{} (PDG codes)", names.join(", "))
 }
 
 fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {

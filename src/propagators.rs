@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::inputs::{Inputs, PerEvent};
 use crate::plan::binding::Binding;
 use crate::process::{Process, Quantity, Wavefunction};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What MadEvent adds to t, in parts of s.
 const SHIFT: f64 = 1e-10;
@@ -42,7 +42,7 @@ pub enum ChannelWeights {
 }
 
 /// A channel that a caller states, in the words of [`crate::describe::Channel`], whose other fields are not needed.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Topology {
     /// Names of the three lines that meet: `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for
     /// propagators. Each vertex but the last makes one, its last name.

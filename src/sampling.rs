@@ -24,7 +24,7 @@ use mebridge_sampler::integrand::{
 };
 use mebridge_sampler::parallel;
 use mebridge_simd::Level;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub struct Element {
 }
 
 /// A diagram of a matrix element, by its lines.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct DiagramLines {
     /// Its number, from 1.
     pub diagram: u32,
@@ -60,7 +60,7 @@ pub struct DiagramLines {
 }
 
 /// What points of a matrix element are clustered by.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusteredLines {
     /// Its diagrams that have channels.
@@ -73,7 +73,7 @@ pub struct ClusteredLines {
 }
 
 /// How points are clustered.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clustered {
     /// What of the run card matters.

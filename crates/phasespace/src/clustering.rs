@@ -20,7 +20,7 @@ use crate::Rows;
 pub use matching::{Given, Matched, Matching, Weighing};
 pub use memory::Memory;
 use memory::Start;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What cannot be clustered.
@@ -60,8 +60,8 @@ pub enum Error {
 pub const MOST_LEGS: usize = 16;
 
 /// What is known of a line beside its legs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "u8")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub enum Forced {
     /// Nothing.
     #[default]
@@ -85,8 +85,14 @@ impl TryFrom<u8> for Forced {
     }
 }
 
+impl From<Forced> for u8 {
+    fn from(forced: Forced) -> u8 {
+        forced as u8
+    }
+}
+
 /// A propagator of a diagram.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ListedLine {
     /// The legs on one side of it.
     pub legs: u32,
@@ -106,7 +112,7 @@ pub struct ListedLine {
 }
 
 /// A diagram with a channel, by its lines as MG5aMC lists them, which clustering depends on.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ListedDiagram {
     /// From the outer ones inwards.
     pub lines: Vec<ListedLine>,
@@ -115,7 +121,7 @@ pub struct ListedDiagram {
 }
 
 /// What of the run card matters.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Settings {
     /// Whether hadrons collide.
     pub hadrons: bool,

@@ -10,7 +10,7 @@ pub(crate) mod program;
 use crate::Rows;
 use mebridge_simd::{Level, dispatch};
 use program::{Program, Selection};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// What is wrong with cuts.
@@ -43,7 +43,7 @@ pub enum Error {
 }
 
 /// What a window is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Observable {
     /// Transverse momentum, GeV.
@@ -59,8 +59,8 @@ pub enum Observable {
 }
 
 /// What of several groups has to lie in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Take {
     /// Each of them.
     #[default]
@@ -93,6 +93,18 @@ impl FromStr for Take {
     }
 }
 
+impl From<Take> for String {
+    fn from(take: Take) -> String {
+        match take {
+            Take::All => "all".to_owned(),
+            Take::Any => "any".to_owned(),
+            Take::Sum => "sum".to_owned(),
+            Take::Number(number) => number.to_string(),
+            Take::First(count) => format!("+{count}"),
+        }
+    }
+}
+
 impl TryFrom<String> for Take {
     type Error = Error;
 
@@ -102,17 +114,25 @@ impl TryFrom<String> for Take {
 }
 
 /// An observable that lies between two numbers. In JSON a limit that is not there, or null, is infinite.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Window {
     /// In what.
     pub observable: Observable,
     /// Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; a distance has two.
     pub legs: Vec<Vec<usize>>,
     /// The least value; -infinity for none.
-    #[serde(default = "no_least", deserialize_with = "least")]
+    #[serde(
+        default = "no_least",
+        deserialize_with = "least",
+        serialize_with = "finite"
+    )]
     pub least: f64,
     /// The largest one; infinity for none.
-    #[serde(default = "no_largest", deserialize_with = "largest")]
+    #[serde(
+        default = "no_largest",
+        deserialize_with = "largest",
+        serialize_with = "finite"
+    )]
     pub largest: f64,
     /// What has to lie in it.
     #[serde(default)]
@@ -128,6 +148,11 @@ fn no_least() -> f64 {
 
 fn no_largest() -> f64 {
     f64::INFINITY
+}
+
+/// One that is infinite is null.
+fn finite<S: serde::Serializer>(limit: &f64, to: S) -> Result<S::Ok, S::Error> {
+    limit.is_finite().then_some(limit).serialize(to)
 }
 
 fn least<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -153,8 +178,8 @@ impl Window {
 }
 
 /// A cut that is no window.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Plain")]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Plain", into = "Plain")]
 pub enum Rule {
     /// One of the jets, in falling order of their transverse momenta, lies in the window of its place.
     Some {
@@ -191,8 +216,8 @@ pub enum Rule {
     },
 }
 
-/// A rule as the Python package has it.
-#[derive(Deserialize)]
+/// A rule as JSON has it.
+#[derive(Deserialize, Serialize)]
 struct Plain {
     kind: String,
     legs: Vec<Vec<usize>>,
@@ -254,6 +279,39 @@ impl TryFrom<Plain> for Rule {
                 "by its kind",
                 "it is some, opposite or isolated",
             )),
+        }
+    }
+}
+
+impl From<Rule> for Plain {
+    fn from(rule: Rule) -> Plain {
+        let (kind, legs, numbers) = match rule {
+            Rule::Some { jets, limits } => ("some", vec![jets], limits.into_flattened()),
+            Rule::Opposite { jets, least, apart } => ("opposite", vec![jets], vec![least, apart]),
+            Rule::Isolated {
+                photons,
+                jets,
+                electromagnetic,
+                least,
+                radius,
+                power,
+                share,
+            } => {
+                let isolated = f64::from(u8::from(electromagnetic.is_some()));
+                let legs = vec![photons, jets, electromagnetic.unwrap_or_default()];
+                (
+                    "isolated",
+                    legs,
+                    vec![least, radius, power, share, isolated],
+                )
+            }
+        };
+        let numbers = numbers.into_iter();
+        let numbers = numbers.map(|number| number.is_finite().then_some(number));
+        Plain {
+            kind: kind.to_owned(),
+            legs,
+            numbers: numbers.collect(),
         }
     }
 }

@@ -3,10 +3,10 @@
 use crate::Rows;
 use crate::observables::mass_squared;
 use mebridge_simd::{Level, Simd, Task, dispatch};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A scale that depends on the momenta, with the number that `dynamical_scale_choice` has for it in a run card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Dynamical {
     /// 1: the sum of transverse energies, E pt / |p|, of what goes out; in the rest frame of what comes in for MadEvent.
     #[serde(rename = "et")]
@@ -23,7 +23,7 @@ pub enum Dynamical {
 }
 
 /// Scales of points.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Scale {
     /// What those are that are not fixed.
     pub dynamical: Dynamical,

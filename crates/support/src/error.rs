@@ -549,6 +549,23 @@ pub enum Error {
         /// Which entry, and what is wrong with it.
         what: String,
     },
+    /// A run that cannot be made as its description or its cards have it.
+    #[error("{}", sentence(place, what, cure))]
+    Run {
+        /// The card, file or argument; empty where `what` says it.
+        place: String,
+        /// What is wrong.
+        what: String,
+        /// What to do; empty where `what` says it.
+        cure: String,
+    },
+}
+
+/// What is wrong where, and what to do.
+fn sentence(place: &str, what: &str, cure: &str) -> String {
+    let colon = if place.is_empty() { "" } else { ": " };
+    let semicolon = if cure.is_empty() { "" } else { "; " };
+    format!("{place}{colon}{what}{semicolon}{cure}")
 }
 
 impl Error {

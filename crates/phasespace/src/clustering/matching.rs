@@ -6,7 +6,7 @@
 
 use super::point::{MOST_STEPS, Path};
 use super::trace::Traced;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// f(x) below which MadEvent drops an event.
 const LEAST: f64 = 1e-10;
@@ -14,7 +14,7 @@ const LEAST: f64 = 1e-10;
 const PAIR: f64 = 4.0;
 
 /// What of the run card matters.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Matching {
     /// `ickkw = 1`; otherwise there are cuts alone.

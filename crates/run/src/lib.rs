@@ -1,0 +1,11 @@
+//! A run: from the cards of a process to an event file.
+//!
+//! A [`RunSpec`] describes it. Its cards and its process make a plan, which the event generator of `mebridge` surveys
+//! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
+//! rounds become one event file.
+
+pub mod element;
+pub mod spec;
+
+pub use element::Element;
+pub use spec::RunSpec;

@@ -1,0 +1,116 @@
+//! What a run is: one description, as the command, Python, workers, packs and the folder of a run have it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A run. In JSON, paths are texts and what is left out has its default.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// A directory that MG5aMC's `output madevent` wrote, a process file or folder, or the name of a process such as
+    /// `p p > t t~`; several with `; add process` between them.
+    pub process: String,
+    /// What holds for its events.
+    pub conditions: Conditions,
+    /// The model of a process by its name: a file or a UFO folder, with what follows its name for a scheme and a gauge.
+    #[serde(default)]
+    pub model: Option<PathBuf>,
+    /// The parameter card (SLHA); that of the output, or of the model, where it is left out.
+    #[serde(default)]
+    pub param_card: Option<PathBuf>,
+    /// Parameters with other values than in the card.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, f64>,
+    /// How many events to make; those of the run card, or 10 000, where it is left out.
+    #[serde(default)]
+    pub events: Option<u64>,
+    /// Of the random numbers; that of the run card, or 1.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// The relative error of the cross section to which the mappings are adapted.
+    #[serde(default)]
+    pub precision: Option<f64>,
+    /// The share of the cross section, at most, by which weights of events may be larger than those of the others.
+    #[serde(default = "overweight")]
+    pub overweight: f64,
+    /// Threads.
+    #[serde(default = "one")]
+    pub threads: usize,
+    /// What weighs points: `cpu`, `cuda`, `hip`, or several GPUs such as `cuda:0`, `cuda:1`.
+    #[serde(default = "cpu")]
+    pub devices: Vec<String>,
+    /// Which further weights events have; what the run card says where it is left out.
+    #[serde(default)]
+    pub systematics: Option<Vec<String>>,
+}
+
+/// What holds for the events of a run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Conditions {
+    /// What a run card says.
+    RunCard {
+        /// The card; that of the output, or MG5aMC's defaults, where it is left out.
+        #[serde(default)]
+        file: Option<PathBuf>,
+        /// Entries with other values, as a card has them.
+        #[serde(default)]
+        changed: Vec<(String, String)>,
+        /// Whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it.
+        #[serde(default)]
+        changed_files: bool,
+        /// Of a process by its name, where grids of `nn23lo1` and others are: an output, or MG5aMC's folder.
+        #[serde(default)]
+        pdf_data: Option<PathBuf>,
+        /// Of a process by its name, the folder where `Events` is; the working directory where it is left out.
+        #[serde(default)]
+        folder: Option<PathBuf>,
+    },
+    /// What a caller says.
+    Stated {
+        /// Of both beams together in their rest frame, GeV.
+        energy: f64,
+        /// Densities of two protons: a member of a set of LHAPDF, the set's folder, or its name.
+        #[serde(default)]
+        pdf: Option<String>,
+        /// The strong coupling at all scales; otherwise that of the densities, or of the process.
+        #[serde(default)]
+        alpha_s: Option<f64>,
+        /// The scales of events.
+        #[serde(default)]
+        scale: Option<ScaleChoice>,
+        /// What multiplies a scale that is not a number.
+        #[serde(default = "unit")]
+        scale_factor: f64,
+        /// Cuts by name: `pt`, `etal`, `drjj`, ...
+        #[serde(default)]
+        cuts: BTreeMap<String, f64>,
+    },
+}
+
+/// Scales of renormalisation and factorisation.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ScaleChoice {
+    /// GeV.
+    Fixed(f64),
+    /// `et`, `ht`, `ht/2` or `shat`.
+    Dynamical(String),
+}
+
+fn overweight() -> f64 {
+    0.01
+}
+
+fn one() -> usize {
+    1
+}
+
+fn unit() -> f64 {
+    1.0
+}
+
+fn cpu() -> Vec<String> {
+    vec!["cpu".to_owned()]
+}

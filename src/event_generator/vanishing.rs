@@ -1,0 +1,62 @@
+//! Matrix elements that vanish identically, as where a coupling is zero or amplitudes cancel: what is left of |M|^2 is
+//! rounding, of which there are no events.
+
+use crate::backend::SessionMemory;
+use crate::bridge::Bridge;
+use crate::error::Result;
+use crate::plan::binding::Binding;
+use crate::process::Process;
+use crate::sample::{Momenta, Sample, SampleAnswers};
+use crate::trial::Trial;
+
+/// A turn about the z axis changes this share of a number that is rounding, at least.
+const CHANGE: f64 = 0.01;
+/// The cosine and sine of its angle.
+const TURN: [f64; 2] = [0.6, 0.8];
+
+/// Whether |M|^2 is nothing but rounding: a turn about the z axis, which changes no number, changes most of these.
+pub(super) fn vanishes(bridge: &mut Bridge, process: &Process, card: &[f64]) -> Result<bool> {
+    let Some(trial) = Trial::new(process, &Binding::new(&process.model, card)?) else {
+        return Ok(false);
+    };
+    let inputs = trial.inputs();
+    let turned = inputs.momenta.as_chunks::<4>().0.iter();
+    let turned = turned.flat_map(|&[e, x, y, z]| {
+        let [cos, sin] = TURN;
+        [e, cos * x - sin * y, sin * x + cos * y, z]
+    });
+    let turned: Vec<f64> = turned.collect();
+    let mut sampler = bridge.sampler(true, &SessionMemory::default())?;
+    let mut squared = |momenta: &[f64]| -> Result<Vec<f64>> {
+        let count = inputs.g_s.len();
+        let mut found = vec![0.0; count];
+        let mut choices = vec![0; 3 * count];
+        let mut choices = choices.chunks_exact_mut(count);
+        let mut next = || choices.next().expect("three of them");
+        let answers = SampleAnswers {
+            matrix_elements: &mut found,
+            helicity: next(),
+            color: next(),
+            diagram: next(),
+            amp2: None,
+        };
+        let sample = Sample {
+            momenta: Momenta::rows(momenta, process.legs.len()),
+            g_s: inputs.g_s,
+            random_helicity: inputs.random_helicity,
+            random_color: inputs.random_color,
+            random_diagram: inputs.random_color,
+            helicity: None,
+            diagram: None,
+            diagrams: false,
+        };
+        sampler.run(&sample, answers)?;
+        Ok(found)
+    };
+    let pairs = squared(inputs.momenta)?.into_iter().zip(squared(&turned)?);
+    let changed: Vec<bool> = pairs
+        .map(|(one, other)| (one - other).abs() >= CHANGE * f64::max(one.abs(), other.abs()))
+        .collect();
+    let count = changed.iter().filter(|&&changed| changed).count();
+    Ok(2 * count > changed.len())
+}
