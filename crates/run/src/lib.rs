@@ -5,6 +5,7 @@
 //! rounds become one event file.
 
 pub mod element;
+pub mod output;
 pub mod spec;
 
 pub use element::Element;
