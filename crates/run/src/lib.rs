@@ -4,9 +4,14 @@
 //! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
 //! rounds become one event file.
 
+pub mod cuts;
 pub mod element;
 pub mod output;
+pub mod named_cuts;
+pub mod number;
+pub mod poles;
 pub mod spec;
+pub mod topology;
 
 pub use element::Element;
 pub use spec::RunSpec;
