@@ -6,6 +6,7 @@
 
 pub mod element;
 pub mod spec;
+pub mod text;
 
 pub use element::Element;
 pub use spec::RunSpec;
