@@ -12,6 +12,7 @@ pub mod number;
 pub mod poles;
 pub mod spec;
 pub mod topology;
+pub mod text;
 
 pub use element::Element;
 pub use spec::RunSpec;
