@@ -6,13 +6,19 @@
 
 pub mod cuts;
 pub mod element;
-pub mod output;
+pub mod lines;
+pub mod load;
+pub mod named;
 pub mod named_cuts;
 pub mod number;
+pub mod output;
 pub mod poles;
+pub mod source;
 pub mod spec;
-pub mod topology;
 pub mod text;
+pub mod topology;
+pub mod written;
 
 pub use element::Element;
+pub use source::Source;
 pub use spec::RunSpec;
