@@ -43,6 +43,7 @@ pub use dependencies::{DependencyRecord, Seen, fortran as fortran_of, record};
 pub use directory::no_loops;
 pub use recycled::recycled_otherwise;
 pub use source::read_bounded;
+pub use tables::each_integer;
 
 use directory::Directory;
 use lorentz::Routines;

@@ -60,6 +60,19 @@ impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisi
     }
 }
 
+/// Calls `set` with array, subscripts and value for every whole number that the DATA statements of a file set.
+///
+/// # Errors
+/// The file cannot be read, or a statement is not understood.
+pub fn each_integer(path: &Path, mut set: impl FnMut(&str, &[i64], i64)) -> Result<()> {
+    each_element(path, |name, subscripts, value| {
+        if let LiteralValue::Int(value) = value {
+            set(name, subscripts, *value);
+        }
+        Ok(())
+    })
+}
+
 fn int(value: &LiteralValue) -> Parsed<i64> {
     match value {
         LiteralValue::Int(i) => Ok(*i),

@@ -4,8 +4,21 @@
 //! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
 //! rounds become one event file.
 
+pub mod cuts;
 pub mod element;
+pub mod lines;
+pub mod load;
+pub mod named;
+pub mod named_cuts;
+pub mod number;
+pub mod output;
+pub mod poles;
+pub mod source;
 pub mod spec;
+pub mod text;
+pub mod topology;
+pub mod written;
 
 pub use element::Element;
+pub use source::Source;
 pub use spec::RunSpec;

@@ -1,0 +1,553 @@
+//! Cuts of a run card on the legs of one matrix element, as MadEvent's `setcuts.f` and `cuts.f` have them: windows in
+//! observables, and rules.
+
+mod bounds;
+
+use crate::number::general;
+use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use bounds::{least, least_mass};
+
+/// GeV: a heavier particle has no cuts but those by its PDG code.
+const NO_CUTS: f64 = 20.0;
+/// GeV: `ptheavy` is about heavier particles.
+const HEAVY: f64 = 10.0;
+/// Entries that are numbers by PDG code.
+const NUMBERS_BY_CODE: [&str; 7] = [
+    "pt_min_pdg",
+    "pt_max_pdg",
+    "e_min_pdg",
+    "e_max_pdg",
+    "eta_min_pdg",
+    "eta_max_pdg",
+    "mxx_min_pdg",
+];
+/// The one that says for which codes the mass is that of particle and antiparticle alone.
+const ONLY_PAIRS: &str = "mxx_only_part_antipart";
+
+/// Values of a run card, by the names of its entries.
+pub trait Entries {
+    /// A real or whole number.
+    fn number(&self, name: &str) -> f64;
+    /// A whole number.
+    fn whole(&self, name: &str) -> i64;
+    /// True or False.
+    fn flag(&self, name: &str) -> bool;
+    /// Numbers by PDG code.
+    fn by_code(&self, name: &str) -> &BTreeMap<i32, f64>;
+    /// `mxx_only_part_antipart` by PDG code, without its default.
+    fn only_pairs_by_code(&self) -> &BTreeMap<i32, bool>;
+    /// The same for any code.
+    fn only_pairs(&self, code: i32) -> bool;
+    /// What messages call the card.
+    fn source(&self) -> &str;
+}
+
+/// A window, and what requests it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// The window.
+    pub window: Window,
+    /// Entries of a run card, such as `ptj = 20`; none where it follows from something else.
+    pub entries: Vec<String>,
+}
+
+impl From<Window> for Cut {
+    fn from(window: Window) -> Self {
+        let entries = Vec::new();
+        Cut { window, entries }
+    }
+}
+
+impl Cut {
+    /// The entries that request it, or else the window by the particles that it is of.
+    pub fn name(&self, pdg: &[i32]) -> String {
+        match self.entries.is_empty() {
+            true => described([&self.window], pdg),
+            false => self.entries.join(" with "),
+        }
+    }
+}
+
+/// What a leg is to a run card, in the order of the letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `a`
+    Photon,
+    /// `b`: a quark that is no jet.
+    Bottom,
+    /// `j`: gluons and light quarks.
+    Jet,
+    /// `l`: with a charge.
+    Lepton,
+    /// `n`, in no name of an entry.
+    Neutrino,
+}
+
+impl Kind {
+    /// The letter in names of entries.
+    pub fn letter(self) -> char {
+        match self {
+            Kind::Photon => 'a',
+            Kind::Bottom => 'b',
+            Kind::Jet => 'j',
+            Kind::Lepton => 'l',
+            Kind::Neutrino => 'n',
+        }
+    }
+}
+
+/// The legs of a matrix element, as a run card sees them.
+#[derive(Clone, Copy)]
+pub struct Legs<'a> {
+    /// PDG codes, those of what comes in first.
+    pub pdg: &'a [i32],
+    /// GeV.
+    pub masses: &'a [f64],
+    /// Those that come from a decay chain.
+    pub decayed: &'a BTreeSet<usize>,
+    /// The card.
+    pub card: &'a dyn Entries,
+}
+
+impl Legs<'_> {
+    /// The legs that go out.
+    pub fn outgoing(&self) -> std::ops::Range<usize> {
+        2..self.pdg.len()
+    }
+
+    /// What a leg is; none for particles such as top quarks or weak bosons.
+    pub fn kind(&self, leg: usize) -> Option<Kind> {
+        let code = i64::from(self.pdg[leg].unsigned_abs());
+        match code {
+            21 => Some(Kind::Jet),
+            _ if code <= self.card.whole("maxjetflavor").min(6) => Some(Kind::Jet),
+            ..=5 => Some(Kind::Bottom),
+            11 | 13 | 15 => Some(Kind::Lepton),
+            12 | 14 | 16 => Some(Kind::Neutrino),
+            22 => Some(Kind::Photon),
+            _ => None,
+        }
+    }
+
+    /// The legs of a kind.
+    pub fn of(&self, kind: Kind) -> Vec<usize> {
+        let legs = self.outgoing();
+        legs.filter(|&leg| self.kind(leg) == Some(kind)).collect()
+    }
+
+    /// Whether no cut is about a leg, as it comes from a decay.
+    pub fn is_free(&self, leg: usize) -> bool {
+        self.decayed.contains(&leg) && !self.card.flag("cut_decays")
+    }
+
+    /// Whether the cuts of its kind are about a leg.
+    fn is_cut(&self, leg: usize) -> bool {
+        let neutrino = self.kind(leg) == Some(Kind::Neutrino);
+        !self.is_free(leg) && self.masses[leg] <= NO_CUTS && !neutrino
+    }
+}
+
+/// The cuts of a run card on these legs, and those that are no windows.
+///
+/// Args: `energy` is that of both beams in their centre of mass, GeV.
+pub fn of_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
+    let mut windows = Windows {
+        legs,
+        found: Vec::new(),
+    };
+    for leg in legs.outgoing() {
+        windows.single(leg);
+    }
+    for first in legs.outgoing() {
+        for second in first + 1..legs.pdg.len() {
+            windows.pair(first, second);
+        }
+    }
+    windows.global();
+    let (rules, implied) = rules(legs, energy);
+    windows.found.extend(implied.into_iter().map(Cut::from));
+    (windows.found, rules)
+}
+
+/// The cuts that are no windows, and windows that follow from them.
+fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Window>) {
+    let (card, mut found, mut implied) = (legs.card, Vec::new(), Vec::new());
+    let (jets, photons) = (legs.of(Kind::Jet), legs.of(Kind::Photon));
+    if card.whole("cutuse") != 0 && !jets.is_empty() {
+        let limit = |number: usize| {
+            let [least, largest] = ["min", "max"].map(|end| format!("ptj{number}{end}"));
+            [least_of(card.number(&least)), largest_of(card.number(&largest))]
+        };
+        found.push(Rule::Some {
+            limits: (1..=jets.len().min(4)).map(limit).collect(),
+            jets: jets.clone(),
+        });
+    }
+    let (least, apart) = (card.number("xetamin"), card.number("deltaeta"));
+    if (least > 0.0 || apart > 0.0) && jets.len() > 1 {
+        let jets = jets.clone();
+        found.push(Rule::Opposite { jets, least, apart });
+    }
+    let least = card.number("ptgmin");
+    if least > 0.0 && !photons.is_empty() {
+        let (radius, share) = (card.number("r0gamma"), card.number("epsgamma"));
+        let power = card.number("xn").abs();
+        for &photon in &photons {
+            for &jet in &jets {
+                let softest = if legs.is_cut(jet) { card.number("ptj") } else { 0.0 };
+                let least = least_of(closest(softest, energy / 2.0, [radius, power, share]));
+                let legs = vec![vec![photon], vec![jet]];
+                implied.push(Window::new(Observable::Distance, legs, least, f64::INFINITY));
+            }
+        }
+        found.push(Rule::Isolated {
+            photons,
+            jets,
+            electromagnetic: card.flag("isoem").then(|| legs.of(Kind::Lepton)),
+            least,
+            radius,
+            power,
+            share,
+        });
+    }
+    (found, implied)
+}
+
+/// How near to the hardest photon a jet of this transverse momentum may come: Frixione's condition.
+///
+/// Args: `cone` is its radius, the power, and the share of the photon's transverse momentum.
+fn closest(least: f64, largest: f64, [radius, power, share]: [f64; 3]) -> f64 {
+    if least >= share * largest {
+        return radius;
+    }
+    if power == 0.0 {
+        return 0.0;
+    }
+    let fraction = (least.max(0.0) / (share * largest)).powf(1.0 / power);
+    (1.0 - (1.0 - radius.cos()) * fraction).acos()
+}
+
+/// The entry that no event of these legs passes: a cut on a jet or lepton that is not there.
+pub fn empty(legs: &Legs) -> Option<String> {
+    let wanted = |name: &String| legs.card.number(name) > 0.0;
+    for kind in [Kind::Jet, Kind::Lepton] {
+        let (letter, count) = (kind.letter(), legs.of(kind).len());
+        let mut names = (count + 1..=4).map(|number| format!("pt{letter}{number}min"));
+        if let Some(name) = names.find(wanted) {
+            return Some(name);
+        }
+        let total = "htjmin".to_owned();
+        if kind == Kind::Jet && count == 0 && wanted(&total) {
+            return Some(total);
+        }
+    }
+    None
+}
+
+/// The first cut that no event of this energy passes.
+pub fn nowhere(cuts: &[Cut], energy: f64) -> Option<&Cut> {
+    cuts.iter().find(|Cut { window, .. }| {
+        let most = match (window.observable, window.take) {
+            (Observable::Pt, Take::Sum | Take::First(_)) | (Observable::Mass, _) => energy,
+            (Observable::Pt, _) => energy / 2.0,
+            _ => f64::INFINITY,
+        };
+        !window.outside && window.least > window.largest.min(most)
+    })
+}
+
+/// What these windows are, by PDG codes without their signs; each once.
+pub fn described<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32]) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for window in windows {
+        let group = |legs: &Vec<usize>| {
+            let codes = legs.iter().map(|&leg| pdg[leg].unsigned_abs().to_string());
+            codes.collect::<Vec<_>>().join(" ")
+        };
+        let groups: Vec<String> = window.legs.iter().map(group).collect();
+        let which = match window.take {
+            Take::All => String::new(),
+            Take::Any => "one of ".to_owned(),
+            take => format!("({}) of ", String::from(take)),
+        };
+        let observable = match window.observable {
+            Observable::Pt => "pt",
+            Observable::Rapidity => "rapidity",
+            Observable::Energy => "energy",
+            Observable::Distance => "distance",
+            Observable::Mass => "mass",
+        };
+        let limit = |word: &str, limit: f64| match limit.is_finite() {
+            true => format!(" {word} {}", general(limit)),
+            false => String::new(),
+        };
+        let text = format!(
+            "{observable} of {which}{}{}{}{}",
+            groups.join(", "),
+            limit("from", window.least),
+            limit("to", window.largest),
+            if window.outside { " left out" } else { "" }
+        );
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found.join("; ")
+}
+
+/// Which entry by PDG code is not the same for all processes of a matrix element, which have one set of cuts.
+///
+/// Args: `processes` are PDG codes of the legs of each.
+pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
+    let card = legs.card;
+    for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
+        let codes = processes.iter().map(|pdg| code_of(pdg[leg]));
+        let codes: BTreeSet<i32> = codes.collect();
+        let differ = |name: &&&str| {
+            let values = card.by_code(name);
+            !same(codes.iter().map(|code| values.get(code)))
+        };
+        let pairs = card.only_pairs_by_code();
+        let name = NUMBERS_BY_CODE.iter().find(differ).copied();
+        let name = name.or_else(|| {
+            let same = same(codes.iter().map(|code| pairs.get(code)));
+            (!same).then_some(ONLY_PAIRS)
+        });
+        if let Some(name) = name {
+            let codes: Vec<String> = codes.iter().map(i32::to_string).collect();
+            let codes = codes.join(", ");
+            return Some(format!("{name} is not the same for {codes} (PDG codes)"));
+        }
+    }
+    None
+}
+
+/// That a particle of a decay chain, which becomes these legs, lies within so much of its mass, GeV.
+pub fn resonance(legs: impl IntoIterator<Item = usize>, mass: f64, width: f64) -> Window {
+    let legs = vec![legs.into_iter().collect()];
+    let least = (mass - width).max(0.0);
+    Window::new(Observable::Mass, legs, least, mass + width)
+}
+
+/// What is to be said of entries by PDG code where no such particle is there.
+///
+/// Args: `there` are codes, without signs, of what goes out.
+pub fn unused(card: &dyn Entries, there: &BTreeSet<i32>) -> Option<String> {
+    let given = NUMBERS_BY_CODE.iter().flat_map(|name| {
+        let codes = card.by_code(name).keys();
+        codes.map(move |code| (*name, code))
+    });
+    let given = given.chain(card.only_pairs_by_code().keys().map(|code| (ONLY_PAIRS, code)));
+    let found = given.filter(|(_, code)| !there.contains(code));
+    let found: Vec<String> = found.map(|(name, code)| format!("{name} ({code})")).collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "{} of the run card cuts nothing: no such particle goes out, but from a decay chain where cut_decays is False",
+            found.join(", ")
+        )
+    })
+}
+
+/// Whether all are the same.
+fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+    let first = values.next();
+    first.is_none_or(|first| values.all(|value| value == first))
+}
+
+/// A PDG code without its sign.
+fn code_of(pdg: i32) -> i32 {
+    pdg.saturating_abs()
+}
+
+/// A least value of a run card, where 0 and less stand for none.
+fn least_of(value: f64) -> f64 {
+    if value > 0.0 { value } else { f64::NEG_INFINITY }
+}
+
+/// A largest value of a run card, where those below 0 stand for none.
+fn largest_of(value: f64) -> f64 {
+    if value >= 0.0 { value } else { f64::INFINITY }
+}
+
+/// What a window has besides its observable, legs and entries.
+#[derive(Clone, Copy, Default)]
+struct How {
+    take: Take,
+    /// The PDG code where entries are numbers by code.
+    code: Option<i32>,
+    /// Whether a least number above the largest one leaves out what is between them, and not everything.
+    turned: bool,
+}
+
+impl How {
+    fn taking(take: Take) -> Self {
+        How {
+            take,
+            ..How::default()
+        }
+    }
+
+    fn by_code(code: i32) -> Self {
+        How {
+            code: Some(code),
+            ..How::default()
+        }
+    }
+}
+
+/// Makes windows of entries.
+struct Windows<'a> {
+    legs: &'a Legs<'a>,
+    found: Vec<Cut>,
+}
+
+impl Windows<'_> {
+    /// Adds the window between the numbers of two entries, unless both say nothing; an empty name stands for no entry.
+    fn add(
+        &mut self,
+        observable: Observable,
+        legs: Vec<Vec<usize>>,
+        names: [impl AsRef<str>; 2],
+        how: How,
+    ) {
+        let card = self.legs.card;
+        let value = |name: &str, none: f64| match how.code {
+            _ if name.is_empty() => none,
+            None => card.number(name),
+            Some(code) => card.by_code(name).get(&code).copied().unwrap_or(none),
+        };
+        let [least, largest] = names.each_ref().map(AsRef::as_ref);
+        let (low, high) = (least_of(value(least, 0.0)), largest_of(value(largest, -1.0)));
+        let given = [(least, low), (largest, high)].into_iter();
+        let entries = given
+            .filter(|(_, limit)| limit.is_finite())
+            .map(|(name, limit)| match how.code {
+                None => format!("{name} = {}", general(limit)),
+                Some(code) => format!("{name} = {{{code}: {}}}", general(limit)),
+            });
+        let entries: Vec<String> = entries.collect();
+        if entries.is_empty() {
+            return;
+        }
+        let outside = how.turned && low > high;
+        let (low, high) = if outside { (high, low) } else { (low, high) };
+        let window = Window {
+            take: how.take,
+            outside,
+            ..Window::new(observable, legs, low, high)
+        };
+        self.found.push(Cut { window, entries });
+    }
+
+    /// Those about one leg.
+    fn single(&mut self, leg: usize) {
+        use Observable::{Energy, Pt, Rapidity};
+        let (legs, card) = (self.legs, self.legs.card);
+        let code = code_of(legs.pdg[leg]);
+        let mut names = NUMBERS_BY_CODE.iter();
+        let own = names.any(|name| card.by_code(name).contains_key(&code))
+            || card.only_pairs_by_code().contains_key(&code);
+        let group = || vec![vec![leg]];
+        if own && !legs.is_free(leg) {
+            for (observable, name) in [(Pt, "pt"), (Energy, "e"), (Rapidity, "eta")] {
+                let names = ["min", "max"].map(|end| format!("{name}_{end}_pdg"));
+                self.add(observable, group(), names, How::by_code(code));
+            }
+        } else if let Some(kind) = legs.kind(leg).filter(|_| legs.is_cut(leg)) {
+            let k = kind.letter();
+            let isolated = kind == Kind::Photon && card.number("ptgmin") > card.number("pta");
+            let softest = if isolated { "ptgmin".to_owned() } else { format!("pt{k}") };
+            let plain = How::default();
+            self.add(Pt, group(), [softest, format!("pt{k}max")], plain);
+            self.add(Energy, group(), [format!("e{k}"), format!("e{k}max")], plain);
+            self.add(Rapidity, group(), [format!("eta{k}min"), format!("eta{k}")], plain);
+        }
+    }
+
+    /// Those about two legs.
+    fn pair(&mut self, first: usize, second: usize) {
+        use Kind::{Bottom, Jet, Lepton, Neutrino, Photon};
+        let (legs, card, plain) = (self.legs, self.legs.card, How::default());
+        let (one, other) = (legs.pdg[first], legs.pdg[second]);
+        let mut kinds = [legs.kind(first), legs.kind(second)];
+        kinds.sort_unstable();
+        let opposite = kinds == [Some(Lepton); 2] && one == -other;
+        let both = || vec![vec![first, second]];
+        let cut = legs.is_cut(first) && legs.is_cut(second);
+        if let ([Some(a), Some(b)], true) = (kinds, cut) {
+            let letters = format!("{}{}", a.letter(), b.letter());
+            let ends = |name: &str| [format!("{name}{letters}"), format!("{name}{letters}max")];
+            let apart = vec![vec![first], vec![second]];
+            self.add(Observable::Distance, apart, ends("dr"), plain);
+            if opposite || (a == b && matches!(a, Jet | Bottom | Photon)) {
+                let turned = How {
+                    turned: true,
+                    ..plain
+                };
+                self.add(Observable::Mass, both(), ends("mm"), turned);
+            }
+        }
+        if opposite || matches!(kinds, [Some(Lepton | Neutrino), Some(Neutrino)]) {
+            self.add(Observable::Pt, both(), ["ptllmin", "ptllmax"], plain);
+        }
+        let code = code_of(one);
+        let free = legs.is_free(first) || legs.is_free(second);
+        if code == code_of(other) && !free && (one == -other || !card.only_pairs(code)) {
+            self.add(Observable::Mass, both(), ["mxx_min_pdg", ""], How::by_code(code));
+        }
+    }
+
+    /// Those about all legs of some kinds.
+    fn global(&mut self) {
+        use Kind::{Bottom, Jet, Lepton, Neutrino, Photon};
+        use Observable::{Mass, Pt};
+        let (legs, plain) = (self.legs, How::default());
+        let [jets, bottoms, leptons, neutrinos] =
+            [Jet, Bottom, Lepton, Neutrino].map(|kind| legs.of(kind));
+        let everything = legs.outgoing().collect();
+        self.add(Mass, vec![everything], ["dsqrt_shat", "dsqrt_shatmax"], plain);
+        let mut light = [&leptons[..], &neutrinos].concat();
+        light.sort_unstable();
+        if !neutrinos.is_empty() {
+            self.add(Pt, vec![neutrinos], ["misset", "missetmax"], plain);
+        }
+        if !light.is_empty() {
+            self.add(Mass, vec![light], ["mmnl", "mmnlmax"], plain);
+        }
+        let heavy = legs.outgoing().filter(|&leg| legs.masses[leg] > HEAVY);
+        self.of_each(heavy.collect(), ["ptheavy", ""], Take::Any);
+        for kind in [Jet, Bottom, Photon, Lepton] {
+            let name = format!("xpt{}", kind.letter());
+            self.of_each(legs.of(kind), [&name, ""], Take::Any);
+        }
+        let ends = |name: String| ["min", "max"].map(|end| format!("{name}{end}"));
+        for (some, letter) in [(&jets, 'j'), (&leptons, 'l')] {
+            if letter == 'j' && legs.card.whole("cutuse") != 0 {
+                continue;
+            }
+            for place in 0..some.len().min(4) {
+                let names = ends(format!("pt{letter}{}", place + 1));
+                self.of_each(some.clone(), names, Take::Number(place));
+            }
+        }
+        self.of_each(jets.clone(), ["htjmin", "htjmax"], Take::Sum);
+        for count in 2..=jets.len().min(4) {
+            let names = ends(format!("ht{count}"));
+            self.of_each(jets.clone(), names, Take::First(count));
+        }
+        self.of_each([jets, bottoms].concat(), ["ihtmin", "ihtmax"], Take::Sum);
+    }
+
+    /// One about transverse momenta of some legs, where there are any.
+    fn of_each(&mut self, legs: Vec<usize>, names: [impl AsRef<str>; 2], take: Take) {
+        if !legs.is_empty() {
+            let groups = legs.into_iter().map(|leg| vec![leg]).collect();
+            self.add(Observable::Pt, groups, names, How::taking(take));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

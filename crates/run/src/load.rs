@@ -1,0 +1,405 @@
+//! Matrix elements of a process: what is named by a file, a directory of MG5aMC, or a text, with the values of a card.
+
+use crate::element::Element;
+use crate::source::Source;
+use mebridge::files::regular;
+use mebridge::generate::arrow_apart;
+use mebridge::import::Options;
+use mebridge::locate::{Located, locate, locate_every, process_text};
+use mebridge::models;
+use mebridge::open_widths::import;
+use mebridge::plan::binding::Binding;
+use mebridge::process::Process;
+use mebridge::process::card::Card;
+use mebridge::runtime::{ProcessChoice, Switches};
+use mebridge::{Error, Result};
+use mebridge_sampler::parallel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// No table of a directory is longer, in bytes.
+const LONGEST: u64 = 64 << 20;
+
+/// A process with the values of a parameter card.
+#[derive(Clone, Debug)]
+pub struct CardedProcess {
+    /// The process.
+    pub process: Process,
+    /// Card values in the order of the process's model.
+    pub card: Vec<f64>,
+    /// Which matrix element of its directory, from 1.
+    pub number: usize,
+}
+
+impl CardedProcess {
+    /// What was located, with its number.
+    pub fn of(located: Located, number: usize) -> CardedProcess {
+        CardedProcess {
+            process: located.process,
+            card: located.card,
+            number,
+        }
+    }
+
+    /// The process with the values of the card as those of its own.
+    pub fn with_card(&self) -> Process {
+        self.process.with_card(&self.card)
+    }
+}
+
+/// All processes that an argument stands for: those of a directory or of a text, or the one of a file or of `DIR#N`.
+/// `model` is that of a text.
+///
+/// # Errors
+/// There are none, or one of them cannot be read, or the card does not fit.
+pub fn all(
+    argument: &OsStr,
+    card: Option<&Path>,
+    model: Option<&Path>,
+) -> Result<Vec<CardedProcess>> {
+    let choice = ProcessChoice::parse(argument);
+    if choice.path.is_dir() {
+        return directory(argument, card);
+    }
+    match process_text(&choice.path) {
+        Some(text) if choice.element.is_none() => {
+            let model = models::model(models::of_text(text, model).as_deref())?;
+            numbered(mebridge::generate::generate_with(text, &model)?, card)
+        }
+        _ => Ok(vec![one(&switches(choice, card, model)?)?]),
+    }
+}
+
+/// The processes of a P directory, or the one of `DIR#N`.
+///
+/// # Errors
+/// As of [`all`].
+pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
+    let choice = ProcessChoice::parse(argument);
+    if choice.element.is_some() && choice.path.is_dir() {
+        return Ok(vec![one(&switches(choice, card, None)?)?]);
+    }
+    let options = Options {
+        card,
+        harmless_calls: &Switches::from_env()?.harmless_calls,
+        ..Options::default()
+    };
+    // The card is read by the importer.
+    numbered(import(&choice.path, &options)?, None)
+}
+
+/// Processes with their numbers and the values of a card, or their own.
+///
+/// # Errors
+/// The card cannot be read, or lacks something.
+pub fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
+    let card = card.map(Card::read).transpose()?;
+    let sources = (1..).zip(processes).map(|(number, process)| {
+        let model = &process.model;
+        let card = card.as_ref().map(|card| model.card_values(card));
+        Ok(CardedProcess {
+            card: card.unwrap_or_else(|| Ok(model.default_card()))?,
+            process,
+            number,
+        })
+    });
+    sources.collect()
+}
+
+/// The switches by which a process is located; nothing of the environment is among them but what is about reading.
+///
+/// # Errors
+/// A switch of the environment is none.
+pub fn switches(
+    choice: ProcessChoice,
+    card: Option<&Path>,
+    model: Option<&Path>,
+) -> Result<Switches> {
+    Ok(Switches {
+        process: Some(choice),
+        param_card: card.map(Path::to_owned),
+        harmless_calls: Switches::from_env()?.harmless_calls,
+        model: model.map(Path::to_owned),
+        ..Switches::default()
+    })
+}
+
+/// The one process that the switches name, with the card that the library would take.
+///
+/// # Errors
+/// There is no such process, or there are several.
+pub fn one(switches: &Switches) -> Result<CardedProcess> {
+    let number = switches.process.as_ref().and_then(|p| p.element);
+    Ok(CardedProcess::of(locate(switches)?, number.unwrap_or(1)))
+}
+
+/// Gives a parameter another value in all matrix elements that have it.
+///
+/// # Errors
+/// None has it; the text says which there are.
+pub fn set<'a>(
+    sources: impl IntoIterator<Item = &'a mut CardedProcess>,
+    name: &str,
+    value: f64,
+) -> std::result::Result<(), String> {
+    let mut known = BTreeSet::new();
+    let mut found = false;
+    for source in sources {
+        let model = &source.process.model;
+        match model.card_parameter(name) {
+            Some(number) => {
+                source.card[number] = value;
+                found = true;
+            }
+            None => known.extend(model.card.iter().map(|p| p.name.clone())),
+        }
+    }
+    match found {
+        true => Ok(()),
+        false => Err(format!(
+            "there is no parameter {name}; there are {}",
+            Vec::from_iter(known).join(", ")
+        )),
+    }
+}
+
+/// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory
+/// says; of a generated process those with different beams where each beam may be either.
+///
+/// # Errors
+/// The table is not whole, or beams differ in some processes of a text and not in others.
+pub fn mirrored(choice: &ProcessChoice, processes: &[&Process]) -> Result<Vec<bool>> {
+    if let Some(text) = process_text(&choice.path) {
+        let same = text.split([';', '\n']).filter_map(either_beam);
+        let same: BTreeSet<bool> = same.collect();
+        if same.len() > 1 {
+            return Err(Error::Import {
+                path: choice.path.clone(),
+                what: "its beams are the same in some processes and different in others; take one of the two kinds at a time"
+                    .to_owned(),
+            });
+        }
+        let same = same.contains(&true);
+        let differ = |p: &Process| p.legs.len() > 1 && p.legs[0].pdg != p.legs[1].pdg;
+        return Ok(processes.iter().map(|p| same && differ(p)).collect());
+    }
+    let none = vec![false; processes.len()];
+    let table = choice.path.join("mirrorprocs.inc");
+    let text = match regular::read_to_string(&table, LONGEST) {
+        Ok(text) => text,
+        // A process file, or a standalone output.
+        Err(_) if !table.exists() => return Ok(none),
+        Err(error) => return Err(Error::io(&table)(error)),
+    };
+    // DATA (MIRRORPROCS(I),I=1,2)/.FALSE.,.TRUE./
+    let text = text.to_ascii_uppercase();
+    let values: Vec<bool> = text
+        .split(['/', ',', '\n'])
+        .filter_map(|word| match word.trim() {
+            ".TRUE." => Some(true),
+            ".FALSE." => Some(false),
+            _ => None,
+        })
+        .collect();
+    match choice.element {
+        Some(n) if n <= values.len() => Ok(vec![values[n - 1]]),
+        None if values.len() == processes.len() => Ok(values),
+        _ => Err(Error::Import {
+            path: table,
+            what: format!(
+                "it has {} values for {} matrix elements",
+                values.len(),
+                processes.len()
+            ),
+        }),
+    }
+}
+
+/// Whether both beams of a statement are the same label or particle; none of `define` and `set`, which have no process.
+fn either_beam(statement: &str) -> Option<bool> {
+    let text = arrow_apart(statement);
+    let mut words = text.split_whitespace().peekable();
+    while words
+        .next_if(|w| ["generate", "add", "process"].contains(w))
+        .is_some()
+    {}
+    let words: Vec<&str> = words.take(3).collect();
+    match words[..] {
+        [] | ["define" | "set", ..] => None,
+        [one, other, ">"] => Some(one == other),
+        _ => Some(false),
+    }
+}
+
+/// Whether a directory asks for lines on their mass shell (decay chains) or not on it (`$`), which its matrix elements
+/// do not say.
+pub fn asks_for_masses(directory: &Path) -> bool {
+    let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
+    let asks = |text: String| {
+        let text = text.to_ascii_uppercase().replace(' ', "");
+        // The last is MG5aMC's until 2.
+        ["/1/", "/2/", "/.TRUE./"]
+            .iter()
+            .any(|value| text.contains(value))
+    };
+    text.is_ok_and(asks)
+}
+
+/// The matrix elements of a run by cards. `parameters` have other values than in the card, which is the model's or that of
+/// the output where none is given.
+///
+/// # Errors
+/// One cannot be read, or a parameter is none.
+pub fn load_elements(
+    source: &Source,
+    card: Option<&Path>,
+    parameters: &BTreeMap<String, f64>,
+    threads: usize,
+) -> Result<Vec<Element>> {
+    match source {
+        Source::Named(named) => {
+            let choice = ProcessChoice::parse(&named.process);
+            let of = numbered(named.processes.clone(), card)?;
+            elements(0, &choice, of, parameters, threads)
+        }
+        Source::Output(output) => {
+            let one = |number: usize| {
+                let choice = ProcessChoice {
+                    path: output.directories[number].clone(),
+                    element: None,
+                };
+                let of = from_directory(&choice, card)?;
+                elements(number, &choice, of, parameters, 1)
+            };
+            let found = parallel::collect(threads, output.directories.len(), one)?;
+            Ok(found.concat())
+        }
+    }
+}
+
+/// The matrix elements that a process file, a directory, or a text with a model stands for.
+///
+/// # Errors
+/// As of [`load_elements`].
+pub fn load_process(
+    process: &str,
+    model: Option<&Path>,
+    card: Option<&Path>,
+    parameters: &BTreeMap<String, f64>,
+    threads: usize,
+) -> Result<Vec<Element>> {
+    let choice = ProcessChoice::parse(process);
+    let of = match choice.element {
+        None if choice.path.is_dir() => from_directory(&choice, card)?,
+        _ => all(process.as_ref(), card, model)?,
+    };
+    elements(0, &choice, of, parameters, threads)
+}
+
+/// The matrix elements of a directory: those of the last import, if nothing has changed that it looked at, with the values
+/// of the card.
+fn from_directory(choice: &ProcessChoice, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
+    let known = Switches {
+        cache: Switches::from_env()?.cache,
+        ..switches(choice.clone(), card, None)?
+    };
+    match locate_every(&known) {
+        Ok(located) => {
+            let numbered = (1..).zip(located);
+            Ok(numbered
+                .map(|(number, one)| CardedProcess::of(one, number))
+                .collect())
+        }
+        // What an import with this card says, which may also be another answer.
+        Err(_) => directory(choice.path.as_ref(), card),
+    }
+}
+
+/// Processes of one source as matrix elements of a run.
+fn elements(
+    source: usize,
+    choice: &ProcessChoice,
+    mut of: Vec<CardedProcess>,
+    parameters: &BTreeMap<String, f64>,
+    threads: usize,
+) -> Result<Vec<Element>> {
+    for (name, value) in parameters {
+        set(&mut of, name, *value).map_err(|what| Error::Run {
+            place: String::new(),
+            what,
+            cure: String::new(),
+        })?;
+    }
+    let processes: Vec<&Process> = of.iter().map(|one| &one.process).collect();
+    let mirrored = mirrored(choice, &processes)?;
+    let element = |number: usize| {
+        let process = of[number].with_card();
+        let binding = Binding::new(&process.model, &of[number].card)?;
+        // Majorana fermions may have negative ones.
+        let masses = process.legs.iter().map(|leg| binding.value(leg.mass).abs());
+        let masses = masses.collect();
+        Element::new(process, mirrored[number], masses, source, number)
+    };
+    parallel::collect(threads, of.len(), element)
+}
+
+/// Widths that matrix elements have, by PDG codes, GeV.
+pub fn widths(elements: &[Element]) -> BTreeMap<String, f64> {
+    let card = elements.iter().flat_map(|of| &of.process.model.card);
+    let widths = card.filter(|parameter| parameter.block == "decay");
+    let by_code = widths.flat_map(|p| {
+        p.index
+            .iter()
+            .map(|code| (code.to_string(), p.default.abs()))
+    });
+    by_code.collect()
+}
+
+/// The electromagnetic coupling, by aEWM1 of the first matrix element whose process depends on it.
+pub fn alpha_qed(elements: &[Element]) -> Option<f64> {
+    let inverse = elements.iter().filter_map(|element| {
+        let model = &element.process.model;
+        Some(model.card[model.card_parameter("aEWM1")?].default)
+    });
+    let inverse = inverse.filter(|inverse| *inverse != 0.0);
+    inverse.map(|inverse| 1.0 / inverse.abs()).next()
+}
+
+/// The same by aEWM1 of a model, of the card or a formula of others; none where that knows no such parameter.
+pub fn model_alpha_qed(model: Option<&Path>, card: Option<&Path>) -> Option<f64> {
+    let card = card.map(Card::read).transpose().ok()?;
+    let found = models::model(model).ok()?.parameter("aEWM1", card.as_ref());
+    let inverse = found.ok()?.re;
+    (inverse != 0.0).then(|| 1.0 / inverse.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asks_for_masses, either_beam};
+
+    #[test]
+    fn what_a_directory_asks_of_masses_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, asks) in [
+            ("      DATA GFORCEBW(-1,1)/0/\n", false),
+            (
+                "      DATA GFORCEBW(-1,1)/0/\n      DATA GFORCEBW(-1,2)/1/\n",
+                true,
+            ),
+            ("      DATA GFORCEBW(-1,2) / 2 /\n", true),
+            ("      data gForceBW(-1,1)/.true./\n", true),
+        ] {
+            std::fs::write(folder.path().join("decayBW.inc"), text).unwrap();
+            assert_eq!(asks_for_masses(folder.path()), asks, "{text}");
+        }
+        assert!(!asks_for_masses(&folder.path().join("none")));
+    }
+
+    #[test]
+    fn statements_before_the_process_do_not_hide_its_beams() {
+        let text = "define p = p b b~; p p>t t~; add process u u~ > t t~";
+        let found: Vec<_> = text.split(';').map(either_beam).collect();
+        assert_eq!(found, [None, Some(true), Some(false)]);
+    }
+}

@@ -1,0 +1,362 @@
+//! A process by its name in the place of what MG5aMC writes: its matrix elements, their diagrams, and cards.
+
+use crate::output::{Config, Directory, Line, absolute};
+use crate::text::repr;
+use mebridge::generate::MatrixElements;
+use mebridge::generate::lines::{ChannelLines, DiagramLines};
+use mebridge::locate::process_text;
+use mebridge::model::{CardEntry, Model};
+use mebridge::models;
+use mebridge::process::Process;
+use mebridge::runtime::ProcessChoice;
+use mebridge::{Error, Result};
+use mebridge_phasespace::clustering::Forced;
+use mebridge_support::files::temporary::Temporary;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// PDG codes, without signs, of particles whose beams may be protons.
+const PARTONS: [i32; 7] = [1, 2, 3, 4, 5, 21, 22];
+/// Legs that come in, as bits.
+const FIRST: u32 = 1;
+const SECOND: u32 = 2;
+
+/// What a run takes of an output, for a process by its name.
+#[derive(Debug)]
+pub struct Named {
+    /// The folder where `Events` is, or will be.
+    pub path: PathBuf,
+    /// Its name.
+    pub process: String,
+    /// A model file or a UFO folder; none for the Standard Model.
+    pub model: Option<PathBuf>,
+    /// Its matrix elements, with the values of the model's card.
+    pub processes: Vec<Process>,
+    described: Vec<DiagramLines>,
+    pdf_data: Option<PathBuf>,
+    cards: Temporary,
+}
+
+impl Named {
+    /// Generates one.
+    ///
+    /// `folder` is where `Events` is or will be, `pdf_data` an output, or MG5aMC, with the grids of `nn23lo1` and others.
+    ///
+    /// # Errors
+    /// There is no such model or process, or it has too many diagrams.
+    pub fn new(
+        process: &str,
+        model: Option<&Path>,
+        folder: &Path,
+        pdf_data: Option<&Path>,
+    ) -> Result<Self> {
+        let name = models::of_text(process, model);
+        let generated = Generated::of(process, &models::model(name.as_deref())?)?;
+        let Generated {
+            described,
+            processes,
+            card,
+        } = generated;
+        let cards = Temporary::folder(&std::env::temp_dir(), 0o700);
+        let cards = cards.map_err(Error::io(std::env::temp_dir()))?;
+        let own: Vec<&[i32]> = described.iter().map(|lines| &lines.legs[..]).collect();
+        let run_card = run_card(match decays(&processes) {
+            true => &[],
+            false => &own,
+        });
+        for (name, text) in [("param_card.dat", card), ("run_card.dat", run_card)] {
+            let file = cards.path().join(name);
+            std::fs::write(&file, text).map_err(Error::io(file))?;
+        }
+        Ok(Named {
+            path: absolute(folder),
+            process: process.to_owned(),
+            model: model.map(Path::to_owned),
+            processes,
+            described,
+            pdf_data: pdf_data.map(absolute),
+            cards,
+        })
+    }
+
+    /// A directory for each matrix element.
+    ///
+    /// # Errors
+    /// All diagrams of one have vertices of more than three particles.
+    pub fn directories(&self) -> Result<Vec<Directory>> {
+        let numbered = (1..).zip(&self.described);
+        numbered.map(|(number, of)| directory(of, number)).collect()
+    }
+
+    /// Whether one particle comes in.
+    pub fn decays(&self) -> bool {
+        decays(&self.processes)
+    }
+
+    /// The model's parameter card, or a run card of MG5aMC's defaults.
+    pub fn card(&self, name: &str) -> PathBuf {
+        self.cards.path().join(name)
+    }
+
+    /// The commands by which MG5aMC would write an output of it.
+    pub fn steps(&self) -> String {
+        let lines = self.process.split([';', '\n']).map(str::trim);
+        let (mut found, mut first, mut imported) = (Vec::new(), true, false);
+        for line in lines.filter(|line| !line.is_empty()) {
+            imported |= line.starts_with("import");
+            let begins = |word: &&str| line.starts_with(*word);
+            if ["define", "set", "import"].iter().any(|word| begins(&word)) {
+                found.push(line.to_owned());
+                continue;
+            }
+            let word = match (
+                ["generate", "add process"].iter().any(|w| begins(&w)),
+                first,
+            ) {
+                (true, _) => "",
+                (false, true) => "generate ",
+                (false, false) => "add process ",
+            };
+            found.push(format!("{word}{line}"));
+            first = false;
+        }
+        if !imported {
+            let model = self.model.as_deref().unwrap_or("sm".as_ref());
+            found.insert(0, format!("import model {}", model.display()));
+        }
+        found.join("\n")
+    }
+
+    /// The folder below which there is `lib/Pdfdata`.
+    ///
+    /// # Errors
+    /// None is given, or there is none.
+    pub fn data(&self) -> Result<PathBuf> {
+        let Some(given) = &self.pdf_data else {
+            return Err(refused(
+                "the run card's pdlabel is about grids that MG5aMC puts into its outputs",
+                "give --pdf-data (pdf_data): an output, or the folder of MG5aMC; or set pdlabel to lhapdf, with a set \
+                 below LHAPDF_DATA_PATH; or lpp1 and lpp2 to 0 where the beams are the particles of the process",
+            ));
+        };
+        let mut places = [given.clone(), given.join("Template/LO")].into_iter();
+        let found = places.find(|place| place.join("lib/Pdfdata").is_dir());
+        found.ok_or_else(|| {
+            let what = format!("{} has no lib/Pdfdata", given.display());
+            let cure = "--pdf-data (pdf_data) is an output of MG5aMC, or the folder of MG5aMC";
+            refused(&what, cure)
+        })
+    }
+}
+
+/// A model's path from the root on, with what stands after a folder.
+pub fn model_path(model: &Path) -> PathBuf {
+    let (plain, scheme) = models::scheme(model);
+    let there = plain.exists() || models::ufo(&plain).is_some();
+    let mut found = if there { absolute(&plain) } else { plain }.into_os_string();
+    found.push(scheme.suffix());
+    found.into()
+}
+
+/// What a name and a model give.
+struct Generated {
+    described: Vec<DiagramLines>,
+    processes: Vec<Process>,
+    /// The text of the model's parameter card.
+    card: String,
+}
+
+impl Generated {
+    fn of(text: &str, model: &Model) -> Result<Generated> {
+        let choice = ProcessChoice::parse(text);
+        let (text, chosen) = match (process_text(&choice.path), choice.element) {
+            (Some(text), Some(number)) => (text, Some(number)),
+            _ => (text, None),
+        };
+        let elements = MatrixElements::of(text, model)?;
+        let places = match chosen {
+            None => 0..elements.len(),
+            Some(number) if number <= elements.len() => number - 1..number,
+            Some(number) => {
+                let names = elements.names();
+                return Err(mebridge::generate::choose_process(
+                    &choice.path,
+                    Some(&number),
+                    &names,
+                ));
+            }
+        };
+        let lines = |place: usize| {
+            elements.lines(place)?.ok_or_else(|| {
+                let number = place + 1;
+                let what = format!(
+                    "the diagrams of matrix element {number} of {text} are too many to be listed, and events are \
+                     clustered along them"
+                );
+                refused(&what, "ask for fewer particles")
+            })
+        };
+        let described = places.clone().map(lines).collect::<Result<_>>()?;
+        let processes = places.map(|place| elements.process(place));
+        let scales = model.running.iter().filter(|set| set.refused.is_none());
+        let scales = scales.map(|set| (set.block.as_str(), set.scale)).collect();
+        Ok(Generated {
+            described,
+            processes: processes.collect::<Result<_>>()?,
+            card: param_card(&model.card, &scales),
+        })
+    }
+}
+
+fn decays(processes: &[Process]) -> bool {
+    let legs = processes.first().map(|process| &process.legs);
+    legs.is_some_and(|legs| legs.iter().filter(|leg| leg.incoming).count() == 1)
+}
+
+/// A matrix element as a directory of its own; `number` is its own, from 1.
+fn directory(described: &DiagramLines, number: usize) -> Result<Directory> {
+    let DiagramLines { legs, colors, .. } = described;
+    let config = |(place, diagram): (u32, &ChannelLines)| {
+        if diagram.largest_vertex > 3 {
+            let codes: Vec<String> = legs.iter().map(i32::to_string).collect();
+            let what = format!(
+                "all diagrams of {} (PDG codes) have vertices of {} particles, along which events are not clustered",
+                codes.join(" "),
+                diagram.largest_vertex
+            );
+            return Err(refused(&what, "take an output of MG5aMC"));
+        }
+        Ok(Config {
+            number: place,
+            lines: lines(described, diagram),
+            diagrams: vec![diagram.diagram],
+            nqcd: diagram.qcd as i32,
+        })
+    };
+    let configs = (1..).zip(&described.diagrams).map(config);
+    let colors = colors.iter().map(|(&code, &color)| (code, color.into()));
+    Ok(Directory {
+        path: format!("matrix element {number}").into(),
+        legs: vec![legs.clone()],
+        configs: configs.collect::<Result<_>>()?,
+        colors: Some(colors.collect()),
+    })
+}
+
+/// Lines of a diagram as `configs.inc` lists them: those that go out, the outer ones first, then those between the beams
+/// from the first one on.
+fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<Line> {
+    let legs = &described.legs;
+    let everything = (1 << legs.len()) - 1;
+    let (mut timelike, mut between) = (Vec::new(), Vec::new());
+    for line in &diagram.lines {
+        let ahead = everything & !line.legs;
+        if (line.legs & FIRST != 0) != (line.legs & SECOND != 0) {
+            let side = if line.legs & FIRST != 0 {
+                line.legs
+            } else {
+                ahead
+            };
+            between.push((side, line.pdg.abs(), Forced::No));
+            continue;
+        }
+        let forced = Forced::try_from(line.forced).unwrap_or_default();
+        let anti = Some(-line.pdg).filter(|code| described.colors.contains_key(code));
+        timelike.push(match line.legs & FIRST {
+            0 => (line.legs, line.pdg, forced),
+            _ => (ahead, anti.unwrap_or(line.pdg), forced),
+        });
+    }
+    if !between.is_empty() {
+        // The code of the beam itself, as there.
+        between.push((everything - SECOND, legs[1].abs(), Forced::No));
+    }
+    let mut found = Vec::new();
+    let mut known: BTreeSet<u32> = (0..legs.len()).map(|leg| 1 << leg).collect();
+    for (spacelike, mut some) in [(false, timelike), (true, between)] {
+        some.sort_by_key(|(side, ..)| side.count_ones());
+        for (side, code, forced) in some {
+            let mut parts = known.iter().map(|&one| [one, side & !one]);
+            let daughters = parts.find(|[one, other]| one | other == side && known.contains(other));
+            found.push(Line {
+                legs: side,
+                daughters: daughters.expect("lines of a tree"),
+                codes: vec![code],
+                spacelike,
+                forced,
+            });
+            known.insert(side);
+        }
+    }
+    found
+}
+
+/// As MG5aMC begins the run card of a process: beams that have no partons are the particles that come in.
+///
+/// `legs` are PDG codes of each matrix element of two that come in.
+fn run_card(legs: &[&[i32]]) -> String {
+    let mut text = "# What is not here has MG5aMC's default.\n".to_owned();
+    let partons = |beam: usize| legs.iter().any(|l| PARTONS.contains(&l[beam].abs()));
+    let whole: Vec<usize> = (0..2)
+        .filter(|&b| !legs.is_empty() && !partons(b))
+        .collect();
+    let energy = if whole.len() == 2 { 500 } else { 1000 };
+    for beam in &whole {
+        let beam = beam + 1;
+        let _ = writeln!(text, "0 = lpp{beam}\n{energy} = ebeam{beam}");
+    }
+    if whole.len() == 2 {
+        text += "False = use_syst\n";
+    }
+    text
+}
+
+/// A parameter card (SLHA); `scales` are those of blocks whose parameters run, GeV.
+fn param_card(entries: &[CardEntry], scales: &BTreeMap<&str, f64>) -> String {
+    let mut blocks: Vec<(&str, String)> = Vec::new();
+    for entry in entries {
+        let index: Vec<String> = entry.index.iter().map(i32::to_string).collect();
+        let line = format!(
+            "{} {} # {}\n",
+            index.join(" "),
+            repr(entry.value),
+            entry.name
+        );
+        let known = blocks
+            .iter()
+            .position(|(name, _)| name.eq_ignore_ascii_case(&entry.block));
+        let at = known.unwrap_or_else(|| {
+            blocks.push((&entry.block, String::new()));
+            blocks.len() - 1
+        });
+        let start = if entry.block.eq_ignore_ascii_case("decay") {
+            "DECAY "
+        } else {
+            "  "
+        };
+        blocks[at].1 += &format!("{start}{line}");
+    }
+    let is_decay = |(name, _): &&(&str, String)| name.eq_ignore_ascii_case("decay");
+    let mut text = String::new();
+    for (name, lines) in blocks.iter().filter(|block| !is_decay(block)) {
+        let scale = scales.get(&*name.to_lowercase());
+        let scale = scale.map_or_else(String::new, |scale| format!(" Q= {}", repr(*scale)));
+        let _ = write!(text, "Block {}{scale}\n{lines}", name.to_uppercase());
+    }
+    text.extend(
+        blocks
+            .iter()
+            .filter(is_decay)
+            .map(|(_, lines)| lines.as_str()),
+    );
+    text
+}
+
+fn refused(what: &str, cure: &str) -> Error {
+    Error::Run {
+        place: String::new(),
+        what: what.to_owned(),
+        cure: cure.to_owned(),
+    }
+}

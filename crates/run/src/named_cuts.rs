@@ -1,0 +1,220 @@
+//! Cuts by name, `pt`, `drjl`, ...: of which particles they are, and as windows of legs.
+
+use crate::Element;
+use crate::cuts::resonance;
+use crate::poles::Line;
+use mebridge::describe::Channel;
+use mebridge::{Error, Result};
+use mebridge_phasespace::cuts::{Observable, Window};
+use std::collections::BTreeSet;
+
+/// Widths about the mass of a particle of a decay chain where no run card says it: the default of `bwcutoff` there.
+pub const WIDTHS: f64 = 15.0;
+
+/// Particles that cuts by name are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// `j`: gluons and quarks without the top quark.
+    Jet,
+    /// `l`: charged leptons.
+    Lepton,
+    /// `a`: photons.
+    Photon,
+}
+
+impl Class {
+    const ALL: [Class; 3] = [Class::Jet, Class::Lepton, Class::Photon];
+
+    /// That of a particle.
+    pub fn of(pdg: i32) -> Option<Self> {
+        match pdg.unsigned_abs() {
+            1..=5 | 21 => Some(Class::Jet),
+            11 | 13 | 15 => Some(Class::Lepton),
+            22 => Some(Class::Photon),
+            _ => None,
+        }
+    }
+
+    /// The letter in names.
+    fn letter(self) -> char {
+        match self {
+            Class::Jet => 'j',
+            Class::Lepton => 'l',
+            Class::Photon => 'a',
+        }
+    }
+}
+
+/// A cut that there is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CutName {
+    /// The name.
+    pub name: String,
+    /// What is cut on.
+    pub observable: Observable,
+    /// Of which particles: one, or two.
+    pub classes: Vec<Class>,
+}
+
+/// All cuts that there are, in the order in which messages list them.
+pub fn names() -> Vec<CutName> {
+    use Class::{Jet, Lepton, Photon};
+    let pairs = [[Jet, Jet], [Lepton, Lepton], [Photon, Photon], [Jet, Lepton]];
+    let pairs = pairs.into_iter().chain([[Photon, Jet], [Photon, Lepton]]);
+    let pairs: Vec<Vec<Class>> = pairs.map(Vec::from).collect();
+    let single: Vec<Vec<Class>> = Class::ALL.map(|class| vec![class]).to_vec();
+    let mut found = Vec::new();
+    for (name, observable, each) in [
+        ("pt", Observable::Pt, &single),
+        ("eta", Observable::Rapidity, &single),
+        ("dr", Observable::Distance, &pairs),
+        ("mass", Observable::Mass, &pairs),
+    ] {
+        let mut add = |name: String, classes: &[Class]| {
+            found.push(CutName {
+                name,
+                observable,
+                classes: classes.to_vec(),
+            });
+        };
+        // Without letters it is about jets.
+        add(name.to_owned(), &each[0]);
+        for classes in each {
+            let letters: String = classes.iter().map(|class| class.letter()).collect();
+            add(format!("{name}{letters}"), classes);
+        }
+    }
+    found
+}
+
+impl CutName {
+    /// Whether its number is the largest value, and not the least one.
+    pub fn is_largest(&self) -> bool {
+        self.observable == Observable::Rapidity
+    }
+
+    /// Whether it is of these particles.
+    pub fn is_of(&self, observable: Observable, classes: &[Class]) -> bool {
+        let turned = self.classes.iter().rev();
+        let same = self.classes == classes || turned.eq(classes);
+        self.observable == observable && same
+    }
+}
+
+/// A cut with its number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedCut {
+    /// Which one.
+    pub cut: CutName,
+    /// GeV, unless it is a rapidity or distance.
+    pub value: f64,
+}
+
+/// Cuts by their names and numbers.
+///
+/// # Errors
+/// There is no such cut, or its number is below 0 or infinite.
+pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result<Vec<NamedCut>> {
+    let known = names();
+    let each = cuts.into_iter().map(|(name, &value)| {
+        let Some(cut) = known.iter().find(|cut| cut.name == *name) else {
+            let known: Vec<&str> = known.iter().map(|cut| cut.name.as_str()).collect();
+            let known = known.join(", ");
+            return Err(refused(format!("there is no cut {name:?}; there are {known}")));
+        };
+        if !(0.0..f64::INFINITY).contains(&value) {
+            return Err(refused(format!(
+                "the cut {name} is {value}; it must be a number that is not negative"
+            )));
+        }
+        let cut = cut.clone();
+        Ok(NamedCut { cut, value })
+    });
+    each.collect()
+}
+
+fn refused(what: String) -> Error {
+    Error::Run {
+        place: String::new(),
+        what,
+        cure: String::new(),
+    }
+}
+
+impl NamedCut {
+    /// The groups of legs of a process that it is about.
+    fn groups(&self, pdg: &[i32]) -> Vec<Vec<usize>> {
+        let of = |class: Class| (2..pdg.len()).filter(move |&leg| Class::of(pdg[leg]) == Some(class));
+        match self.cut.classes[..] {
+            [class] => of(class).map(|leg| vec![leg]).collect(),
+            [one, other] => {
+                let pairs = of(one).flat_map(|first| of(other).map(move |second| [first, second]));
+                let pairs = pairs.filter(|[first, second]| first != second);
+                let pairs: BTreeSet<[usize; 2]> = pairs
+                    .map(|[first, second]| [first.min(second), first.max(second)])
+                    .collect();
+                pairs.into_iter().map(Vec::from).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The cuts that some process has particles for.
+///
+/// Args: `processes` are PDG codes of legs.
+pub fn used<'a>(cuts: &[NamedCut], processes: impl IntoIterator<Item = &'a [i32]>) -> Vec<NamedCut> {
+    let processes: Vec<&[i32]> = processes.into_iter().collect();
+    let is_about = |cut: &&NamedCut| processes.iter().any(|pdg| !cut.groups(pdg).is_empty());
+    cuts.iter().filter(is_about).cloned().collect()
+}
+
+/// The windows of a process by cuts, and those about the masses of particles of a decay chain.
+///
+/// # Errors
+/// Such a particle has no width.
+pub fn windows(element: &Element, cuts: &[NamedCut]) -> Result<Vec<Window>> {
+    let mut found = of_legs(element.pdg(), cuts);
+    found.extend(on_shell(element.channels())?);
+    Ok(found)
+}
+
+/// The windows of a process by cuts.
+///
+/// Args: `pdg` are codes of its legs.
+pub fn of_legs(pdg: &[i32], cuts: &[NamedCut]) -> Vec<Window> {
+    let mut found = Vec::new();
+    for named in cuts {
+        let (least, largest) = match named.cut.is_largest() {
+            true => (f64::NEG_INFINITY, named.value),
+            false => (named.value, f64::INFINITY),
+        };
+        for group in named.groups(pdg) {
+            let groups = match named.cut.observable {
+                Observable::Distance => group.into_iter().map(|leg| vec![leg]).collect(),
+                _ => vec![group],
+            };
+            found.push(Window::new(named.cut.observable, groups, least, largest));
+        }
+    }
+    found
+}
+
+/// Windows about the masses of particles of a decay chain, as wide as by default in MG5aMC's run card.
+fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
+    let mut found: Vec<(BTreeSet<usize>, Window)> = Vec::new();
+    for channel in channels {
+        for &number in &channel.on_shell_propagators {
+            let line = Line::of(channel, number);
+            if line.is_narrow() {
+                return Err(refused(format!("decay chain: {}", line.without_width())));
+            }
+            let window = resonance(line.legs.clone(), line.mass, WIDTHS * line.width);
+            match found.iter_mut().find(|(legs, _)| *legs == line.legs) {
+                Some((_, known)) => *known = window,
+                None => found.push((line.legs, window)),
+            }
+        }
+    }
+    Ok(found.into_iter().map(|(_, window)| window).collect())
+}

@@ -1,0 +1,429 @@
+//! That a cross section is finite: which cut keeps each pole of |M|^2 away, or the one that is missing, by name, found
+//! before anything starts.
+
+use crate::Element;
+use crate::cuts::{Cut, least_mass};
+use crate::named_cuts::{self, Class, CutName, NamedCut};
+use crate::number::{general, significant};
+use crate::topology::{legs_of, outgoing};
+use mebridge::describe::Channel;
+use mebridge::{Error, Result};
+use mebridge_phasespace::cuts::{Observable, Window};
+use std::collections::BTreeSet;
+
+/// A width below this share of the mass is lost where invariant masses are rounded.
+pub const NARROWEST: f64 = 1e-14;
+/// What is far below a mass, in units of it: an integral over s / mass^4 has 1e-7 there.
+const LIGHT: f64 = 0.02;
+/// Two masses are the same to this accuracy.
+const SAME: f64 = 1e-9;
+
+/// A propagator of a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// PDG code.
+    pub code: i32,
+    /// GeV.
+    pub mass: f64,
+    /// GeV.
+    pub width: f64,
+    /// The legs that go out on one side, as [`legs_of`] has them.
+    pub legs: BTreeSet<usize>,
+    /// Whether it lies between the beams.
+    pub between: bool,
+}
+
+impl Line {
+    /// The propagator of a channel with this number.
+    pub fn of(channel: &Channel, number: usize) -> Self {
+        let name = format!("p{number}");
+        let (mass, width) = channel.masses[number];
+        Line {
+            code: channel.propagators[number],
+            mass: mass.abs(),
+            width: width.abs(),
+            legs: legs_of(&channel.vertices, &name),
+            between: outgoing(&channel.vertices, &name).1 == 1,
+        }
+    }
+
+    /// Those of a channel.
+    pub fn all(channel: &Channel) -> impl Iterator<Item = Self> {
+        (0..channel.masses.len()).map(|number| Line::of(channel, number))
+    }
+
+    /// Whether it has a mass, and no width, or one below [`NARROWEST`].
+    pub fn is_narrow(&self) -> bool {
+        self.width < NARROWEST * self.mass
+    }
+
+    /// What is said of a particle that can be on its mass shell and is narrow.
+    pub fn without_width(&self) -> String {
+        without_width(self.code, self.mass, self.width)
+    }
+}
+
+/// What is said of a particle that can be on its mass shell, and has no width, or one below [`NARROWEST`].
+///
+/// Args: a PDG code, the mass and the width, GeV.
+pub fn without_width(code: i32, mass: f64, width: f64) -> String {
+    let code = code.unsigned_abs();
+    let has = match width {
+        0.0 => "no width, which makes the cross section infinite".to_owned(),
+        _ => format!("a width of {} GeV, which is lost in rounding", general(width)),
+    };
+    format!(
+        "particle {code} (PDG code) can be on its mass shell, at {} GeV, and has {has}; give it one of at least {} GeV in the \
+         parameter card (DECAY {code})",
+        general(mass),
+        significant(NARROWEST * mass, 1)
+    )
+}
+
+/// Where a propagator has no bound. Legs are counted from 0, with those that come in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pole {
+    /// A particle goes along a beam.
+    AlongBeam(usize),
+    /// Two particles meet.
+    Meeting {
+        legs: [usize; 2],
+        /// Those of them that may have no energy there.
+        vectors: Vec<usize>,
+        /// Whether both have no mass, and may go the same way.
+        collinear: bool,
+    },
+}
+
+impl Pole {
+    fn legs(&self) -> &[usize] {
+        match self {
+            Pole::AlongBeam(leg) => std::slice::from_ref(leg),
+            Pole::Meeting { legs, .. } => legs,
+        }
+    }
+
+    /// What particles do there.
+    fn described(&self, pdg: &[i32]) -> String {
+        let process = process(pdg);
+        match self {
+            Pole::AlongBeam(leg) => {
+                format!("in {process} the particle {} may go along a beam", pdg[*leg])
+            }
+            Pole::Meeting {
+                legs: [one, other],
+                collinear,
+                ..
+            } => {
+                let how = match collinear {
+                    true => "go the same way",
+                    false => "meet, one of them without energy",
+                };
+                let (one, other) = (pdg[*one], pdg[*other]);
+                format!("in {process} the particles {one} and {other} may {how}")
+            }
+        }
+    }
+}
+
+/// The poles of a matrix element that its particles reach, those along a beam first.
+fn poles(element: &Element) -> BTreeSet<Pole> {
+    let (pdg, masses) = (element.pdg(), &element.masses);
+    let every: BTreeSet<usize> = (2..pdg.len()).collect();
+    let mut found = BTreeSet::new();
+    for line in element.channels().iter().flat_map(Line::all) {
+        if line.between {
+            let other: BTreeSet<usize> = &every - &line.legs;
+            for side in [&line.legs, &other] {
+                let leg = side.first().filter(|_| side.len() == 1 && line.mass == 0.0);
+                found.extend(leg.filter(|&&leg| masses[leg] == 0.0).map(|&leg| Pole::AlongBeam(leg)));
+            }
+            continue;
+        }
+        let legs: Vec<usize> = line.legs.iter().copied().collect();
+        let Ok(legs) = <[usize; 2]>::try_from(legs) else {
+            continue;
+        };
+        let sum = masses[legs[0]] + masses[legs[1]];
+        if every.len() == 2 || line.width != 0.0 || !is_close(sum, line.mass) {
+            continue;
+        }
+        let vector = |leg: &usize| matches!(pdg[*leg], 21 | 22) && masses[*leg] == 0.0;
+        let vectors: Vec<usize> = legs.into_iter().filter(vector).collect();
+        let collinear = legs.iter().all(|&leg| masses[leg] == 0.0);
+        if collinear || !vectors.is_empty() {
+            found.insert(Pole::Meeting {
+                legs,
+                vectors,
+                collinear,
+            });
+        }
+    }
+    found
+}
+
+fn is_close(one: f64, other: f64) -> bool {
+    (one - other).abs() <= SAME * one.abs().max(other.abs())
+}
+
+/// A process by its PDG codes.
+fn process(pdg: &[i32]) -> String {
+    let codes: Vec<String> = pdg.iter().map(i32::to_string).collect();
+    let (incoming, outgoing) = codes.split_at(2.min(codes.len()));
+    format!("{} > {} (PDG codes)", incoming.join(" "), outgoing.join(" "))
+}
+
+fn refused(what: String, cure: String) -> Error {
+    Error::Run {
+        place: String::new(),
+        what: format!("the cross section is infinite without a cut: {what}"),
+        cure,
+    }
+}
+
+/// That cuts by name keep all poles away.
+///
+/// # Errors
+/// Some do not; with names of cuts that would.
+pub fn by_name<'a>(elements: impl IntoIterator<Item = &'a Element>, cuts: &[NamedCut]) -> Result<()> {
+    let bounds = Bounds {
+        cuts,
+        known: named_cuts::names(),
+    };
+    let (mut place, mut missing) = (None, BTreeSet::new());
+    for element in elements {
+        for pole in poles(element) {
+            let found = bounds.missing(&pole, element.pdg());
+            if !found.is_empty() {
+                place.get_or_insert_with(|| pole.described(element.pdg()));
+            }
+            missing.extend(found);
+        }
+    }
+    let Some(place) = place else {
+        return Ok(());
+    };
+    let example = |name: &&str| {
+        let value = if name.starts_with("dr") { "0.4" } else { "20" };
+        format!("\"{name}\": {value}")
+    };
+    let examples: Vec<String> = missing.iter().map(example).collect();
+    let missing: Vec<&str> = missing.into_iter().collect();
+    let (missing, examples) = (missing.join(" and "), examples.join(", "));
+    Err(refused(place, format!("give {missing}, such as cuts={{{examples}}}")))
+}
+
+/// Cuts by name, as bounds of what they are about.
+struct Bounds<'a> {
+    cuts: &'a [NamedCut],
+    known: Vec<CutName>,
+}
+
+impl Bounds<'_> {
+    fn has(&self, observable: Observable, classes: &[Class]) -> bool {
+        let bounds = |named: &&NamedCut| named.value > 0.0 || named.cut.is_largest();
+        let mut bounds = self.cuts.iter().filter(bounds);
+        bounds.any(|named| named.cut.is_of(observable, classes))
+    }
+
+    /// The cuts that would keep a pole away; none where some do, or where no cut is about it.
+    fn missing(&self, pole: &Pole, pdg: &[i32]) -> Vec<&str> {
+        let class = |&leg: &usize| Class::of(pdg[leg]);
+        let Some(classes) = pole.legs().iter().map(class).collect::<Option<Vec<_>>>() else {
+            return Vec::new();
+        };
+        let name = |observable, classes: &[Class]| shortest(&self.known, observable, classes);
+        let (vectors, collinear) = match pole {
+            Pole::AlongBeam(_) if self.off_the_beam(classes[0], pdg) => return Vec::new(),
+            Pole::AlongBeam(_) => return vec![name(Observable::Pt, &classes)],
+            Pole::Meeting { .. } if self.has(Observable::Mass, &classes) => return Vec::new(),
+            Pole::Meeting {
+                vectors, collinear, ..
+            } => (vectors, *collinear),
+        };
+        let mut found = Vec::new();
+        if collinear && !self.has(Observable::Distance, &classes) {
+            found.push(name(Observable::Distance, &classes));
+        }
+        for soft in vectors.iter().filter_map(class) {
+            if !self.has(Observable::Pt, &[soft]) {
+                found.push(name(Observable::Pt, &[soft]));
+            }
+        }
+        found
+    }
+
+    /// Whether a particle of this class is kept away from the beams, and from having no energy.
+    fn off_the_beam(&self, class: Class, pdg: &[i32]) -> bool {
+        let classes = pdg[2..].iter().filter_map(|&code| Class::of(code));
+        let mut others: BTreeSet<Class> = classes.collect();
+        let has_pt = |one: &Class| self.has(Observable::Pt, &[*one]);
+        let has_rapidity = |one: &Class| self.has(Observable::Rapidity, &[*one]);
+        if pdg.len() == 4 {
+            // They are back to back.
+            others.insert(class);
+            return others.iter().any(|one| has_pt(one) || has_rapidity(one));
+        }
+        let mut others = others.iter();
+        let hard = others.any(|&other| self.has(Observable::Mass, &[class, other]));
+        has_pt(&class) || (has_rapidity(&class) && hard)
+    }
+}
+
+/// The shortest name of a cut; there is one for each class, and for each two of them.
+fn shortest<'a>(known: &'a [CutName], observable: Observable, classes: &[Class]) -> &'a str {
+    let names = known.iter().filter(|cut| cut.is_of(observable, classes));
+    let names = names.map(|cut| cut.name.as_str());
+    names.min_by_key(|name| name.len()).unwrap_or_default()
+}
+
+/// What has to be bounded, in the order in which messages list it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bound {
+    Distance([usize; 2]),
+    Pt(usize),
+}
+
+/// That cuts of a run card keep all poles of a matrix element away.
+///
+/// # Errors
+/// Some do not; with what else has to be bounded.
+pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
+    let pdg = element.pdg();
+    for pole in poles(element) {
+        let missing = unbounded(&pole, pdg.len(), cuts);
+        if missing.is_empty() {
+            continue;
+        }
+        let missing = missing.into_iter().map(|bound| match bound {
+            Bound::Distance([one, other]) => {
+                format!("the least distance of {} and {}", pdg[one], pdg[other])
+            }
+            Bound::Pt(leg) => format!("the least transverse momentum of {}", pdg[leg]),
+        });
+        let missing = missing.collect::<Vec<_>>().join(" and ");
+        return Err(refused(pole.described(pdg), format!("set {missing} in the run card")));
+    }
+    Ok(())
+}
+
+/// What has to be bounded so that a pole is not reached by a process with so many legs.
+fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
+    let is_of = |window: &Window, observable, legs: &[usize]| {
+        let mut of: Vec<usize> = window.legs.concat();
+        of.sort_unstable();
+        window.observable == observable && !window.outside && of == legs
+    };
+    let least = |observable, legs: &[usize]| {
+        let mut windows = cuts.iter().map(|cut| &cut.window);
+        windows.any(|window| window.least > 0.0 && is_of(window, observable, legs))
+    };
+    let central = |leg: usize| {
+        let mut windows = cuts.iter().map(|cut| &cut.window);
+        windows.any(|window| {
+            window.largest < f64::INFINITY && is_of(window, Observable::Rapidity, &[leg])
+        })
+    };
+    match pole {
+        &Pole::AlongBeam(leg) => {
+            // Two are back to back.
+            let two = count == 4;
+            let several = if two { 2..count } else { leg..leg + 1 };
+            let bounded = several.clone().any(|one| least(Observable::Pt, &[one]))
+                || (two && several.clone().any(central))
+                || central(leg)
+                    && (2..count).any(|other| {
+                        let pair = [leg.min(other), leg.max(other)];
+                        other != leg && least(Observable::Mass, &pair)
+                    });
+            (!bounded).then_some(Bound::Pt(leg)).into_iter().collect()
+        }
+        Pole::Meeting { legs, .. } if least(Observable::Mass, legs) => BTreeSet::new(),
+        Pole::Meeting {
+            legs,
+            vectors,
+            collinear,
+        } => {
+            let apart = !collinear || least(Observable::Distance, legs);
+            let soft = vectors.iter().filter(|&&leg| !least(Observable::Pt, &[leg]));
+            let soft = soft.map(|&leg| Bound::Pt(leg));
+            let apart = (!apart).then_some(Bound::Distance(*legs));
+            apart.into_iter().chain(soft).collect()
+        }
+    }
+}
+
+/// That particles have a width where they can be on their mass shells: a survey would never end, or be wrong.
+///
+/// Args: `energy` is that of both beams in their centre of mass, GeV; `densities` says whether they have some.
+///
+/// # Errors
+/// One has none, or one that is lost in rounding.
+pub fn resonances(
+    element: &Element,
+    windows: &[Window],
+    energy: f64,
+    densities: bool,
+) -> Result<()> {
+    let masses = &element.masses;
+    let mass_of = |legs: &BTreeSet<usize>| legs.iter().map(|&leg| masses[leg]).sum::<f64>();
+    let every: BTreeSet<usize> = (2..masses.len()).collect();
+    for line in element.channels().iter().flat_map(Line::all) {
+        if !line.is_narrow() || line.between {
+            continue;
+        }
+        let least = match line.legs == every && !densities {
+            true => energy,
+            false => least_mass(windows, masses, &line.legs),
+        };
+        let of_line = windows.iter().filter(|window| {
+            let legs: BTreeSet<usize> = window.legs[0].iter().copied().collect();
+            window.observable == Observable::Mass && !window.outside && legs == line.legs
+        });
+        let most = energy - mass_of(&(&every - &line.legs));
+        let most = of_line.fold(most, |most, window| most.min(window.largest));
+        let reached = least * (1.0 - SAME)..=most * (1.0 + SAME);
+        // Where it becomes itself and a massless particle, cuts keep it away.
+        if !reached.contains(&line.mass) || is_close(mass_of(&line.legs), line.mass) {
+            continue;
+        }
+        return Err(Error::Run {
+            place: process(element.pdg()),
+            what: format!("{}, or cut that mass away", line.without_width()),
+            cure: String::new(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether events of smaller masses are of no account: all lines are far heavier, so that |M|^2 falls there.
+pub fn vanishes_below(element: &Element, floor: f64) -> bool {
+    let masses = element.channels().iter().flat_map(|channel| &channel.masses);
+    masses.map(|(mass, _)| mass).all(|mass| floor < LIGHT * mass.abs())
+}
+
+/// Which cut leaves no events below a mass, GeV: of a run card, or one of these by name.
+pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> String {
+    let digits = 10_f64.powf(mass.log10().floor() - 1.0);
+    let above = |mass: f64| general((mass / digits).ceil() * digits);
+    if cuts.is_none() {
+        let leptons = pdg[2..].iter().all(|code| (11..17).contains(&code.abs()));
+        let entry = if leptons { "mmnl (or dsqrt_shat)" } else { "dsqrt_shat" };
+        let least = above(mass);
+        return format!(
+            "set their least mass in the run card, {entry} = {least} or more, or take densities that go down to smaller x"
+        );
+    }
+    let classes = pdg[2..].iter().filter_map(|&code| Class::of(code));
+    let classes: Vec<Class> = classes.collect();
+    let known = named_cuts::names();
+    let (name, value) = match classes[..] {
+        [] => return "take densities that go down to smaller x, or a lower energy".to_owned(),
+        [_, _] => (shortest(&known, Observable::Mass, &classes), mass),
+        [first, ..] => {
+            let count = classes.iter().filter(|&&class| class == first).count();
+            (shortest(&known, Observable::Pt, &[first]), mass / count as f64)
+        }
+    };
+    format!("cut small masses, such as by cuts={{\"{name}\": {}}}", above(value))
+}

@@ -1,0 +1,171 @@
+//! What a run is of: an output of MG5aMC, or a process by its name.
+
+use crate::element::Element;
+use crate::named::{Named, model_path};
+use crate::output::{Directory, Output, Place, absolute};
+use mebridge::runtime::Switches;
+use mebridge::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// What a run by cards is of.
+#[derive(Debug)]
+pub enum Source {
+    /// What MG5aMC wrote.
+    Output(Output),
+    /// A process by its name.
+    Named(Box<Named>),
+}
+
+impl Source {
+    /// Finds one. The others are for a process by its name: its model, the folder where `Events` is, or will be (the
+    /// working directory), and an output, or MG5aMC, with the grids of `nn23lo1` and others.
+    ///
+    /// # Errors
+    /// There is no such output or process, or something is given that is for a process by its name.
+    pub fn find(
+        process: &str,
+        model: Option<&Path>,
+        folder: Option<&Path>,
+        pdf_data: Option<&Path>,
+    ) -> Result<Self> {
+        let path = absolute(process.as_ref());
+        if process.contains('>') && !path.is_dir() {
+            let model = model.map(Path::to_owned).or(Switches::from_env()?.model);
+            let model = model.as_deref().map(model_path);
+            let folder = folder.unwrap_or(".".as_ref());
+            let named = Named::new(process, model.as_deref(), folder, pdf_data)?;
+            return Ok(Source::Named(Box::new(named)));
+        }
+        for (name, given) in [("model", model), ("folder", folder), ("pdf_data", pdf_data)] {
+            if given.is_some() {
+                return Err(Error::Run {
+                    place: String::new(),
+                    what: format!(
+                        "{name} is for a process by its name, and {process} is taken for an output of MG5aMC"
+                    ),
+                    cure: String::new(),
+                });
+            }
+        }
+        Ok(Source::Output(Output::find(&path)?))
+    }
+
+    /// The folder where `Events` is, or will be.
+    pub fn path(&self) -> &Path {
+        match self {
+            Source::Output(output) => &output.path,
+            Source::Named(named) => &named.path,
+        }
+    }
+
+    /// Its processes, for messages and as other commands take them: directories, or the name.
+    pub fn sources(&self) -> Vec<String> {
+        match self {
+            Source::Output(output) => {
+                let directories = output.directories.iter();
+                directories.map(|path| path.display().to_string()).collect()
+            }
+            Source::Named(named) => vec![named.process.clone()],
+        }
+    }
+
+    /// Whether one particle comes in.
+    pub fn decays(&self) -> bool {
+        match self {
+            Source::Output(output) => output.decays(),
+            Source::Named(named) => named.decays(),
+        }
+    }
+
+    /// Its directories, with the lines of their diagrams.
+    ///
+    /// # Errors
+    /// A table of an output is missing or not whole, or diagrams of a name are none that events are clustered along.
+    pub fn directories(&self) -> Result<Vec<Directory>> {
+        match self {
+            Source::Output(output) => output
+                .directories
+                .iter()
+                .map(|d| Directory::read(d))
+                .collect(),
+            Source::Named(named) => named.directories(),
+        }
+    }
+
+    /// Where a matrix element is among these.
+    pub fn place(&self, element: &Element) -> Place {
+        match self {
+            Source::Output(_) => Place {
+                directory: element.source,
+                number: element.number,
+            },
+            Source::Named(_) => Place {
+                directory: element.number,
+                number: 0,
+            },
+        }
+    }
+
+    /// `run_card.dat` or `param_card.dat`; of a name those of MG5aMC's defaults and of the model, which are there as long
+    /// as this is.
+    ///
+    /// # Errors
+    /// An output lacks it.
+    pub fn card(&self, name: &str) -> Result<PathBuf> {
+        match self {
+            Source::Output(output) => output.card(name),
+            Source::Named(named) => Ok(named.card(name)),
+        }
+    }
+
+    /// The folder below which there is `lib/Pdfdata`.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn data(&self) -> Result<PathBuf> {
+        match self {
+            Source::Output(output) => Ok(output.path.clone()),
+            Source::Named(named) => named.data(),
+        }
+    }
+
+    /// The commands by which MG5aMC wrote it, or would write it.
+    pub fn steps(&self) -> String {
+        match self {
+            Source::Output(output) => output.steps(),
+            Source::Named(named) => named.steps(),
+        }
+    }
+
+    /// What event files say of their origin.
+    pub fn by(&self) -> String {
+        match self {
+            Source::Output(output) => format!("by the cards of MG5aMC {}", output.version()),
+            Source::Named(_) => "by a run card of MG5aMC".to_owned(),
+        }
+    }
+
+    /// The version of what wrote it.
+    pub fn version(&self) -> String {
+        match self {
+            Source::Output(output) => output.version(),
+            Source::Named(_) => format!("mebridge {}", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
+    /// The model: of an output what MG5aMC left there, of a name the one that is named.
+    pub fn model(&self) -> Option<PathBuf> {
+        match self {
+            Source::Output(output) => output.model(),
+            Source::Named(named) => named.model.clone(),
+        }
+    }
+
+    /// The process and the model of a name, by which its runs differ from others in the same folder.
+    pub fn name(&self) -> Option<(&str, Option<&Path>)> {
+        match self {
+            Source::Output(_) => None,
+            Source::Named(named) => Some((&named.process, named.model.as_deref())),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Numbers and words as messages, cards and event files have them, and the text of a card.
+
+use mebridge::{Error, Result};
+use mebridge_support::files::regular;
+use std::path::Path;
+
+/// A card is a few kilobytes.
+const MOST_BYTES: u64 = 1 << 26;
+
+/// A number as C's `%g`: six significant digits at most, without zeros at the end.
+pub fn general(value: f64) -> String {
+    significant(value, 6)
+}
+
+/// A number as C's `%.{digits}g`.
+pub fn significant(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return scientific(value, 0);
+    }
+    let text = format!("{value:.*e}", digits - 1);
+    let (mantissa, exponent) = parts(&text);
+    if (-4..digits as i32).contains(&exponent) {
+        let decimals = (digits as i32 - 1 - exponent) as usize;
+        return without_zeros(&format!("{value:.decimals$}")).to_owned();
+    }
+    with_exponent(without_zeros(mantissa), exponent)
+}
+
+/// A number as C's `%.{digits}e`: with this number of digits after the point, and two of the exponent at least.
+pub fn scientific(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let text = format!("{value:.digits$e}");
+    let (mantissa, exponent) = parts(&text);
+    with_exponent(mantissa, exponent)
+}
+
+/// The shortest text that is this number, as Python writes it: `1.0`, `1e-05`.
+pub fn repr(value: f64) -> String {
+    if !value.is_finite() {
+        return scientific(value, 0);
+    }
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = parts(&text);
+    match (-4..16).contains(&exponent) {
+        true => format!("{value:?}"),
+        false => with_exponent(mantissa, exponent),
+    }
+}
+
+/// Mantissa and exponent of a number that Rust wrote.
+fn parts(text: &str) -> (&str, i32) {
+    let (mantissa, exponent) = text.split_once('e').expect("an exponent");
+    (mantissa, exponent.parse().expect("an exponent"))
+}
+
+fn with_exponent(mantissa: &str, exponent: i32) -> String {
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+fn without_zeros(text: &str) -> &str {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    }
+}
+
+/// A text between quotes, as Python writes it: with characters that a terminal would obey written out.
+pub fn quoted(text: &str) -> String {
+    let quote = match text.contains('\'') && !text.contains('"') {
+        true => '"',
+        false => '\'',
+    };
+    let mut found = String::from(quote);
+    for c in text.chars() {
+        match c {
+            '\\' | '\n' | '\r' | '\t' => found.extend(c.escape_default()),
+            c if c == quote => found.extend(['\\', c]),
+            c if c.is_control() => found.extend(c.escape_default()),
+            c => found.push(c),
+        }
+    }
+    found.push(quote);
+    found
+}
+
+/// The text of a card from a regular file, with lines that end in `\n`.
+///
+/// # Errors
+/// It is no regular file, too large for a card, or cannot be read; `what` names it in the message.
+pub fn read(path: &Path, what: &str) -> Result<String> {
+    let bytes = regular::read(path, MOST_BYTES).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" (os error").next().unwrap_or(&why);
+        let cure = match path.is_dir() || path.is_file() || !path.exists() {
+            true => "",
+            false => "copy what it gives into a file",
+        };
+        Error::Run {
+            place: String::new(),
+            what: format!("{what} {} cannot be read: {why}", path.display()),
+            cure: cure.to_owned(),
+        }
+    })?;
+    let text = String::from_utf8_lossy(&bytes);
+    // As many editors of Windows write it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By Python's `%g`, `%.4g`, `%.6e` and `repr`.
+    #[test]
+    fn numbers_are_as_c_and_python_write_them() {
+        for (value, g, four, e, shortest) in [
+            (0.0, "0", "0", "0.000000e+00", "0.0"),
+            (-0.0, "-0", "-0", "-0.000000e+00", "-0.0"),
+            (1.0, "1", "1", "1.000000e+00", "1.0"),
+            (13000.0, "13000", "1.3e+04", "1.300000e+04", "13000.0"),
+            (91.188, "91.188", "91.19", "9.118800e+01", "91.188"),
+            (999999.5, "1e+06", "1e+06", "9.999995e+05", "999999.5"),
+            (
+                1234565.0,
+                "1.23456e+06",
+                "1.235e+06",
+                "1.234565e+06",
+                "1234565.0",
+            ),
+            (0.0001, "0.0001", "0.0001", "1.000000e-04", "0.0001"),
+            (1e-5, "1e-05", "1e-05", "1.000000e-05", "1e-05"),
+            (1e16, "1e+16", "1e+16", "1.000000e+16", "1e+16"),
+            (
+                123456789012345.0,
+                "1.23457e+14",
+                "1.235e+14",
+                "1.234568e+14",
+                "123456789012345.0",
+            ),
+            (
+                -2.5e-310,
+                "-2.5e-310",
+                "-2.5e-310",
+                "-2.500000e-310",
+                "-2.5e-310",
+            ),
+            (
+                0.1 + 0.2,
+                "0.3",
+                "0.3",
+                "3.000000e-01",
+                "0.30000000000000004",
+            ),
+            (f64::INFINITY, "inf", "inf", "inf", "inf"),
+            (f64::NEG_INFINITY, "-inf", "-inf", "-inf", "-inf"),
+            (f64::NAN, "nan", "nan", "nan", "nan"),
+        ] {
+            assert_eq!(general(value), g);
+            assert_eq!(significant(value, 4), four);
+            assert_eq!(scientific(value, 6), e);
+            assert_eq!(repr(value), shortest);
+        }
+    }
+
+    #[test]
+    fn texts_are_quoted() {
+        assert_eq!(quoted("30 ptj"), "'30 ptj'");
+        assert_eq!(quoted("it's"), "\"it's\"");
+        assert_eq!(quoted("'\""), "'\\'\"'");
+        assert_eq!(quoted("a\\b\t\u{1b}"), "'a\\\\b\\t\\u{1b}'");
+    }
+
+    #[test]
+    fn cards_are_read_whoever_wrote_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("card.dat");
+        std::fs::write(&file, b"\xef\xbb\xbfa\r\nb\rc\n\xff").unwrap();
+        assert_eq!(read(&file, "the card").unwrap(), "a\nb\nc\n\u{fffd}");
+        let refused = |path: &Path| read(path, "the card").unwrap_err().to_string();
+        let place = folder.path().display();
+        assert_eq!(
+            refused(folder.path()),
+            format!("the card {place} cannot be read: this is a folder")
+        );
+        assert_eq!(
+            refused(&folder.path().join("none")),
+            format!("the card {place}/none cannot be read: No such file or directory")
+        );
+        assert_eq!(
+            refused("/dev/null".as_ref()),
+            "the card /dev/null cannot be read: this is no regular file; copy what it gives into a file"
+        );
+    }
+}

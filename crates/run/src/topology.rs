@@ -1,0 +1,68 @@
+//! The legs of a diagram's lines, by the names of the lines that meet at each vertex ([`mebridge::describe::Channel`]).
+
+use std::collections::BTreeSet;
+
+/// The legs that go out on one side of a line such as `p0`, that of the first vertex that has it, from 0 without those
+/// that come in; and how many legs come in there.
+pub fn outgoing(vertices: &[Vec<String>], line: &str) -> (BTreeSet<usize>, usize) {
+    let at = |name: &str| {
+        let name = name.to_owned();
+        vertices.iter().filter(move |vertex| vertex.contains(&name))
+    };
+    let mut seen = BTreeSet::from([line]);
+    let mut left: Vec<&str> = at(line).take(1).flatten().map(String::as_str).collect();
+    let (mut found, mut incoming) = (BTreeSet::new(), 0);
+    while let Some(name) = left.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        match name.split_at(1) {
+            ("p", _) => left.extend(at(name).flatten().map(String::as_str)),
+            ("o", number) => found.extend(number.parse::<usize>()),
+            _ => incoming += 1,
+        }
+    }
+    (found, incoming)
+}
+
+/// The legs that go out on that side of a line where none comes in, from 0 with those that come in; of a line between
+/// both beams those beyond it.
+pub fn legs_of(vertices: &[Vec<String>], line: &str) -> BTreeSet<usize> {
+    let (side, incoming) = outgoing(vertices, line);
+    let every = 0..count(vertices);
+    let chosen: BTreeSet<usize> = match incoming {
+        0 => side,
+        _ => every.filter(|leg| !side.contains(leg)).collect(),
+    };
+    chosen.into_iter().map(|leg| leg + 2).collect()
+}
+
+/// How many legs go out.
+pub fn count(vertices: &[Vec<String>]) -> usize {
+    let names = vertices.iter().flatten();
+    names.filter(|name| name.starts_with('o')).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vertices(text: &str) -> Vec<Vec<String>> {
+        let vertices = text.split(',');
+        vertices
+            .map(|vertex| vertex.split_whitespace().map(str::to_owned).collect())
+            .collect()
+    }
+
+    #[test]
+    fn lines_have_their_legs() {
+        let chain = vertices("i0 i1 p0, o0 o1 p1, p0 p1 o2");
+        assert_eq!(legs_of(&chain, "p0"), BTreeSet::from([2, 3, 4]));
+        assert_eq!(legs_of(&chain, "p1"), BTreeSet::from([2, 3]));
+        assert_eq!(outgoing(&chain, "p0").1, 2);
+        let between = vertices("i0 o1 p0, i1 o2 p1, p0 p1 o0");
+        assert_eq!(outgoing(&between, "p1"), (BTreeSet::from([2]), 1));
+        assert_eq!(legs_of(&between, "p1"), BTreeSet::from([2, 3]));
+        assert_eq!(count(&between), 3);
+    }
+}
