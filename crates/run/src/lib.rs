@@ -5,6 +5,7 @@
 //! rounds become one event file.
 
 pub mod element;
+pub mod run_card;
 pub mod spec;
 pub mod text;
 
