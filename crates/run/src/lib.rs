@@ -14,6 +14,7 @@ pub mod number;
 pub mod output;
 pub mod poles;
 pub mod source;
+pub mod run_card;
 pub mod spec;
 pub mod text;
 pub mod topology;
