@@ -42,6 +42,8 @@ pub struct Plan {
     pub systematics: Systematics,
     /// Whether the scales of events are kept for their file.
     pub keeps_scales: bool,
+    /// Whether parameters of the model follow alpha_s of the event.
+    pub runs: bool,
     /// The strong coupling.
     pub alpha_s: AlphaS,
     /// Energies of the beams in the frame of the detector, GeV.
@@ -167,6 +169,7 @@ impl Plan {
             excluded: codes.off,
         };
         Ok(Plan {
+            runs,
             keeps_scales: !head.blocks.powers.is_empty(),
             arguments: arguments(cards, densities.as_ref(), &systematics)?,
             conditions: vec![conditions],

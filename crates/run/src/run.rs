@@ -49,6 +49,30 @@ pub trait Observer {
     /// # Errors
     /// The caller ends the run; what is done is kept.
     fn report(&mut self, progress: &Progress) -> Result<()>;
+    /// Whether events get weights of other parameter cards.
+    fn reweights(&self) -> bool {
+        false
+    }
+    /// Sees that these can be made of events of these processes, whose file has this header.
+    ///
+    /// # Errors
+    /// They cannot.
+    fn check_weights(&mut self, _header: &str, _processes: &[String]) -> Result<()> {
+        Ok(())
+    }
+    /// Adds the weights to the events of a file, into another one, and gives a table of them.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    fn weigh(
+        &mut self,
+        _events: &Path,
+        _into: &Path,
+        _processes: &[String],
+        _threads: usize,
+    ) -> Result<String> {
+        Ok(String::new())
+    }
 }
 
 /// What a run made.
@@ -163,6 +187,9 @@ impl Run<'_> {
             cuts: cuts::described(&plan.request.elements[0].windows, plan.elements[0].pdg()),
             ..self.description(&names)
         };
+        if observer.reweights() {
+            self.check_weights(&plan, observer)?;
+        }
         let further = further(&plan)?;
         let arguments = self.arguments(plan.arguments.clone(), &plan.elements, &plan.request)?;
         let elements = plan.elements;
@@ -196,7 +223,7 @@ impl Run<'_> {
             cut: None,
         };
         let text = text.text() + &spectra::text(&found.rounds)?;
-        let made = self.write(&plan.head, found, processes, text, &arguments)?;
+        let made = self.write(&plan.head, found, processes, text, &arguments, observer)?;
         drop(rounds);
         // What was surveyed stays, for a pack.
         if forget_rounds(&self.folder.state()).is_err() {
@@ -211,6 +238,7 @@ impl Run<'_> {
         for (name, is_there, cure) in [
             ("backend", spec.backend()? != "cpu", "set it to \"cpu\""),
             ("systematics", spec.systematics.as_ref().is_some_and(|of| !of.is_empty()), "leave it out"),
+            ("reweight", observer.reweights(), "leave it out"),
         ] {
             if is_there {
                 let what = format!("{name} is not for decays, whose events are made at once");
@@ -296,7 +324,19 @@ impl Run<'_> {
         }
         arguments.push(("seed".to_owned(), json!(self.seed)));
         arguments.push(("events".to_owned(), json!(self.events)));
-        self.write(&head, found, processes, text, &arguments)
+        self.write(&head, found, processes, text, &arguments, observer)
+    }
+
+    /// That weights of other cards can be made of the events of a plan.
+    fn check_weights(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<()> {
+        if plan.runs {
+            let what = "parameters of the model run, and weights of other cards would not have theirs";
+            let cure = "leave them out, or fix their scale (fixed_extra_scale of the run card)";
+            return Err(refused("reweight", what, cure));
+        }
+        let parameters = plan.head.cards.as_ref().map_or("", |cards| &cards.parameters);
+        let header = format!("<slha>\n{parameters}\n</slha>\n");
+        observer.check_weights(&header, &self.cards.source.sources())
     }
 
     fn description(&self, names: &[String]) -> Description {
@@ -395,14 +435,15 @@ impl Run<'_> {
         head: &Head,
         found: Found,
         processes: Vec<(String, Measured)>,
-        summary: String,
+        mut summary: String,
         arguments: &Arguments,
+        observer: &mut dyn Observer,
     ) -> Result<Made> {
         let (events, (cross_section, _)) = (self.events as usize, found.all);
         let path = self.folder.path();
         let text = head.banner_file(events, self.seed, cross_section);
         let output = path.join(EVENTS);
-        let files = || -> Result<()> {
+        let mut files = || -> Result<()> {
             replaced::write_text(&self.banner, &text)?;
             replaced::write_text(&path.join(SUMMARY), &summary)?;
             let contents = Contents {
@@ -412,7 +453,16 @@ impl Run<'_> {
                 seed: self.seed,
             };
             let arguments: serde_json::Map<String, Value> = arguments.iter().cloned().collect();
-            head.write(&output, &contents, &arguments, self.spec.threads)
+            let threads = self.spec.threads;
+            if !observer.reweights() {
+                return head.write(&output, &contents, &arguments, threads);
+            }
+            let plain = Plain(path.join(format!(".plain-{EVENTS}")));
+            head.write(&plain.0, &contents, &arguments, threads)?;
+            let sources = self.cards.source.sources();
+            let table = observer.weigh(&plain.0, &output, &sources, threads)?;
+            summary = format!("{summary}\n{table}");
+            replaced::write_text(&path.join(SUMMARY), &summary)
         };
         files().inspect_err(|_| {
             for file in [&self.banner, &path.join(SUMMARY)] {
@@ -501,6 +551,15 @@ fn further(plan: &Plan) -> Result<Further<'static>> {
         }));
     }
     Ok(further)
+}
+
+/// Events without further weights, for as long as these are made.
+struct Plain(PathBuf);
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {

@@ -46,6 +46,32 @@ pub struct RunSpec {
     pub systematics: Option<Vec<String>>,
 }
 
+impl Default for RunSpec {
+    /// One of nothing yet, by a run card.
+    fn default() -> Self {
+        RunSpec {
+            process: String::new(),
+            conditions: Conditions::RunCard {
+                file: None,
+                changed: Vec::new(),
+                changed_files: false,
+                pdf_data: None,
+                folder: None,
+            },
+            model: None,
+            param_card: None,
+            parameters: BTreeMap::new(),
+            events: None,
+            seed: None,
+            precision: None,
+            overweight: overweight(),
+            threads: one(),
+            devices: cpu(),
+            systematics: None,
+        }
+    }
+}
+
 impl RunSpec {
     /// What weighs points: `cpu`, `cuda` or `hip`.
     ///
