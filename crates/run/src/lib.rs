@@ -8,6 +8,7 @@ pub mod calculator;
 pub mod cuts;
 pub mod densities;
 pub mod element;
+pub mod limits;
 pub mod lines;
 pub mod load;
 pub mod named;
