@@ -6,15 +6,22 @@
 
 pub mod cuts;
 pub mod element;
+pub mod fsum;
 pub mod lines;
 pub mod load;
+pub mod maker;
 pub mod named;
 pub mod named_cuts;
 pub mod number;
 pub mod output;
 pub mod poles;
+pub mod progress;
+pub mod rounds;
+pub mod run_folder;
+pub mod scratch;
 pub mod source;
 pub mod spec;
+pub mod state;
 pub mod text;
 pub mod topology;
 pub mod written;
