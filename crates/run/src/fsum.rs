@@ -69,7 +69,10 @@ mod tests {
         assert_eq!(fsum([0.1; 10]), 1.0);
         assert_eq!(fsum([1e16, 1.0, 1e-16]), 10_000_000_000_000_002.0);
         assert_eq!(fsum([1e16, 1.0, -1e-16]), 10_000_000_000_000_000.0);
-        assert_eq!(fsum([1e100, 1.0, -1e100, 1e-100, 1e50, -1.0, -1e50]), 1e-100);
+        assert_eq!(
+            fsum([1e100, 1.0, -1e100, 1e-100, 1e50, -1.0, -1e50]),
+            1e-100
+        );
         let tiny = (2.0_f64).powi(-53);
         assert_eq!(fsum([1.0, tiny]), 1.0);
         assert_eq!(fsum([1.0, tiny, tiny * tiny]), 1.0 + 2.0 * tiny);
@@ -77,7 +80,9 @@ mod tests {
         assert_eq!(fsum([f64::INFINITY, 1.0]), f64::INFINITY);
         assert!(fsum([f64::NAN, 1.0]).is_nan());
         // The order does not matter.
-        let numbers: Vec<f64> = (1..2000).map(|i| f64::from(i).sin() * f64::from(i).exp2().sqrt()).collect();
+        let numbers: Vec<f64> = (1..2000)
+            .map(|i| f64::from(i).sin() * f64::from(i).exp2().sqrt())
+            .collect();
         assert_eq!(
             fsum(numbers.iter().copied()).to_bits(),
             fsum(numbers.iter().rev().copied()).to_bits()

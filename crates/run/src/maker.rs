@@ -178,7 +178,11 @@ impl<'a> Maker<'a> {
             points: survey.points,
             elements: self.generator.sources().map(<[usize]>::to_vec).collect(),
             shares: shares(survey),
-            measured: survey.sources.iter().map(|one| measured(&one.sums)).collect(),
+            measured: survey
+                .sources
+                .iter()
+                .map(|one| measured(&one.sums))
+                .collect(),
         };
         write(POINTS, &postcard::to_stdvec(&points).expect("numbers"))?;
         notices.extend(self.empty_elements(&points));
@@ -219,7 +223,8 @@ impl<'a> Maker<'a> {
             !there && !self.generator.vanishing().contains(number)
         });
         let cuts = &self.description.cuts;
-        let notice = |(_, name)| format!("no point of {name} passes the cuts ({cuts}): it counts as 0");
+        let notice =
+            |(_, name)| format!("no point of {name} passes the cuts ({cuts}): it counts as 0");
         empty.map(notice).collect()
     }
 
@@ -255,7 +260,9 @@ impl<'a> Maker<'a> {
         if !matched.is_empty() {
             let layout = matched_layout(matched.len() / made.round.events.len());
             let file = output.with_extension(BESIDE[2]);
-            write_npy(&file, &layout, &[settings.events], |to| to.write_all(&matched))?;
+            write_npy(&file, &layout, &[settings.events], |to| {
+                to.write_all(&matched)
+            })?;
         }
         drop(matched);
         self.weigh(&output, &made)?;
@@ -270,14 +277,25 @@ impl<'a> Maker<'a> {
             return Err(whole());
         }
         let of_sources = made.round.events.of_sources(made.round.sums.len());
-        let channels = made.round.sums.iter().zip(&made.round.drawn).zip(of_sources);
+        let channels = made
+            .round
+            .sums
+            .iter()
+            .zip(&made.round.drawn)
+            .zip(of_sources);
         Ok(RoundFound {
             weights: RoundWeights::of(&weights).ok_or_else(whole)?,
             channels: channels
                 .map(|((sums, &drawn), events)| {
                     let (_, mean, error) = measured(sums);
                     let passed = sums.passed();
-                    Channel { drawn, mean, error, passed, events }
+                    Channel {
+                        drawn,
+                        mean,
+                        error,
+                        passed,
+                        events,
+                    }
                 })
                 .collect(),
             counted: Counted {
@@ -315,19 +333,29 @@ impl<'a> Maker<'a> {
         };
         if let Some(ratios) = ratios {
             let found = ratios(&of)?;
-            doubles(BESIDE[0], found.len() as u64 / count, &mut found.into_iter())?;
+            doubles(
+                BESIDE[0],
+                found.len() as u64 / count,
+                &mut found.into_iter(),
+            )?;
         }
         if let Some(densities) = densities {
             let first: Vec<[f64; 3]> = events()
                 .map(|event| match &event.matched {
                     None => event.scales,
                     Some(matched) => {
-                        let [one, other] = matched.densities.each_ref().map(|of| of.first().map_or(0.0, |of| of.2));
+                        let [one, other] = matched
+                            .densities
+                            .each_ref()
+                            .map(|of| of.first().map_or(0.0, |of| of.2));
                         [event.scales[0], one, other]
                     }
                 })
                 .collect();
-            let factors = densities(&RoundEvents { scales: &first, ..of })?;
+            let factors = densities(&RoundEvents {
+                scales: &first,
+                ..of
+            })?;
             let mut rows = events().zip(factors).flat_map(|(event, factor)| {
                 let weight = event.matched.as_ref().map_or(1.0, |of| of.weight);
                 let [a, b, c] = event.scales;
@@ -363,7 +391,10 @@ fn weights(file: &Path, head: usize, size: usize) -> std::io::Result<Vec<f64>> {
         file.read_exact(some)?;
         // After the number of the process.
         let weight = |record: &[u8]| record[4..12].try_into().map(f64::from_le_bytes);
-        found.extend(some.chunks(size).map(|record| weight(record).expect("eight bytes")));
+        found.extend(
+            some.chunks(size)
+                .map(|record| weight(record).expect("eight bytes")),
+        );
     }
     Ok(found)
 }
@@ -381,9 +412,18 @@ fn record_layout(particles: usize) -> String {
         ("alpha_qed", "<f8"),
         ("alpha_qcd", "<f8"),
     ];
-    const WHOLE: [&str; 6] = ["pdg_id", "status_code", "mother1", "mother2", "color", "anti_color"];
+    const WHOLE: [&str; 6] = [
+        "pdg_id",
+        "status_code",
+        "mother1",
+        "mother2",
+        "color",
+        "anti_color",
+    ];
     const REAL: [&str; 7] = ["px", "py", "pz", "energy", "mass", "lifetime", "spin"];
-    let fields = HEAD.iter().map(|(name, kind)| format!("('{name}', '{kind}')"));
+    let fields = HEAD
+        .iter()
+        .map(|(name, kind)| format!("('{name}', '{kind}')"));
     let of_particles = (1..=particles).flat_map(|number| {
         let kinds = WHOLE.iter().map(|name| (name, "<i4"));
         let kinds = kinds.chain(REAL.iter().map(|name| (name, "<f8")));
@@ -399,7 +439,9 @@ fn matched_layout(size: usize) -> String {
     let inner = |legs: usize| legs.max(3) - 2;
     let bytes = |legs: usize| 16 + (3 * 8 + 12) * inner(legs) + 2 * (4 + 16) * legs;
     let legs = (2..).find(|&legs| bytes(legs) >= size);
-    let legs = legs.filter(|&legs| bytes(legs) == size).expect("a record of some legs");
+    let legs = legs
+        .filter(|&legs| bytes(legs) == size)
+        .expect("a record of some legs");
     let inner = inner(legs);
     format!(
         "[('weight', '<f8'), ('start', '<f8'), ('pt', '<f8', ({inner},)), ('steps', '<f8', ({inner},)), \
@@ -411,14 +453,23 @@ fn matched_layout(size: usize) -> String {
 /// The head of a NumPy file, version 2.0, of an array of this type.
 fn npy_head(kind: &str, shape: &[u64]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
-    let sizes = if shape.len() > 1 { sizes.trim_end_matches(", ") } else { sizes.trim_end() };
+    let sizes = if shape.len() > 1 {
+        sizes.trim_end_matches(", ")
+    } else {
+        sizes.trim_end()
+    };
     let mut text = format!("{{'descr': {kind}, 'fortran_order': False, 'shape': ({sizes}), }}");
     const BEFORE: usize = 12;
     let whole = (BEFORE + text.len() + 1).next_multiple_of(64);
     text.extend(std::iter::repeat_n(' ', whole - BEFORE - text.len() - 1));
     text.push('\n');
     let length = u32::try_from(text.len()).expect("a short head");
-    [&b"\x93NUMPY\x02\x00"[..], &length.to_le_bytes(), text.as_bytes()].concat()
+    [
+        &b"\x93NUMPY\x02\x00"[..],
+        &length.to_le_bytes(),
+        text.as_bytes(),
+    ]
+    .concat()
 }
 
 fn write_npy(

@@ -62,7 +62,10 @@ impl Progress {
             format!(", {mean} +- {error} {}", self.unit)
         });
         let (events, target) = (self.events, self.target);
-        format!("{events} of {target} events{cross_section}, {:.1} s", self.seconds)
+        format!(
+            "{events} of {target} events{cross_section}, {:.1} s",
+            self.seconds
+        )
     }
 }
 
@@ -90,11 +93,17 @@ impl Lines {
         let found = progress.found();
         if self.is_terminal {
             let done = BAR * percent as usize / 100;
-            return Some(format!("{stage} [{:BAR$}] {percent} %: {found}", "#".repeat(done)));
+            return Some(format!(
+                "{stage} [{:BAR$}] {percent} %: {found}",
+                "#".repeat(done)
+            ));
         }
         let is_new = self.last.is_none_or(|(before, of, at)| {
             let is_over = percent == 100 && of < 100;
-            stage != before || is_over || percent >= of + PERCENT || progress.seconds >= at + SECONDS
+            stage != before
+                || is_over
+                || percent >= of + PERCENT
+                || progress.seconds >= at + SECONDS
         });
         is_new.then(|| {
             self.last = Some((stage, percent, progress.seconds));
@@ -143,14 +152,22 @@ mod tests {
     #[test]
     fn elsewhere_lines_are_few() {
         let mut lines = Lines::new(false);
-        let mut shown = |stage, events, seconds| lines.line(&progress(stage, events, seconds)).is_some();
+        let mut shown =
+            |stage, events, seconds| lines.line(&progress(stage, events, seconds)).is_some();
         assert!(shown(Stage::Survey, 0, 1.0));
         let of_events: Vec<u64> = (1..=20).map(|round| 30 * round).collect();
-        let count = of_events.iter().filter(|&&events| shown(Stage::Events, events, 2.0)).count();
+        let count = of_events
+            .iter()
+            .filter(|&&events| shown(Stage::Events, events, 2.0))
+            .count();
         // The first one, one every 10 %, and the last one.
         assert_eq!(count, 11);
         let mut lines = Lines::new(false);
-        let mut shown = |events, seconds| lines.line(&progress(Stage::Events, events, seconds)).is_some();
+        let mut shown = |events, seconds| {
+            lines
+                .line(&progress(Stage::Events, events, seconds))
+                .is_some()
+        };
         let seconds = [1.0, 5.0, 10.9, 11.0, 12.0, 21.0];
         let found = [1, 2, 3, 4, 5, 6].map(|event| shown(event, seconds[event as usize - 1]));
         assert_eq!(found, [true, false, false, true, false, true]);

@@ -98,13 +98,19 @@ impl RoundWeights {
     /// Of these weights; none where one of them cannot be that of an event.
     pub fn of(weights: &[f64]) -> Option<Self> {
         let sizes = || weights.iter().map(|weight| weight.abs());
-        let (nominal, largest) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
-        let usable = 0.0 < nominal && largest < f64::INFINITY && !weights.iter().any(|w| w.is_nan());
+        let (nominal, largest) = (
+            sizes().fold(f64::INFINITY, f64::min),
+            sizes().fold(0.0, f64::max),
+        );
+        let usable =
+            0.0 < nominal && nominal <= largest && weights.iter().all(|weight| weight.is_finite());
         usable.then(|| RoundWeights {
             nominal,
             total: fsum(weights.iter().copied()),
             // Rounding makes different last digits of one weight.
-            above: sizes().filter(|&size| size > nominal * (1.0 + ROUNDING)).count() as u64,
+            above: sizes()
+                .filter(|&size| size > nominal * (1.0 + ROUNDING))
+                .count() as u64,
             largest,
             absolute: fsum(sizes()),
         })
@@ -114,7 +120,10 @@ impl RoundWeights {
 /// Events of each round, on CPUs or on GPUs.
 pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
     let [least, most] = [LEAST, MOST].map(|of| of[usize::from(on_gpus)]);
-    let count = (events / least).min(ROUNDS).max(events.div_ceil(most)).max(1);
+    let count = (events / least)
+        .min(ROUNDS)
+        .max(events.div_ceil(most))
+        .max(1);
     let size = |round| events / count + u64::from(round < events % count);
     (0..count).map(size).collect()
 }
@@ -123,7 +132,9 @@ pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
 /// of the part.
 pub fn seed(of_run: &str, part: &str) -> u64 {
     let hash = Sha256::digest(format!("{of_run} {part}"));
-    hash[..7].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+    hash[..7]
+        .iter()
+        .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
 /// A survey, and rounds of events.
@@ -322,7 +333,10 @@ impl Rounds {
             }
             let own = |which: fn(&(f64, f64)) -> f64| {
                 let own = channels.iter().zip(&points.elements);
-                fsum(own.filter(|(_, of)| *of == group).map(|(one, _)| which(one)))
+                fsum(
+                    own.filter(|(_, of)| *of == group)
+                        .map(|(one, _)| which(one)),
+                )
             };
             let (mut mean, mut variance) = (own(|one| one.0), own(|one| one.1));
             if let Some(element) = element.filter(|_| group.len() > 1) {
@@ -376,7 +390,10 @@ impl Rounds {
                 let planned = (points.shares[number] * one.events as f64).ceil();
                 sums.add(GROUP * (planned / GROUP).ceil(), one.measured[number]);
             }
-            (sums.mean / sums.weight, sums.square / (sums.weight * sums.weight))
+            (
+                sums.mean / sums.weight,
+                sums.square / (sums.weight * sums.weight),
+            )
         };
         (0..points.elements.len()).map(channel).collect()
     }

@@ -34,15 +34,27 @@ fn parts_have_seeds_of_their_own() {
     let of = |run: &str| ["survey", "round 0", "round 12"].map(|part| seed(run, part));
     assert_eq!(
         of("7"),
-        [61_458_029_874_008_774, 17_444_375_056_954_817, 59_074_501_431_461_861]
+        [
+            61_458_029_874_008_774,
+            17_444_375_056_954_817,
+            59_074_501_431_461_861
+        ]
     );
     assert_eq!(
         of("18446744073709551615"),
-        [70_346_623_176_378_954, 50_147_378_538_695_285, 3_668_073_911_575_527]
+        [
+            70_346_623_176_378_954,
+            50_147_378_538_695_285,
+            3_668_073_911_575_527
+        ]
     );
     assert_eq!(
         of("7 before jobs"),
-        [3_066_180_784_644_826, 17_233_153_356_770_461, 50_516_350_152_202_446]
+        [
+            3_066_180_784_644_826,
+            17_233_153_356_770_461,
+            50_516_350_152_202_446
+        ]
     );
 }
 
@@ -52,7 +64,12 @@ fn weights_of_a_round() {
     assert_eq!((found.nominal, found.above, found.largest), (0.5, 1, 0.75));
     assert_eq!(found.total, 1.75 - 0.5e-9);
     assert_eq!(found.absolute, 2.75 + 0.5e-9);
-    for wrong in [&[0.0, 1.0][..], &[1.0, f64::NAN], &[1.0, f64::INFINITY], &[]] {
+    for wrong in [
+        &[0.0, 1.0][..],
+        &[1.0, f64::NAN],
+        &[1.0, f64::INFINITY],
+        &[],
+    ] {
         assert_eq!(RoundWeights::of(wrong), None);
     }
 }
@@ -102,25 +119,44 @@ fn rounds_count_together() {
         shares: vec![0.1, 0.7, 1.3, 2.5, 0.013],
         measured: MEASURED.to_vec(),
     };
-    fs::write(place.path().join(POINTS), postcard::to_stdvec(&points).unwrap()).unwrap();
+    fs::write(
+        place.path().join(POINTS),
+        postcard::to_stdvec(&points).unwrap(),
+    )
+    .unwrap();
     rounds.take(place.path()).unwrap();
     assert_eq!(rounds.cross_section(), None);
-    let counted = [(100, 1), (77, 2), (1000, 3), (999, 4), (33, 5)];
-    rounds.count(counted.map(|(events, number)| counted_of(events, number)).to_vec());
+    let rows = [(100, 1), (77, 2), (1000, 3), (999, 4), (33, 5)];
+    rounds.count(
+        rows.map(|(events, number)| counted(events, number))
+            .to_vec(),
+    );
     let all = rounds.cross_section().unwrap();
     assert_eq!(all.mean.to_bits(), 0x4038_abe3_b93f_16d4);
     assert_eq!(all.error.to_bits(), 0x3fd4_d8f1_5fa6_e057);
-    let means = [0x4024_d64e_9efb_f450, 0x4015_2f6d_13f8_fd2c, 0x401f_6c6e_589a_11dc, 0, 0x3ff1_9c58_e9c5_8e9c];
-    let errors = [0.224_115_117_497_921_12, 0.409_188_177_080_986_2, 0.420_694_979_489_343_1, 0.142_095_980_452_012_35, 0.082_530_382_161_807_2];
+    let means = [
+        0x4024_d64e_9efb_f450,
+        0x4015_2f6d_13f8_fd2c,
+        0x401f_6c6e_589a_11dc,
+        0,
+        0x3ff1_9c58_e9c5_8e9c,
+    ];
+    let errors = [
+        0.224_115_117_497_921_12,
+        0.409_188_177_080_986_2,
+        0.420_694_979_489_343_1,
+        0.142_095_980_452_012_35,
+        0.082_530_382_161_807_2,
+    ];
     for (number, (mean, error)) in means.into_iter().zip(errors).enumerate() {
         let of = rounds.of_element(number).unwrap();
         assert_eq!(of.mean.to_bits(), mean, "{number}");
-        assert!((of.error / error - 1.0).abs() < 1e-15, "{number}: {}", of.error);
+        assert!(
+            (of.error / error - 1.0).abs() < 1e-15,
+            "{number}: {}",
+            of.error
+        );
     }
-}
-
-fn counted_of(events: u64, number: u32) -> Counted {
-    counted(events, number)
 }
 
 fn request(energy: f64, windows: Vec<Window>) -> Request {
@@ -134,7 +170,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         rapidity: 0.0,
         densities: None,
         beams: None,
-        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
+        alpha_s: (vec![1e-3, 1.0, 1e3, 1e6, 1e9, 1e12], vec![0.118; 6]),
         scale: Scale {
             dynamical: Dynamical::PartonicEnergy,
             factor: 1.0,
@@ -154,7 +190,11 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
 }
 
 /// Of g g > t t~.
-fn maker<'a>(windows: Vec<Window>, selection: Option<Arc<CountedSelection>>, further: Further<'a>) -> Maker<'a> {
+fn maker<'a>(
+    windows: Vec<Window>,
+    selection: Option<Arc<CountedSelection>>,
+    further: Further<'a>,
+) -> Maker<'a> {
     let model = models::model(None).expect("the Standard Model");
     let processes = generate_with("g g > t t~", &model).expect("a process");
     let request = request(1000.0, windows);
@@ -201,7 +241,10 @@ fn bytes(folder: &Path) -> Vec<(String, Vec<u8>)> {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         match entry.path().is_dir() {
             true => found.extend(bytes(&entry.path())),
-            false => found.push((entry.file_name().display().to_string(), fs::read(entry.path()).unwrap())),
+            false => found.push((
+                entry.file_name().display().to_string(),
+                fs::read(entry.path()).unwrap(),
+            )),
         }
     }
     found.sort();
@@ -221,7 +264,9 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     fs::write(part.join("half"), "").unwrap();
     drop(rounds);
     for left in [1, 0] {
-        let ended = go_on(&parts, events, 1).err().map(|error| error.to_string());
+        let ended = go_on(&parts, events, 1)
+            .err()
+            .map(|error| error.to_string());
         assert_eq!(ended.as_deref(), Some("interrupted"));
         assert_eq!(begin(&parts, events).open().len(), left);
     }
@@ -231,11 +276,11 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     assert_eq!(again.of_element(0), run.cross_section());
     assert_eq!(again.counted(), run.counted());
     assert_eq!(bytes(&parts), bytes(&whole));
-    // Numbers of the Python that was here before, of the same run.
-    assert_eq!(
-        [cross_section.mean, cross_section.error],
-        [11.361_464_815_637_68, 0.005_025_751_851_697_582]
-    );
+    // Numbers of the Python that was here before, of the same run; other processors round otherwise.
+    let near =
+        |found: f64, known: f64| assert!((found / known - 1.0).abs() < 1e-9, "{found} {known}");
+    near(cross_section.mean, 11.361_464_815_637_68);
+    near(cross_section.error, 0.005_025_751_851_697_582);
     // Records and their weights.
     let found = &run.state().rounds()[&0];
     let records = fs::read(run.state().records(0)).unwrap();
@@ -249,9 +294,16 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     assert_eq!(points, 5002);
     let second = &run.state().rounds()[&1];
     let drawn = [4888, 256];
-    assert_eq!(second.channels.iter().map(|one| one.drawn).collect::<Vec<_>>(), drawn);
-    assert_eq!(second.weights.nominal, 11.251_571_901_738_785);
-    assert_eq!(second.weights.total, 56_816.775_099_887_75);
+    assert_eq!(
+        second
+            .channels
+            .iter()
+            .map(|one| one.drawn)
+            .collect::<Vec<_>>(),
+        drawn
+    );
+    near(second.weights.nominal, 11.251_571_901_738_785);
+    near(second.weights.total, 56_816.775_099_887_75);
 }
 
 #[test]
@@ -276,10 +328,17 @@ fn further_weights_lie_beside_the_records() {
     let further = Further {
         ratios: Some(Box::new(|events: &RoundEvents| {
             assert_eq!(events.bytes.len(), 300 * (36 + 4 * 80));
-            let pairs = events.records.round.events.iter().map(|event| [event.weight, 2.0]);
+            let pairs = events
+                .records
+                .round
+                .events
+                .iter()
+                .map(|event| [event.weight, 2.0]);
             Ok(pairs.flatten().collect())
         })),
-        densities: Some(Box::new(|events: &RoundEvents| Ok(vec![7.0; events.scales.len()]))),
+        densities: Some(Box::new(|events: &RoundEvents| {
+            Ok(vec![7.0; events.scales.len()])
+        })),
     };
     let mut maker = maker(Vec::new(), None, further);
     let mut rounds = begin(place.path(), 300);
@@ -288,15 +347,29 @@ fn further_weights_lie_beside_the_records() {
     let doubles = |name: &str, count: usize| -> Vec<f64> {
         let bytes = fs::read(place.path().join(name)).unwrap();
         let (numbers, _) = bytes[bytes.len() - 8 * count..].as_chunks::<8>();
-        numbers.iter().map(|number| f64::from_le_bytes(*number)).collect()
+        numbers
+            .iter()
+            .map(|number| f64::from_le_bytes(*number))
+            .collect()
     };
     let weights = doubles("round0000.weights.npy", 600);
-    assert!(weights.chunks(2).all(|pair| pair[0] >= 1.0 && pair[1] == 2.0));
+    assert!(
+        weights
+            .chunks(2)
+            .all(|pair| pair[0] >= 1.0 && pair[1] == 2.0)
+    );
     let scales = doubles("round0000.scales.npy", 1200);
-    assert!(scales.chunks(4).all(|row| row == [91.188, 91.188, 91.188, 7.0]));
+    assert!(
+        scales
+            .chunks(4)
+            .all(|row| row == [91.188, 91.188, 91.188, 7.0])
+    );
     let head = fs::read(place.path().join("round0000.scales.npy")).unwrap();
     let head = String::from_utf8_lossy(&head[10..128]).into_owned();
-    assert!(head.contains("{'descr': '<f8', 'fortran_order': False, 'shape': (300, 4), }"), "{head}");
+    assert!(
+        head.contains("{'descr': '<f8', 'fortran_order': False, 'shape': (300, 4), }"),
+        "{head}"
+    );
 }
 
 /// A cut on the transverse momentum of the top quark.
@@ -322,7 +395,13 @@ fn refusal(mut maker: Maker) -> String {
 struct Nowhere;
 
 impl Selection for Nowhere {
-    fn select(&self, _: usize, _: usize, _: &[[f64; 4]], passes: &mut [bool]) -> Result<(), Failure> {
+    fn select(
+        &self,
+        _: usize,
+        _: usize,
+        _: &[[f64; 4]],
+        passes: &mut [bool],
+    ) -> Result<(), Failure> {
         passes.fill(false);
         Ok(())
     }
@@ -330,8 +409,19 @@ impl Selection for Nowhere {
 
 #[test]
 fn runs_without_events_say_why() {
-    let said = refusal(maker(vec![harder_than(1e4)], None, Further::default()));
-    let (before, after) = ("none of ", " points passes the cuts (pt = 20); do they leave anything?");
+    let ahead = Window {
+        observable: Observable::Rapidity,
+        ..harder_than(3.0)
+    };
+    let said = refusal(maker(
+        vec![harder_than(400.0), ahead],
+        None,
+        Further::default(),
+    ));
+    let (before, after) = (
+        "none of ",
+        " points passes the cuts (pt = 20); do they leave anything?",
+    );
     assert!(said.starts_with(before) && said.ends_with(after), "{said}");
     let selection = Arc::new(CountedSelection::new(Arc::new(Nowhere), "high in cuts.py"));
     let said = refusal(maker(Vec::new(), Some(selection), Further::default()));
@@ -344,9 +434,7 @@ fn another_survey_is_not_taken() {
     let place = tempfile::tempdir().unwrap();
     drop(go_on(place.path(), 100, usize::MAX).unwrap());
     let survey = place.path().join(SURVEY);
-    let mut maker = maker(
-        vec![harder_than(1.0)], None, Further::default()
-    );
+    let mut maker = maker(vec![harder_than(1.0)], None, Further::default());
     let said = maker.load(&survey).unwrap_err().to_string();
     assert!(said.contains("the survey is of another run"), "{said}");
     assert!(check_room(&survey, 1).is_ok());

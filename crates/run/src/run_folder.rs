@@ -152,7 +152,10 @@ mod tests {
         let events = place.path().join("Events");
         let first = RunFolder::claim(&events, None).unwrap();
         let second = RunFolder::claim(&events, None).unwrap();
-        assert_eq!((first.name(), second.name()), ("run_01".into(), "run_02".into()));
+        assert_eq!(
+            (first.name(), second.name()),
+            ("run_01".into(), "run_02".into())
+        );
         let drawn = first.seed();
         assert!((1..=LARGEST_DRAWN).contains(&drawn));
         drop(second);
@@ -187,13 +190,19 @@ mod tests {
         }
         std::os::unix::fs::symlink("nowhere", place.path().join("link")).unwrap();
         let said = refused(&place.path().join("link"), None);
-        assert!(said.contains("link is a link that leads nowhere, where"), "{said}");
+        assert!(
+            said.contains("link is a link that leads nowhere, where"),
+            "{said}"
+        );
         let said = refused(Path::new("/proc/nothing/Events"), None);
         assert!(said.contains("Events/run_01 cannot be made: "), "{said}");
         fs::create_dir(place.path().join("run")).unwrap();
         fs::write(place.path().join("run").join(EVENTS), "").unwrap();
         let said = refused(place.path(), Some("run"));
-        assert!(said.ends_with("run holds the events of a run; take another name, or none"), "{said}");
+        assert!(
+            said.ends_with("run holds the events of a run; take another name, or none"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -74,7 +74,9 @@ fn sweep_one(left: &Path) -> io::Result<()> {
         return Ok(());
     }
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let lock = options.open(left.join(LOCK))?;
     lock.try_lock()?;
     fs::remove_dir_all(left)
@@ -105,7 +107,10 @@ fn check(free: u64, place: &Path, events: u64) -> Result<()> {
         free >> 20,
         needed.div_ceil(1 << 20)
     );
-    Err(refused(what, "make room, and the run goes on where it keeps its state"))
+    Err(refused(
+        what,
+        "make room, and the run goes on where it keeps its state",
+    ))
 }
 
 /// Bytes that a user may write within a folder.
@@ -143,7 +148,10 @@ mod tests {
         drop((first, second));
         assert_eq!(there(), 1);
         let nowhere = Scratch::within(&left).unwrap_err().to_string();
-        assert!(nowhere.contains("No such file or directory; TMPDIR names"), "{nowhere}");
+        assert!(
+            nowhere.contains("No such file or directory; TMPDIR names"),
+            "{nowhere}"
+        );
     }
 
     #[test]

@@ -419,7 +419,10 @@ impl Known {
         let part = folder.join(format!("{RUN}.part"));
         // What an interrupted run left, or a link that somebody put there.
         remove(&part)?;
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&part)?;
         write!(file, "{}\n{rest}", first_line(&rest))?;
         if lasting {
             file.sync_all()?;
@@ -430,7 +433,10 @@ impl Known {
 
 /// The first line of `run.json`, which has the hash of the others.
 fn first_line(rest: &str) -> String {
-    format!("{{\"blake3\": \"{}\",", blake3::hash(rest.as_bytes()).to_hex())
+    format!(
+        "{{\"blake3\": \"{}\",",
+        blake3::hash(rest.as_bytes()).to_hex()
+    )
 }
 
 /// Sees that no argument is another one; some may be larger than before.
@@ -446,7 +452,8 @@ fn compare(
     let others = before.keys().map(String::as_str);
     for name in names.chain(others.filter(|name| !known.contains_key(name))) {
         let (there, here) = (before.get(name), known.get(name).copied());
-        let grows = growing.contains(&name) && there.and_then(Value::as_u64) < here.and_then(Value::as_u64);
+        let grows =
+            growing.contains(&name) && there.and_then(Value::as_u64) < here.and_then(Value::as_u64);
         // A directory may have been moved: what is made of it is compared.
         if name != "output" && !grows && !same(there, here) {
             let other = other(name, there, here);
@@ -502,7 +509,9 @@ fn read_round(folder: &Path, name: &str) -> Result<RoundFound> {
 
 fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    open_regular(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    open_regular(path)?
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -515,7 +524,12 @@ fn hash(path: &Path) -> io::Result<String> {
 
 /// A regular file: a pipe is not waited for, a device has no end, and a link that somebody put there is not followed.
 fn open_regular(path: &Path) -> io::Result<File> {
-    regular(OpenOptions::new().read(true).custom_flags(FLAGS).open(path)?)
+    regular(
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(FLAGS)
+            .open(path)?,
+    )
 }
 
 /// Opens a file for its lock alone: what is in it stays.

@@ -4,7 +4,11 @@ use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
 
 fn arguments(of: Value) -> Arguments {
-    of.as_object().expect("a table").clone().into_iter().collect()
+    of.as_object()
+        .expect("a table")
+        .clone()
+        .into_iter()
+        .collect()
 }
 
 fn seeded(seed: u64) -> Arguments {
@@ -41,7 +45,11 @@ fn make(folder: &Path, rounds: &[usize], lasting: bool) -> State {
     for &number in rounds {
         let part = state.part("round").unwrap();
         for name in [RECORDS, "events.scales.npy"] {
-            fs::write(part.join(name), format!("{number} has records that are enough")).unwrap();
+            fs::write(
+                part.join(name),
+                format!("{number} has records that are enough"),
+            )
+            .unwrap();
         }
         state.keep_round(number, &part, found(50)).unwrap();
     }
@@ -49,7 +57,9 @@ fn make(folder: &Path, rounds: &[usize], lasting: bool) -> State {
 }
 
 fn refusal(folder: &Path, arguments: &Arguments) -> String {
-    State::open(folder, arguments, true).unwrap_err().to_string()
+    State::open(folder, arguments, true)
+        .unwrap_err()
+        .to_string()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -75,9 +85,16 @@ fn what_is_done_is_there_again() {
     assert_eq!(state.kept("surv"), None);
     assert_eq!(
         entries(&folder).unwrap(),
-        ["lock", "round0001.found", "round0001.npy", "round0001.scales.npy", "run.json", "survey"]
-            .map(str::to_owned)
-            .into()
+        [
+            "lock",
+            "round0001.found",
+            "round0001.npy",
+            "round0001.scales.npy",
+            "run.json",
+            "survey"
+        ]
+        .map(str::to_owned)
+        .into()
     );
     let records = fs::read_to_string(state.records(1)).unwrap();
     assert_eq!(records, "1 has records that are enough");
@@ -109,7 +126,11 @@ fn every_file_that_is_damaged_is_found() {
             fs::write(path, changed).unwrap();
         },
         &|path, _| fs::write(path, "").unwrap(),
-        &|path, _| fs::remove_file(path).and_then(|()| fs::create_dir(path)).unwrap(),
+        &|path, _| {
+            fs::remove_file(path)
+                .and_then(|()| fs::create_dir(path))
+                .unwrap()
+        },
         &|path, _| {
             fs::remove_file(path).unwrap();
             pipe(path);
@@ -131,7 +152,13 @@ fn every_file_that_is_damaged_is_found() {
         }
     }
     let deep = "[".repeat(100_000);
-    for text in ["[]", "null", "{}", "{\"blake3\": \"\",\n\"run\": {\"format\": 8}}", &deep] {
+    for text in [
+        "[]",
+        "null",
+        "{}",
+        "{\"blake3\": \"\",\n\"run\": {\"format\": 8}}",
+        &deep,
+    ] {
         fs::write(kept.join(RUN), text).unwrap();
         let said = refusal(&kept, &seeded(1));
         assert!(said.contains("run.json cannot be read; remove"), "{said}");
@@ -139,7 +166,10 @@ fn every_file_that_is_damaged_is_found() {
     let before = "{\n \"format\": 7,\n \"asked\": {},\n \"sha256\": \"\"\n}";
     fs::write(kept.join(RUN), before).unwrap();
     let said = refusal(&kept, &seeded(1));
-    assert!(said.contains("kept was written by another version of mebridge; remove"), "{said}");
+    assert!(
+        said.contains("kept was written by another version of mebridge; remove"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -148,7 +178,12 @@ fn another_run_is_named_by_what_differs() {
     let folder = place.path();
     let of = |value: Value| arguments(value);
     let before = of(json!({"run_card": {"ptj": 20.0, "ptl": 10.0}, "pdf": null, "seed": 1}));
-    drop(State::open(folder, &before, true).unwrap().part(SURVEY).unwrap());
+    drop(
+        State::open(folder, &before, true)
+            .unwrap()
+            .part(SURVEY)
+            .unwrap(),
+    );
     let now = [
         (
             json!({"run_card": {"ptj": 20.0, "ptl": 30.0}, "pdf": null, "seed": 1}),
@@ -189,10 +224,13 @@ fn a_run_goes_on_with_more_events_and_where_it_was_moved_to() {
     let place = tempfile::tempdir().unwrap();
     let (before, after) = (place.path().join("before"), place.path().join("after"));
     let of = |output: &str, events: u64| arguments(json!({"output": output, "events": events}));
-    State::open(&before, &of("before", 10), true).unwrap().part("x").unwrap();
+    State::open(&before, &of("before", 10), true)
+        .unwrap()
+        .part("x")
+        .unwrap();
     fs::rename(&before, &after).unwrap();
-    let more = State::open(&after, &of("after", 12), true).unwrap();
-    more.part("x").unwrap();
+    let mut more = State::open(&after, &of("after", 12), true).unwrap();
+    more.plan(vec![12]).unwrap();
     drop(more);
     assert_eq!(argument(&after, "events"), Some(json!(12)));
     assert!(refusal(&after, &of("after", 11)).contains("another events (12 there, 11 now)"));
@@ -202,7 +240,9 @@ fn a_run_goes_on_with_more_events_and_where_it_was_moved_to() {
 #[test]
 fn numbers_are_the_same_ones_after_many_readings() {
     let place = tempfile::tempdir().unwrap();
-    let numbers: Vec<f64> = (1..300).map(|i| (f64::from(i) * 0.7).sin() * 10f64.powi(i - 150)).collect();
+    let numbers: Vec<f64> = (1..300)
+        .map(|i| (f64::from(i) * 0.7).sin() * 10f64.powi(i - 150))
+        .collect();
     let of = |events: u64| arguments(json!({"events": events, "numbers": numbers}));
     for events in 1..5 {
         let state = State::open(place.path(), &of(events), true).unwrap();
@@ -238,7 +278,10 @@ fn a_folder_of_others_is_left_alone() {
     forget_empty(&folder, false);
     fs::write(&folder, "").unwrap();
     let said = refusal(&folder, &seeded(1));
-    assert!(said.starts_with("the state of the run cannot be kept in "), "{said}");
+    assert!(
+        said.starts_with("the state of the run cannot be kept in "),
+        "{said}"
+    );
     assert!(!said.contains("os error"), "{said}");
     let other = place.path().join("other");
     fs::create_dir(&other).unwrap();
@@ -272,9 +315,17 @@ fn what_an_interrupted_run_left_is_made_again() {
     assert_eq!(part, again);
     fs::write(again.join("survey"), "new").unwrap();
     let folder = state.keep(SURVEY, &again).unwrap();
-    assert_eq!(entries(&folder).unwrap(), BTreeSet::from(["survey".to_owned()]));
+    assert_eq!(
+        entries(&folder).unwrap(),
+        BTreeSet::from(["survey".to_owned()])
+    );
     drop(state);
-    assert!(State::open(place.path(), &seeded(1), true).unwrap().kept(SURVEY).is_some());
+    assert!(
+        State::open(place.path(), &seeded(1), true)
+            .unwrap()
+            .kept(SURVEY)
+            .is_some()
+    );
 }
 
 #[test]
@@ -282,13 +333,26 @@ fn what_was_surveyed_stays_after_a_run() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("state");
     let none = surveyed(&folder).unwrap_err().to_string();
-    assert!(none.contains("holds no survey of a run (run.json); is it"), "{none}");
-    drop(State::open(&folder, &seeded(1), true).unwrap().part(SURVEY).unwrap());
+    assert!(
+        none.contains("holds no survey of a run (run.json); is it"),
+        "{none}"
+    );
+    drop(
+        State::open(&folder, &seeded(1), true)
+            .unwrap()
+            .part(SURVEY)
+            .unwrap(),
+    );
     let none = surveyed(&folder).unwrap_err().to_string();
-    assert!(none.ends_with("holds a run whose survey is not done; let it go on first"), "{none}");
+    assert!(
+        none.ends_with("holds a run whose survey is not done; let it go on first"),
+        "{none}"
+    );
     drop(make(&folder, &[0, 1], true));
     forget_rounds(&folder).unwrap();
-    assert!(!folder.join("round0000.npy").exists() && !folder.join("round0001.scales.npy").exists());
+    assert!(
+        !folder.join("round0000.npy").exists() && !folder.join("round0001.scales.npy").exists()
+    );
     let known = surveyed(&folder).unwrap();
     assert_eq!(known.rounds, [found(50).counted, found(50).counted]);
     assert_eq!(known.folder, folder.join(SURVEY));
@@ -302,7 +366,12 @@ fn what_was_surveyed_stays_after_a_run() {
     assert!(state.kept(SURVEY).is_some() && state.rounds().is_empty());
     drop(state);
     fs::write(folder.join("round0000.found"), "").unwrap();
-    assert!(surveyed(&folder).unwrap_err().to_string().contains("is not what the run wrote"));
+    assert!(
+        surveyed(&folder)
+            .unwrap_err()
+            .to_string()
+            .contains("is not what the run wrote")
+    );
 }
 
 #[test]
