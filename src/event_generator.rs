@@ -190,7 +190,19 @@ impl EventGenerator {
         request: &Request,
         selection: Option<Arc<dyn Selection>>,
     ) -> Result<Self, Failure> {
-        let mut switches = Switches::from_env()?;
+        EventGenerator::with(processes, request, selection, Switches::from_env()?)
+    }
+
+    /// The same with other switches than those of the environment.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn with(
+        processes: Vec<Process>,
+        request: &Request,
+        selection: Option<Arc<dyn Selection>>,
+        mut switches: Switches,
+    ) -> Result<Self, Failure> {
         switches.backend = match request.backend.as_deref() {
             None => switches.backend,
             Some("cpu") => BackendChoice::Cpu,

@@ -373,7 +373,7 @@ fn measured(sums: &WeightSums) -> Measured {
 }
 
 /// An error of the engine.
-fn failed(failure: Failure) -> Error {
+pub(crate) fn failed(failure: Failure) -> Error {
     match failure.downcast::<Error>() {
         Ok(error) => *error,
         Err(failure) => refused(failure.to_string(), ""),
@@ -485,4 +485,37 @@ fn write_npy(
         to.flush()
     };
     written().map_err(Error::io(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_phasespace::clustering::Matched;
+
+    #[test]
+    fn what_matching_found_has_its_layout() {
+        for legs in 2..12 {
+            let mut bytes = Vec::new();
+            Matched::default().push_record(legs, &mut bytes);
+            let layout = matched_layout(bytes.len());
+            let (pt, pdg) = (
+                format!("('pt', '<f8', ({},))", legs.max(3) - 2),
+                format!("('pdg', '<i4', (2, {legs}))"),
+            );
+            assert!(layout.contains(&pt) && layout.contains(&pdg), "{layout}");
+        }
+    }
+
+    #[test]
+    fn heads_are_those_of_numpy() {
+        let head = npy_head(&record_layout(1), &[17]);
+        let length = u32::from_le_bytes(head[8..12].try_into().expect("four bytes"));
+        assert_eq!((head.len() % 64, head.len()), (0, length as usize + 12));
+        let text = str::from_utf8(&head[12..]).expect("text");
+        let begin = "{'descr': [('process_id', '<i4'), ('weight', '<f8'), ('scale', '<f8'), ('alpha_qed', '<f8'), \
+                     ('alpha_qcd', '<f8'), ('part1_pdg_id', '<i4'), ";
+        let end = "('part1_spin', '<f8')], 'fortran_order': False, 'shape': (17,), }";
+        assert!(text.starts_with(begin), "{text}");
+        assert!(text.trim_end().ends_with(end) && text.ends_with('\n'), "{text}");
+    }
 }

@@ -265,6 +265,9 @@ impl Rounds {
     ///
     /// # Errors
     /// Those of `report`, by which a caller ends the run, among others; what is done then is kept.
+    ///
+    /// # Panics
+    /// If there was no survey.
     pub fn run(
         &mut self,
         maker: &mut Maker,

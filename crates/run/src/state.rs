@@ -516,7 +516,7 @@ fn read_text(path: &Path) -> io::Result<String> {
 }
 
 /// The hash of a file.
-fn hash(path: &Path) -> io::Result<String> {
+pub(crate) fn hash(path: &Path) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(open_regular(path)?)?;
     Ok(hasher.finalize().to_hex().to_string())
@@ -541,12 +541,13 @@ fn open_lock(path: &Path) -> io::Result<File> {
 
 const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
+/// Refuses what is no regular file.
 fn regular(file: File) -> io::Result<File> {
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{LOCK} and other files of it must be regular ones"),
+            "this is no regular file",
         )),
     }
 }

@@ -100,6 +100,8 @@ fn what_is_done_is_there_again() {
     assert_eq!(records, "1 has records that are enough");
 }
 
+type Damage = dyn Fn(&Path, &[u8]);
+
 #[test]
 fn every_file_that_is_damaged_is_found() {
     let place = tempfile::tempdir().unwrap();
@@ -118,7 +120,7 @@ fn every_file_that_is_damaged_is_found() {
         // SAFETY: a name that ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     };
-    let damages: [&dyn Fn(&Path, &[u8]); 6] = [
+    let damages: [&Damage; 6] = [
         &|path, bytes| fs::write(path, &bytes[..bytes.len() / 2]).unwrap(),
         &|path, bytes| {
             let mut changed = bytes.to_vec();
