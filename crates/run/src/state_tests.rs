@@ -102,6 +102,12 @@ fn what_is_done_is_there_again() {
 
 type Damage = dyn Fn(&Path, &[u8]);
 
+fn make_pipe(path: &Path) {
+    let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: a name that ends with a zero byte.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+}
+
 #[test]
 fn every_file_that_is_damaged_is_found() {
     let place = tempfile::tempdir().unwrap();
@@ -115,11 +121,6 @@ fn every_file_that_is_damaged_is_found() {
         "round0001.scales.npy",
         "round0001.found",
     ];
-    let pipe = |path: &Path| {
-        let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
-        // SAFETY: a name that ends with a zero byte.
-        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-    };
     let damages: [&Damage; 6] = [
         &|path, bytes| fs::write(path, &bytes[..bytes.len() / 2]).unwrap(),
         &|path, bytes| {
@@ -135,7 +136,7 @@ fn every_file_that_is_damaged_is_found() {
         },
         &|path, _| {
             fs::remove_file(path).unwrap();
-            pipe(path);
+            make_pipe(path);
         },
         &|path, _| {
             fs::remove_file(path).unwrap();
