@@ -4,8 +4,16 @@
 //! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
 //! rounds become one event file.
 
+pub mod banner;
 pub mod element;
+pub mod event_file;
+pub mod exact;
+mod in_order;
+pub mod records;
+pub mod replaced;
 pub mod spec;
+pub mod spectra;
+pub mod summary;
 pub mod text;
 
 pub use element::Element;
