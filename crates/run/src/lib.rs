@@ -4,9 +4,13 @@
 //! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
 //! rounds become one event file.
 
+pub mod banner;
 pub mod cuts;
 pub mod element;
+pub mod event_file;
+pub mod exact;
 pub mod fsum;
+mod in_order;
 pub mod lines;
 pub mod load;
 pub mod maker;
@@ -15,13 +19,17 @@ pub mod named_cuts;
 pub mod output;
 pub mod poles;
 pub mod progress;
+pub mod records;
+pub mod replaced;
 pub mod rounds;
 pub mod run_card;
 pub mod run_folder;
 pub mod scratch;
 pub mod source;
 pub mod spec;
+pub mod spectra;
 pub mod state;
+pub mod summary;
 pub mod text;
 pub mod topology;
 pub mod written;
