@@ -4,8 +4,12 @@
 //! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
 //! rounds become one event file.
 
+pub mod beams;
+pub mod conditions;
 pub mod element;
+pub mod param_card;
 pub mod run_card;
+pub mod scale;
 pub mod spec;
 pub mod text;
 

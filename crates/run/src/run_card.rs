@@ -454,7 +454,7 @@ impl RunCard {
             }
             if ["lpp1", "lpp2"]
                 .iter()
-                .any(|name| self.whole(name).abs() != 1)
+                .any(|name| self.whole(name).unsigned_abs() != 1)
             {
                 let what = "ickkw = 1 is for beams of hadrons".to_owned();
                 return Err(self.refused(what, "set ickkw to 0"));
