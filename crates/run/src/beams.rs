@@ -2,7 +2,7 @@
 
 use crate::run_card::RunCard;
 use crate::text::general;
-use mebridge::Result;
+use mebridge::{Error, Result};
 use mebridge_densities::Radiator;
 use std::path::Path;
 
@@ -66,10 +66,10 @@ impl Beams {
         let kinds_are_one = one.unsigned_abs() == other.unsigned_abs();
         let codes = (code(one), code(other));
         let (Some(first), Some(second)) = codes else {
-            return Err(beams.refused(card));
+            return Err(refused(card));
         };
         if !kinds_are_one && !is_hadron(one) && !is_hadron(other) {
-            return Err(beams.refused(card));
+            return Err(refused(card));
         }
         let beams = Beams {
             codes: [first, second],
@@ -93,16 +93,6 @@ impl Beams {
             lpp: ["lpp1", "lpp2"].map(|name| card.whole(name)),
             energies: ["ebeam1", "ebeam2"].map(|name| card.number(name)),
         }
-    }
-
-    fn refused(&self, card: &RunCard) -> mebridge::Error {
-        let [one, other] = self.lpp;
-        let what = format!("lpp1 = {one} and lpp2 = {other} cannot be honoured");
-        card.refused(
-            what,
-            "one has to be 1 (proton) or -1 (antiproton), and the other that, 0 (a parton), or 2, 3 or 4 (photons of \
-             protons, electrons, muons); or both are the same",
-        )
     }
 
     fn check_densities(&self, card: &RunCard, labels: &[&str]) -> Result<()> {
@@ -205,6 +195,16 @@ impl Beams {
             false => 2.0 * (first * second).sqrt(),
         }
     }
+}
+
+/// That the kinds of the beams cannot be honoured.
+fn refused(card: &RunCard) -> Error {
+    let [one, other] = ["lpp1", "lpp2"].map(|name| card.value(name));
+    card.refused(
+        format!("lpp1 = {one} and lpp2 = {other} cannot be honoured"),
+        "one has to be 1 (proton) or -1 (antiproton), and the other that, 0 (a parton), or 2, 3 or 4 (photons of \
+         protons, electrons, muons); or both are the same",
+    )
 }
 
 /// That a run card does not polarise the beams of a process by its name.

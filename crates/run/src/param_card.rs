@@ -141,7 +141,7 @@ mod tests {
         );
         assert_eq!(card("Block SMINPUTS\n 1 -128.0\n").alpha_qed(), 1.0 / 128.0);
         let masses = "Block SMINPUTS\n 2 1.16637e-5 # Gf\nBlock MASS\n 23 91.1876\n 24 80.387\n";
-        assert_eq!(card(masses).alpha_qed(), 0.007_561_403_515_071_752);
+        assert_eq!(card(masses).alpha_qed(), 0.007_561_403_515_071_756);
         assert_eq!(card("").alpha_qed(), 0.0);
     }
 

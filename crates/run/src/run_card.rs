@@ -516,8 +516,8 @@ pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
             }
         }
     }
-    let both = |(name, _): &&(String, String)| BOTH.contains(&name.as_str());
-    let mut all: Entries = found.iter().filter(both).cloned().collect();
+    let given = |both: &&str| found.iter().find(|(name, _)| name == both).cloned();
+    let mut all: Entries = BOTH.iter().filter_map(given).collect();
     for (name, value) in all.clone() {
         all.extend([1, 2].map(|beam| (format!("{name}{beam}"), value.clone())));
     }
@@ -577,14 +577,14 @@ pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
     for line in text.lines() {
         let known = entry(line).and_then(|(value, name)| {
             let word = name.trim().to_lowercase();
-            let (known, new) = values
+            let (_, new) = values
                 .iter()
                 .find(|(other, _)| other.to_lowercase() == word)?;
-            Some((known, new, name, &line[value.len() + 1 + name.len()..]))
+            there.insert(word);
+            Some((new, name, &line[value.len() + 1 + name.len()..]))
         });
         match known {
-            Some((known, new, name, comment)) => {
-                there.insert(known);
+            Some((new, name, comment)) => {
                 changed.push_str(format!("  {new} = {} {comment}", name.trim()).trim_end());
             }
             None => changed.push_str(line),
@@ -592,8 +592,10 @@ pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
         changed.push('\n');
     }
     for (name, value) in values {
-        if !there.contains(name) {
-            changed.push_str(&format!("  {value} = {}\n", name.to_lowercase()));
+        let name = name.to_lowercase();
+        if !there.contains(&name) {
+            changed.push_str(&format!("  {value} = {name}\n"));
+            there.insert(name);
         }
     }
     changed
