@@ -218,19 +218,6 @@ mod tests {
     }
 
     #[test]
-    fn fixed_scales_of_matched_runs_differ_in_version_2() {
-        let matched = card(&[("fixed_fac_scale", "T"), ("ickkw", "1")]);
-        scale::check_version(&matched, "3.5.7").unwrap();
-        scale::check_version(&card(&[("ickkw", "1")]), "2.9.16").unwrap();
-        let error = scale::check_version(&matched, "2.9.16").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "run_card.dat: fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of 2.9.16; set \
-             one of them to False or 0"
-        );
-    }
-
-    #[test]
     fn cuts_of_windows_and_rules() {
         let windows = ["ptj = 20", "etaj = 5", "ptj = 20"];
         assert_eq!(

@@ -2,7 +2,6 @@
 
 use crate::text;
 use mebridge::Result;
-use mebridge::models;
 use mebridge::process::card::Card;
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, SQRT_2};
@@ -44,19 +43,6 @@ impl ParamCard {
             true => 0.0,
             false => SQRT_2 / PI * fermi * (w * w) * (1.0 - w * w / (z * z)),
         }
-    }
-
-    /// The same by the model's own `aEWM1`, as MG5aMC takes it, where that is a formula of other parameters.
-    pub fn alpha_qed_of(&self, model: Option<&Path>) -> f64 {
-        let formula = || {
-            let parameters = models::model(Some(model?)).ok()?;
-            let inverse = parameters.parameter("aEWM1", Some(&self.0)).ok()?;
-            Some(inverse.re).filter(|inverse| *inverse != 0.0)
-        };
-        if self.value("sminputs", 1, 0.0) != 0.0 {
-            return self.alpha_qed();
-        }
-        formula().map_or_else(|| self.alpha_qed(), |inverse| 1.0 / inverse.abs())
     }
 }
 

@@ -570,16 +570,19 @@ fn repeated(text: &str) -> Vec<Repeated> {
     found
 }
 
-/// A card with other values of some entries, which are added at its end where it has none.
+/// A card with other values of some entries, which are added at its end where it has none; of an entry that is given
+/// twice the last value holds.
 pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
+    let given = |word: &str| {
+        let of = |(name, _): &&(String, String)| name.to_lowercase() == word;
+        values.iter().rfind(of).map(|(_, value)| value)
+    };
     let mut there = BTreeSet::new();
     let mut changed = String::new();
     for line in text.lines() {
         let known = entry(line).and_then(|(value, name)| {
             let word = name.trim().to_lowercase();
-            let (_, new) = values
-                .iter()
-                .find(|(other, _)| other.to_lowercase() == word)?;
+            let new = given(&word)?;
             there.insert(word);
             Some((new, name, &line[value.len() + 1 + name.len()..]))
         });
@@ -591,9 +594,8 @@ pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
         }
         changed.push('\n');
     }
-    for (name, value) in values {
-        let name = name.to_lowercase();
-        if !there.contains(&name) {
+    for name in values.iter().map(|(name, _)| name.to_lowercase()) {
+        if let Some(value) = given(&name).filter(|_| !there.contains(&name)) {
             changed.push_str(&format!("  {value} = {name}\n"));
             there.insert(name);
         }

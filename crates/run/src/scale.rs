@@ -53,20 +53,6 @@ pub fn is_by_clustering(card: &RunCard, beams: &Beams) -> bool {
     !is_fixed && card.whole("dynamical_scale_choice") == -1
 }
 
-/// That `fixed_fac_scale` means the same to MG5aMC of an output's version.
-///
-/// # Errors
-/// MG5aMC 2 has another meaning of it in matched runs.
-pub fn check_version(card: &RunCard, version: &str) -> Result<()> {
-    if !version.starts_with("2.") || card.whole("ickkw") != 1 || !card.flag("fixed_fac_scale1") {
-        return Ok(());
-    }
-    let what = format!(
-        "fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of {version}"
-    );
-    Err(card.refused(what, "set one of them to False or 0"))
-}
-
 /// Scales of a run without a run card; otherwise half of the sum of transverse masses with densities, and the energy
 /// (GeV) without.
 ///
