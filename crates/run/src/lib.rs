@@ -5,9 +5,12 @@
 //! rounds become one event file.
 
 pub mod banner;
+pub mod beams;
 pub mod calculator;
 pub mod cards;
+pub mod conditions;
 pub mod cuts;
+pub mod decays;
 pub mod densities;
 pub mod element;
 pub mod event_file;
@@ -21,6 +24,7 @@ pub mod maker;
 pub mod named;
 pub mod named_cuts;
 pub mod output;
+pub mod param_card;
 pub mod plan;
 pub mod poles;
 pub mod progress;
@@ -31,6 +35,7 @@ pub mod run;
 pub mod run_card;
 pub mod run_folder;
 pub mod running;
+pub mod scale;
 pub mod scratch;
 pub mod source;
 pub mod spec;
