@@ -16,9 +16,6 @@ export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
 # What `mebridge events`, `pack` and `plugin` need besides the package (python/pyproject.toml).
 NEEDED := "numpy>=1.23"
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-DARWIN := $(filter Darwin,$(shell uname -s))
-# The name by which programs look for the installed library. Its number changes with the C interface.
-SONAME := $(if $(DARWIN),libmebridge.0.dylib,libmebridge.so.0)
 
 .PHONY: help run build rust python wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
@@ -41,11 +38,10 @@ run: build
 
 build: rust $(BUILD)/event_loop
 
-# The library is linked twice: a program that is linked with the installed one looks for its SONAME.
+# The library is linked twice, the second time with the name by which programs look for the installed one.
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
-	@$(CARGO) rustc --quiet --release --locked -p mebridge-shared --features installed --example mebridge_installed -- \
-	    -C link-args="-Wl,$(if $(DARWIN),-install_name,-soname) -Wl,$(if $(DARWIN),@rpath/)$(SONAME)"
+	@$(CARGO) build --quiet --release --locked --workspace --features mebridge-shared/installed --example mebridge_installed
 
 # Where the command looks for it (crates/command/src/python.rs).
 python:
@@ -85,8 +81,10 @@ clean:
 
 # Installation. `sudo make install` after `make build` needs no cargo, which root seldom has.
 
+DARWIN := $(filter Darwin,$(shell uname -s))
 BUILT := examples/libmebridge_installed.$(if $(DARWIN),dylib,so)
-# The file, and the name for -lmebridge.
+# The name that programs look for, the file, and the name for -lmebridge.
+SONAME := $(if $(DARWIN),libmebridge.0.dylib,libmebridge.so.0)
 SOFILE := $(if $(DARWIN),libmebridge.$(VERSION).dylib,libmebridge.so.$(VERSION))
 SOLINK := $(if $(DARWIN),libmebridge.dylib,libmebridge.so)
 AT := $(DESTDIR)$(PREFIX)
