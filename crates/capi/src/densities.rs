@@ -4,7 +4,7 @@ use super::c::{os_string, status};
 use super::no_panic;
 use super::pointers::{Access, CallerArray, check_apart, input, output, put, string, wrong};
 use super::registry::Registry;
-use crate::error::Result;
+use mebridge::error::Result;
 use mebridge_densities::{Coupling, Densities};
 use std::ffi::c_char;
 use std::path::PathBuf;

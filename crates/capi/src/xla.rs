@@ -17,8 +17,8 @@ mod interface;
 use super::c::{MebridgeBridge, MebridgeSample, evaluate_sample, evaluate_sample_on_device, with};
 use super::no_panic;
 use super::pointers;
-use crate::error::{Error, Result};
 use interface::{EXECUTE, F64, Frame, S32};
+use mebridge::error::{Error, Result};
 use std::ffi::c_void;
 
 const NAME: &str = "mebridge_xla";

@@ -3,7 +3,7 @@
 //! Structures are those of version 0.1 and later ones, which only ever grow at their ends; each says how large it is.
 
 use super::wrong;
-use crate::error::Result;
+use mebridge::error::Result;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::offset_of;
 

@@ -1,6 +1,6 @@
-//! The doors: what Fortran and C call.
+//! The doors of `mebridge`: what Fortran and C call. The crate `mebridge-shared` makes libmebridge.so of them.
 //!
-//! All doors stand on the same [`crate::bridge::Bridge`] and on lists of what is open ([`registry`]). A caller holds a
+//! All doors stand on the same [`mebridge::bridge::Bridge`] and on lists of what is open ([`registry`]). A caller holds a
 //! number, never an address that we would follow, so a handle that is not ours is an error and not a crash. No panic
 //! crosses a door, and behind it the caller's floating-point traps are off.
 //!
@@ -13,11 +13,12 @@
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`lhe`] | event files for the Python package |
 //! | [`linked`] | what executables call that `mebridge link` made |
-//! | `check` | both answers of such executables, in check mode |
+//! | `check_mode` | both answers of such executables, in check mode |
 //! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
 //! | `pointers` | pointers of callers, looked at before they are followed |
 //! | [`registry`] | what is open, by handle |
 //! | `sized` | structs that say how large they are |
+//! | `survivor` | what is shared behind a lock, in the child of a fork |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 //! | [`xla`] | the interface of XLA, for JAX |
@@ -39,10 +40,10 @@ mod survivor;
 pub mod umami;
 pub mod xla;
 
-use crate::error::{CALL_WITHIN_CALL, Error, Result};
-use crate::float_environment::in_default_environment;
-use crate::process::model::Model;
-use crate::sample::{DEFAULT_ALPHA_S, g_s};
+use mebridge::error::{CALL_WITHIN_CALL, Error, Result};
+use mebridge::float_environment::in_default_environment;
+use mebridge::process::model::Model;
+use mebridge::sample::{DEFAULT_ALPHA_S, g_s};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 

@@ -25,17 +25,17 @@ use super::pointers::{self, Access, check_variable};
 use super::registry::{self, Entry};
 use super::survivor::Survivor;
 use super::{no_panic, say_within};
-use crate::bridge::Bridge;
-use crate::error::{Error, Result};
-use crate::events::{Answers, Events};
-use crate::locate::locate;
-use crate::message::say;
-use crate::propagators::ChannelWeights;
-use crate::runtime::{Precision, Switches};
+use mebridge::bridge::Bridge;
+use mebridge::error::{Error, Result};
+use mebridge::events::{Answers, Events};
+use mebridge::locate::locate;
+use mebridge::message::say;
+use mebridge::propagators::ChannelWeights;
+use mebridge::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// Creates a bridge for the process that is found as [`crate::locate`] describes.
+/// Creates a bridge for the process that is found as [`mebridge::locate`] describes.
 ///
 /// # Safety
 /// Each argument is null or points at a variable of its type.
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn fbridgesequence_nomultichannel_(
     or_stop(|| unsafe { sequence(handle, &call) });
 }
 
-/// What weights the channels from the next call on, see [`crate::propagators`]: `sde_strategy` 1 or 2, and for 2 the
+/// What weights the channels from the next call on, see [`mebridge::propagators`]: `sde_strategy` 1 or 2, and for 2 the
 /// square of the energy of the beams in GeV^2.
 ///
 /// # Safety

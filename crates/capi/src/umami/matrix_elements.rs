@@ -1,19 +1,19 @@
 //! The matrix elements that one library file serves, and what is compiled of them.
 //!
-//! They are found once: those that the file carries ([`super::attached`]), else the one that [`crate::locate`] finds.
+//! They are found once: those that the file carries ([`super::attached`]), else the one that [`mebridge::locate`] finds.
 //! The flavour index of an event names one of them. All have the same legs with the same masses. Their diagrams,
 //! helicities and colour flows are counted through ([`Tables`]): a matrix element with the same table as an earlier one
 //! shares its numbers; otherwise its numbers come behind all before.
 
-use crate::abi::survivor::Survivor;
-use crate::backend::SessionMemory;
-use crate::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
-use crate::describe::Tables;
-use crate::error::{Error, Result};
-use crate::locate::locate;
-use crate::process::card::Card;
-use crate::process::{HelicitySum, Process};
-use crate::runtime::{BackendChoice, Devices, Switches};
+use crate::survivor::Survivor;
+use mebridge::backend::SessionMemory;
+use mebridge::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
+use mebridge::describe::Tables;
+use mebridge::error::{Error, Result};
+use mebridge::locate::locate;
+use mebridge::process::card::Card;
+use mebridge::process::{HelicitySum, Process};
+use mebridge::runtime::{BackendChoice, Devices, Switches};
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 
@@ -53,7 +53,7 @@ pub fn behind_a_fork() {
 pub fn fit_together(processes: &[Process]) -> Result<()> {
     let legs = |process: &Process| {
         let legs = process.legs.iter();
-        let mass = |leg: &crate::process::Leg| match leg.mass.0 {
+        let mass = |leg: &mebridge::process::Leg| match leg.mass.0 {
             Some(i) => process.model.parameters[i as usize].name.clone(),
             None => String::new(),
         };
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_two_matrix_elements_share_is_counted_once() {
-        let mut processes = crate::generate("p p > t t~").unwrap();
+        let mut processes = mebridge::generate("p p > t t~").unwrap();
         processes.push(processes[0].clone());
         let tables = Tables::new(&processes);
         assert_eq!(tables.diagrams.first, [0, 3, 4]);
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(tables.colors.first, [0, 2, 0]);
         assert_eq!(tables.colors.count, 4);
         fit_together(&processes).unwrap();
-        let others = crate::generate("p p > t t~ j").unwrap();
+        let others = mebridge::generate("p p > t t~ j").unwrap();
         let other = [processes[0].clone(), others[0].clone()];
         let error = fit_together(&other).unwrap_err().to_string();
         assert!(error.contains("cannot share a library"), "{error}");

@@ -2,7 +2,7 @@
 //!
 //! The functions and numbers are those of `umami.h` of MadSpace; `include/mebridge_umami.h` is made from this file. One
 //! library file stands for one process: a copy that carries it, made by `mebridge umami` ([`attached`]), or this
-//! library with the process that [`crate::locate`] finds.
+//! library with the process that [`mebridge::locate`] finds.
 //!
 //! - Arrays are component-major: number `i` of event `e` stands at `e + stride * i`, momenta at
 //!   `e + stride * (legs * mu + leg)`. A call is about the events from `offset` on, `count` of them, and touches no
@@ -24,11 +24,11 @@ use super::pointers::{self, null, put, string};
 use super::registry::Registry;
 use super::survivor::Survivor;
 use super::{no_panic, say_within};
-use crate::bridge::Platform;
-use crate::error::Error;
-use crate::message::say;
 pub(super) use evaluate::Instance;
 use matrix_elements::{Compiled, MatrixElements};
+use mebridge::bridge::Platform;
+use mebridge::error::Error;
+use mebridge::message::say;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
@@ -439,7 +439,7 @@ impl MatrixElements {
 
     /// Which outputs there are.
     fn outputs(&self) -> &'static [bool] {
-        let channels = |p: &crate::Process| (1..=p.diagrams).any(|d| p.channels.is_channel(d));
+        let channels = |p: &mebridge::Process| (1..=p.diagrams).any(|d| p.channels.is_channel(d));
         match (self.processes.iter().all(channels), self.on_gpu()) {
             (true, false) => &OUTPUTS,
             (true, true) => &OUTPUTS_ON_GPU,

@@ -4,7 +4,7 @@
 //! does not have is as if it were zero; what a larger one has beyond ours must be zero, since nobody would look at it.
 
 use super::pointers::{Access, CallerArray, check, wrong};
-use crate::error::Result;
+use mebridge::error::Result;
 use std::mem::MaybeUninit;
 
 /// No struct is larger; what says so is no size. Without one its first member may be a pointer or a count.

@@ -12,12 +12,12 @@ use super::{
     UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
     UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
 };
-use crate::abi::pointers::{Access, CallerArray, check, input};
-use crate::bridge::Sampler;
-use crate::error::Error;
-use crate::message::say;
-use crate::runtime::Switches;
-use crate::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
+use crate::pointers::{Access, CallerArray, check, input};
+use mebridge::bridge::Sampler;
+use mebridge::error::Error;
+use mebridge::message::say;
+use mebridge::runtime::Switches;
+use mebridge::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
 use std::ffi::{c_int, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
@@ -373,7 +373,7 @@ struct Chunk<'a> {
 }
 
 /// What a thread needs of its own: nothing where a GPU evaluates.
-fn of_thread(elements: &MatrixElements, compiled: &Compiled) -> crate::Result<Vec<Sampler>> {
+fn of_thread(elements: &MatrixElements, compiled: &Compiled) -> mebridge::Result<Vec<Sampler>> {
     match elements.on_gpu() {
         true => Ok(Vec::new()),
         false => compiled.samplers(),
@@ -384,7 +384,7 @@ impl Instance {
     pub fn new(
         elements: &'static MatrixElements,
         compiled: Arc<Compiled>,
-    ) -> crate::Result<Instance> {
+    ) -> mebridge::Result<Instance> {
         Ok(Instance {
             samplers: of_thread(elements, &compiled)?,
             // Another instance of the same library may draw those that this one leaves out.
@@ -462,7 +462,7 @@ impl Instance {
         let scratch = &mut self.scratch;
         if let Some(alpha_s) = call.alpha_s {
             for (g_s, alpha_s) in scratch.g_s.iter_mut().zip(doubles(alpha_s)) {
-                *g_s = crate::sample::g_s(*alpha_s);
+                *g_s = mebridge::sample::g_s(*alpha_s);
             }
         } else {
             let g_s = default_g_s(elements, &self.compiled);
@@ -595,7 +595,7 @@ impl Instance {
 
 /// g_s of all events where no alpha_s is given.
 pub(super) fn default_g_s(elements: &MatrixElements, compiled: &Compiled) -> f64 {
-    crate::abi::default_g_s(&elements.processes[0].model, &compiled.cards()[0])
+    crate::default_g_s(&elements.processes[0].model, &compiled.cards()[0])
 }
 
 fn no_parameter(function: &str, name: &str) -> Refusal {

@@ -2,8 +2,8 @@
 
 use super::pointers::{Access, CallerArray, check_apart, input, input_or_none, numbers, output};
 use super::registry::Entry;
-use crate::error::Result;
-use crate::events::{Answers, Events};
+use mebridge::error::Result;
+use mebridge::events::{Answers, Events};
 
 /// Where they begin. Of channels and igraph, null means that there are none.
 pub(super) struct EventArrays {

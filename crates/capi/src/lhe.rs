@@ -3,7 +3,7 @@
 use super::c::{MEBRIDGE_ERROR, MEBRIDGE_OK, keep_error, os_string};
 use super::no_panic;
 use super::pointers::{null, string};
-use crate::error::{Error, Result};
+use mebridge::error::{Error, Result};
 use mebridge_lhe::{Event, Init, Reader};
 use serde::Serialize;
 use std::ffi::{CString, c_char};

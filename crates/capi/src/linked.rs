@@ -32,10 +32,10 @@ use super::pointers::{
     Access, CallerArray, check_apart, input, null, numbers, output, put, value, wrong,
 };
 use super::registry::{self, Entry};
-use crate::bridge::Bridge;
-use crate::error::Result;
-use crate::process::{Contract, Process};
-use crate::runtime::{Igraph, Switches};
+use mebridge::bridge::Bridge;
+use mebridge::error::Result;
+use mebridge::process::{Contract, Process};
+use mebridge::runtime::{Igraph, Switches};
 use std::path::Path;
 use std::ptr;
 use std::slice::from_raw_parts;

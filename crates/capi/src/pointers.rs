@@ -6,7 +6,7 @@
 //! variables into which these put numbers. The caller promises what cannot be looked at.
 
 use super::memory::Maps;
-use crate::error::{Error, Result};
+use mebridge::error::{Error, Result};
 use std::ffi::{CStr, c_char};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 

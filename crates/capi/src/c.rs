@@ -17,14 +17,14 @@ use super::pointers::{
 };
 use super::registry::{self, Entry, Indices};
 use super::sized::{self, Grows};
-use crate::bridge::Bridge;
-use crate::describe::{describe, topologies};
-use crate::error::{CALL_WITHIN_CALL, Error, Result};
-use crate::events::Events;
-use crate::locate::locate;
-use crate::propagators::Topology;
-use crate::runtime::{CachePlace, Switches};
-use crate::sample::{
+use mebridge::bridge::Bridge;
+use mebridge::describe::{describe, topologies};
+use mebridge::error::{CALL_WITHIN_CALL, Error, Result};
+use mebridge::events::Events;
+use mebridge::locate::locate;
+use mebridge::propagators::Topology;
+use mebridge::runtime::{CachePlace, Switches};
+use mebridge::sample::{
     DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
 };
 use serde::Serialize;

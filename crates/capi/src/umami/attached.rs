@@ -13,12 +13,12 @@
 //! | 1 | what evaluates: 0 for what `CUDACPP_RUNTIME_BACKEND` says, 1 for the CPU, 2 for CUDA, 3 for HIP |
 //! | 4 | how many matrix elements, little-endian as all numbers |
 //! | 8 each | the length of each process file |
-//! | | the process files, see [`crate::process::file`] |
+//! | | the process files, see [`mebridge::process::file`] |
 
-use crate::abi::memory::{Maps, path_of};
-use crate::error::{Error, Result};
-use crate::process::Process;
-use crate::runtime::BackendChoice;
+use crate::memory::{Maps, path_of};
+use mebridge::error::{Error, Result};
+use mebridge::process::Process;
+use mebridge::runtime::BackendChoice;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -260,7 +260,7 @@ fn unknown() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::example;
+    use mebridge::process::example;
 
     fn library() -> Vec<u8> {
         let mut library = vec![7; 1000];

@@ -26,9 +26,9 @@
 
 use super::memory::Maps;
 use super::pointers::{Access, CallerArray};
-use crate::error::{Error, Result};
-use crate::process::Contract;
-use crate::runtime::Igraph;
+use mebridge::error::{Error, Result};
+use mebridge::process::Contract;
+use mebridge::runtime::Igraph;
 use std::fmt;
 
 /// The two generations.

@@ -3,7 +3,7 @@
 use super::Answer;
 use super::evaluate::{Call, default_g_s};
 use super::matrix_elements::{Compiled, MatrixElements};
-use crate::sample::{DeviceSample, MatrixElementOffsets, Strides};
+use mebridge::sample::{DeviceSample, MatrixElementOffsets, Strides};
 
 /// An array from its first event on; 0 where it is not there.
 fn address<T>(array: Option<*const T>, offset: usize) -> u64 {

@@ -10,8 +10,8 @@
 
 use super::events::OpenEvents;
 use super::umami::Instance;
-use crate::bridge::Bridge;
-use crate::error::{Error, Result};
+use mebridge::bridge::Bridge;
+use mebridge::error::{Error, Result};
 use mebridge_densities::Densities;
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@
 //! MadEvent of one event a call asks for one helicity after the other: what it asked for with the same momenta counts
 //! as one event.
 
-use crate::error::Result;
-use crate::runtime::check_mode;
+use mebridge::error::Result;
+use mebridge::runtime::check_mode;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
