@@ -516,6 +516,9 @@ mod tests {
                      ('alpha_qcd', '<f8'), ('part1_pdg_id', '<i4'), ";
         let end = "('part1_spin', '<f8')], 'fortran_order': False, 'shape': (17,), }";
         assert!(text.starts_with(begin), "{text}");
-        assert!(text.trim_end().ends_with(end) && text.ends_with('\n'), "{text}");
+        assert!(
+            text.trim_end().ends_with(end) && text.ends_with('\n'),
+            "{text}"
+        );
     }
 }
