@@ -117,7 +117,8 @@ impl Options {
         };
         let mut told = Told::new(self.cards.quiet, benchmarks(&self.reweight)?);
         let made = by_cards(&spec, self.name.as_deref(), &mut told)?;
-        output::print(&format!("{}\n{}\n", made.summary, made.output.display()))
+        let output = made.output.unwrap_or_default();
+        output::print(&format!("{}\n{}\n", made.summary, output.display()))
     }
 }
 

@@ -41,6 +41,7 @@ pub mod source;
 pub mod spec;
 pub mod spectra;
 pub mod state;
+pub mod stated;
 pub mod summary;
 pub mod systematics;
 pub mod text;

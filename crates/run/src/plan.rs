@@ -529,7 +529,7 @@ fn arguments(
     Ok(found)
 }
 
-fn refuse(place: &str, what: &str, cure: &str) -> Error {
+pub(crate) fn refuse(place: &str, what: &str, cure: &str) -> Error {
     Error::Run {
         place: place.to_owned(),
         what: what.to_owned(),

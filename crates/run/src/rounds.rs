@@ -137,6 +137,56 @@ pub fn seed(of_run: &str, part: &str) -> u64 {
         .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
+/// What does the parts of a run.
+pub trait Perform {
+    /// Surveys the whole run, and leaves what it finds in a folder, as [`Maker::survey`] does.
+    ///
+    /// # Errors
+    /// Those of that.
+    fn survey(&mut self, part: &Path, settings: &Settings, notices: &mut Vec<String>)
+    -> Result<()>;
+
+    /// Makes the rounds that are open, and calls `report` after each.
+    ///
+    /// # Errors
+    /// Those of `report` or of a round.
+    fn rounds(
+        &mut self,
+        rounds: &mut Rounds,
+        report: &mut dyn FnMut(&Rounds) -> Result<()>,
+    ) -> Result<()>;
+}
+
+impl Perform for Maker<'_> {
+    fn survey(
+        &mut self,
+        part: &Path,
+        settings: &Settings,
+        notices: &mut Vec<String>,
+    ) -> Result<()> {
+        Maker::survey(self, part, settings, notices)
+    }
+
+    fn rounds(
+        &mut self,
+        rounds: &mut Rounds,
+        report: &mut dyn FnMut(&Rounds) -> Result<()>,
+    ) -> Result<()> {
+        for number in rounds.open() {
+            let (part, settings) = rounds.begin(number)?;
+            let survey = rounds
+                .surveyed()
+                .expect("a survey before rounds")
+                .to_owned();
+            self.load(&survey)?;
+            let found = self.round(&part, &settings)?;
+            rounds.keep(number, &part, found)?;
+            report(rounds)?;
+        }
+        Ok(())
+    }
+}
+
 /// A survey, and rounds of events.
 pub struct Rounds {
     state: State,
@@ -214,7 +264,7 @@ impl Rounds {
     /// Nothing passes the cuts, a matrix element cannot be evaluated, or the state cannot be written.
     pub fn survey(
         &mut self,
-        maker: &mut Maker,
+        performer: &mut dyn Perform,
         precision: Option<f64>,
         notices: &mut Vec<String>,
     ) -> Result<()> {
@@ -223,7 +273,7 @@ impl Rounds {
             None => {
                 let settings = self.settings(self.events, SURVEY, precision);
                 let part = self.state.part(SURVEY)?;
-                maker.survey(&part, &settings, notices)?;
+                performer.survey(&part, &settings, notices)?;
                 self.state.keep(SURVEY, &part)?
             }
         };
@@ -270,18 +320,10 @@ impl Rounds {
     /// If there was no survey.
     pub fn run(
         &mut self,
-        maker: &mut Maker,
+        performer: &mut dyn Perform,
         mut report: impl FnMut(&Rounds) -> Result<()>,
     ) -> Result<()> {
-        for number in self.open() {
-            let (part, settings) = self.begin(number)?;
-            let survey = self.surveyed().expect("a survey before rounds").to_owned();
-            maker.load(&survey)?;
-            let found = maker.round(&part, &settings)?;
-            self.keep(number, &part, found)?;
-            report(self)?;
-        }
-        Ok(())
+        performer.rounds(self, &mut report)
     }
 
     /// An empty folder for a round, and what [`Maker::round`] takes.

@@ -17,10 +17,10 @@ use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
 use super::unweight::{Spectrum, thresholds};
 use super::weigh::{Taught, Weigh};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a run wants of its survey.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// What random numbers follow from.

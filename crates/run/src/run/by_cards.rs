@@ -1,0 +1,352 @@
+//! Events of a process by its cards, in `Events/run_NN`.
+
+use super::{Found, MOST_EVENTS, Made, Observer, Session, pairs, refused};
+use crate::banner::{Contents, Head, Norm, generator};
+use crate::cards::Cards;
+use crate::densities::AT_Z;
+use crate::element::names;
+use crate::event_file::{Blocks, InitBeams, nominal_weight};
+use crate::maker::Further;
+use crate::param_card::ParamCard;
+use crate::plan::{Plan, card_texts};
+use crate::rounds::Rounds;
+use crate::run_folder::{EVENTS, RunFolder};
+use crate::scratch::Scratch;
+use crate::source::Source;
+use crate::spec::RunSpec;
+use crate::state::{Arguments, State, forget_rounds};
+use crate::summary::{self, Measured, Summary};
+use crate::{decays, load, replaced, spectra};
+use mebridge::Result;
+use mebridge::process::Process;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Its file about cross sections.
+const SUMMARY: &str = "summary.txt";
+/// Bytes of the name of a file, at most, and characters of one that messages have.
+const LONGEST: usize = 255;
+const SHOWN: usize = 40;
+/// The relative error of a width, where no other is requested.
+const PRECISION: f64 = 3e-3;
+
+/// Makes the events of a run by cards, in a folder of this name, or one with the next number.
+///
+/// # Errors
+/// The cards request what cannot be honoured, there are no events, or files cannot be written.
+pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer) -> Result<Made> {
+    let begun = Instant::now();
+    let cards = Cards::read(spec)?;
+    let card = &cards.run_card;
+    for notice in &cards.notices {
+        observer.notice(notice);
+    }
+    if card.flag("gridpack") {
+        let what = "gridpack = True asks for a pack, which `mebridge pack` makes";
+        return Err(refused(card.source(), what, "set it to False for events"));
+    }
+    let events = match spec.events {
+        Some(events) => events,
+        None => card.whole_within("nevents", 1, MOST_EVENTS)?,
+    };
+    let seed = match spec.seed {
+        Some(seed) => seed,
+        None => card.whole_within("iseed", 0, u64::MAX)?,
+    };
+    let folder = RunFolder::claim(&cards.source.path().join("Events"), name)?;
+    observer.begins(&folder);
+    let banner = folder.path().join(banner_name(&cards, &folder)?);
+    let seed = if seed == 0 { folder.seed() } else { seed };
+    let run = Run {
+        cards: &cards,
+        folder: &folder,
+        banner,
+        session: Session {
+            spec,
+            events,
+            seed,
+            begun,
+        },
+    };
+    match cards.source.decays() {
+        true => run.decay(observer),
+        false => run.collide(observer),
+    }
+}
+
+/// The name of the file with the banner alone.
+fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
+    let card = &cards.run_card;
+    let tag = card.text("run_tag");
+    let name = format!("{}_{tag}_banner.txt", folder.name());
+    if name.len() > LONGEST {
+        let shown: String = tag.chars().take(SHOWN).collect();
+        let what = format!(
+            "run_tag = {shown}... is part of a file's name, which has at most {LONGEST} bytes"
+        );
+        return Err(refused(card.source(), &what, "shorten it"));
+    }
+    Ok(name)
+}
+
+/// A run that has a folder.
+struct Run<'a> {
+    cards: &'a Cards,
+    folder: &'a RunFolder,
+    /// The file with the banner alone.
+    banner: PathBuf,
+    session: Session<'a>,
+}
+
+impl Run<'_> {
+    /// Events of two beams.
+    fn collide(&self, observer: &mut dyn Observer) -> Result<Made> {
+        let Session {
+            spec, events, seed, ..
+        } = self.session;
+        let plan = Plan::of_cards(self.cards, spec, spec.threads)?;
+        for notice in &plan.notices[self.cards.notices.len()..] {
+            observer.notice(notice);
+        }
+        if observer.reweights() {
+            self.check_weights(&plan, observer)?;
+        }
+        let (names, head) = (plan.names(), plan.head.clone());
+        let conditions = plan.conditions.clone();
+        let arguments = self
+            .session
+            .arguments(plan.arguments.clone(), &plan.elements, observer)?;
+        let state = State::open(&self.folder.state(), &arguments, true)?;
+        let mut performer = self.session.performer(plan, observer)?;
+        for line in &conditions {
+            observer.conditions(line);
+        }
+        let on_gpus = spec.backend()? != "cpu";
+        let mut rounds = Rounds::new(state, events, seed, spec.overweight, on_gpus)?;
+        let found = self.session.make(
+            &mut rounds,
+            &mut *performer,
+            names.len(),
+            spec.precision,
+            "pb",
+            observer,
+        )?;
+        // GPUs are given back while the events are written.
+        drop(performer);
+        let processes = pairs(&names, &found.of_elements);
+        let cut = observer.cut();
+        let text = Summary {
+            name: &self.folder.name(),
+            events: events as usize,
+            processes: &processes,
+            cross_section: found.all,
+            points: found.points,
+            cut: cut
+                .as_ref()
+                .map(|(_, name, _)| (&**name, found.cut[0], found.cut[1])),
+        };
+        let text = text.text() + &spectra::text(&found.rounds)?;
+        let made = self.write(&head, found, processes, text, &arguments, observer)?;
+        drop(rounds);
+        // What was surveyed stays, for a pack.
+        if forget_rounds(&self.folder.state()).is_err() {
+            let _ = std::fs::remove_dir_all(self.folder.state());
+        }
+        Ok(made)
+    }
+
+    /// Events of one particle that decays. They are made so soon that nothing is kept for a run that goes on.
+    fn decay(&self, observer: &mut dyn Observer) -> Result<Made> {
+        let (cards, session) = (self.cards, &self.session);
+        let spec = session.spec;
+        for (name, is_there, cure) in [
+            ("backend", spec.backend()? != "cpu", "set it to \"cpu\""),
+            (
+                "systematics",
+                spec.systematics.as_ref().is_some_and(|of| !of.is_empty()),
+                "leave it out",
+            ),
+            ("reweight", observer.reweights(), "leave it out"),
+            ("cut", observer.cut().is_some(), "leave it out"),
+        ] {
+            if is_there {
+                let what = format!("{name} is not for decays, whose events are made at once");
+                return Err(refused("", &what, cure));
+            }
+        }
+        let none = Default::default();
+        let elements =
+            load::load_elements(&cards.source, Some(&cards.param_card), &none, spec.threads)?;
+        let directories = match &cards.source {
+            Source::Output(_) => cards.source.directories()?,
+            Source::Named(_) => Vec::new(),
+        };
+        let listed: Vec<_> = match directories.is_empty() {
+            true => Vec::new(),
+            false => elements
+                .iter()
+                .map(|one| (&directories[one.source], one.number))
+                .collect(),
+        };
+        let listed = (!listed.is_empty()).then_some(&listed[..]);
+        let at_z = ParamCard::read(&cards.param_card)?.value("sminputs", 3, AT_Z);
+        let plan = decays::plan(
+            &elements,
+            &cards.run_card,
+            at_z,
+            listed,
+            cards.alpha_qed()?,
+            spec.threads,
+        )?;
+        for notice in &plan.notices {
+            observer.notice(notice);
+        }
+        for line in &plan.conditions {
+            observer.conditions(line);
+        }
+        let names = names(&elements);
+        let texts = card_texts(cards, &elements, &Vec::new(), false)?;
+        let processes: Vec<Process> = elements.into_iter().map(|one| one.process).collect();
+        let mut maker = session.maker(
+            processes,
+            &plan.request,
+            names.clone(),
+            plan.cuts.clone(),
+            Further::default(),
+            observer,
+        )?;
+        let scratch = Scratch::new()?;
+        let state = State::open(&scratch.path().join("state"), &[], false)?;
+        let mut rounds = Rounds::new(
+            state,
+            self.session.events,
+            self.session.seed,
+            spec.overweight,
+            false,
+        )?;
+        let precision = spec.precision.or(Some(PRECISION));
+        let found = session.make(
+            &mut rounds,
+            &mut maker,
+            names.len(),
+            precision,
+            "GeV",
+            observer,
+        )?;
+        let head = Head {
+            blocks: Blocks {
+                beams: InitBeams {
+                    codes: [plan.pdg, 0],
+                    energies: [plan.mass, 0.0],
+                    densities: [0; 2],
+                },
+                powers: Vec::new(),
+                matched: false,
+                clustering: false,
+                names: Vec::new(),
+            },
+            norm: Norm::of_card(cards.run_card.text("event_norm")),
+            generator: generator(&cards.source.by()),
+            header: String::new(),
+            cards: Some(texts),
+        };
+        let processes = pairs(&names, &found.of_elements);
+        let text = summary::of_decays(
+            &self.folder.name(),
+            self.session.events as usize,
+            found.points[0] as u64,
+            &processes,
+            found.all,
+        ) + &spectra::text(&found.rounds)?;
+        let mut arguments: Arguments = vec![("output".to_owned(), json!(cards.source.path()))];
+        if let Some((process, model)) = cards.source.name() {
+            arguments.push(("process".to_owned(), json!(process)));
+            arguments.push(("model".to_owned(), json!(model)));
+        }
+        arguments.push(("seed".to_owned(), json!(self.session.seed)));
+        arguments.push(("events".to_owned(), json!(self.session.events)));
+        self.write(&head, found, processes, text, &arguments, observer)
+    }
+
+    /// That weights of other cards can be made of the events of a plan.
+    fn check_weights(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<()> {
+        if plan.runs {
+            let what =
+                "parameters of the model run, and weights of other cards would not have theirs";
+            let cure = "leave them out, or fix their scale (fixed_extra_scale of the run card)";
+            return Err(refused("reweight", what, cure));
+        }
+        let parameters = plan
+            .head
+            .cards
+            .as_ref()
+            .map_or("", |cards| &cards.parameters);
+        let header = format!("<slha>\n{parameters}\n</slha>\n");
+        observer.check_weights(&header, &self.cards.source.sources())
+    }
+
+    /// Writes the files of the run.
+    fn write(
+        &self,
+        head: &Head,
+        found: Found,
+        processes: Vec<(String, Measured)>,
+        mut summary: String,
+        arguments: &Arguments,
+        observer: &mut dyn Observer,
+    ) -> Result<Made> {
+        let (events, (cross_section, _)) = (self.session.events as usize, found.all);
+        let path = self.folder.path();
+        let text = head.banner_file(events, self.session.seed, cross_section);
+        let output = path.join(EVENTS);
+        let mut files = || -> Result<()> {
+            replaced::write_text(&self.banner, &text)?;
+            replaced::write_text(&path.join(SUMMARY), &summary)?;
+            let contents = Contents {
+                rounds: &found.rounds,
+                processes: &found.of_elements,
+                cross_section,
+                seed: self.session.seed,
+            };
+            let arguments: Map<String, Value> = arguments.iter().cloned().collect();
+            let threads = self.session.spec.threads;
+            if !observer.reweights() {
+                return head.write(&output, &contents, &arguments, threads);
+            }
+            let plain = Plain(path.join(format!(".plain-{EVENTS}")));
+            head.write(&plain.0, &contents, &arguments, threads)?;
+            let sources = self.cards.source.sources();
+            let table = observer.weigh(&plain.0, &output, &sources, threads)?;
+            summary = format!("{summary}\n{table}");
+            replaced::write_text(&path.join(SUMMARY), &summary)
+        };
+        files().inspect_err(|_| {
+            for file in [&self.banner, &path.join(SUMMARY)] {
+                let _ = std::fs::remove_file(file);
+            }
+        })?;
+        Ok(Made {
+            folder: Some(path.to_owned()),
+            output: Some(output),
+            cross_section: found.all,
+            processes,
+            events: self.session.events,
+            efficiency: self.session.events as f64 / found.points[0],
+            seconds: found.seconds,
+            summary,
+            nominal: nominal_weight(&found.rounds, cross_section),
+            rounds: Vec::new(),
+            cut: found.cut,
+        })
+    }
+}
+
+/// Events without further weights, for as long as these are made.
+struct Plain(PathBuf);
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

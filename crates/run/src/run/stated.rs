@@ -1,0 +1,98 @@
+//! Events of a process under conditions that a caller states.
+
+use super::{MOST_EVENTS, Made, Observer, Session, pairs, refused};
+use crate::banner::Contents;
+use crate::event_file::nominal_weight;
+use crate::plan::Plan;
+use crate::rounds::Rounds;
+use crate::spec::RunSpec;
+use crate::state::State;
+use mebridge::Result;
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::time::Instant;
+
+/// Events of a run that does not say how many.
+const EVENTS: u64 = 10_000;
+
+/// Where events go.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination<'a> {
+    /// The folder of what is done.
+    pub state: &'a Path,
+    /// Whether it outlives this program, so that the run goes on there.
+    pub lasting: bool,
+    /// An LHE file, compressed where its name ends with `.gz`; otherwise events stay records in the folder.
+    pub output: Option<&'a Path>,
+}
+
+/// Makes events.
+///
+/// # Errors
+/// What is stated does not fit the process, there are no events, or files cannot be written.
+pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> Result<Made> {
+    let begun = Instant::now();
+    let events = spec.events.unwrap_or(EVENTS);
+    if !(1..=MOST_EVENTS).contains(&events) {
+        let what = format!("events is {events}");
+        let cure = format!("it must be a whole number from 1 to {MOST_EVENTS}");
+        return Err(refused("", &what, &cure));
+    }
+    let session = Session {
+        spec,
+        events,
+        seed: spec.seed.unwrap_or(1),
+        begun,
+    };
+    let plan = Plan::stated(spec, spec.threads)?;
+    for notice in &plan.notices {
+        observer.notice(notice);
+    }
+    let (names, head) = (plan.names(), plan.head.clone());
+    let conditions = plan.conditions.clone();
+    let arguments = session.arguments(plan.arguments.clone(), &plan.elements, observer)?;
+    let state = State::open(to.state, &arguments, to.lasting)?;
+    let mut performer = session.performer(plan, observer)?;
+    for line in &conditions {
+        observer.conditions(line);
+    }
+    let on_gpus = spec.backend()? != "cpu";
+    let mut rounds = Rounds::new(state, events, session.seed, spec.overweight, on_gpus)?;
+    let found = session.make(
+        &mut rounds,
+        &mut *performer,
+        names.len(),
+        spec.precision,
+        "pb",
+        observer,
+    )?;
+    drop(performer);
+    let (cross_section, _) = found.all;
+    if let Some(output) = to.output {
+        let contents = Contents {
+            rounds: &found.rounds,
+            processes: &found.of_elements,
+            cross_section,
+            seed: session.seed,
+        };
+        let arguments: Map<String, Value> = arguments.into_iter().collect();
+        head.write(output, &contents, &arguments, spec.threads)?;
+    }
+    let events = found.rounds.iter().map(|round| round.events as u64).sum();
+    Ok(Made {
+        folder: None,
+        output: to.output.map(Path::to_owned),
+        cross_section: found.all,
+        processes: pairs(&names, &found.of_elements),
+        events,
+        efficiency: events as f64 / found.points[0],
+        seconds: found.seconds,
+        summary: String::new(),
+        nominal: nominal_weight(&found.rounds, cross_section),
+        rounds: match to.output {
+            Some(_) => Vec::new(),
+            None => found.rounds,
+        },
+        cut: found.cut,
+    })
+}

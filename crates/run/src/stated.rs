@@ -1,0 +1,334 @@
+//! A run whose conditions a caller states: energy, densities, scales and cuts by name.
+
+use crate::banner::{Head, Norm};
+use crate::densities::{AT_Z, AlphaS, BeamDensities, PdfSet};
+use crate::element::Element;
+use crate::event_file::{Blocks, InitBeams};
+use crate::limits::{self, Incoming, Judge};
+use crate::named_cuts::{self, NamedCut, WIDTHS};
+use crate::param_card::ParamCard;
+use crate::plan::{Plan, refuse};
+use crate::spec::{Conditions, RunSpec};
+use crate::state::{Arguments, hash};
+use crate::systematics::Systematics;
+use crate::{conditions, load, poles, running, scale};
+use mebridge::event_generator::{ElementRequest, Request};
+use mebridge::process::card::Card;
+use mebridge::runtime::ProcessChoice;
+use mebridge::{Error, Result, models};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const PROTON: i32 = 2212;
+
+impl Plan {
+    /// Of a run whose conditions are stated; `threads` make it.
+    ///
+    /// # Errors
+    /// A matrix element cannot be read, or what is stated does not fit it.
+    ///
+    /// # Panics
+    /// The conditions of the run are those of a run card.
+    pub fn stated(spec: &RunSpec, threads: usize) -> Result<Self> {
+        let Conditions::Stated {
+            energy,
+            pdf,
+            alpha_s: given,
+            scale: choice,
+            scale_factor,
+            cuts,
+        } = &spec.conditions
+        else {
+            panic!("conditions that are stated");
+        };
+        let energy = *energy;
+        if !(energy.is_finite() && energy > 0.0) {
+            let what = format!("energy is {}", crate::text::repr(energy));
+            return Err(refuse("", &what, "it must be a positive number"));
+        }
+        let densities = pdf.as_ref().map(|pdf| PdfSet::read(Path::new(pdf)));
+        let densities = densities.transpose()?.map(BeamDensities::Set);
+        let scale = scale::stated(choice.as_ref(), *scale_factor, energy, densities.is_some())?;
+        let cuts = named_cuts::read(cuts)?;
+        let card = spec.param_card.as_deref();
+        let model = spec.model.as_deref();
+        let mut elements =
+            load::load_process(&spec.process, model, card, &spec.parameters, threads)?;
+        let (alpha_s, source) = alpha_s(spec, *given, densities.as_ref(), &elements)?;
+        let scales = running::scales(elements.iter().map(|element| &element.process));
+        let blocks = running::blocks(&scales, &alpha_s, None, None)?;
+        for element in elements.iter_mut().filter(|_| !blocks.is_empty()) {
+            element.process = running::applied(&element.process, &blocks);
+        }
+        let wanted = spec.systematics.as_deref().unwrap_or_default();
+        let systematics = Systematics::choose(wanted, densities.as_ref(), given.is_none())?;
+        check_weights(spec, &systematics, !blocks.is_empty())?;
+        let incoming = Incoming {
+            densities: densities.as_ref(),
+            anti: [false; 2],
+            other: None,
+            photons: 0,
+        };
+        let mut notices = Vec::new();
+        let requests = requests(
+            spec,
+            &elements,
+            &cuts,
+            &mut notices,
+            |element, windows, notices| {
+                let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
+                let judge = Judge {
+                    energy,
+                    knots: knots.as_ref(),
+                    alpha_s: &alpha_s,
+                    scale: &scale,
+                    cuts: Some(&cuts),
+                };
+                judge.judge(element, windows, &incoming.partons(element), notices)
+            },
+            &incoming,
+            energy,
+        )?;
+        let used = named_cuts::used(&cuts, elements.iter().map(Element::pdg));
+        let unused = cuts.iter().filter(|cut| !used.contains(cut));
+        let unused: Vec<&str> = unused.map(|cut| &*cut.cut.name).collect();
+        if !unused.is_empty() {
+            let unused = unused.join(", ");
+            notices.push(format!(
+                "the process has no particles that the cuts {unused} are about"
+            ));
+        }
+        let shown: Vec<String> = used
+            .iter()
+            .map(|cut| named_cuts::described(std::slice::from_ref(cut)))
+            .collect();
+        let strong = conditions::is_strong(&elements);
+        let line = conditions::line(
+            strong.then(|| (alpha_s.at(conditions::Z), source.as_str())),
+            &conditions::by_name(&scale),
+            &shown,
+        );
+        let codes = match densities {
+            Some(_) => [PROTON; 2],
+            None => [elements[0].pdg()[0], elements[0].pdg()[1]],
+        };
+        let number = densities.as_ref().map_or(0, |of| i64::from(of.number()));
+        let head = Head {
+            blocks: Blocks {
+                beams: InitBeams::equal(codes, energy, number),
+                powers: Vec::new(),
+                matched: false,
+                clustering: false,
+                names: systematics.names(),
+            },
+            norm: Norm::Average,
+            generator: String::new(),
+            header: match systematics.groups.is_empty() {
+                true => String::new(),
+                false => systematics.header(),
+            },
+            cards: None,
+        };
+        let request = Request {
+            energy,
+            rapidity: 0.0,
+            densities: None,
+            beams: incoming.requests(),
+            alpha_s: (alpha_s.scales.clone(), alpha_s.values.clone()),
+            scale,
+            clustering: None,
+            elements: requests,
+            threads: spec.threads,
+            backend: Some(spec.backend()?.to_owned()),
+            widths: WIDTHS,
+            by_propagators: false,
+            alpha_qed: match load::alpha_qed(&elements) {
+                Some(known) => known,
+                None => alpha_qed(spec)?,
+            },
+            forced: Vec::new(),
+            excluded: Vec::new(),
+        };
+        Ok(Plan {
+            runs: !blocks.is_empty(),
+            keeps_scales: false,
+            arguments: arguments(spec, &cuts, densities.as_ref(), &alpha_s, &systematics)?,
+            conditions: vec![line],
+            energies: [energy / 2.0; 2],
+            elements,
+            request,
+            head,
+            systematics,
+            alpha_s,
+            notices,
+        })
+    }
+}
+
+/// What the engine is given of each matrix element.
+fn requests(
+    spec: &RunSpec,
+    elements: &[Element],
+    cuts: &[NamedCut],
+    notices: &mut Vec<String>,
+    judge: impl Fn(
+        &Element,
+        &mut Vec<mebridge_phasespace::cuts::Window>,
+        &mut Vec<String>,
+    ) -> Result<()>,
+    incoming: &Incoming,
+    energy: f64,
+) -> Result<Vec<ElementRequest>> {
+    for element in elements {
+        limits::check(element, energy)?;
+    }
+    incoming.check(elements)?;
+    if !ProcessChoice::parse(&spec.process).path.is_dir() {
+        for element in elements {
+            limits::check_neutrinos(element, &spec.process)?;
+        }
+    }
+    poles::by_name(elements, cuts)?;
+    let request = |element: &Element| {
+        let mut windows = named_cuts::windows(element, cuts)?;
+        judge(element, &mut windows, notices)?;
+        let channels = element.channels().iter();
+        Ok(ElementRequest {
+            mirrored: element.is_mirrored(),
+            windows,
+            rules: Vec::new(),
+            propagators: channels
+                .clone()
+                .map(|one| one.propagators.clone())
+                .collect(),
+            off_shell: channels
+                .map(|one| one.off_shell_propagators.clone())
+                .collect(),
+            clustered: Default::default(),
+            vanishes: None,
+        })
+    };
+    elements.iter().map(request).collect()
+}
+
+/// alpha_s, and what it is of.
+fn alpha_s(
+    spec: &RunSpec,
+    given: Option<f64>,
+    densities: Option<&BeamDensities>,
+    elements: &[Element],
+) -> Result<(AlphaS, String)> {
+    if let Some(value) = given {
+        return Ok((AlphaS::constant(value)?, "alpha_s=".to_owned()));
+    }
+    if let Some(set) = densities.and_then(BeamDensities::set) {
+        let of = set.file.file_stem().unwrap_or_default();
+        return Ok((set.with_alpha_s("give alpha_s=")?, of.display().to_string()));
+    }
+    let value = match own_alpha_s(spec, elements)? {
+        Some(value) => value,
+        None => match &spec.param_card {
+            Some(card) => ParamCard::read(card)?.value("sminputs", 3, AT_Z),
+            None => AT_Z,
+        },
+    };
+    Ok((
+        AlphaS::constant(value)?,
+        "the process's parameter aS".to_owned(),
+    ))
+}
+
+/// alpha_s of a process that depends on it, or of its model.
+fn own_alpha_s(spec: &RunSpec, elements: &[Element]) -> Result<Option<f64>> {
+    for element in elements {
+        let model = &element.process.model;
+        if let Some(number) = model.card_parameter("aS") {
+            return Ok(Some(model.card[number].default));
+        }
+    }
+    if ProcessChoice::parse(&spec.process).path.exists() {
+        return Ok(None);
+    }
+    let card = spec.param_card.as_deref().map(Card::read).transpose()?;
+    let model = models::model(models::of_text(&spec.process, spec.model.as_deref()).as_deref())?;
+    let value = model.parameter("aS", card.as_ref()).ok();
+    Ok(value.map(|value| value.re))
+}
+
+/// The electromagnetic coupling of events whose matrix elements do not depend on it; 0 where it is not known.
+fn alpha_qed(spec: &RunSpec) -> Result<f64> {
+    let model = spec.model.as_deref();
+    if let Some(card) = &spec.param_card {
+        let numbers = ParamCard::read(card)?;
+        let known = model.is_none() || numbers.value("sminputs", 1, 0.0) != 0.0;
+        let by_model = match known {
+            true => None,
+            false => load::model_alpha_qed(model, Some(card)),
+        };
+        return Ok(by_model.unwrap_or_else(|| numbers.alpha_qed()));
+    }
+    // Files and directories have models of their own, which are not known here.
+    if ProcessChoice::parse(&spec.process).path.exists() {
+        return Ok(0.0);
+    }
+    let model = models::of_text(&spec.process, model);
+    Ok(load::model_alpha_qed(model.as_deref(), None).unwrap_or(0.0))
+}
+
+/// That further weights can be made.
+fn check_weights(spec: &RunSpec, systematics: &Systematics, runs: bool) -> Result<()> {
+    if systematics.groups.is_empty() {
+        return Ok(());
+    }
+    if spec.backend()? != "cpu" {
+        let what = "weights for systematics are made on a CPU";
+        return Err(refuse("", what, "give device=\"cpu\""));
+    }
+    match runs {
+        true => Err(refuse("", running::NO_SYSTEMATICS, "")),
+        false => Ok(()),
+    }
+}
+
+/// What makes the run another one than others.
+fn arguments(
+    spec: &RunSpec,
+    cuts: &[NamedCut],
+    densities: Option<&BeamDensities>,
+    alpha_s: &AlphaS,
+    systematics: &Systematics,
+) -> Result<Arguments> {
+    let Conditions::Stated {
+        energy,
+        scale,
+        scale_factor,
+        ..
+    } = &spec.conditions
+    else {
+        unreachable!("conditions that are stated");
+    };
+    let digest = |file: &Path| hash(file).map(Value::from).map_err(Error::io(file));
+    let files: Vec<Value> = systematics.files().map(digest).collect::<Result<_>>()?;
+    let pdf = densities.and_then(BeamDensities::set);
+    let cuts: BTreeMap<&str, f64> = cuts.iter().map(|cut| (&*cut.cut.name, cut.value)).collect();
+    let of = |value: Option<&std::path::PathBuf>| value.map(|file| digest(file)).transpose();
+    Ok([
+        ("process", json!(spec.process)),
+        ("card", json!(of(spec.param_card.as_ref())?)),
+        ("model", json!(spec.model)),
+        ("parameters", json!(spec.parameters)),
+        ("energy", json!(energy)),
+        ("pdf", json!(of(pdf.map(|set| &set.file))?)),
+        ("alpha_s", json!(alpha_s)),
+        ("scale", json!(scale)),
+        ("scale_factor", json!(scale_factor)),
+        ("cuts", json!(cuts)),
+        (
+            "systematics",
+            json!({ "weights": systematics.names(), "files": files }),
+        ),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into())
+}
