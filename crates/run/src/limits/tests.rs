@@ -241,8 +241,8 @@ fn what_comes_in() {
         ..protons(Some(&grid))
     };
     assert_eq!(said("e- p > e- j", beside(0, 0)), None);
-    let mixed = "beam 2 is one particle (lpp2), and the process has several there, or in both beams: -4, -3, -2, -1, 1, 2, 3, 4, \
-                 21 (PDG codes); name one particle";
+    let mixed = "beam 2 is one particle (lpp2), and the process has several there, or in both beams: -4, -3, -2, -1, 1, 2, 3, 4 \
+                 (PDG codes); name one particle";
     assert_eq!(said("e- p > e- j", beside(1, 0)).as_deref(), Some(mixed));
     let none = "beam 1 radiates photons (lpp1 = -3), and the process has none there";
     assert_eq!(said("e- p > e- j", beside(0, -3)).as_deref(), Some(none));
