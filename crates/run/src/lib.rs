@@ -9,7 +9,6 @@ pub mod cuts;
 pub mod element;
 pub mod event_file;
 pub mod exact;
-pub mod fsum;
 mod in_order;
 pub mod lines;
 pub mod load;
