@@ -293,10 +293,14 @@ impl EventGenerator {
         let vanishing = (0..count).filter(|&number| elements[number].vanishes);
         let vanishing: Vec<usize> = vanishing.collect();
         if vanishing.len() == count {
+            let nothing = match described.first().map(|one| one.incoming.len()) {
+                Some(1) => "the width is 0",
+                _ => "the cross section is 0, and there are no events",
+            };
             return Err(Error::Run {
                 place: String::new(),
                 what: format!(
-                    "|M|^2 of {} vanishes identically: the cross section is 0, and there are no events",
+                    "|M|^2 of {} vanishes identically: {nothing}",
                     names(&described)
                 ),
                 cure: "are coupling orders and polarisations those that are meant?".to_owned(),

@@ -3,15 +3,15 @@
 use crate::model::SchemeOptions;
 use crate::number::whole;
 use crate::{interrupt, output, reweight};
+use mebridge::files::temporary::Temporary;
 use mebridge::models;
 use mebridge::{Error, Result};
 use mebridge_run::progress::{Lines, Progress};
 use mebridge_run::run::{Observer, by_cards};
 use mebridge_run::run_folder::RunFolder;
 use mebridge_run::spec::{Conditions, RunSpec};
-use std::io::IsTerminal;
-use mebridge::files::temporary::Temporary;
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Make events of a directory that MG5aMC wrote, or of a process by a run card, without MadEvent
@@ -136,13 +136,22 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
             None => (text.into(), None),
         });
     }
-    let names: BTreeSet<&str> = found.iter().filter_map(|(_, name)| name.as_deref()).collect();
+    let names: BTreeSet<&str> = found
+        .iter()
+        .filter_map(|(_, name)| name.as_deref())
+        .collect();
     if !names.is_empty() && names.len() < found.len() {
         let what = "some cards have no name of their own".to_owned();
-        return Err(refused(what, "give all of them one (CARD=NAME), or none of them"));
+        return Err(refused(
+            what,
+            "give all of them one (CARD=NAME), or none of them",
+        ));
     }
     if let Some((card, _)) = found.iter().find(|(card, _)| !card.is_file()) {
-        return Err(refused(format!("there is no parameter card {}", card.display()), ""));
+        return Err(refused(
+            format!("there is no parameter card {}", card.display()),
+            "",
+        ));
     }
     Ok(found)
 }
@@ -195,7 +204,8 @@ impl Observer for Told {
     }
 
     fn check_weights(&mut self, header: &str, processes: &[String]) -> Result<()> {
-        let folder = Temporary::folder(&std::env::temp_dir(), 0o700).map_err(Error::io("TMPDIR"))?;
+        let folder =
+            Temporary::folder(&std::env::temp_dir(), 0o700).map_err(Error::io("TMPDIR"))?;
         let file = folder.path().join("events.lhe");
         let text = format!(
             "<LesHouchesEvents version=\"3.0\">\n<header>\n{header}</header>\n<init>\n</init>\n</LesHouchesEvents>\n"
@@ -219,6 +229,8 @@ impl Observer for Told {
         let options = reweight::Options::of_run(events, processes, &self.benchmarks, into, threads);
         let table = options.reweight()?;
         // The first line names the file.
-        Ok(table.split_once('\n').map_or(String::new(), |(_, rest)| rest.to_owned()))
+        Ok(table
+            .split_once('\n')
+            .map_or(String::new(), |(_, rest)| rest.to_owned()))
     }
 }

@@ -40,7 +40,10 @@ pub fn watch() {
             }
             child::end_all();
             temporary::remove_all();
-            let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let words = LAST_WORDS
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             if let Some(words) = words.and_then(|words| words()) {
                 output::warn(&format!("interrupted; {words}"));
             }

@@ -1,6 +1,7 @@
 //! A run by cards: what it is of, its run card and its parameter card, before anything is generated or evaluated.
 
-use crate::beams::Beams;
+use crate::beams::{self, Beams};
+use crate::densities;
 use crate::output::{Directory, absolute};
 use crate::param_card::ParamCard;
 use crate::run_card::{self, RunCard};
@@ -63,11 +64,7 @@ impl Cards {
         let changed = run_card::of_both(changed)?;
         let run_card = RunCard::read(&run_card_file, &changed)?;
         run_card.check()?;
-        let place = run_card_file.display();
-        let twice = run_card.repeated().iter().map(|(name, last, before)| {
-            format!("{place} has {name} twice, {before} and {last}; the last holds")
-        });
-        let notices = twice.collect();
+        let notices = run_card.notices();
         let param_card = match &spec.param_card {
             Some(card) => absolute(card),
             None => absolute(&source.card("param_card.dat")?),
@@ -80,7 +77,7 @@ impl Cards {
         if let Source::Output(output) = &source
             && !changed_files
         {
-            written::check(&output.path, &directories)?;
+            written::check(output)?;
         }
         let version = source.version();
         if version.starts_with("2.")
@@ -95,14 +92,15 @@ impl Cards {
                 cure: "set one of them to False or 0".to_owned(),
             });
         }
+        let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {
-            true => Beams::none(&run_card),
-            false => Beams::of(&run_card)?,
+            true => Beams::of_decays(&run_card),
+            false => Beams::of_run_card(&run_card, &labels)?,
         };
         match &source {
-            Source::Named(_) => crate::beams::check_unpolarised(&run_card)?,
+            Source::Named(_) => beams::unpolarised(&run_card)?,
             Source::Output(_) => {
-                crate::beams::check_polarised(&run_card, &source.card("run_card.dat")?)?;
+                beams::polarised(&run_card, &source.card("run_card.dat")?)?;
             }
         }
         Ok(Cards {
@@ -125,9 +123,8 @@ impl Cards {
         let card = ParamCard::read(&self.param_card)?;
         let known = card.value("sminputs", 1, 0.0) != 0.0;
         let model = self.source.model().filter(|_| !known);
-        let by_model = model.and_then(|model| {
-            load::model_alpha_qed(Some(&model), Some(&self.param_card))
-        });
+        let by_model =
+            model.and_then(|model| load::model_alpha_qed(Some(&model), Some(&self.param_card)));
         Ok(by_model.unwrap_or_else(|| card.alpha_qed()))
     }
 }

@@ -7,24 +7,20 @@ use crate::densities::{self, AlphaS, BeamDensities, Chosen, PdfSet};
 use crate::element::{Element, names};
 use crate::event_file::{Blocks, InitBeams};
 use crate::limits::{self, Incoming, Judge};
-use crate::lines::{self, ForcedCodes};
-use crate::named_cuts;
+use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
-use crate::run_card::{self, RunCard};
+use crate::run_card;
 use crate::running;
 use crate::source::Source;
-use crate::spec::{Conditions, RunSpec, ScaleChoice};
+use crate::spec::RunSpec;
 use crate::state::Arguments;
 use crate::systematics::Systematics;
 use crate::{conditions, load, scale};
 use mebridge::event_generator::{ElementRequest, Request};
-use mebridge::files::temporary::Temporary;
 use mebridge::sampling::Clustered;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{Matching, Settings as Clustering};
-use mebridge_phasespace::cuts::Window;
-use mebridge_phasespace::scales::Scale;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -93,9 +89,7 @@ impl Plan {
         let systematics = systematics(cards, spec, densities.as_ref(), runs, &mut notices)?;
         let incoming = Incoming {
             densities: densities.as_ref(),
-            anti: [0, 1].map(|beam| {
-                card.whole(LPP[beam]) == -1 || cards.beams.other() == Some(beam)
-            }),
+            anti: cards.beams.anti(),
             other: cards.beams.other(),
             photons: cards.beams.photons(),
         };
@@ -123,7 +117,14 @@ impl Plan {
             }
         }
         let (mut requests, mut entries): (Vec<ElementRequest>, Vec<Cut>) = Default::default();
-        for (element, ElementCuts { windows, mut request }) in elements.iter().zip(per_element) {
+        for (
+            element,
+            ElementCuts {
+                windows,
+                mut request,
+            },
+        ) in elements.iter().zip(per_element)
+        {
             poles::by_run_card(element, &windows)?;
             request.windows = windows.iter().map(|cut| cut.window.clone()).collect();
             let partons = incoming.partons(element);
@@ -134,19 +135,27 @@ impl Plan {
             requests.push(request);
             entries.extend(windows);
         }
-        let energies = cards.beams.energies();
+        let energies = cards.beams.energies;
         let [center, rapidity] = incoming.center(energies, energy, &elements[0].masses)?;
         scale.factor = card.number("scalefact");
-        let shown = entries.iter().flat_map(|cut| cut.entries.iter().map(String::as_str));
-        let strong = elements.iter().any(|element| element.qcd_power() != Some(0));
+        let shown = entries
+            .iter()
+            .flat_map(|cut| cut.entries.iter().map(String::as_str));
+        let strong = conditions::is_strong(&elements);
         let conditions = conditions::line(
-            strong.then_some(&alpha_s),
-            &source,
-            &conditions::scales_of_run_card(card, !cards.beams.resting()),
+            strong.then(|| (alpha_s.at(conditions::Z), source.as_str())),
+            &conditions::by_run_card(card, !cards.beams.resting()),
             &conditions::cuts_of_run_card(shown, card),
         );
         let powers = powers(cards, &elements, runs, &mut notices);
-        let head = head(cards, &elements, densities.as_ref(), &systematics, &blocks, powers)?;
+        let head = head(
+            cards,
+            &elements,
+            densities.as_ref(),
+            &systematics,
+            &blocks,
+            powers,
+        )?;
         let alpha_qed = match load::alpha_qed(&elements) {
             Some(known) => known,
             None => cards.alpha_qed()?,
@@ -189,9 +198,6 @@ impl Plan {
     }
 }
 
-/// The entries of a run card that say what beams are.
-const LPP: [&str; 2] = ["lpp1", "lpp2"];
-
 fn is_alone(element: &Element) -> bool {
     element.pdg().len() == limits::ALONE
 }
@@ -199,11 +205,7 @@ fn is_alone(element: &Element) -> bool {
 /// Densities and alpha_s, as `setrun.f` chooses them.
 fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
     let (card, beams) = (&cards.run_card, &cards.beams);
-    let label = match beams.other() {
-        Some(0) => "pdlabel2",
-        _ => "pdlabel1",
-    };
-    let label = card.text(label);
+    let label = beams.label(card);
     let resting = beams.resting();
     let in_output = !resting && densities::labels().any(|known| known == label);
     let data = match in_output {
@@ -213,7 +215,7 @@ fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
     let entries = densities::Entries {
         label,
         lhaid: &card.value("lhaid").to_string(),
-        lpp: card.whole(LPP[0]),
+        lpp: beams.lpp[0],
         resting,
         data: &data,
         at_z: parameters.value("sminputs", 3, densities::AT_Z),
@@ -234,7 +236,7 @@ fn systematics(
     let on_cpu = spec.backend()? == "cpu";
     if let Some(wanted) = &spec.systematics {
         let found = Systematics::choose(wanted, densities, true)?;
-        let refused = match found.is_empty() {
+        let refused = match found.groups.is_empty() {
             true => None,
             false if runs => Some((running::NO_SYSTEMATICS, "")),
             false if other => Some((
@@ -266,7 +268,9 @@ fn systematics(
                 true => "sys_scalefact".to_owned(),
                 false => format!("systematics_program = {program}"),
             };
-            format!("{entry} of the run card is not followed: events have no weights for systematics")
+            format!(
+                "{entry} of the run card is not followed: events have no weights for systematics"
+            )
         }
         () if runs => running::NO_SYSTEMATICS.to_owned(),
         () if !on_cpu => {
@@ -321,7 +325,11 @@ fn elements_of_cards(
             };
             format!("{}{above} leaves nothing of {name}", cut.name(legs.pdg))
         }));
-        windows.extend(resonances(element, cards, place.directory, number)?);
+        let listed = ListedLines::new(element, directory, number);
+        windows.extend(listed.resonances(
+            card.number("bwcutoff"),
+            card.number("small_width_treatment"),
+        )?);
         let channels = element.channels().iter();
         found.push(ElementCuts {
             windows,
@@ -329,19 +337,23 @@ fn elements_of_cards(
                 mirrored: element.is_mirrored(),
                 windows: Vec::new(),
                 rules,
-                propagators: channels.clone().map(|one| one.propagators.clone()).collect(),
-                off_shell: channels.map(|one| one.off_shell_propagators.clone()).collect(),
-                clustered: lines::clustered(
-                    element,
-                    directory,
-                    number,
-                    card.whole("sde_strategy") == 2,
-                )?,
+                propagators: channels
+                    .clone()
+                    .map(|one| one.propagators.clone())
+                    .collect(),
+                off_shell: channels
+                    .map(|one| one.off_shell_propagators.clone())
+                    .collect(),
+                clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
                 vanishes: None,
             },
         });
     }
-    if let Some(first) = nowhere.into_iter().collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().next()) {
+    if let Some(first) = nowhere
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .and_then(|all| all.into_iter().next())
+    {
         let what = format!("{first}; no event passes");
         return Err(refuse(card.source(), &what, "change what is named"));
     }
@@ -349,43 +361,11 @@ fn elements_of_cards(
     Ok(found)
 }
 
-/// Masses of the particles of decay chains, which all diagrams of a matrix element have.
-fn resonances(
-    element: &Element,
-    cards: &Cards,
-    directory: usize,
-    number: usize,
-) -> Result<Vec<Cut>> {
-    let card = &cards.run_card;
-    let widest = card.number("bwcutoff");
-    let chained = lines::chained(element, &cards.directories[directory], number);
-    let window = |one: lines::Resonance| {
-        if one.width < poles::NARROWEST * one.mass {
-            let what = format!(
-                "decay chain: {}, or take a model that has a parameter for it",
-                poles::without_width(one.code, one.mass, one.width)
-            );
-            return Err(refuse("", &what, ""));
-        }
-        let width = one.width.max(one.mass * card.number("small_width_treatment"));
-        Ok(cuts::resonance(one.legs, one.mass, widest * width).into())
-    };
-    chained.into_iter().map(window).collect()
-}
-
-/// Whether scales are those of clustering.
-fn are_clustered(cards: &Cards) -> bool {
-    let card = &cards.run_card;
-    let fixed = card.flag("fixed_ren_scale")
-        && (cards.beams.resting() || card.flag("fixed_fac_scale1"));
-    !fixed && card.whole("dynamical_scale_choice") == -1
-}
-
 /// What events are cut and weighted by besides; none where nothing depends on how they are clustered.
 fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
     let card = &cards.run_card;
     // Events are clustered for xmtcentral no more than MadEvent does.
-    let xmtcentral = match are_clustered(cards) {
+    let xmtcentral = match scale::is_by_clustering(card, &cards.beams) {
         true => card.number("xmtcentral"),
         false => 0.0,
     };
@@ -408,16 +388,15 @@ fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
 
 /// How events are clustered; none where nothing depends on it.
 fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Option<Clustered> {
-    let (card, scaled) = (&cards.run_card, are_clustered(cards));
+    let card = &cards.run_card;
+    let scaled = scale::is_by_clustering(card, &cards.beams);
     if !scaled && !excludes && matching.is_none() {
         return None;
     }
-    // What radiates photons has densities.
-    let whole = |beam: &usize| card.whole(LPP[*beam]) == 0;
     Some(Clustered {
         settings: Clustering {
             hadrons: !cards.beams.resting(),
-            parton_beam: cards.beams.other().filter(whole),
+            parton_beam: cards.beams.parton(),
             maxjetflavor: card.whole("maxjetflavor") as i32,
             bwcutoff: card.number("bwcutoff"),
             small_width: card.number("small_width_treatment"),
@@ -432,12 +411,7 @@ fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Opti
 }
 
 /// Powers of alpha_s where events have `<mgrwt>`; says why, where it is wanted and they have none.
-fn powers(
-    cards: &Cards,
-    elements: &[Element],
-    runs: bool,
-    notices: &mut Vec<String>,
-) -> Vec<u32> {
+fn powers(cards: &Cards, elements: &[Element], runs: bool, notices: &mut Vec<String>) -> Vec<u32> {
     let wanted = cards.run_card.flag("use_syst") && cards.beams.reweightable();
     let found = banner::powers(elements, wanted && !runs);
     if wanted && found.is_empty() {
@@ -463,7 +437,7 @@ fn head(
     let matched = card.whole("ickkw") == 1;
     let incoming = [0, 1].map(|beam| elements[0].pdg()[beam]);
     let number = densities.map(|of| i64::from(of.number()));
-    let header = match systematics.is_empty() {
+    let header = match systematics.groups.is_empty() {
         true => String::new(),
         false => systematics.header() + "\n",
     };
@@ -474,9 +448,9 @@ fn head(
         cards: Some(card_texts(cards, elements, blocks, !powers.is_empty())?),
         blocks: Blocks {
             beams: InitBeams::of_run(
-                cards.beams.codes(),
+                cards.beams.codes,
                 incoming,
-                cards.beams.energies(),
+                cards.beams.energies,
                 number,
                 cards.beams.other(),
             ),
@@ -533,15 +507,21 @@ fn arguments(
         found.push(("process".to_owned(), json!(process)));
         found.push(("model".to_owned(), json!(model)));
     }
-    let digest = |file: &Path| crate::state::digest(file).map(Value::from);
+    let digest = |file: &Path| {
+        crate::state::hash(file)
+            .map(Value::from)
+            .map_err(Error::io(file))
+    };
     let pdf = match densities {
         None => Value::Null,
         Some(BeamDensities::Photons(of)) => json!(format!("{of:?}")),
         Some(BeamDensities::Set(PdfSet { file, .. })) => digest(file)?,
     };
-    let files = systematics.files();
-    let files: Vec<Value> = files.iter().map(|file| digest(file)).collect::<Result<_>>()?;
-    found.push(("run_card".to_owned(), Value::Object(cards.run_card.to_json())));
+    let files: Vec<Value> = systematics.files().map(digest).collect::<Result<_>>()?;
+    found.push((
+        "run_card".to_owned(),
+        Value::Object(cards.run_card.to_json()),
+    ));
     found.push(("param_card".to_owned(), digest(&cards.param_card)?));
     found.push(("pdf".to_owned(), pdf));
     let weights = json!({ "weights": systematics.names(), "files": files });

@@ -13,8 +13,9 @@ use crate::progress::{Progress, Stage};
 use crate::records::Round;
 use crate::rounds::Rounds;
 use crate::run_folder::{EVENTS, RunFolder};
+use crate::scratch::Scratch;
 use crate::spec::RunSpec;
-use crate::state::{Arguments, State, digest_of, forget_rounds};
+use crate::state::{Arguments, State, forget_rounds};
 use crate::summary::{self, Measured, Summary};
 use crate::{cuts, decays, load, replaced, spectra};
 use mebridge::event_generator::{EventGenerator, Request};
@@ -191,7 +192,7 @@ impl Run<'_> {
             self.check_weights(&plan, observer)?;
         }
         let further = further(&plan)?;
-        let arguments = self.arguments(plan.arguments.clone(), &plan.elements, &plan.request)?;
+        let arguments = self.arguments(plan.arguments.clone(), &plan.elements)?;
         let elements = plan.elements;
         let processes: Vec<Process> = elements.into_iter().map(|one| one.process).collect();
         let state = State::open(&self.folder.state(), &arguments, true)?;
@@ -210,7 +211,14 @@ impl Run<'_> {
             self.spec.overweight,
             self.spec.backend()? != "cpu",
         )?;
-        let found = self.make(&mut rounds, &mut maker, self.spec.precision, "pb", observer)?;
+        let found = self.make(
+            &mut rounds,
+            &mut maker,
+            names.len(),
+            self.spec.precision,
+            "pb",
+            observer,
+        )?;
         // GPUs are given back while the events are written.
         drop(maker);
         let processes = pairs(&names, &found.of_elements);
@@ -237,7 +245,11 @@ impl Run<'_> {
         let (cards, spec) = (self.cards, self.spec);
         for (name, is_there, cure) in [
             ("backend", spec.backend()? != "cpu", "set it to \"cpu\""),
-            ("systematics", spec.systematics.as_ref().is_some_and(|of| !of.is_empty()), "leave it out"),
+            (
+                "systematics",
+                spec.systematics.as_ref().is_some_and(|of| !of.is_empty()),
+                "leave it out",
+            ),
             ("reweight", observer.reweights(), "leave it out"),
         ] {
             if is_there {
@@ -282,16 +294,28 @@ impl Run<'_> {
             cuts: plan.cuts.clone(),
             ..self.description(&names)
         };
-        let (mut maker, notices) =
-            self.maker(processes, &plan.request, description, Further::default(), &names)?;
+        let (mut maker, notices) = self.maker(
+            processes,
+            &plan.request,
+            description,
+            Further::default(),
+            &names,
+        )?;
         for notice in notices {
             observer.notice(&notice);
         }
-        let scratch = crate::scratch::folder()?;
+        let scratch = Scratch::new()?;
         let state = State::open(&scratch.path().join("state"), &[], false)?;
         let mut rounds = Rounds::new(state, self.events, self.seed, spec.overweight, false)?;
         let precision = spec.precision.or(Some(PRECISION));
-        let found = self.make(&mut rounds, &mut maker, precision, "GeV", observer)?;
+        let found = self.make(
+            &mut rounds,
+            &mut maker,
+            names.len(),
+            precision,
+            "GeV",
+            observer,
+        )?;
         let head = Head {
             blocks: Blocks {
                 beams: InitBeams {
@@ -330,11 +354,16 @@ impl Run<'_> {
     /// That weights of other cards can be made of the events of a plan.
     fn check_weights(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<()> {
         if plan.runs {
-            let what = "parameters of the model run, and weights of other cards would not have theirs";
+            let what =
+                "parameters of the model run, and weights of other cards would not have theirs";
             let cure = "leave them out, or fix their scale (fixed_extra_scale of the run card)";
             return Err(refused("reweight", what, cure));
         }
-        let parameters = plan.head.cards.as_ref().map_or("", |cards| &cards.parameters);
+        let parameters = plan
+            .head
+            .cards
+            .as_ref()
+            .map_or("", |cards| &cards.parameters);
         let header = format!("<slha>\n{parameters}\n</slha>\n");
         observer.check_weights(&header, &self.cards.source.sources())
     }
@@ -369,7 +398,10 @@ impl Run<'_> {
         let generator = EventGenerator::with(processes, request, None, switches);
         let generator = generator.map_err(crate::maker::failed)?;
         let vanishing = generator.vanishing().iter().map(|&number| {
-            format!("|M|^2 of {} (PDG codes) vanishes identically: it counts as 0", names[number])
+            format!(
+                "|M|^2 of {} (PDG codes) vanishes identically: it counts as 0",
+                names[number]
+            )
         });
         let vanishing = vanishing.collect();
         Ok((Maker::new(generator, description, further), vanishing))
@@ -380,6 +412,7 @@ impl Run<'_> {
         &self,
         rounds: &mut Rounds,
         maker: &mut Maker,
+        elements: usize,
         precision: Option<f64>,
         unit: &'static str,
         observer: &mut dyn Observer,
@@ -400,7 +433,9 @@ impl Run<'_> {
         }
         observer.report(&progress(Stage::Survey, rounds))?;
         let surveyed = self.begun.elapsed().as_secs_f64();
-        rounds.run(maker, |rounds| observer.report(&progress(Stage::Events, rounds)))?;
+        rounds.run(maker, |rounds| {
+            observer.report(&progress(Stage::Events, rounds))
+        })?;
         let done = self.begun.elapsed().as_secs_f64();
         let measured = |found: Option<mebridge_sampler::sums::Estimate>| {
             let found = found.expect("there are rounds");
@@ -419,11 +454,12 @@ impl Run<'_> {
             events: round.counted.events as usize,
             weights: round.weights,
         });
-        let names = 0..maker.names().len();
         Ok(Found {
             rounds: of_rounds.collect(),
             all: measured(rounds.cross_section()),
-            of_elements: names.map(|number| measured(rounds.of_element(number))).collect(),
+            of_elements: (0..elements)
+                .map(|number| measured(rounds.of_element(number)))
+                .collect(),
             points,
             seconds: [started, surveyed - started, done - surveyed],
         })
@@ -482,16 +518,15 @@ impl Run<'_> {
     }
 
     /// What makes the run another one than others, with what this call says of it.
-    fn arguments(
-        &self,
-        mut of_cards: Arguments,
-        elements: &[crate::Element],
-        request: &Request,
-    ) -> Result<Arguments> {
+    fn arguments(&self, mut of_cards: Arguments, elements: &[crate::Element]) -> Result<Arguments> {
         let spec = self.spec;
         let switch = |name: &str, default: &str| {
             let given = std::env::var(name).unwrap_or_default();
-            let value = if given.is_empty() { default.to_owned() } else { given };
+            let value = if given.is_empty() {
+                default.to_owned()
+            } else {
+                given
+            };
             (name.to_owned(), json!(value))
         };
         let switches: serde_json::Map<String, Value> = [
@@ -504,7 +539,6 @@ impl Run<'_> {
         for element in elements {
             bytes.extend(element.process.to_bytes()?);
         }
-        let _ = request;
         for (name, value) in [
             ("switches", Value::Object(switches)),
             ("events", json!(self.events)),
@@ -514,7 +548,10 @@ impl Run<'_> {
             ("threads", json!(spec.threads)),
             ("device", json!(spec.devices)),
             ("versions", json!([env!("CARGO_PKG_VERSION")])),
-            ("matrix_elements", json!(digest_of(&bytes))),
+            (
+                "matrix_elements",
+                json!(hex(&mebridge_support::digest(&bytes))),
+            ),
         ] {
             of_cards.push((name.to_owned(), value));
         }
@@ -527,7 +564,7 @@ fn further(plan: &Plan) -> Result<Further<'static>> {
     let beams = plan.request.beams()?;
     let (energies, threads) = (plan.energies, plan.request.threads);
     let mut further = Further::default();
-    if !plan.systematics.is_empty() {
+    if !plan.systematics.groups.is_empty() {
         let mut calculator = Calculator::new(
             &plan.systematics,
             &plan.elements,
@@ -547,7 +584,14 @@ fn further(plan: &Plan) -> Result<Further<'static>> {
         further.densities = Some(Box::new(move |of| {
             let scales: Vec<[f64; 2]> = of.scales.iter().map(|&[_, a, b]| [a, b]).collect();
             let particles = of.records.particles;
-            density_products(densities.as_ref(), of.bytes, particles, &scales, energies, threads)
+            density_products(
+                densities.as_ref(),
+                of.bytes,
+                particles,
+                &scales,
+                energies,
+                threads,
+            )
         }));
     }
     Ok(further)
@@ -564,6 +608,11 @@ impl Drop for Plain {
 
 fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {
     names.iter().cloned().zip(values.iter().copied()).collect()
+}
+
+/// In digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn refused(place: &str, what: &str, cure: &str) -> Error {

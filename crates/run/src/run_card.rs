@@ -454,7 +454,7 @@ impl RunCard {
             }
             if ["lpp1", "lpp2"]
                 .iter()
-                .any(|name| self.whole(name).abs() != 1)
+                .any(|name| self.whole(name).unsigned_abs() != 1)
             {
                 let what = "ickkw = 1 is for beams of hadrons".to_owned();
                 return Err(self.refused(what, "set ickkw to 0"));
@@ -516,8 +516,8 @@ pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
             }
         }
     }
-    let both = |(name, _): &&(String, String)| BOTH.contains(&name.as_str());
-    let mut all: Entries = found.iter().filter(both).cloned().collect();
+    let given = |both: &&str| found.iter().find(|(name, _)| name == both).cloned();
+    let mut all: Entries = BOTH.iter().filter_map(given).collect();
     for (name, value) in all.clone() {
         all.extend([1, 2].map(|beam| (format!("{name}{beam}"), value.clone())));
     }
@@ -570,30 +570,34 @@ fn repeated(text: &str) -> Vec<Repeated> {
     found
 }
 
-/// A card with other values of some entries, which are added at its end where it has none.
+/// A card with other values of some entries, which are added at its end where it has none; of an entry that is given
+/// twice the last value holds.
 pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
+    let given = |word: &str| {
+        let of = |(name, _): &&(String, String)| name.to_lowercase() == word;
+        values.iter().rfind(of).map(|(_, value)| value)
+    };
     let mut there = BTreeSet::new();
     let mut changed = String::new();
     for line in text.lines() {
         let known = entry(line).and_then(|(value, name)| {
             let word = name.trim().to_lowercase();
-            let (known, new) = values
-                .iter()
-                .find(|(other, _)| other.to_lowercase() == word)?;
-            Some((known, new, name, &line[value.len() + 1 + name.len()..]))
+            let new = given(&word)?;
+            there.insert(word);
+            Some((new, name, &line[value.len() + 1 + name.len()..]))
         });
         match known {
-            Some((known, new, name, comment)) => {
-                there.insert(known);
+            Some((new, name, comment)) => {
                 changed.push_str(format!("  {new} = {} {comment}", name.trim()).trim_end());
             }
             None => changed.push_str(line),
         }
         changed.push('\n');
     }
-    for (name, value) in values {
-        if !there.contains(name) {
-            changed.push_str(&format!("  {value} = {}\n", name.to_lowercase()));
+    for name in values.iter().map(|(name, _)| name.to_lowercase()) {
+        if let Some(value) = given(&name).filter(|_| !there.contains(&name)) {
+            changed.push_str(&format!("  {value} = {name}\n"));
+            there.insert(name);
         }
     }
     changed

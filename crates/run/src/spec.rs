@@ -95,14 +95,20 @@ impl RunSpec {
         }
         let each: BTreeSet<&String> = self.devices.iter().collect();
         if each.len() < self.devices.len() || (kinds.contains("cpu") && self.devices != ["cpu"]) {
-            return Err(wrong("one is named twice", "threads= says how many a CPU has"));
+            return Err(wrong(
+                "one is named twice",
+                "threads= says how many a CPU has",
+            ));
         }
         Ok(kind(&self.devices[0]))
     }
 
     /// Numbers of GPUs as `CUDACPP_RUNTIME_DEVICE` has them; none where all of them have no number.
     pub fn gpus(&self) -> Option<String> {
-        let numbers = self.devices.iter().map(|name| name.split_once(':').map(|of| of.1));
+        let numbers = self
+            .devices
+            .iter()
+            .map(|name| name.split_once(':').map(|of| of.1));
         let numbers: Option<Vec<&str>> = numbers.collect();
         numbers.map(|numbers| numbers.join(","))
     }

@@ -482,6 +482,15 @@ fn a_changed_card_says_so() {
         .replace("  1000 = nevents", "  7 = nevents")
         .replace("6500.0 = ebeam1", "400 = ebeam1");
     assert_eq!(text, format!("{wanted}  30 = ptj\n"));
+    let twice = [
+        ("use_syst", "True"),
+        ("NEVENTS", "8"),
+        ("use_syst", "False"),
+        ("nevents", "9"),
+    ];
+    let text = with_entries(CARD, &entries_of(&twice));
+    let wanted = CARD.replace("  1000 = nevents", "  9 = nevents");
+    assert_eq!(text, format!("{wanted}  False = use_syst\n"));
 }
 
 #[test]
