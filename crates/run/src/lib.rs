@@ -15,7 +15,6 @@ pub mod densities;
 pub mod element;
 pub mod event_file;
 pub mod exact;
-pub mod fsum;
 mod in_order;
 pub mod limits;
 pub mod lines;

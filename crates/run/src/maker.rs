@@ -1,17 +1,18 @@
 //! What surveys a run and makes its rounds, and the files that these leave in their folders.
 
-use crate::rounds::{Channel, Counted, Measured, POINTS, Points, RoundFound, RoundWeights};
+use crate::records::{self, Weights};
+use crate::rounds::{Channel, Counted, Measured, POINTS, Points, RoundFound};
 use crate::scratch::check_room;
-use crate::state::{BESIDE, RECORDS, SURVEY, refused};
+use crate::state::{RECORDS, SURVEY, refused};
 use mebridge::event_generator::{BeamRequest, EventGenerator, Records, Request};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
+use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds::shares;
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::survey::{Nothing, Settings};
-use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -253,29 +254,12 @@ impl<'a> Maker<'a> {
         check_room(folder, settings.events)?;
         self.selected();
         let made = self.generator.round(settings, 0).map_err(failed)?;
-        let head = npy_head(&record_layout(made.particles), &[settings.events]);
-        fs::write(&output, &head).map_err(Error::io(&output))?;
+        let count = made.round.events.len();
+        records::begin(&output, count, made.particles)?;
         self.generator.append(&made, &output)?;
-        let matched = self.generator.matched(&made);
-        if !matched.is_empty() {
-            let layout = matched_layout(matched.len() / made.round.events.len());
-            let file = output.with_extension(BESIDE[2]);
-            write_npy(&file, &layout, &[settings.events], |to| {
-                to.write_all(&matched)
-            })?;
-        }
-        drop(matched);
+        self.write_matched(&output, &made)?;
         self.weigh(&output, &made)?;
-        let whole = || {
-            let (file, events) = (output.display(), settings.events);
-            let what = format!("{file} does not hold the {events} events that were made");
-            refused(what, "is the disk full?")
-        };
-        let size = mebridge::lhe::record_bytes(made.particles).expect("records that were made");
-        let weights = weights(&output, head.len(), size).map_err(Error::io(&output))?;
-        if weights.len() as u64 != settings.events {
-            return Err(whole());
-        }
+        let weights = records::weights(&output, count)?;
         let of_sources = made.round.events.of_sources(made.round.sums.len());
         let channels = made
             .round
@@ -284,7 +268,7 @@ impl<'a> Maker<'a> {
             .zip(&made.round.drawn)
             .zip(of_sources);
         Ok(RoundFound {
-            weights: RoundWeights::of(&weights).ok_or_else(whole)?,
+            weights: Weights::of(&output, &weights)?,
             channels: channels
                 .map(|((sums, &drawn), events)| {
                     let (_, mean, error) = measured(sums);
@@ -307,6 +291,18 @@ impl<'a> Maker<'a> {
         })
     }
 
+    /// Writes what matching found, where events are weighted by it.
+    fn write_matched(&self, output: &Path, made: &Records) -> Result<()> {
+        let matched = self.generator.matched(made);
+        if matched.is_empty() {
+            return Ok(());
+        }
+        let row = matched.len() / made.round.events.len();
+        let legs = (2..).find(|&legs| records::Matched::bytes(legs) >= row);
+        let legs = legs.expect("there is no end of numbers");
+        records::write_matched(&records::matched(output), &matched, legs)
+    }
+
     /// Writes further weights of events, or what these need.
     fn weigh(&mut self, output: &Path, made: &Records) -> Result<()> {
         let Further { ratios, densities } = &mut self.further;
@@ -314,57 +310,44 @@ impl<'a> Maker<'a> {
             return Ok(());
         }
         let bytes = self.generator.bytes(made);
-        let events = || made.round.events.iter();
-        let count = events().count() as u64;
+        let (count, events) = (made.round.events.len(), || made.round.events.iter());
         let scales: Vec<[f64; 3]> = events().map(|event| event.scales).collect();
         let of = RoundEvents {
             records: made,
             bytes: &bytes,
             scales: &scales,
         };
-        let doubles = |name: &str, columns: u64, numbers: &mut dyn Iterator<Item = f64>| {
-            let file = output.with_extension(name);
-            write_npy(&file, "'<f8'", &[count, columns], |to| {
-                for number in numbers {
-                    to.write_all(&number.to_le_bytes())?;
-                }
-                Ok(())
-            })
-        };
         if let Some(ratios) = ratios {
             let found = ratios(&of)?;
-            doubles(
-                BESIDE[0],
-                found.len() as u64 / count,
-                &mut found.into_iter(),
-            )?;
+            let columns = found.len() / count;
+            records::write_doubles(&records::ratios(output), &found, columns)?;
         }
         if let Some(densities) = densities {
-            let first: Vec<[f64; 3]> = events()
-                .map(|event| match &event.matched {
-                    None => event.scales,
-                    Some(matched) => {
-                        let [one, other] = matched
-                            .densities
-                            .each_ref()
-                            .map(|of| of.first().map_or(0.0, |of| of.2));
-                        [event.scales[0], one, other]
-                    }
-                })
-                .collect();
+            let first: Vec<[f64; 3]> = events().map(first_scales).collect();
             let factors = densities(&RoundEvents {
                 scales: &first,
                 ..of
             })?;
-            let mut rows = events().zip(factors).flat_map(|(event, factor)| {
+            let rows = events().zip(factors).flat_map(|(event, factor)| {
                 let weight = event.matched.as_ref().map_or(1.0, |of| of.weight);
                 let [a, b, c] = event.scales;
                 [a, b, c, weight * factor]
             });
-            doubles(BESIDE[1], 4, &mut rows)?;
+            let rows: Vec<f64> = rows.collect();
+            records::write_doubles(&records::scales(output), &rows, 4)?;
         }
         Ok(())
     }
+}
+
+/// Scales of renormalisation and of the densities of both partons, of matched events at their first vertices.
+fn first_scales(event: &Event) -> [f64; 3] {
+    let Some(matched) = &event.matched else {
+        return event.scales;
+    };
+    let first = |of: &Vec<(i32, f64, f64)>| of.first().map_or(0.0, |&(.., scale)| scale);
+    let [one, other] = matched.densities.each_ref().map(first);
+    [event.scales[0], one, other]
 }
 
 fn measured(sums: &WeightSums) -> Measured {
@@ -377,148 +360,5 @@ pub(crate) fn failed(failure: Failure) -> Error {
     match failure.downcast::<Error>() {
         Ok(error) => *error,
         Err(failure) => refused(failure.to_string(), ""),
-    }
-}
-
-/// Weights of the records of a file, which begin after its head.
-fn weights(file: &Path, head: usize, size: usize) -> std::io::Result<Vec<f64>> {
-    let mut file = File::open(file)?;
-    let count = (file.metadata()?.len() as usize).saturating_sub(head) / size;
-    std::io::copy(&mut (&mut file).take(head as u64), &mut std::io::sink())?;
-    let (mut found, mut records) = (Vec::with_capacity(count), vec![0; AT_ONCE * size]);
-    while found.len() < count {
-        let some = &mut records[..AT_ONCE.min(count - found.len()) * size];
-        file.read_exact(some)?;
-        // After the number of the process.
-        let weight = |record: &[u8]| record[4..12].try_into().map(f64::from_le_bytes);
-        found.extend(
-            some.chunks(size)
-                .map(|record| weight(record).expect("eight bytes")),
-        );
-    }
-    Ok(found)
-}
-
-/// Records that are read at once.
-const AT_ONCE: usize = 4096;
-
-/// The type of a record with room for this many particles, in the fields of the Les Houches Accord (hep-ph/0109068), as
-/// NumPy writes it.
-fn record_layout(particles: usize) -> String {
-    const HEAD: [(&str, &str); 5] = [
-        ("process_id", "<i4"),
-        ("weight", "<f8"),
-        ("scale", "<f8"),
-        ("alpha_qed", "<f8"),
-        ("alpha_qcd", "<f8"),
-    ];
-    const WHOLE: [&str; 6] = [
-        "pdg_id",
-        "status_code",
-        "mother1",
-        "mother2",
-        "color",
-        "anti_color",
-    ];
-    const REAL: [&str; 7] = ["px", "py", "pz", "energy", "mass", "lifetime", "spin"];
-    let fields = HEAD
-        .iter()
-        .map(|(name, kind)| format!("('{name}', '{kind}')"));
-    let of_particles = (1..=particles).flat_map(|number| {
-        let kinds = WHOLE.iter().map(|name| (name, "<i4"));
-        let kinds = kinds.chain(REAL.iter().map(|name| (name, "<f8")));
-        kinds.map(move |(name, kind)| format!("('part{number}_{name}', '{kind}')"))
-    });
-    let fields: Vec<String> = fields.chain(of_particles).collect();
-    format!("[{}]", fields.join(", "))
-}
-
-/// The type of what matching found of an event, which has this many bytes, as
-/// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) writes it.
-fn matched_layout(size: usize) -> String {
-    let inner = |legs: usize| legs.max(3) - 2;
-    let bytes = |legs: usize| 16 + (3 * 8 + 12) * inner(legs) + 2 * (4 + 16) * legs;
-    let legs = (2..).find(|&legs| bytes(legs) >= size);
-    let legs = legs
-        .filter(|&legs| bytes(legs) == size)
-        .expect("a record of some legs");
-    let inner = inner(legs);
-    format!(
-        "[('weight', '<f8'), ('start', '<f8'), ('pt', '<f8', ({inner},)), ('steps', '<f8', ({inner},)), \
-         ('legs', '<i4', ({inner}, 3)), ('emissions', '<f8', ({inner},)), ('pdg', '<i4', (2, {legs})), \
-         ('x', '<f8', (2, {legs})), ('q', '<f8', (2, {legs}))]"
-    )
-}
-
-/// The head of a NumPy file, version 2.0, of an array of this type.
-fn npy_head(kind: &str, shape: &[u64]) -> Vec<u8> {
-    let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
-    let sizes = if shape.len() > 1 {
-        sizes.trim_end_matches(", ")
-    } else {
-        sizes.trim_end()
-    };
-    let mut text = format!("{{'descr': {kind}, 'fortran_order': False, 'shape': ({sizes}), }}");
-    const BEFORE: usize = 12;
-    let whole = (BEFORE + text.len() + 1).next_multiple_of(64);
-    text.extend(std::iter::repeat_n(' ', whole - BEFORE - text.len() - 1));
-    text.push('\n');
-    let length = u32::try_from(text.len()).expect("a short head");
-    [
-        &b"\x93NUMPY\x02\x00"[..],
-        &length.to_le_bytes(),
-        text.as_bytes(),
-    ]
-    .concat()
-}
-
-fn write_npy(
-    file: &Path,
-    kind: &str,
-    shape: &[u64],
-    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
-) -> Result<()> {
-    let written = || {
-        let mut to = BufWriter::new(File::create(file)?);
-        to.write_all(&npy_head(kind, shape))?;
-        write(&mut to)?;
-        to.flush()
-    };
-    written().map_err(Error::io(file))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use mebridge_phasespace::clustering::Matched;
-
-    #[test]
-    fn what_matching_found_has_its_layout() {
-        for legs in 2..12 {
-            let mut bytes = Vec::new();
-            Matched::default().push_record(legs, &mut bytes);
-            let layout = matched_layout(bytes.len());
-            let (pt, pdg) = (
-                format!("('pt', '<f8', ({},))", legs.max(3) - 2),
-                format!("('pdg', '<i4', (2, {legs}))"),
-            );
-            assert!(layout.contains(&pt) && layout.contains(&pdg), "{layout}");
-        }
-    }
-
-    #[test]
-    fn heads_are_those_of_numpy() {
-        let head = npy_head(&record_layout(1), &[17]);
-        let length = u32::from_le_bytes(head[8..12].try_into().expect("four bytes"));
-        assert_eq!((head.len() % 64, head.len()), (0, length as usize + 12));
-        let text = str::from_utf8(&head[12..]).expect("text");
-        let begin = "{'descr': [('process_id', '<i4'), ('weight', '<f8'), ('scale', '<f8'), ('alpha_qed', '<f8'), \
-                     ('alpha_qcd', '<f8'), ('part1_pdg_id', '<i4'), ";
-        let end = "('part1_spin', '<f8')], 'fortran_order': False, 'shape': (17,), }";
-        assert!(text.starts_with(begin), "{text}");
-        assert!(
-            text.trim_end().ends_with(end) && text.ends_with('\n'),
-            "{text}"
-        );
     }
 }

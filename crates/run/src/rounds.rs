@@ -1,8 +1,9 @@
 //! A survey, and rounds of events. Each round begins where the survey ended, with random numbers of its own, so that it
 //! can be made again, anywhere.
 
-use crate::fsum::fsum;
+use crate::exact::sum;
 use crate::maker::Maker;
+use crate::records::Weights;
 use crate::state::{SURVEY, State, refused};
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
@@ -21,8 +22,6 @@ const MOST: [u64; 2] = [50_000, 500_000];
 pub(crate) const POINTS: &str = "points";
 /// Points are drawn in groups of so many.
 const GROUP: f64 = 8.0;
-/// By how much weights differ that are the same but for rounding.
-const ROUNDING: f64 = 1e-6;
 
 /// Weights of points of a channel: how many there are, their mean and its error, pb.
 pub type Measured = (u64, f64, f64);
@@ -56,8 +55,8 @@ pub struct Counted {
 pub struct RoundFound {
     /// What counts for cross sections.
     pub counted: Counted,
-    /// Of its events.
-    pub weights: RoundWeights,
+    /// What is kept of the weights of its events, pb.
+    pub weights: Weights,
     /// Of each channel.
     pub channels: Vec<Channel>,
     /// How many events a function of the momenta was given, and how many it kept.
@@ -77,44 +76,6 @@ pub struct Channel {
     pub passed: u64,
     /// Points that became events.
     pub events: u64,
-}
-
-/// Weights of the events of a round, pb.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct RoundWeights {
-    /// The least one, but for its sign, which all have that are not larger than the round knew.
-    pub nominal: f64,
-    /// Their sum.
-    pub total: f64,
-    /// How many are larger than the nominal one, but for their signs.
-    pub above: u64,
-    /// The largest one, but for its sign.
-    pub largest: f64,
-    /// Their sum without signs.
-    pub absolute: f64,
-}
-
-impl RoundWeights {
-    /// Of these weights; none where one of them cannot be that of an event.
-    pub fn of(weights: &[f64]) -> Option<Self> {
-        let sizes = || weights.iter().map(|weight| weight.abs());
-        let (nominal, largest) = (
-            sizes().fold(f64::INFINITY, f64::min),
-            sizes().fold(0.0, f64::max),
-        );
-        let usable =
-            0.0 < nominal && nominal <= largest && weights.iter().all(|weight| weight.is_finite());
-        usable.then(|| RoundWeights {
-            nominal,
-            total: fsum(weights.iter().copied()),
-            // Rounding makes different last digits of one weight.
-            above: sizes()
-                .filter(|&size| size > nominal * (1.0 + ROUNDING))
-                .count() as u64,
-            largest,
-            absolute: fsum(sizes()),
-        })
-    }
 }
 
 /// Events of each round, on CPUs or on GPUs.
@@ -378,10 +339,9 @@ impl Rounds {
             }
             let own = |which: fn(&(f64, f64)) -> f64| {
                 let own = channels.iter().zip(&points.elements);
-                fsum(
-                    own.filter(|(_, of)| *of == group)
-                        .map(|(one, _)| which(one)),
-                )
+                sum(own
+                    .filter(|(_, of)| *of == group)
+                    .map(|(one, _)| which(one)))
             };
             let (mut mean, mut variance) = (own(|one| one.0), own(|one| one.1));
             if let Some(element) = element.filter(|_| group.len() > 1) {
@@ -393,8 +353,8 @@ impl Rounds {
             squares.push(variance);
         }
         Some(Estimate {
-            mean: fsum(means),
-            error: fsum(squares).sqrt(),
+            mean: sum(means),
+            error: sum(squares).sqrt(),
         })
     }
 
@@ -403,20 +363,20 @@ impl Rounds {
         let rows = members.iter().map(|&number| {
             [0, 1, 2].map(|column| {
                 let drawn = self.counting().map(|one| one.drawn.get(&(number as u32)));
-                fsum(drawn.map(|row| row.map_or(0.0, |row| row[column])))
+                sum(drawn.map(|row| row.map_or(0.0, |row| row[column])))
             })
         });
         let rows: Vec<[f64; 3]> = rows.collect();
-        let sum = |column: usize| fsum(rows.iter().map(|row| row[column]));
+        let all = |column: usize| sum(rows.iter().map(|row| row[column]));
         let own = members.iter().position(|&one| one == element);
         let [count, own, square] = rows[own.expect("one of them")];
-        let (total, squares) = (sum(1), sum(2));
+        let (total, squares) = (all(1), all(2));
         if total == 0.0 {
             return (0.0, 0.0);
         }
         if count == 0.0 {
             // None is as probable where one is expected.
-            return (0.0, squares / sum(0) / (total * total));
+            return (0.0, squares / all(0) / (total * total));
         }
         let (share, rest) = (own / total, 1.0 - own / total);
         let variance = square * (rest * rest) + (squares - square) * (share * share);

@@ -3,6 +3,7 @@
 //! Each file is complete where it bears its name: it is written under another one first, and is on the disk before it is
 //! renamed. `run.json` says which files there are, with their hashes, and is the last to be written.
 
+use crate::records;
 use crate::rounds::{Counted, RoundFound};
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,6 @@ pub const SURVEY: &str = "survey";
 const FORMAT: u64 = 8;
 /// Bytes that `run.json` has at most: a name and a hash of each file.
 const MOST_BYTES: u64 = 1 << 30;
-/// Files beside the one with the records of a round, by their endings.
-pub(crate) const BESIDE: [&str; 3] = ["weights.npy", "scales.npy", "matched.npy"];
 
 /// What makes a run another one than others, by name. What a caller can change comes before what follows from it: the
 /// first one that differs is named.
@@ -216,9 +215,9 @@ impl State {
                 (records.clone(), name.clone()),
                 (part.join(&numbers), numbers),
             ];
-            let beside = BESIDE.iter().filter_map(|ending| {
-                let there = records.with_extension(ending);
-                let name = Path::new(&name).with_extension(ending);
+            let beside = [records::ratios, records::scales, records::matched];
+            let beside = beside.iter().filter_map(|beside| {
+                let (there, name) = (beside(&records), beside(name.as_ref()));
                 there.exists().then(|| (there, name.display().to_string()))
             });
             files.extend(beside);

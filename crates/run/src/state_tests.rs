@@ -1,5 +1,6 @@
 use super::*;
-use crate::rounds::{Channel, RoundWeights};
+use crate::records::Weights;
+use crate::rounds::Channel;
 use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
 
@@ -22,7 +23,7 @@ fn found(events: u64) -> RoundFound {
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
-        weights: RoundWeights::of(&[0.1, -0.3]).expect("weights"),
+        weights: Weights::of("x".as_ref(), &[0.1, -0.3]).expect("weights"),
         channels: vec![Channel {
             drawn: 16,
             mean: 1e-300,
