@@ -917,4 +917,4 @@ fn refused(what: impl Into<String>, cure: &str) -> Error {
 
 #[cfg(test)]
 #[path = "densities_tests.rs"]
-mod tests;
+pub(crate) mod tests;

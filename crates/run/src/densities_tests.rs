@@ -84,7 +84,7 @@ fn member(folder: &Path, number: i32, alpha_s: &str) {
 }
 
 /// Three members, the last one with its own alpha_s.
-fn sets() -> tempfile::TempDir {
+pub(crate) fn sets() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let toy = folder.path().join("toy");
     fs::create_dir(&toy).unwrap();

@@ -4,6 +4,7 @@
 //! Names are those of arXiv:2203.08230, groups and attributes those of MG5aMC's `systematics`.
 
 use crate::densities::{AlphaS, BeamDensities, PdfSet, by_lhaid};
+use crate::running::NO_SYSTEMATICS;
 use crate::text::{general, quoted};
 use mebridge::{Error, Result};
 use mebridge_phasespace::scales::Dynamical;
@@ -143,6 +144,82 @@ pub struct Systematics {
     pub groups: Vec<Group>,
     /// What some of them are for, by [`Variation::member`].
     pub members: Vec<Member>,
+}
+
+/// What weights of a run follow from, where no caller names them.
+#[derive(Clone, Copy, Debug)]
+pub struct OfRunCard<'a> {
+    /// `use_syst`.
+    pub wanted: bool,
+    /// `systematics_program`.
+    pub program: &'a str,
+    /// `systematics_arguments`.
+    pub arguments: &'a [String],
+    /// `pdlabel1`.
+    pub label: &'a str,
+    /// Whether `ickkw` is 1.
+    pub matched: bool,
+    /// Whether one beam alone is a hadron.
+    pub one_hadron: bool,
+    /// Whether parameters of the model run along with the scale of events.
+    pub runs_along: bool,
+    /// Whether points are weighed on a CPU.
+    pub on_cpu: bool,
+}
+
+impl OfRunCard<'_> {
+    /// The further weights of a run: those that a caller names, or those of the run card. Why there are none where the card
+    /// wants some becomes a notice.
+    ///
+    /// # Errors
+    /// A caller names some that cannot be made, or an argument of the card is wrong.
+    pub fn choose(
+        &self,
+        named: Option<&[String]>,
+        densities: Option<&BeamDensities>,
+        notices: &mut Vec<String>,
+    ) -> Result<Systematics> {
+        if let Some(named) = named {
+            let found = Systematics::choose(named, densities, true)?;
+            let refusal = match found.groups.is_empty() {
+                true => None,
+                false if self.runs_along => Some((NO_SYSTEMATICS, "")),
+                false if self.one_hadron => Some((
+                    "weights for systematics are for densities of both beams, or of none",
+                    "ask for none",
+                )),
+                false if !self.on_cpu => Some((
+                    "weights for systematics are made on a CPU",
+                    "set the backend to cpu",
+                )),
+                false => None,
+            };
+            return refusal.map_or(Ok(found), |(what, cure)| Err(refused(what.into(), cure)));
+        }
+        let program = self.program.to_ascii_lowercase();
+        let set = densities.and_then(BeamDensities::set);
+        let fit = self.wanted && program != "none" && !self.one_hadron && self.label == "lhapdf";
+        let Some(set) = set.filter(|_| fit) else {
+            return Ok(Systematics::default());
+        };
+        let known = matches!(program.as_str(), "systematics" | "auto");
+        let notice = match self.arguments.is_empty() {
+            true => ignored("sys_scalefact"),
+            false if !known => ignored(&format!("systematics_program = {program}")),
+            false if self.runs_along => NO_SYSTEMATICS.to_owned(),
+            false if !self.on_cpu => {
+                "events have no weights for systematics, which are made on a CPU".to_owned()
+            }
+            false => return Systematics::of_arguments(self.arguments, set, self.matched),
+        };
+        notices.push(notice);
+        Ok(Systematics::default())
+    }
+}
+
+/// That an entry of the run card makes no weights.
+fn ignored(entry: &str) -> String {
+    format!("{entry} of the run card is not followed: events have no weights for systematics")
 }
 
 impl Systematics {
@@ -359,15 +436,14 @@ impl Arguments {
             let text = argument.trim_start_matches('-');
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
             let words = value.trim_matches(['\'', '"']).split(',').map(str::trim);
-            let factors = |words: std::str::Split<'_, char>| -> Result<Vec<f64>> {
-                let number = |word: &str| word.trim().parse().map_err(|_| no_number(name, word));
-                words.map(number).collect()
+            let factors = || -> Result<Vec<f64>> {
+                let number = |word: &str| word.parse().map_err(|_| no_number(name, word));
+                words.clone().map(number).collect()
             };
-            let split = value.trim_matches(['\'', '"']).split(',');
             match name {
-                "mur" => found.mur = factors(split)?,
-                "muf" => found.muf = factors(split)?,
-                "alps" => found.alps = factors(split)?,
+                "mur" => found.mur = factors()?,
+                "muf" => found.muf = factors()?,
+                "alps" => found.alps = factors()?,
                 "dyn" => found.dynamical = words.map(choice).collect::<Result<_>>()?,
                 "pdf" => found.pdf = words.map(str::to_owned).collect(),
                 _ => return Err(wrong(&format!("has {argument}, which is not made here"))),
