@@ -2,35 +2,17 @@
 
 use mebridge::Result;
 use mebridge::generate::generate_with;
-use mebridge::import::Options;
-use mebridge::locate::{Located, all_from_text, locate, locate_all, locate_every, process_text};
-use mebridge::models::{model, of_text};
-use mebridge::open_widths::import;
+use mebridge::locate::{Located, locate_all, locate_every, process_text};
+use mebridge::models;
 use mebridge::process::Process;
-use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
+use mebridge_run::load;
+pub use mebridge_run::load::{CardedProcess, directory, one};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Where the P directories of an output are; the second of an unpacked gridpack.
 const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
-
-/// A process with the values of a parameter card.
-pub struct CardedProcess {
-    /// The process.
-    pub process: Process,
-    /// Card values in the order of the process's model.
-    pub card: Vec<f64>,
-    /// Which matrix element of its directory, from 1.
-    pub number: usize,
-}
-
-impl CardedProcess {
-    /// The process with the values of the card as those of its own.
-    pub fn with_card(&self) -> Process {
-        self.process.with_card(&self.card)
-    }
-}
 
 /// The name of a process and how much there is of it.
 pub fn counts(process: &Process) -> String {
@@ -44,47 +26,9 @@ pub fn counts(process: &Process) -> String {
     )
 }
 
-/// All processes that the argument stands for: those of a directory, or the one of a file or of
-/// `DIR#N`.
+/// All processes that the argument stands for: those of a directory or of a text, or the one of a file or of `DIR#N`.
 pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
-    let choice = ProcessChoice::parse(argument);
-    if choice.path.is_dir() {
-        directory(argument, card)
-    } else if choice.element.is_none() && process_text(&choice.path).is_some() {
-        numbered(all_from_text(&choice, &Switches::from_env()?)?, card)
-    } else {
-        Ok(vec![one(&switches(choice, card)?)?])
-    }
-}
-
-/// The processes of a P directory, or the one of `DIR#N`.
-pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
-    let choice = ProcessChoice::parse(argument);
-    if choice.element.is_some() && choice.path.is_dir() {
-        return Ok(vec![one(&switches(choice, card)?)?]);
-    }
-    let options = Options {
-        card,
-        harmless_calls: &Switches::from_env()?.harmless_calls,
-        ..Options::default()
-    };
-    // The card is read by the importer.
-    numbered(import(&choice.path, &options)?, None)
-}
-
-/// Processes with their numbers and the values of a card, or their own.
-fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
-    let card = card.map(Card::read).transpose()?;
-    let sources = (1..).zip(processes).map(|(number, process)| {
-        let model = &process.model;
-        let card = card.as_ref().map(|card| model.card_values(card));
-        Ok(CardedProcess {
-            card: card.unwrap_or_else(|| Ok(model.default_card()))?,
-            process,
-            number,
-        })
-    });
-    sources.collect()
+    load::all(argument, card, Switches::from_env()?.model.as_deref())
 }
 
 /// The processes that a text such as `p p > t t~ j` stands for, or the one that `#N` behind it names.
@@ -95,30 +39,14 @@ pub fn generated(
 ) -> Result<Vec<CardedProcess>> {
     let choice = ProcessChoice::parse(text);
     let one_of_them = choice.element.is_some() && process_text(&choice.path).is_some();
-    let mut switches = switches(choice, card)?;
-    switches.model = named.map(Path::to_owned).or(switches.model);
+    let model = named.map(Path::to_owned).or(Switches::from_env()?.model);
     if one_of_them {
+        let switches = load::switches(choice, card, model.as_deref())?;
         return Ok(vec![one(&switches)?]);
     }
-    let named = of_text(text, switches.model.as_deref());
-    numbered(generate_with(text, &model(named.as_deref())?)?, card)
-}
-
-fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {
-    let environment = Switches::from_env()?;
-    Ok(Switches {
-        process: Some(choice),
-        param_card: card.map(Path::to_owned),
-        harmless_calls: environment.harmless_calls,
-        model: environment.model,
-        ..Switches::default()
-    })
-}
-
-/// The one process that the switches name, with the card that the library would take.
-pub fn one(switches: &Switches) -> Result<CardedProcess> {
-    let number = switches.process.as_ref().and_then(|p| p.element);
-    Ok(of(locate(switches)?, number.unwrap_or(1)))
+    let named = models::of_text(text, model.as_deref());
+    let model = models::model(named.as_deref())?;
+    load::numbered(generate_with(text, &model)?, card)
 }
 
 /// All processes of a text that stands for several, or else that one.
@@ -127,7 +55,7 @@ pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
         Some(choice) if choice.element.is_none() => {
             let located = (1..).zip(locate_all(switches)?);
             Ok(located
-                .map(|(number, located)| of(located, number))
+                .map(|(number, located)| CardedProcess::of(located, number))
                 .collect())
         }
         _ => Ok(vec![one(switches)?]),
@@ -144,14 +72,6 @@ pub fn every(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
         })?);
     }
     Ok(all)
-}
-
-fn of(located: Located, number: usize) -> CardedProcess {
-    CardedProcess {
-        process: located.process,
-        card: located.card,
-        number,
-    }
 }
 
 /// What an argument stands for, if that is not one P directory or file: the P directories of an

@@ -195,6 +195,15 @@ impl Table {
         self.arrays.get(name)?.get(subscripts).copied()
     }
 
+    /// That an array has a value of a diagram that it cannot have.
+    fn wrong(&self, diagram: i64, array: &str, value: i32) -> Error {
+        let file = self.file.display();
+        refused(
+            format!("{file}: {array} of diagram {diagram} is {value}"),
+            ANEW,
+        )
+    }
+
     /// Numbers of configurations that an array has, which are the last of its subscripts.
     fn numbers(&self, name: &str) -> BTreeSet<i64> {
         let subscripts = self.array(name).map(|(subscripts, _)| subscripts.last());
@@ -225,14 +234,15 @@ impl Tables {
     fn configs(&self, legs: &[Vec<i32>]) -> Result<Vec<Config>> {
         let numbers = self.numbers()?;
         let config = |&number: &i64| {
-            let of = (1..=legs.len() as i64).map(|element| {
-                let diagram = self.map.get("CONFSUB", &[element, number]);
-                diagram.and_then(|n| n.try_into().ok()).unwrap_or(0)
-            });
+            let diagram = |element: i64| {
+                let diagram = self.map.get("CONFSUB", &[element, number]).unwrap_or(0);
+                u32::try_from(diagram).map_err(|_| self.map.wrong(number, "CONFSUB", diagram))
+            };
+            let of = (1..=legs.len() as i64).map(diagram);
             Ok(Config {
                 number: number as u32,
                 lines: self.lines(number, legs)?,
-                diagrams: of.collect(),
+                diagrams: of.collect::<Result<_>>()?,
                 nqcd: self.powers.get("NQCD", &[number]).unwrap_or(0),
             })
         };
@@ -306,17 +316,18 @@ impl Tables {
                 let codes = [decayed.unwrap_or(0), exchanged, last];
                 codes.into_iter().find(|code| *code != 0).unwrap_or(0)
             });
-            let forced = self.forced.get("GFORCEBW", &[branch, number]).unwrap_or(0);
-            let forced = u8::try_from(forced)
-                .ok()
-                .and_then(|n| Forced::try_from(n).ok());
+            let asked = self.forced.get("GFORCEBW", &[branch, number]).unwrap_or(0);
+            let forced = u8::try_from(asked).ok().map(Forced::try_from);
+            let Some(Ok(forced)) = forced else {
+                return Err(self.forced.wrong(number, "GFORCEBW", asked));
+            };
             found.push(Line {
                 legs: side,
                 daughters,
                 codes: codes.collect(),
                 // The beam that a line of the t channel begins with is on its side.
                 spacelike: side & 1 != side >> 1 & 1,
-                forced: forced.unwrap_or_default(),
+                forced,
             });
         }
         Ok(found)
@@ -489,5 +500,296 @@ fn refused(what: String, cure: &str) -> Error {
         place: String::new(),
         what,
         cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+pub mod samples {
+    //! Outputs with nothing to evaluate.
+
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// u u~ > t t~ as `configs.inc` and its neighbours have it.
+    pub const QUARKS: [(&str, &str); 6] = [
+        (
+            "leshouche.inc",
+            "      DATA (IDUP(I,1,1),I=1,4)/2,-2,6,-6/\n      DATA (IDUP(I,2,1),I=1,4)/1,-1,6,-6/\n",
+        ),
+        (
+            "configs.inc",
+            "C     Diagram 1
+      DATA MAPCONFIG(1)/1/
+      DATA TSTRATEGY(1)/2/
+      DATA (IFOREST(I,-1,1),I=1,2)/4,3/
+      DATA (SPROP(I,-1,1),I=1,1)/21/
+      DATA TPRID(-1,1)/0/
+      DATA MAPCONFIG(0)/1/
+",
+        ),
+        (
+            "config_subproc_map.inc",
+            "      DATA (CONFSUB(I,1),I=1,1)/1/\n",
+        ),
+        ("config_nqcd.inc", "      DATA NQCD(1)/2/\n"),
+        ("decayBW.inc", "      DATA GFORCEBW(-1,1)/0/\n"),
+        (
+            "get_color.f",
+            "      FUNCTION GET_COLOR(IPDG)
+      IF(IPDG.EQ.-6)THEN
+        GET_COLOR=-3
+        RETURN
+      ELSE IF(IPDG.EQ.2)THEN
+        GET_COLOR=3
+        RETURN
+      ELSE IF(IPDG.EQ.21)THEN
+        GET_COLOR=8
+        RETURN
+      ELSE IF(IPDG.EQ.7)THEN
+C       This is dummy particle used in multiparticle vertices
+        GET_COLOR=2
+        RETURN
+      ENDIF
+      END
+",
+        ),
+    ];
+
+    /// An output of u u~ > t t~ with these files in the place of others.
+    pub fn output(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
+        let place = folder.join("SubProcesses/P1_qq_ttx");
+        fs::create_dir_all(&place).unwrap();
+        fs::create_dir_all(folder.join("Cards")).unwrap();
+        fs::write(folder.join("SubProcesses/subproc.mg"), "P1_qq_ttx\n").unwrap();
+        fs::write(folder.join("MGMEVersion.txt"), "3.5.7\n").unwrap();
+        for (name, text) in QUARKS.iter().chain(files) {
+            fs::write(place.join(name), text).unwrap();
+        }
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::output;
+    use std::fs;
+
+    /// u u~ > z g: the gluon comes from the first beam, or from the second.
+    const ONE: [(&str, &str); 5] = [
+        (
+            "leshouche.inc",
+            "      DATA (IDUP(I,1,1),I=1,4)/2,-2,23,21/\n      DATA (IDUP(I,2,1),I=1,4)/1,-1,23,21/\n",
+        ),
+        (
+            "configs.inc",
+            "      DATA MAPCONFIG(1)/1/
+      DATA (IFOREST(I,-1,1),I=1,2)/1,4/
+      DATA (SPROP(I,-1,1),I=1,1)/0/
+      DATA TPRID(-1,1)/2/
+      DATA (IFOREST(I,-2,1),I=1,2)/-1,3/
+      DATA TPRID(-2,1)/2/
+      DATA MAPCONFIG(2)/2/
+      DATA (IFOREST(I,-1,2),I=1,2)/1,3/
+      DATA (SPROP(I,-1,2),I=1,1)/0/
+      DATA TPRID(-1,2)/2/
+      DATA (IFOREST(I,-2,2),I=1,2)/-1,4/
+      DATA TPRID(-2,2)/2/
+      DATA MAPCONFIG(0)/2/
+",
+        ),
+        (
+            "config_subproc_map.inc",
+            "      DATA (CONFSUB(I,1),I=1,1)/1/\n      DATA (CONFSUB(I,2),I=1,1)/2/\n",
+        ),
+        (
+            "config_nqcd.inc",
+            "      DATA NQCD(1)/1/\n      DATA NQCD(2)/1/\n",
+        ),
+        ("decayBW.inc", ""),
+    ];
+
+    fn read(files: &[(&str, &str)]) -> Result<Directory> {
+        let folder = tempfile::tempdir().unwrap();
+        Directory::read(&output(folder.path(), files))
+    }
+
+    /// The numbers are those that the Python package read from the same files.
+    #[test]
+    fn diagrams_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::read(&output(folder.path(), &[])).unwrap();
+        assert_eq!(directory.name(), "P1_qq_ttx");
+        assert_eq!(directory.legs, [[2, -2, 6, -6]]);
+        let line = Line {
+            legs: 12,
+            daughters: [8, 4],
+            codes: vec![21],
+            spacelike: false,
+            forced: Forced::No,
+        };
+        let [config] = &directory.configs[..] else {
+            panic!("{directory:?}");
+        };
+        assert_eq!(config.lines, [line]);
+        assert_eq!((config.number, config.nqcd), (1, 2));
+        assert_eq!(config.diagrams, [1]);
+        let colors: Vec<(i32, i32)> = directory.colors().unwrap().into_iter().collect();
+        assert_eq!(colors, [(-6, -3), (2, 3), (7, 2), (21, 8)]);
+        assert!(directory.decayed().is_empty());
+        directory.check(0, &[2, -2, 6, -6]).unwrap();
+        for (number, pdg) in [(0, [21, 21, 6, -6]), (1, [2, -2, 6, -6])] {
+            let error = directory.check(number, &pdg).unwrap_err().to_string();
+            let wanted = format!("matrix element {} of ", number + 1);
+            assert!(error.starts_with(&wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn particles_of_decay_chains_are_found() {
+        let directory = read(&[("decayBW.inc", "      DATA GFORCEBW(-1,1)/1/\n")]).unwrap();
+        assert_eq!(directory.decayed(), BTreeSet::from([2, 3]));
+    }
+
+    #[test]
+    fn lines_between_the_beams_have_codes() {
+        let listed = |directory: &Directory| -> Vec<(u32, [u32; 2], i32, bool)> {
+            let lines = directory.configs.iter().flat_map(|config| &config.lines);
+            let lines = lines.map(|l| (l.legs, l.daughters, l.codes[0], l.spacelike));
+            lines.collect()
+        };
+        let whole = read(&ONE).unwrap();
+        let wanted = |last| {
+            [
+                (9, [1, 8], 2, true),
+                (13, [9, 4], last, true),
+                (5, [1, 4], 2, true),
+                (13, [5, 8], 2, true),
+            ]
+        };
+        assert_eq!(listed(&whole), wanted(2));
+        // MG5aMC 2.8 and 2.9 list no code of the last one.
+        let [legs, (name, configs), rest @ ..] = ONE;
+        let configs = configs.replace("      DATA TPRID(-2,1)/2/\n", "");
+        let older = [&[legs, (name, configs.as_str())], &rest[..]].concat();
+        assert_eq!(listed(&read(&older).unwrap()), wanted(-2));
+    }
+
+    #[test]
+    fn tables_that_are_not_whole_are_refused() {
+        let configs = samples::QUARKS[1].1;
+        let without = configs.replace("      DATA MAPCONFIG(0)/1/\n", "");
+        let more = configs.replace("MAPCONFIG(0)/1/", "MAPCONFIG(0)/2/");
+        let broken = configs.replace("I=1,2)/4,3/", "I=1,2)/4,5/");
+        let ungrouped = "      DATA (IDUP(I,1),I=1,4)/2,-2,6,-6/\n";
+        for (name, text, said) in [
+            (
+                "configs.inc",
+                &*without,
+                "configs.inc lists 1 diagrams and ends before it says how many there are; write the output anew",
+            ),
+            ("configs.inc", &more, "ends before it says how many"),
+            (
+                "configs.inc",
+                &broken,
+                "line -1 of diagram 1 joins no two lines",
+            ),
+            (
+                "config_subproc_map.inc",
+                "",
+                "config_subproc_map.inc has nothing of diagram 1, which configs.inc lists",
+            ),
+            ("decayBW.inc", "", "decayBW.inc has nothing of diagram 1"),
+            (
+                "decayBW.inc",
+                "      DATA GFORCEBW(-1,1)/3/\n",
+                "GFORCEBW of diagram 1 is 3",
+            ),
+            (
+                "leshouche.inc",
+                ungrouped,
+                "P1_qq_ttx is not of an output with grouped subprocesses; generate it with 'set group_subprocesses True'",
+            ),
+        ] {
+            let error = read(&[(name, text)]).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let place = output(folder.path(), &[]);
+        fs::remove_file(place.join("config_nqcd.inc")).unwrap();
+        let error = Directory::read(&place).unwrap_err().to_string();
+        let said = "config_nqcd.inc cannot be read: No such file or directory; does MG5aMC's output lack it?";
+        assert!(error.ends_with(said), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_output_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let error = || Output::find(path).unwrap_err().to_string();
+        let none = format!(
+            "{} is no output of MG5aMC's 'output madevent'",
+            path.display()
+        );
+        assert_eq!(error(), format!("{none}: it has no SubProcesses and Cards"));
+        for name in ["SubProcesses/P1_gg_ttx", "Cards"] {
+            fs::create_dir_all(path.join(name)).unwrap();
+        }
+        let said = format!("{none}: it has no SubProcesses/subproc.mg, and those");
+        assert!(error().starts_with(&said), "{}", error());
+        let listed = path.join("SubProcesses/subproc.mg");
+        for (text, said) in [
+            ("", "subproc.mg lists no directories of matrix elements"),
+            (
+                "P1_gg_ttx\nP2_qq_ttx\n",
+                "P2_qq_ttx, and there is no such directory",
+            ),
+        ] {
+            fs::write(&listed, text).unwrap();
+            assert!(error().ends_with(said), "{}", error());
+        }
+        fs::write(&listed, "P1_gg_ttx\n").unwrap();
+        let found = Output::find(path).unwrap();
+        assert_eq!(
+            (found.version(), found.steps()),
+            ("unknown".into(), String::new())
+        );
+        let error = found.card("run_card.dat").unwrap_err().to_string();
+        let said = "Cards/run_card.dat is missing; MG5aMC writes it with the output";
+        assert!(error.ends_with(said), "{error}");
+    }
+
+    #[test]
+    fn decays_have_one_particle_that_comes_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = output(folder.path(), &[]);
+        let found = Output::find(folder.path()).unwrap();
+        assert_eq!(found.version(), "3.5.7");
+        for (text, decays) in [
+            ("      PARAMETER (NINCOMING=2)\n", false),
+            ("      parameter (nincoming = 1)\n", true),
+            ("      PARAMETER (NINCOMING=12)\n", false),
+        ] {
+            fs::write(place.join("nexternal.inc"), text).unwrap();
+            assert_eq!(found.decays(), decays, "{text}");
+        }
+    }
+
+    #[test]
+    fn runs_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(next_run(&folder.path().join("none")), "run_01");
+        for name in ["run_01", "run_9_decayed", "run_x", "other_40"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(next_run(folder.path()), "run_10");
+    }
+
+    #[test]
+    fn paths_are_from_the_root() {
+        assert_eq!(absolute("/a/./b/../c/".as_ref()), Path::new("/a/c"));
+        assert_eq!(absolute("/../a".as_ref()), Path::new("/a"));
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(absolute("x".as_ref()), here.join("x"));
     }
 }
