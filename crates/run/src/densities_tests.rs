@@ -267,7 +267,7 @@ fn a_run_card_chooses() {
     );
     assert_eq!(resting.alpha_s, AlphaS::by_loops(0.12, 2));
     let photons = Entries {
-        label: PHOTONS,
+        label: OF_PHOTONS,
         lpp: -3,
         ..entries
     };

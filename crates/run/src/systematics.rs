@@ -4,7 +4,7 @@
 //! Names are those of arXiv:2203.08230, groups and attributes those of MG5aMC's `systematics`.
 
 use crate::densities::{AlphaS, BeamDensities, PdfSet, by_lhaid};
-use crate::running::NO_SYSTEMATICS;
+use crate::scale;
 use crate::text::{general, quoted};
 use mebridge::{Error, Result};
 use mebridge_phasespace::scales::Dynamical;
@@ -27,25 +27,12 @@ const SEVEN: [(f64, f64); 6] = [
 ];
 /// The same without densities.
 const TWO: [(f64, f64); 2] = [(0.5, 1.0), (2.0, 1.0)];
-/// Further scales by `dynamical_scale_choice` from 1 on.
-const DYNAMICAL: [Dynamical; 4] = [
-    Dynamical::TransverseEnergy,
-    Dynamical::TransverseMass,
-    Dynamical::HalfTransverseMass,
-    Dynamical::PartonicEnergy,
-];
 /// Of `systematics_arguments`, where they leave it out.
 const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
 const CURE: &str = "set systematics_program to none, and run MG5aMC's systematics on the file";
 const CENTRAL: &str = "Central scale variation";
 const EMISSION: &str = "Emission scale variation";
 const ENVELOPE: &str = "envelope";
-
-/// The scale that `dynamical_scale_choice` means by a number from 1 on.
-pub fn dynamical(choice: i64) -> Option<Dynamical> {
-    let place = usize::try_from(choice).ok()?.checked_sub(1)?;
-    DYNAMICAL.get(place).copied()
-}
 
 /// What a weight is for.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -79,9 +66,10 @@ impl Variation {
     }
 
     /// The number that `dynamical_scale_choice` has for its scales.
-    fn choice(&self) -> Option<usize> {
-        let of = |known: &Dynamical| Some(*known) == self.dynamical;
-        DYNAMICAL.iter().position(of).map(|place| place + 1)
+    fn choice(&self) -> Option<i64> {
+        let own = self.dynamical?;
+        let mut choices = scales().zip(1..);
+        choices.find_map(|(scale, choice)| (scale == own).then_some(choice))
     }
 
     /// The name of the weight.
@@ -144,82 +132,6 @@ pub struct Systematics {
     pub groups: Vec<Group>,
     /// What some of them are for, by [`Variation::member`].
     pub members: Vec<Member>,
-}
-
-/// What weights of a run follow from, where no caller names them.
-#[derive(Clone, Copy, Debug)]
-pub struct OfRunCard<'a> {
-    /// `use_syst`.
-    pub wanted: bool,
-    /// `systematics_program`.
-    pub program: &'a str,
-    /// `systematics_arguments`.
-    pub arguments: &'a [String],
-    /// `pdlabel1`.
-    pub label: &'a str,
-    /// Whether `ickkw` is 1.
-    pub matched: bool,
-    /// Whether one beam alone is a hadron.
-    pub one_hadron: bool,
-    /// Whether parameters of the model run along with the scale of events.
-    pub runs_along: bool,
-    /// Whether points are weighed on a CPU.
-    pub on_cpu: bool,
-}
-
-impl OfRunCard<'_> {
-    /// The further weights of a run: those that a caller names, or those of the run card. Why there are none where the card
-    /// wants some becomes a notice.
-    ///
-    /// # Errors
-    /// A caller names some that cannot be made, or an argument of the card is wrong.
-    pub fn choose(
-        &self,
-        named: Option<&[String]>,
-        densities: Option<&BeamDensities>,
-        notices: &mut Vec<String>,
-    ) -> Result<Systematics> {
-        if let Some(named) = named {
-            let found = Systematics::choose(named, densities, true)?;
-            let refusal = match found.groups.is_empty() {
-                true => None,
-                false if self.runs_along => Some((NO_SYSTEMATICS, "")),
-                false if self.one_hadron => Some((
-                    "weights for systematics are for densities of both beams, or of none",
-                    "ask for none",
-                )),
-                false if !self.on_cpu => Some((
-                    "weights for systematics are made on a CPU",
-                    "set the backend to cpu",
-                )),
-                false => None,
-            };
-            return refusal.map_or(Ok(found), |(what, cure)| Err(refused(what.into(), cure)));
-        }
-        let program = self.program.to_ascii_lowercase();
-        let set = densities.and_then(BeamDensities::set);
-        let fit = self.wanted && program != "none" && !self.one_hadron && self.label == "lhapdf";
-        let Some(set) = set.filter(|_| fit) else {
-            return Ok(Systematics::default());
-        };
-        let known = matches!(program.as_str(), "systematics" | "auto");
-        let notice = match self.arguments.is_empty() {
-            true => ignored("sys_scalefact"),
-            false if !known => ignored(&format!("systematics_program = {program}")),
-            false if self.runs_along => NO_SYSTEMATICS.to_owned(),
-            false if !self.on_cpu => {
-                "events have no weights for systematics, which are made on a CPU".to_owned()
-            }
-            false => return Systematics::of_arguments(self.arguments, set, self.matched),
-        };
-        notices.push(notice);
-        Ok(Systematics::default())
-    }
-}
-
-/// That an entry of the run card makes no weights.
-fn ignored(entry: &str) -> String {
-    format!("{entry} of the run card is not followed: events have no weights for systematics")
 }
 
 impl Systematics {
@@ -429,7 +341,7 @@ impl Arguments {
             mur: FACTORS.to_vec(),
             muf: FACTORS.to_vec(),
             alps: vec![1.0],
-            dynamical: std::iter::once(None).chain(DYNAMICAL.map(Some)).collect(),
+            dynamical: std::iter::once(None).chain(scales().map(Some)).collect(),
             pdf: vec!["errorset".to_owned()],
         };
         for argument in arguments {
@@ -453,10 +365,15 @@ impl Arguments {
     }
 }
 
+/// Scales by the momenta, in the order of `dynamical_scale_choice` from 1 on.
+fn scales() -> impl Iterator<Item = Dynamical> {
+    (1..).map_while(scale::dynamical)
+}
+
 /// A scale by its `dynamical_scale_choice`.
 fn choice(word: &str) -> Result<Option<Dynamical>> {
     let number: i64 = word.parse().map_err(|_| no_number("dyn", word))?;
-    match dynamical(number) {
+    match scale::dynamical(number) {
         None if number != -1 => {
             let what = format!("systematics_arguments has --dyn={number}");
             Err(refused(what, "there are -1, 1, 2, 3 and 4"))
