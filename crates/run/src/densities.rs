@@ -4,6 +4,7 @@
 //! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195); with them alpha_s runs from its value at 91.188 GeV by one or
 //! two loops, as `alfas_functions.f` has it.
 
+use crate::beams::{OF_PHOTONS, radiator};
 use crate::text::{general, quoted};
 use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};
@@ -15,8 +16,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// `pdlabel` of photons of beams that stay whole.
-pub const PHOTONS: &str = "iww";
 /// The PDG code of the photon.
 pub const PHOTON: i32 = 22;
 /// alpha_s at the mass of the Z boson where a parameter card does not have it.
@@ -350,16 +349,6 @@ pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
     PdfSet::of_mg5amc(&file)
 }
 
-/// What radiates photons, by the entry `lpp` of a run card.
-pub fn radiator(lpp: i64) -> Option<Radiator> {
-    match lpp.abs() {
-        2 => Some(Radiator::Proton),
-        3 => Some(Radiator::Electron),
-        4 => Some(Radiator::Muon),
-        _ => None,
-    }
-}
-
 /// What both beams of hadrons, or the one that is a hadron, are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BeamDensities {
@@ -382,7 +371,7 @@ impl BeamDensities {
     pub fn label(&self) -> String {
         match self {
             BeamDensities::Set(set) => set.label(),
-            BeamDensities::Photons(_) => PHOTONS.to_owned(),
+            BeamDensities::Photons(_) => OF_PHOTONS.to_owned(),
         }
     }
 
@@ -413,8 +402,8 @@ impl BeamDensities {
         match self {
             BeamDensities::Set(set) => Knots::of(&set.file),
             BeamDensities::Photons(_) => Ok(Knots {
-                place: format!("the photons {PHOTONS}"),
-                name: PHOTONS.to_owned(),
+                place: format!("the photons {OF_PHOTONS}"),
+                name: OF_PHOTONS.to_owned(),
                 codes: BTreeSet::from([PHOTON]),
                 least_x: PHOTONS_FROM,
                 scales: PHOTONS_SCALES,
@@ -457,7 +446,7 @@ impl Entries<'_> {
     /// # Errors
     /// A set is not there, or has no alpha_s, or the parameter card has none.
     pub fn choose(&self) -> Result<Chosen> {
-        if self.resting || self.label == PHOTONS {
+        if self.resting || self.label == OF_PHOTONS {
             let of = radiator(self.lpp).filter(|_| !self.resting);
             return Ok(Chosen {
                 densities: of.map(BeamDensities::Photons),
@@ -917,4 +906,4 @@ fn refused(what: impl Into<String>, cure: &str) -> Error {
 
 #[cfg(test)]
 #[path = "densities_tests.rs"]
-mod tests;
+pub(crate) mod tests;

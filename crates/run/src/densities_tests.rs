@@ -84,7 +84,7 @@ fn member(folder: &Path, number: i32, alpha_s: &str) {
 }
 
 /// Three members, the last one with its own alpha_s.
-fn sets() -> tempfile::TempDir {
+pub(crate) fn sets() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let toy = folder.path().join("toy");
     fs::create_dir(&toy).unwrap();
@@ -267,7 +267,7 @@ fn a_run_card_chooses() {
     );
     assert_eq!(resting.alpha_s, AlphaS::by_loops(0.12, 2));
     let photons = Entries {
-        label: PHOTONS,
+        label: OF_PHOTONS,
         lpp: -3,
         ..entries
     };

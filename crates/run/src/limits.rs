@@ -1,8 +1,9 @@
 //! What a run leaves of the phase space of each matrix element, and what its beams are, judged before a point is drawn.
 
 use crate::Element;
+use crate::beams::radiator;
 use crate::cuts::least;
-use crate::densities::{AlphaS, BeamDensities, Knots, PHOTON, radiator};
+use crate::densities::{AlphaS, BeamDensities, Knots, PHOTON};
 use crate::element::listed;
 use crate::named_cuts::NamedCut;
 use crate::poles::{larger_masses, resonances, vanishes_below};

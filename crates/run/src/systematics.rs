@@ -4,6 +4,7 @@
 //! Names are those of arXiv:2203.08230, groups and attributes those of MG5aMC's `systematics`.
 
 use crate::densities::{AlphaS, BeamDensities, PdfSet, by_lhaid};
+use crate::scale;
 use crate::text::{general, quoted};
 use mebridge::{Error, Result};
 use mebridge_phasespace::scales::Dynamical;
@@ -26,25 +27,12 @@ const SEVEN: [(f64, f64); 6] = [
 ];
 /// The same without densities.
 const TWO: [(f64, f64); 2] = [(0.5, 1.0), (2.0, 1.0)];
-/// Further scales by `dynamical_scale_choice` from 1 on.
-const DYNAMICAL: [Dynamical; 4] = [
-    Dynamical::TransverseEnergy,
-    Dynamical::TransverseMass,
-    Dynamical::HalfTransverseMass,
-    Dynamical::PartonicEnergy,
-];
 /// Of `systematics_arguments`, where they leave it out.
 const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
 const CURE: &str = "set systematics_program to none, and run MG5aMC's systematics on the file";
 const CENTRAL: &str = "Central scale variation";
 const EMISSION: &str = "Emission scale variation";
 const ENVELOPE: &str = "envelope";
-
-/// The scale that `dynamical_scale_choice` means by a number from 1 on.
-pub fn dynamical(choice: i64) -> Option<Dynamical> {
-    let place = usize::try_from(choice).ok()?.checked_sub(1)?;
-    DYNAMICAL.get(place).copied()
-}
 
 /// What a weight is for.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -78,9 +66,10 @@ impl Variation {
     }
 
     /// The number that `dynamical_scale_choice` has for its scales.
-    fn choice(&self) -> Option<usize> {
-        let of = |known: &Dynamical| Some(*known) == self.dynamical;
-        DYNAMICAL.iter().position(of).map(|place| place + 1)
+    fn choice(&self) -> Option<i64> {
+        let own = self.dynamical?;
+        let mut choices = scales().zip(1..);
+        choices.find_map(|(scale, choice)| (scale == own).then_some(choice))
     }
 
     /// The name of the weight.
@@ -352,22 +341,21 @@ impl Arguments {
             mur: FACTORS.to_vec(),
             muf: FACTORS.to_vec(),
             alps: vec![1.0],
-            dynamical: std::iter::once(None).chain(DYNAMICAL.map(Some)).collect(),
+            dynamical: std::iter::once(None).chain(scales().map(Some)).collect(),
             pdf: vec!["errorset".to_owned()],
         };
         for argument in arguments {
             let text = argument.trim_start_matches('-');
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
             let words = value.trim_matches(['\'', '"']).split(',').map(str::trim);
-            let factors = |words: std::str::Split<'_, char>| -> Result<Vec<f64>> {
-                let number = |word: &str| word.trim().parse().map_err(|_| no_number(name, word));
-                words.map(number).collect()
+            let factors = || -> Result<Vec<f64>> {
+                let number = |word: &str| word.parse().map_err(|_| no_number(name, word));
+                words.clone().map(number).collect()
             };
-            let split = value.trim_matches(['\'', '"']).split(',');
             match name {
-                "mur" => found.mur = factors(split)?,
-                "muf" => found.muf = factors(split)?,
-                "alps" => found.alps = factors(split)?,
+                "mur" => found.mur = factors()?,
+                "muf" => found.muf = factors()?,
+                "alps" => found.alps = factors()?,
                 "dyn" => found.dynamical = words.map(choice).collect::<Result<_>>()?,
                 "pdf" => found.pdf = words.map(str::to_owned).collect(),
                 _ => return Err(wrong(&format!("has {argument}, which is not made here"))),
@@ -377,10 +365,15 @@ impl Arguments {
     }
 }
 
+/// Scales by the momenta, in the order of `dynamical_scale_choice` from 1 on.
+fn scales() -> impl Iterator<Item = Dynamical> {
+    (1..).map_while(scale::dynamical)
+}
+
 /// A scale by its `dynamical_scale_choice`.
 fn choice(word: &str) -> Result<Option<Dynamical>> {
     let number: i64 = word.parse().map_err(|_| no_number("dyn", word))?;
-    match dynamical(number) {
+    match scale::dynamical(number) {
         None if number != -1 => {
             let what = format!("systematics_arguments has --dyn={number}");
             Err(refused(what, "there are -1, 1, 2, 3 and 4"))
