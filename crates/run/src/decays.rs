@@ -81,7 +81,7 @@ pub fn plan(
     let decays: Vec<Decay> = (elements.iter().enumerate().map(decay)).collect::<Result<_>>()?;
     // Where no coupling is strong, the scale may be one at which there is no alpha_s: it is that of the nearest one.
     let ends = [known.scales[0], known.scales[known.scales.len() - 1]];
-    let alpha_s = |decay: &Decay| evolved(decay.scale.max(ends[0]).min(ends[1]), at_z, 2);
+    let alpha_s = |decay: &Decay| evolved(decay.scale.clamp(ends[0], ends[1]), at_z, 2);
     let mut conditions = Vec::new();
     for decay in &decays {
         let line = decay.conditions(alpha_s(decay));
