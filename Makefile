@@ -38,8 +38,10 @@ run: build
 
 build: rust $(BUILD)/event_loop
 
+# The library is linked twice, the second time with the name by which programs look for the installed one.
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
+	@$(CARGO) build --quiet --release --locked --workspace --features mebridge-shared/installed --example mebridge_installed
 
 # Where the command looks for it (crates/command/src/python.rs).
 python:
@@ -80,7 +82,7 @@ clean:
 # Installation. `sudo make install` after `make build` needs no cargo, which root seldom has.
 
 DARWIN := $(filter Darwin,$(shell uname -s))
-BUILT := libmebridge_installed.$(if $(DARWIN),dylib,so)
+BUILT := examples/libmebridge_installed.$(if $(DARWIN),dylib,so)
 # The name that programs look for, the file, and the name for -lmebridge.
 SONAME := $(if $(DARWIN),libmebridge.0.dylib,libmebridge.so.0)
 SOFILE := $(if $(DARWIN),libmebridge.$(VERSION).dylib,libmebridge.so.$(VERSION))

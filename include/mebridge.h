@@ -10,7 +10,7 @@
  * Functions that return int32_t give MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
  * time; calls from several threads wait for each other. Different bridges run independently.
  *
- * This file is made from src/abi by cbindgen; do not edit it.
+ * This file is made from crates/capi by cbindgen; do not edit it.
  */
 
 #ifndef MEBRIDGE_H

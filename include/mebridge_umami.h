@@ -9,7 +9,7 @@
  * events from `offset` on. Floating-point numbers are doubles, indices 32-bit integers from 0. Threads have a handle
  * each and may call at the same time.
  *
- * This file is made from src/abi/umami/mod.rs by cbindgen; do not edit it.
+ * This file is made from crates/capi/src/umami/mod.rs by cbindgen; do not edit it.
  */
 
 #ifndef MEBRIDGE_UMAMI_H

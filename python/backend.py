@@ -41,8 +41,8 @@ def _library() -> None:
         os.environ["MATURIN_PEP517_ARGS"] = shlex.join(asked)
     if given is None and glibc is None:
         cargo = os.environ.get("CARGO", "cargo")
+        # It brings the library along.
         subprocess.run([cargo, "build", "--release", "--locked", "--manifest-path", str(_COMMAND)], check=True)
-        # The library is what the command rests on.
         given = target / "release" / "deps" / "libmebridge.so"
     elif given is None:
         # Cargo takes what another linker made for stale, and zig is maturin's: its command brings the library along.

@@ -190,7 +190,19 @@ impl EventGenerator {
         request: &Request,
         selection: Option<Arc<dyn Selection>>,
     ) -> Result<Self, Failure> {
-        let mut switches = Switches::from_env()?;
+        EventGenerator::with(processes, request, selection, Switches::from_env()?)
+    }
+
+    /// The same with other switches than those of the environment.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn with(
+        processes: Vec<Process>,
+        request: &Request,
+        selection: Option<Arc<dyn Selection>>,
+        mut switches: Switches,
+    ) -> Result<Self, Failure> {
         switches.backend = match request.backend.as_deref() {
             None => switches.backend,
             Some("cpu") => BackendChoice::Cpu,
@@ -281,10 +293,14 @@ impl EventGenerator {
         let vanishing = (0..count).filter(|&number| elements[number].vanishes);
         let vanishing: Vec<usize> = vanishing.collect();
         if vanishing.len() == count {
+            let nothing = match described.first().map(|one| one.incoming.len()) {
+                Some(1) => "the width is 0",
+                _ => "the cross section is 0, and there are no events",
+            };
             return Err(Error::Run {
                 place: String::new(),
                 what: format!(
-                    "|M|^2 of {} vanishes identically: the cross section is 0, and there are no events",
+                    "|M|^2 of {} vanishes identically: {nothing}",
                     names(&described)
                 ),
                 cure: "are coupling orders and polarisations those that are meant?".to_owned(),

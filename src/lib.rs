@@ -1,8 +1,9 @@
 //! `mebridge`: matrix elements for MadEvent.
 //!
 //! The data go one way: a [`process`] (read from an MG5aMC directory or from a file) is turned
-//! into a plan, a backend runs the plan, and the bridge gives the answer to whoever asked,
-//! be it Fortran, C or Rust. No process is special and no source is generated.
+//! into a plan, a backend runs the plan, and the bridge gives the answer to whoever asked.
+//! No process is special and no source is generated. Programs in Fortran and C ask through the
+//! crate `mebridge-capi`; nothing is exported from here.
 //!
 //! # For Rust programs
 //!
@@ -64,8 +65,6 @@ extern crate self as mebridge;
 pub mod bridge;
 pub mod propagators;
 
-#[doc(hidden)]
-pub mod abi;
 #[doc(hidden)]
 pub mod channel_factors;
 #[doc(hidden)]

@@ -72,7 +72,7 @@ tests() {
 }
 # The library that ships, with the command, compiled once for all that uses it; tests on it are not optimised
 # (tests/rustc.sh).
-ships="--release -p mebridge -p mebridge-command"
+ships="--release -p mebridge -p mebridge-capi -p mebridge-shared -p mebridge-command"
 library() { "$cargo" build --locked --target $target $ships; }
 
 units() {

@@ -3,12 +3,12 @@
 //! The door ends the program, so every case runs in a child: this very test binary, started again
 //! with the name of a case in `MEBRIDGE_TEST_CASE`.
 
-use mebridge::abi::fbridge::{
+use mebridge::gpu::cuda::Platform;
+use mebridge::process::{Contract, Process, example};
+use mebridge_capi::fbridge::{
     fbridgecreate_, fbridgedelete_, fbridgegetngoodhel_, fbridgesequence_,
     fbridgesequence_nomultichannel_,
 };
-use mebridge::gpu::cuda::Platform;
-use mebridge::process::{Contract, Process, example};
 use std::ffi::c_void;
 use std::path::Path;
 use std::process::Command;
@@ -629,7 +629,7 @@ struct Output(tempfile::TempDir);
 impl Output {
     fn new() -> Output {
         let folder = tempfile::tempdir().unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx");
+        let source = mebridge_testing::root().join("fortran/gg_ttx");
         copy(&source, folder.path());
         Output(folder)
     }

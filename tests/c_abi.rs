@@ -2,7 +2,7 @@
 
 use mebridge::process::example;
 use mebridge_testing::compiler::{Tool, c_compiler, started};
-use mebridge_testing::require;
+use mebridge_testing::{require, root};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,12 +13,16 @@ mod umami;
 const HEADERS: [(&str, &[&str], &str); 2] = [
     (
         "include/mebridge.h",
-        &["src/abi/c.rs", "src/abi/densities.rs", "src/abi/events.rs"],
+        &[
+            "crates/capi/src/c.rs",
+            "crates/capi/src/densities.rs",
+            "crates/capi/src/events.rs",
+        ],
         "cbindgen.toml",
     ),
     (
         "include/mebridge_umami.h",
-        &["src/abi/umami/mod.rs"],
+        &["crates/capi/src/umami/mod.rs"],
         "cbindgen_umami.toml",
     ),
 ];
@@ -38,10 +42,6 @@ fn header(sources: &[&str], config: &str) -> String {
     let header = String::from_utf8(header).expect("UTF-8");
     // The heading that Rust's lints ask for says little in C.
     header.replace(" # Safety\n", " The caller sees to it:\n")
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The shared library that was built together with this test.

@@ -5,7 +5,7 @@
 # PROGRAM is that of the GPU tests, which needs neither Rust nor MG5aMC. Without it cargo makes it; where there is no
 # cargo, it can be brought along:
 #
-#   cargo test --release --locked -p mebridge --test gpu --no-run     # says where it is
+#   cargo test --release --locked -p mebridge-capi --test gpu --no-run     # says where it is
 #
 #   MEBRIDGE_SANITIZER      compute-sanitizer, where it is neither in PATH nor in /usr/local/cuda/bin
 #   MEBRIDGE_TEST_TOOL      only tools whose names contain this
@@ -19,7 +19,7 @@ if [ $# -gt 0 ]; then
     "$1" --exact "$test" --nocapture --test-threads=1
 else
     cd "$(dirname "$0")/.." || exit 1
-    "${CARGO:-cargo}" test --release --locked -p mebridge --test gpu -- --exact "$test" --nocapture
+    "${CARGO:-cargo}" test --release --locked -p mebridge-capi --test gpu -- --exact "$test" --nocapture
 fi
 status=$?
 if [ "$status" -eq 0 ]; then echo "sanitize: nothing found"; else echo "sanitize: FAILED"; fi

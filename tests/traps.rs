@@ -7,12 +7,12 @@
 
 use mebridge_testing as common;
 
-use mebridge::abi::c::{
+use mebridge::simd::Level;
+use mebridge_capi::c::{
     MEBRIDGE_OK, MebridgeBridge, MebridgeOptions, mebridge_create, mebridge_delete,
     mebridge_diagrams, mebridge_find_good_helicities, mebridge_last_error, mebridge_legs,
     mebridge_run,
 };
-use mebridge::simd::Level;
 use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::process::Command;
@@ -44,7 +44,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    let own = mebridge_testing::root().join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
     let mut cases = vec![Case {
         directory: own.to_str().expect("path").to_owned(),
         masses: vec![173.0, 173.0],

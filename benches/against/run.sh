@@ -50,10 +50,13 @@ if [ "$(git -C "$tree" rev-parse HEAD)" != "$hash" ] || [ -n "$(git -C "$tree" s
     fail "files of $tree are not those of the commit; remove it and call again: rm -rf $tree"
 fi
 echo "building $(git log -1 --format='%h (%s)' "$hash") in $folder" >&2
-(cd "$tree" && CARGO_TARGET_DIR="$PWD/../target" "$cargo" build --release --locked --lib --no-default-features) ||
+# With the library as a package of its own, or as the one at the top, which had features.
+if [ -d "$tree/crates/shared" ]; then what="-p mebridge-shared"; else what="--lib --no-default-features"; fi
+# shellcheck disable=SC2086
+(cd "$tree" && CARGO_TARGET_DIR="$PWD/../target" "$cargo" build --release --locked $what) ||
     fail "$commit could not be built; commits from 52501c5 on can"
 echo "building this tree" >&2
-"$cargo" build --release --locked --lib
+"$cargo" build --release --locked -p mebridge-shared
 
 name=$(git rev-parse --short HEAD)
 [ -z "$(git status --porcelain --untracked-files=no)" ] || name="$name with changes"

@@ -17,10 +17,6 @@ def main(arguments: Sequence[str]) -> int:
         from ._pack import main as pack
 
         return pack(arguments[1:])
-    if arguments[:1] == ["plugin"]:
-        from ._plugin import main as plugin
-
-        return plugin(arguments[1:])
     from ._command import command
 
     program = str(command())

@@ -11,7 +11,7 @@ from . import _arguments
 from ._library import Error, lib
 
 _TARGET = "mebridge_evaluate"
-# What is asked beside matrix elements, as src/abi/xla.rs has it.
+# What is asked beside matrix elements, as crates/capi/src/xla.rs has it.
 _HELICITIES, _COLORS, _DIAGRAMS, _AMP2 = 1, 2, 4, 8
 
 

@@ -35,7 +35,7 @@ _MAGIC = 8
 
 
 class _Batch(Structure):
-    """``Batch`` of src/abi/lhe.rs."""
+    """``Batch`` of crates/capi/src/lhe.rs."""
 
     _fields_ = [
         ("events", c_size_t),

@@ -42,12 +42,10 @@ class WorkingDirectory(Folder):
         self.assertFalse(self.noted.exists() and self.noted.read_text())
 
     def test_subcommands(self):
-        plugins = self.folder / "MG5aMC_PLUGIN"
-        plugins.mkdir()
-        for arguments in (["events", "--help"], ["pack", "--help"], ["plugin", "--help"], ["plugin", plugins]):
+        for arguments in (["events", "--help"], ["pack", "--help"]):
             with self.subTest(arguments):
                 self.check(mebridge.command(), *arguments)
-        self.assertEqual(len(self.seen.read_text()), 4)
+        self.assertEqual(len(self.seen.read_text()), 2)
 
     def test_events_and_their_workers(self):
         events = mebridge.command(), "events", "e+ e- > mu+ mu-", "--run-card", "card.dat", "--quiet"

@@ -1,12 +1,12 @@
 //! UMAMI through the C interface alone: copies of the library that carry a process, loaded as MadSpace loads them.
 
 use super::library;
-use mebridge::abi::umami::attached::attach;
 use mebridge::gpu::cuda::Platform;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::BackendChoice;
 use mebridge::{Answers, Bridge, Events, Switches};
+use mebridge_capi::umami::attached::attach;
 use rand::{Rng, SeedableRng};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ fn python(folder: &Path, says: &str) -> String {
 fn all_arguments_are_handed_over_to_python() {
     let d = directory();
     let python = python(d.path(), "Python 3.10.1");
-    for subcommand in ["events", "pack", "plugin"] {
+    for subcommand in ["events", "pack"] {
         let arguments = [subcommand, "OUTPUT", "--nevents", "3", "--help"];
         let ran = mebridge_with(d.path(), &arguments, &[("MEBRIDGE_PYTHON", &python)]);
         let wanted = format!("{subcommand} OUTPUT --nevents 3 --help\n");

@@ -21,6 +21,8 @@ mod link_outputs;
 mod link_safety;
 mod link_sources;
 mod madevent;
+#[cfg(unix)]
+mod plugin;
 mod reweight;
 mod support;
 

@@ -2,9 +2,9 @@
 
 use crate::events::{Ask, Batch, Outcome};
 use crate::support::{Gpu, backend_name, cache, conclude, is_child, some};
-use mebridge::abi::fbridge;
 use mebridge::gpu::driver::{Driver, Pinned};
 use mebridge::runtime::{Precision, Switches};
+use mebridge_capi::fbridge;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -5,12 +5,12 @@
 
 use crate::events::Batch;
 use crate::support::{Gpu, backend_name, is_child, number, on_cpu};
-use mebridge::abi::umami::{
-    umami_free, umami_get_meta, umami_initialize, umami_matrix_element, umami_set_parameter,
-};
 use mebridge::gpu::driver::{Buffer, Driver, Event, Stream};
 use mebridge::process::Process;
 use mebridge::sample::{Momenta, Rows, Sample, SampleAnswers};
+use mebridge_capi::umami::{
+    umami_free, umami_get_meta, umami_initialize, umami_matrix_element, umami_set_parameter,
+};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,7 +57,7 @@ pub fn own_process() -> Process {
 
 fn error() -> String {
     // SAFETY: it gives a string that ends in NUL.
-    let text = unsafe { CStr::from_ptr(mebridge::abi::c::mebridge_last_error()) };
+    let text = unsafe { CStr::from_ptr(mebridge_capi::c::mebridge_last_error()) };
     text.to_string_lossy().into_owned()
 }
 

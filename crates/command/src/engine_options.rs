@@ -26,6 +26,16 @@ pub struct EngineOptions {
 pub type Given = (&'static str, Option<OsString>);
 
 impl EngineOptions {
+    /// The CPU, with so many threads.
+    pub fn on_cpu(threads: u32) -> Self {
+        EngineOptions {
+            backend: Some("cpu".to_owned()),
+            simd: None,
+            fptype: None,
+            threads: Some(threads),
+        }
+    }
+
     /// The switches that were given, behind others of a command.
     pub fn pairs(&self, others: impl IntoIterator<Item = Given>) -> Vec<(&'static str, OsString)> {
         let own = [

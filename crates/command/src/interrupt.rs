@@ -2,6 +2,7 @@
 //! folders alike.
 
 use crate::oracle::child;
+use crate::output;
 use mebridge::files::temporary;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -9,10 +10,16 @@ use signal_hook::low_level::emulate_default_handler;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
 
 /// Whether somebody asks for [`came`], so that the first signal does not end the command.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 static CAME: AtomicBool = AtomicBool::new(false);
+/// What is done, and told, before a signal ends the command.
+static LAST_WORDS: Mutex<Option<LastWords>> = Mutex::new(None);
+
+/// Gives the line that users need.
+type LastWords = Box<dyn FnOnce() -> Option<String> + Send>;
 
 /// From now on such a signal removes what is temporary before it ends the command. Where there is no thread for that
 /// it ends the command at once, as ever. Nothing is made before it is so: the thread may be slow to start.
@@ -33,6 +40,13 @@ pub fn watch() {
             }
             child::end_all();
             temporary::remove_all();
+            let words = LAST_WORDS
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            if let Some(words) = words.and_then(|words| words()) {
+                output::warn(&format!("interrupted; {words}"));
+            }
             // It ends the program; where it does not there is nothing to be done.
             let _ = emulate_default_handler(signal);
         }
@@ -43,6 +57,12 @@ pub fn watch() {
         .spawn(wait);
     // An error where there is no such thread, or no handler.
     let _ = begun.recv();
+}
+
+/// Has this done before a signal ends the command, and says what it gives.
+pub fn before_the_end(words: impl FnOnce() -> Option<String> + Send + 'static) {
+    let mut place = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    *place = Some(Box::new(words));
 }
 
 /// From now on the first signal asks to stop, and the second one ends the command.

@@ -1,5 +1,19 @@
 //! Numbers as text.
 
+/// A whole number that is not negative, of up to 20 digits or as a real one such as `1e6`.
+///
+/// # Errors
+/// It is none.
+pub fn whole(text: &str) -> Result<u64, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let real = text.parse::<f64>().ok();
+    let real = real.filter(|real| real.fract() == 0.0 && (0.0..1e15).contains(real));
+    real.map(|real| real as u64)
+        .ok_or_else(|| "it must be a whole number".to_owned())
+}
+
 /// As C's `%e` has it, `2.028807e+00`: what users of MG5aMC's check executable look for.
 pub fn scientific(x: f64) -> String {
     as_c(format!("{x:.6e}"))

@@ -1,29 +1,158 @@
-//! `mebridge plugin`: `output mebridge` in MG5aMC, which the Python package puts there.
+//! `mebridge plugin`: the folder that makes `output mebridge` a word of MG5aMC.
 
-use crate::python::hand_over;
-use mebridge::Result;
-use std::ffi::OsString;
+use crate::{link, output};
+use mebridge::files::temporary::Temporary;
+use mebridge::{Error, Result};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf, absolute};
 
 /// Put a plugin into MG5aMC: `output mebridge DIR` writes MadEvent's directory and links it
 ///
-/// MG5_FOLDER is that of MG5aMC. This needs the Python package, to which all arguments are handed over: `mebridge
-/// plugin --help` lists them. MEBRIDGE_PYTHON names its interpreter; otherwise it is the python3 beside this command,
-/// or that of PATH.
+/// In the folder PLUGIN of MG5aMC. `output mebridge DIR` there writes what `output madevent DIR` writes and links it, as
+/// `mebridge link` does; `launch` runs it. docs/plugin.md says more.
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
 pub struct Options {
-    /// MG5_FOLDER, --remove
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENTS"
-    )]
-    arguments: Vec<OsString>,
+    /// Of MG5aMC; or one that is named MG5aMC_PLUGIN, in a folder that PYTHONPATH names when MG5aMC runs
+    #[arg(value_name = "MG5_FOLDER")]
+    folder: PathBuf,
+    /// Take it away
+    #[arg(long)]
+    remove: bool,
+}
+
+const NAME: &str = "mebridge";
+/// What MG5aMC runs.
+const FILES: [(&str, &str); 2] = [
+    ("__init__.py", include_str!("plugin/__init__.py")),
+    ("output.py", include_str!("plugin/output.py")),
+];
+/// Where the command and the library of the plugin stand; a folder with it is ours.
+const INSTALLED: &str = "installed.txt";
+/// A folder of this name in one of `PYTHONPATH` is one of plugins as well.
+const ANYWHERE: &str = "MG5aMC_PLUGIN";
+/// With which it was run.
+const TRIED: [&str; 2] = ["3.4.2", "3.5.7"];
+
+/// Where the plugin lies, and the version of MG5aMC, where it has one.
+struct Place {
+    target: PathBuf,
+    version: Option<String>,
 }
 
 impl Options {
-    /// Hands over to Python.
+    /// Installs or removes it.
     pub fn run(self) -> Result<()> {
-        hand_over("plugin", self.arguments)
+        let Place { target, version } = Place::of(&self.folder)?;
+        if self.remove {
+            remove(&target)?;
+            return output::print(&format!("{} is removed\n", target.display()));
+        }
+        install(&target)?;
+        output::print(&format!(
+            "{}: 'output mebridge DIR' and 'launch'\n",
+            target.display()
+        ))?;
+        if let Some(version) = version.filter(|version| !TRIED.contains(&&version[..])) {
+            let tried = TRIED.join(" and ");
+            output::warn(&format!(
+                "this is MG5aMC {version}; the plugin was tried with {tried}"
+            ));
+        }
+        Ok(())
     }
+}
+
+impl Place {
+    fn of(folder: &Path) -> Result<Place> {
+        let folder = absolute(folder).map_err(Error::io(folder))?;
+        if folder.file_name() == Some(OsStr::new(ANYWHERE)) {
+            return Ok(Place {
+                target: folder.join(NAME),
+                version: None,
+            });
+        }
+        if !folder.join("bin/mg5_aMC").is_file() || !folder.join("madgraph").is_dir() {
+            return Err(Error::Run {
+                place: String::new(),
+                what: format!(
+                    "{} is no folder of MG5aMC: it has no bin/mg5_aMC and madgraph",
+                    folder.display()
+                ),
+                cure: format!("a folder {ANYWHERE} that lies in one of PYTHONPATH is one, too"),
+            });
+        }
+        let text = std::fs::read(folder.join("VERSION")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let version = text.lines().find_map(|line| {
+            let (name, version) = line.split_once('=')?;
+            (name.trim_end() == "version").then(|| version.trim().to_owned())
+        });
+        Ok(Place {
+            target: folder.join("PLUGIN").join(NAME),
+            version: Some(version.unwrap_or_else(|| "unknown".to_owned())),
+        })
+    }
+}
+
+/// Puts the plugin into its place, or into that of an older one.
+fn install(target: &Path) -> Result<()> {
+    check_ours(target)?;
+    let command = std::env::current_exe().map_err(Error::io(NAME))?;
+    let installed = [command, link::library(None)?];
+    let installed = installed.iter().map(|path| {
+        let path = path.canonicalize().map_err(Error::io(path))?;
+        Ok(format!("{}\n", path.display()))
+    });
+    let installed = installed.collect::<Result<String>>()?;
+    let unwritten = |error: Error| Error::Run {
+        place: String::new(),
+        what: format!("{} cannot be written: {error}", target.display()),
+        cure: format!("a folder {ANYWHERE} will do as well"),
+    };
+    let place = || -> Result<()> {
+        let plugins = target.parent().unwrap_or(target);
+        if !plugins.is_dir() {
+            std::fs::create_dir_all(plugins).map_err(Error::io(plugins))?;
+        }
+        // Two runs of MG5aMC may read it meanwhile.
+        let folder = Temporary::folder(plugins, 0o777).map_err(Error::io(plugins))?;
+        let made = folder.path().join(NAME);
+        std::fs::create_dir(&made).map_err(Error::io(&made))?;
+        let files = FILES.iter().copied();
+        for (name, text) in files.chain([(INSTALLED, &installed[..])]) {
+            let file = made.join(name);
+            std::fs::write(&file, text).map_err(Error::io(&file))?;
+        }
+        if target.exists() {
+            let before = folder.path().join("before");
+            std::fs::rename(target, before).map_err(Error::io(target))?;
+        }
+        std::fs::rename(&made, target).map_err(Error::io(target))
+    };
+    place().map_err(unwritten)
+}
+
+fn remove(target: &Path) -> Result<()> {
+    if !target.exists() {
+        return Err(Error::Run {
+            place: String::new(),
+            what: format!("{} is not there", target.display()),
+            cure: String::new(),
+        });
+    }
+    check_ours(target)?;
+    std::fs::remove_dir_all(target).map_err(Error::io(target))
+}
+
+fn check_ours(target: &Path) -> Result<()> {
+    let there = target.symlink_metadata();
+    let linked = there.as_ref().is_ok_and(|file| file.is_symlink());
+    if there.is_ok() && (linked || !target.join(INSTALLED).is_file()) {
+        return Err(Error::Run {
+            place: String::new(),
+            what: format!("{} is another plugin", target.display()),
+            cure: "take it away first".to_owned(),
+        });
+    }
+    Ok(())
 }

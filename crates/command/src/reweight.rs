@@ -83,8 +83,38 @@ pub struct Options {
 }
 
 impl Options {
+    /// Weights of `cards` for events that a run of these processes made, by their names or without.
+    pub fn of_run(
+        events: &Path,
+        processes: Vec<OsString>,
+        cards: &[(PathBuf, Option<String>)],
+        output: &Path,
+        threads: u32,
+    ) -> Self {
+        Options {
+            events: events.to_owned(),
+            processes,
+            cards: cards.iter().map(|(card, _)| card.clone()).collect(),
+            reweight_card: None,
+            names: cards.iter().filter_map(|(_, name)| name.clone()).collect(),
+            original: None,
+            helicity: Helicity::Event,
+            off_shell: false,
+            output: Some(output.to_owned()),
+            engine: EngineOptions::on_cpu(threads),
+        }
+    }
+
     /// Reweights.
     pub fn run(self) -> Result<()> {
+        output::print(&self.reweight()?)
+    }
+
+    /// Reweights, and gives a table of what the weights are.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or an event is of no process.
+    pub fn reweight(self) -> Result<String> {
         if !self.names.is_empty() && self.names.len() != self.cards.len() {
             output::usage("there must be as many --name as --card");
         }
@@ -179,7 +209,7 @@ impl Options {
                 weight.shown.display()
             ));
         }
-        output::print(&sums.text(&names, &path, start))
+        Ok(sums.text(&names, &path, start))
     }
 }
 

@@ -15,17 +15,19 @@
 mod event;
 mod number;
 mod reader;
+mod record;
 mod text;
 mod weights;
 mod word;
 
 pub use event::{Event, EventLocation, Particle};
+pub use number::{push_integer, push_scientific};
 pub use reader::{Head, Init, Reader};
+pub use record::Record;
 pub use text::broken;
 pub use word::{real, shown};
 
 use mebridge_support::{Error, Result};
-use number::{push_integer, push_scientific};
 
 /// Bytes of a record before its particles, and of each particle.
 const HEAD: usize = 36;

@@ -3,7 +3,9 @@
 
 mod bounds;
 
-use crate::number::general;
+use crate::run_card::RunCard;
+use crate::run_card::value::Value;
+use crate::text::general;
 use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,24 +27,6 @@ const NUMBERS_BY_CODE: [&str; 7] = [
 ];
 /// The one that says for which codes the mass is that of particle and antiparticle alone.
 const ONLY_PAIRS: &str = "mxx_only_part_antipart";
-
-/// Values of a run card, by the names of its entries.
-pub trait Entries {
-    /// A real or whole number.
-    fn number(&self, name: &str) -> f64;
-    /// A whole number.
-    fn whole(&self, name: &str) -> i64;
-    /// True or False.
-    fn flag(&self, name: &str) -> bool;
-    /// Numbers by PDG code.
-    fn by_code(&self, name: &str) -> &BTreeMap<i32, f64>;
-    /// `mxx_only_part_antipart` by PDG code, without its default.
-    fn only_pairs_by_code(&self) -> &BTreeMap<i32, bool>;
-    /// The same for any code.
-    fn only_pairs(&self, code: i32) -> bool;
-    /// What messages call the card.
-    fn source(&self) -> &str;
-}
 
 /// A window, and what requests it.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +92,7 @@ pub struct Legs<'a> {
     /// Those that come from a decay chain.
     pub decayed: &'a BTreeSet<usize>,
     /// The card.
-    pub card: &'a dyn Entries,
+    pub card: &'a RunCard,
 }
 
 impl Legs<'_> {
@@ -155,6 +139,10 @@ impl Legs<'_> {
 pub fn of_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
     let mut windows = Windows {
         legs,
+        own: by_code(legs.card)
+            .into_iter()
+            .map(|(_, code)| code)
+            .collect(),
         found: Vec::new(),
     };
     for leg in legs.outgoing() {
@@ -178,7 +166,10 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Window>) {
     if card.whole("cutuse") != 0 && !jets.is_empty() {
         let limit = |number: usize| {
             let [least, largest] = ["min", "max"].map(|end| format!("ptj{number}{end}"));
-            [least_of(card.number(&least)), largest_of(card.number(&largest))]
+            [
+                least_of(card.number(&least)),
+                largest_of(card.number(&largest)),
+            ]
         };
         found.push(Rule::Some {
             limits: (1..=jets.len().min(4)).map(limit).collect(),
@@ -196,10 +187,19 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Window>) {
         let power = card.number("xn").abs();
         for &photon in &photons {
             for &jet in &jets {
-                let softest = if legs.is_cut(jet) { card.number("ptj") } else { 0.0 };
+                let softest = if legs.is_cut(jet) {
+                    card.number("ptj")
+                } else {
+                    0.0
+                };
                 let least = least_of(closest(softest, energy / 2.0, [radius, power, share]));
                 let legs = vec![vec![photon], vec![jet]];
-                implied.push(Window::new(Observable::Distance, legs, least, f64::INFINITY));
+                implied.push(Window::new(
+                    Observable::Distance,
+                    legs,
+                    least,
+                    f64::INFINITY,
+                ));
             }
         }
         found.push(Rule::Isolated {
@@ -309,7 +309,7 @@ pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
             let values = card.by_code(name);
             !same(codes.iter().map(|code| values.get(code)))
         };
-        let pairs = card.only_pairs_by_code();
+        let pairs = only_pairs(card);
         let name = NUMBERS_BY_CODE.iter().find(differ).copied();
         let name = name.or_else(|| {
             let same = same(codes.iter().map(|code| pairs.get(code)));
@@ -334,20 +334,40 @@ pub fn resonance(legs: impl IntoIterator<Item = usize>, mass: f64, width: f64) -
 /// What is to be said of entries by PDG code where no such particle is there.
 ///
 /// Args: `there` are codes, without signs, of what goes out.
-pub fn unused(card: &dyn Entries, there: &BTreeSet<i32>) -> Option<String> {
-    let given = NUMBERS_BY_CODE.iter().flat_map(|name| {
-        let codes = card.by_code(name).keys();
-        codes.map(move |code| (*name, code))
-    });
-    let given = given.chain(card.only_pairs_by_code().keys().map(|code| (ONLY_PAIRS, code)));
+pub fn unused(card: &RunCard, there: &BTreeSet<i32>) -> Option<String> {
+    let given = by_code(card).into_iter();
     let found = given.filter(|(_, code)| !there.contains(code));
-    let found: Vec<String> = found.map(|(name, code)| format!("{name} ({code})")).collect();
+    let found = found.map(|(name, code)| format!("{name} ({code})"));
+    let found: Vec<String> = found.collect();
     (!found.is_empty()).then(|| {
         format!(
             "{} of the run card cuts nothing: no such particle goes out, but from a decay chain where cut_decays is False",
             found.join(", ")
         )
     })
+}
+
+/// What an entry by PDG code says of which particles it is about; without its default.
+fn only_pairs(card: &RunCard) -> BTreeMap<i32, bool> {
+    let Value::Pairs(values) = card.value(ONLY_PAIRS) else {
+        return BTreeMap::new();
+    };
+    let codes = values
+        .iter()
+        .filter_map(|(code, only)| Some((code.parse().ok()?, *only)));
+    codes.collect()
+}
+
+/// Entries by PDG code, and the codes that each has.
+fn by_code(card: &RunCard) -> Vec<(&'static str, i32)> {
+    let numbers = NUMBERS_BY_CODE.iter().flat_map(|name| {
+        let codes = card.by_code(name).keys();
+        codes.map(move |&code| (*name, code))
+    });
+    let pairs = only_pairs(card).into_keys();
+    numbers
+        .chain(pairs.map(|code| (ONLY_PAIRS, code)))
+        .collect()
 }
 
 /// Whether all are the same.
@@ -363,7 +383,11 @@ fn code_of(pdg: i32) -> i32 {
 
 /// A least value of a run card, where 0 and less stand for none.
 fn least_of(value: f64) -> f64 {
-    if value > 0.0 { value } else { f64::NEG_INFINITY }
+    if value > 0.0 {
+        value
+    } else {
+        f64::NEG_INFINITY
+    }
 }
 
 /// A largest value of a run card, where those below 0 stand for none.
@@ -400,6 +424,8 @@ impl How {
 /// Makes windows of entries.
 struct Windows<'a> {
     legs: &'a Legs<'a>,
+    /// PDG codes that have cuts of their own.
+    own: BTreeSet<i32>,
     found: Vec<Cut>,
 }
 
@@ -419,7 +445,10 @@ impl Windows<'_> {
             Some(code) => card.by_code(name).get(&code).copied().unwrap_or(none),
         };
         let [least, largest] = names.each_ref().map(AsRef::as_ref);
-        let (low, high) = (least_of(value(least, 0.0)), largest_of(value(largest, -1.0)));
+        let (low, high) = (
+            least_of(value(least, 0.0)),
+            largest_of(value(largest, -1.0)),
+        );
         let given = [(least, low), (largest, high)].into_iter();
         let entries = given
             .filter(|(_, limit)| limit.is_finite())
@@ -446,9 +475,7 @@ impl Windows<'_> {
         use Observable::{Energy, Pt, Rapidity};
         let (legs, card) = (self.legs, self.legs.card);
         let code = code_of(legs.pdg[leg]);
-        let mut names = NUMBERS_BY_CODE.iter();
-        let own = names.any(|name| card.by_code(name).contains_key(&code))
-            || card.only_pairs_by_code().contains_key(&code);
+        let own = self.own.contains(&code);
         let group = || vec![vec![leg]];
         if own && !legs.is_free(leg) {
             for (observable, name) in [(Pt, "pt"), (Energy, "e"), (Rapidity, "eta")] {
@@ -458,11 +485,25 @@ impl Windows<'_> {
         } else if let Some(kind) = legs.kind(leg).filter(|_| legs.is_cut(leg)) {
             let k = kind.letter();
             let isolated = kind == Kind::Photon && card.number("ptgmin") > card.number("pta");
-            let softest = if isolated { "ptgmin".to_owned() } else { format!("pt{k}") };
+            let softest = if isolated {
+                "ptgmin".to_owned()
+            } else {
+                format!("pt{k}")
+            };
             let plain = How::default();
             self.add(Pt, group(), [softest, format!("pt{k}max")], plain);
-            self.add(Energy, group(), [format!("e{k}"), format!("e{k}max")], plain);
-            self.add(Rapidity, group(), [format!("eta{k}min"), format!("eta{k}")], plain);
+            self.add(
+                Energy,
+                group(),
+                [format!("e{k}"), format!("e{k}max")],
+                plain,
+            );
+            self.add(
+                Rapidity,
+                group(),
+                [format!("eta{k}min"), format!("eta{k}")],
+                plain,
+            );
         }
     }
 
@@ -495,7 +536,12 @@ impl Windows<'_> {
         let code = code_of(one);
         let free = legs.is_free(first) || legs.is_free(second);
         if code == code_of(other) && !free && (one == -other || !card.only_pairs(code)) {
-            self.add(Observable::Mass, both(), ["mxx_min_pdg", ""], How::by_code(code));
+            self.add(
+                Observable::Mass,
+                both(),
+                ["mxx_min_pdg", ""],
+                How::by_code(code),
+            );
         }
     }
 
@@ -507,7 +553,12 @@ impl Windows<'_> {
         let [jets, bottoms, leptons, neutrinos] =
             [Jet, Bottom, Lepton, Neutrino].map(|kind| legs.of(kind));
         let everything = legs.outgoing().collect();
-        self.add(Mass, vec![everything], ["dsqrt_shat", "dsqrt_shatmax"], plain);
+        self.add(
+            Mass,
+            vec![everything],
+            ["dsqrt_shat", "dsqrt_shatmax"],
+            plain,
+        );
         let mut light = [&leptons[..], &neutrinos].concat();
         light.sort_unstable();
         if !neutrinos.is_empty() {

@@ -4,17 +4,45 @@
 //! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
 //! rounds become one event file.
 
+pub mod banner;
+pub mod beams;
+pub mod calculator;
+pub mod cards;
+pub mod conditions;
 pub mod cuts;
+pub mod decays;
+pub mod densities;
 pub mod element;
+pub mod event_file;
+pub mod exact;
+pub mod fsum;
+mod in_order;
+pub mod limits;
 pub mod lines;
 pub mod load;
+pub mod maker;
 pub mod named;
 pub mod named_cuts;
-pub mod number;
 pub mod output;
+pub mod param_card;
+pub mod plan;
 pub mod poles;
+pub mod progress;
+pub mod records;
+pub mod replaced;
+pub mod rounds;
+pub mod run;
+pub mod run_card;
+pub mod run_folder;
+pub mod running;
+pub mod scale;
+pub mod scratch;
 pub mod source;
 pub mod spec;
+pub mod spectra;
+pub mod state;
+pub mod summary;
+pub mod systematics;
 pub mod text;
 pub mod topology;
 pub mod written;

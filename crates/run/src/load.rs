@@ -375,9 +375,12 @@ pub fn alpha_qed(elements: &[Element]) -> Option<f64> {
     inverse.map(|inverse| 1.0 / inverse.abs()).next()
 }
 
-/// The same by the values that a model begins with, the Standard Model where none is named; none where it knows no aEWM1.
-pub fn model_alpha_qed(model: Option<&Path>) -> Option<f64> {
-    let inverse = models::model(model).ok()?.parameter("aEWM1", None).ok()?.re;
+/// The same by aEWM1 of a model, the Standard Model where none is named: of a card, or the value that the model begins with;
+/// none where it knows no such parameter.
+pub fn model_alpha_qed(model: Option<&Path>, card: Option<&Path>) -> Option<f64> {
+    let card = card.map(Card::read).transpose().ok()?;
+    let found = models::model(model).ok()?.parameter("aEWM1", card.as_ref());
+    let inverse = found.ok()?.re;
     (inverse != 0.0).then(|| 1.0 / inverse.abs())
 }
 

@@ -3,6 +3,7 @@
 use crate::Element;
 use crate::cuts::resonance;
 use crate::poles::Line;
+use crate::text::{general, quoted};
 use mebridge::describe::Channel;
 use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
@@ -59,7 +60,12 @@ pub struct CutName {
 /// All cuts that there are, in the order in which messages list them.
 pub fn names() -> Vec<CutName> {
     use Class::{Jet, Lepton, Photon};
-    let pairs = [[Jet, Jet], [Lepton, Lepton], [Photon, Photon], [Jet, Lepton]];
+    let pairs = [
+        [Jet, Jet],
+        [Lepton, Lepton],
+        [Photon, Photon],
+        [Jet, Lepton],
+    ];
     let pairs = pairs.into_iter().chain([[Photon, Jet], [Photon, Lepton]]);
     let pairs: Vec<Vec<Class>> = pairs.map(Vec::from).collect();
     let single: Vec<Vec<Class>> = Class::ALL.map(|class| vec![class]).to_vec();
@@ -120,11 +126,15 @@ pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result
         let Some(cut) = known.iter().find(|cut| cut.name == *name) else {
             let known: Vec<&str> = known.iter().map(|cut| cut.name.as_str()).collect();
             let known = known.join(", ");
-            return Err(refused(format!("there is no cut {name:?}; there are {known}")));
+            return Err(refused(format!(
+                "there is no cut {}; there are {known}",
+                quoted(name)
+            )));
         };
         if !(0.0..f64::INFINITY).contains(&value) {
             return Err(refused(format!(
-                "the cut {name} is {value}; it must be a number that is not negative"
+                "the cut {name} is {}; it must be a number that is not negative",
+                general(value)
             )));
         }
         let cut = cut.clone();
@@ -144,7 +154,8 @@ fn refused(what: String) -> Error {
 impl NamedCut {
     /// The groups of legs of a process that it is about.
     fn groups(&self, pdg: &[i32]) -> Vec<Vec<usize>> {
-        let of = |class: Class| (2..pdg.len()).filter(move |&leg| Class::of(pdg[leg]) == Some(class));
+        let of =
+            |class: Class| (2..pdg.len()).filter(move |&leg| Class::of(pdg[leg]) == Some(class));
         match self.cut.classes[..] {
             [class] => of(class).map(|leg| vec![leg]).collect(),
             [one, other] => {
@@ -160,10 +171,21 @@ impl NamedCut {
     }
 }
 
+/// What cuts are, for messages.
+pub fn described(cuts: &[NamedCut]) -> String {
+    let each = cuts
+        .iter()
+        .map(|named| format!("{} = {}", named.cut.name, general(named.value)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// The cuts that some process has particles for.
 ///
 /// Args: `processes` are PDG codes of legs.
-pub fn used<'a>(cuts: &[NamedCut], processes: impl IntoIterator<Item = &'a [i32]>) -> Vec<NamedCut> {
+pub fn used<'a>(
+    cuts: &[NamedCut],
+    processes: impl IntoIterator<Item = &'a [i32]>,
+) -> Vec<NamedCut> {
     let processes: Vec<&[i32]> = processes.into_iter().collect();
     let is_about = |cut: &&NamedCut| processes.iter().any(|pdg| !cut.groups(pdg).is_empty());
     cuts.iter().filter(is_about).cloned().collect()
@@ -217,4 +239,84 @@ fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
         }
     }
     Ok(found.into_iter().map(|(_, window)| window).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuts::described as windows_described;
+    use crate::poles::tests::{cuts, elements};
+    use std::collections::BTreeMap;
+
+    fn refused(name: &str, value: f64) -> String {
+        read(&BTreeMap::from([(name.to_owned(), value)]))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn cuts_that_there_are() {
+        let known = "pt, ptj, ptl, pta, eta, etaj, etal, etaa, dr, drjj, drll, draa, drjl, draj, dral, mass, massjj, massll, \
+                     massaa, massjl, massaj, massal";
+        let names: Vec<String> = names().into_iter().map(|cut| cut.name).collect();
+        assert_eq!(names.join(", "), known);
+        assert_eq!(
+            refused("et", 20.0),
+            format!("there is no cut 'et'; there are {known}")
+        );
+        assert_eq!(
+            refused("pt", -1.0),
+            "the cut pt is -1; it must be a number that is not negative"
+        );
+        assert!(refused("pt", f64::NAN).contains("is nan;"));
+        assert!(refused("pt", f64::INFINITY).contains("is inf;"));
+    }
+
+    #[test]
+    fn cuts_are_about_their_particles() {
+        let given = cuts(&[
+            ("drjl", 0.4),
+            ("etaa", 2.5),
+            ("mass", 50.0),
+            ("ptl", 10.0),
+            ("massaa", 5.0),
+        ]);
+        let pdg = [2, -2, 11, 21, -5, 22, 6];
+        // As codes of particles legs are told apart.
+        let legs: Vec<i32> = (0..7).collect();
+        let found: Vec<String> = of_legs(&pdg, &given)
+            .iter()
+            .map(|window| windows_described([window], &legs))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "distance of 2, 3 from 0.4",
+                "distance of 2, 4 from 0.4",
+                "rapidity of 5 to 2.5",
+                "mass of 3 4 from 50",
+                "pt of 2 from 10",
+            ]
+        );
+        let used = used(&given, [&pdg[..], &[1, -1, 6, -6]]);
+        assert_eq!(
+            described(&used),
+            "drjl = 0.4, etaa = 2.5, mass = 50, ptl = 10"
+        );
+    }
+
+    #[test]
+    fn chains_stay_at_their_masses() {
+        let chain = "e+ e- > z h, z > mu+ mu-";
+        let element = &elements(chain, &[])[0];
+        let found = windows(element, &[]).unwrap();
+        let wanted = "mass of 13 13 from 54.5669 to 127.809";
+        assert_eq!(windows_described(&found, element.pdg()), wanted);
+        assert_eq!(found.len(), 1);
+        let narrow = windows(&elements(chain, &[("wz", 0.0)])[0], &[])
+            .unwrap_err()
+            .to_string();
+        let begin = "decay chain: particle 23 (PDG code) can be on its mass shell, at 91.188 GeV, and has no width";
+        assert!(narrow.starts_with(begin), "{narrow}");
+    }
 }

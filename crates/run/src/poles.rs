@@ -4,7 +4,7 @@
 use crate::Element;
 use crate::cuts::{Cut, least_mass};
 use crate::named_cuts::{self, Class, CutName, NamedCut};
-use crate::number::{general, significant};
+use crate::text::{general, significant};
 use crate::topology::{legs_of, outgoing};
 use mebridge::describe::Channel;
 use mebridge::{Error, Result};
@@ -70,7 +70,10 @@ pub fn without_width(code: i32, mass: f64, width: f64) -> String {
     let code = code.unsigned_abs();
     let has = match width {
         0.0 => "no width, which makes the cross section infinite".to_owned(),
-        _ => format!("a width of {} GeV, which is lost in rounding", general(width)),
+        _ => format!(
+            "a width of {} GeV, which is lost in rounding",
+            general(width)
+        ),
     };
     format!(
         "particle {code} (PDG code) can be on its mass shell, at {} GeV, and has {has}; give it one of at least {} GeV in the \
@@ -108,7 +111,10 @@ impl Pole {
         let process = process(pdg);
         match self {
             Pole::AlongBeam(leg) => {
-                format!("in {process} the particle {} may go along a beam", pdg[*leg])
+                format!(
+                    "in {process} the particle {} may go along a beam",
+                    pdg[*leg]
+                )
             }
             Pole::Meeting {
                 legs: [one, other],
@@ -136,7 +142,10 @@ fn poles(element: &Element) -> BTreeSet<Pole> {
             let other: BTreeSet<usize> = &every - &line.legs;
             for side in [&line.legs, &other] {
                 let leg = side.first().filter(|_| side.len() == 1 && line.mass == 0.0);
-                found.extend(leg.filter(|&&leg| masses[leg] == 0.0).map(|&leg| Pole::AlongBeam(leg)));
+                found.extend(
+                    leg.filter(|&&leg| masses[leg] == 0.0)
+                        .map(|&leg| Pole::AlongBeam(leg)),
+                );
             }
             continue;
         }
@@ -170,7 +179,11 @@ fn is_close(one: f64, other: f64) -> bool {
 fn process(pdg: &[i32]) -> String {
     let codes: Vec<String> = pdg.iter().map(i32::to_string).collect();
     let (incoming, outgoing) = codes.split_at(2.min(codes.len()));
-    format!("{} > {} (PDG codes)", incoming.join(" "), outgoing.join(" "))
+    format!(
+        "{} > {} (PDG codes)",
+        incoming.join(" "),
+        outgoing.join(" ")
+    )
 }
 
 fn refused(what: String, cure: String) -> Error {
@@ -185,7 +198,10 @@ fn refused(what: String, cure: String) -> Error {
 ///
 /// # Errors
 /// Some do not; with names of cuts that would.
-pub fn by_name<'a>(elements: impl IntoIterator<Item = &'a Element>, cuts: &[NamedCut]) -> Result<()> {
+pub fn by_name<'a>(
+    elements: impl IntoIterator<Item = &'a Element>,
+    cuts: &[NamedCut],
+) -> Result<()> {
     let bounds = Bounds {
         cuts,
         known: named_cuts::names(),
@@ -210,7 +226,10 @@ pub fn by_name<'a>(elements: impl IntoIterator<Item = &'a Element>, cuts: &[Name
     let examples: Vec<String> = missing.iter().map(example).collect();
     let missing: Vec<&str> = missing.into_iter().collect();
     let (missing, examples) = (missing.join(" and "), examples.join(", "));
-    Err(refused(place, format!("give {missing}, such as cuts={{{examples}}}")))
+    Err(refused(
+        place,
+        format!("give {missing}, such as cuts={{{examples}}}"),
+    ))
 }
 
 /// Cuts by name, as bounds of what they are about.
@@ -302,7 +321,10 @@ pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
             Bound::Pt(leg) => format!("the least transverse momentum of {}", pdg[leg]),
         });
         let missing = missing.collect::<Vec<_>>().join(" and ");
-        return Err(refused(pole.described(pdg), format!("set {missing} in the run card")));
+        return Err(refused(
+            pole.described(pdg),
+            format!("set {missing} in the run card"),
+        ));
     }
     Ok(())
 }
@@ -314,13 +336,12 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
         of.sort_unstable();
         window.observable == observable && !window.outside && of == legs
     };
+    let windows = || cuts.iter().map(|cut| &cut.window);
     let least = |observable, legs: &[usize]| {
-        let mut windows = cuts.iter().map(|cut| &cut.window);
-        windows.any(|window| window.least > 0.0 && is_of(window, observable, legs))
+        windows().any(|window| window.least > 0.0 && is_of(window, observable, legs))
     };
     let central = |leg: usize| {
-        let mut windows = cuts.iter().map(|cut| &cut.window);
-        windows.any(|window| {
+        windows().any(|window| {
             window.largest < f64::INFINITY && is_of(window, Observable::Rapidity, &[leg])
         })
     };
@@ -345,7 +366,9 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
             collinear,
         } => {
             let apart = !collinear || least(Observable::Distance, legs);
-            let soft = vectors.iter().filter(|&&leg| !least(Observable::Pt, &[leg]));
+            let soft = vectors
+                .iter()
+                .filter(|&&leg| !least(Observable::Pt, &[leg]));
             let soft = soft.map(|&leg| Bound::Pt(leg));
             let apart = (!apart).then_some(Bound::Distance(*legs));
             apart.into_iter().chain(soft).collect()
@@ -398,8 +421,13 @@ pub fn resonances(
 
 /// Whether events of smaller masses are of no account: all lines are far heavier, so that |M|^2 falls there.
 pub fn vanishes_below(element: &Element, floor: f64) -> bool {
-    let masses = element.channels().iter().flat_map(|channel| &channel.masses);
-    masses.map(|(mass, _)| mass).all(|mass| floor < LIGHT * mass.abs())
+    let masses = element
+        .channels()
+        .iter()
+        .flat_map(|channel| &channel.masses);
+    masses
+        .map(|(mass, _)| mass)
+        .all(|mass| floor < LIGHT * mass.abs())
 }
 
 /// Which cut leaves no events below a mass, GeV: of a run card, or one of these by name.
@@ -408,7 +436,11 @@ pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> Strin
     let above = |mass: f64| general((mass / digits).ceil() * digits);
     if cuts.is_none() {
         let leptons = pdg[2..].iter().all(|code| (11..17).contains(&code.abs()));
-        let entry = if leptons { "mmnl (or dsqrt_shat)" } else { "dsqrt_shat" };
+        let entry = if leptons {
+            "mmnl (or dsqrt_shat)"
+        } else {
+            "dsqrt_shat"
+        };
         let least = above(mass);
         return format!(
             "set their least mass in the run card, {entry} = {least} or more, or take densities that go down to smaller x"
@@ -422,8 +454,17 @@ pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> Strin
         [_, _] => (shortest(&known, Observable::Mass, &classes), mass),
         [first, ..] => {
             let count = classes.iter().filter(|&&class| class == first).count();
-            (shortest(&known, Observable::Pt, &[first]), mass / count as f64)
+            (
+                shortest(&known, Observable::Pt, &[first]),
+                mass / count as f64,
+            )
         }
     };
-    format!("cut small masses, such as by cuts={{\"{name}\": {}}}", above(value))
+    format!(
+        "cut small masses, such as by cuts={{\"{name}\": {}}}",
+        above(value)
+    )
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,7 +1,8 @@
 //! What a run is: one description, as the command, Python, workers, packs and the folder of a run have it.
 
+use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A run. In JSON, paths are texts and what is left out has its default.
@@ -43,6 +44,78 @@ pub struct RunSpec {
     /// Which further weights events have; what the run card says where it is left out.
     #[serde(default)]
     pub systematics: Option<Vec<String>>,
+}
+
+impl Default for RunSpec {
+    /// One of nothing yet, by a run card.
+    fn default() -> Self {
+        RunSpec {
+            process: String::new(),
+            conditions: Conditions::RunCard {
+                file: None,
+                changed: Vec::new(),
+                changed_files: false,
+                pdf_data: None,
+                folder: None,
+            },
+            model: None,
+            param_card: None,
+            parameters: BTreeMap::new(),
+            events: None,
+            seed: None,
+            precision: None,
+            overweight: overweight(),
+            threads: one(),
+            devices: cpu(),
+            systematics: None,
+        }
+    }
+}
+
+impl RunSpec {
+    /// What weighs points: `cpu`, `cuda` or `hip`.
+    ///
+    /// # Errors
+    /// A device is none of these, is named twice, or they are of several kinds.
+    pub fn backend(&self) -> Result<&str> {
+        let wrong = |what: &str, cure: &str| Error::Run {
+            place: "device".to_owned(),
+            what: what.to_owned(),
+            cure: cure.to_owned(),
+        };
+        let kinds: BTreeSet<&str> = self.devices.iter().map(|name| kind(name)).collect();
+        let known = |name: &String| {
+            let (kind, number) = name.split_once(':').unwrap_or((name, ""));
+            let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+            ["cpu", "cuda", "hip"].contains(&kind) && digits
+        };
+        if kinds.len() != 1 || !self.devices.iter().all(known) {
+            let what = "it is \"cpu\", \"cuda\", \"cuda:1\", \"hip\", or a list of several GPUs of one kind";
+            return Err(wrong(what, ""));
+        }
+        let each: BTreeSet<&String> = self.devices.iter().collect();
+        if each.len() < self.devices.len() || (kinds.contains("cpu") && self.devices != ["cpu"]) {
+            return Err(wrong(
+                "one is named twice",
+                "threads= says how many a CPU has",
+            ));
+        }
+        Ok(kind(&self.devices[0]))
+    }
+
+    /// Numbers of GPUs as `CUDACPP_RUNTIME_DEVICE` has them; none where all of them have no number.
+    pub fn gpus(&self) -> Option<String> {
+        let numbers = self
+            .devices
+            .iter()
+            .map(|name| name.split_once(':').map(|of| of.1));
+        let numbers: Option<Vec<&str>> = numbers.collect();
+        numbers.map(|numbers| numbers.join(","))
+    }
+}
+
+fn kind(device: &str) -> &str {
+    device.split(':').next().unwrap_or(device)
 }
 
 /// What holds for the events of a run.

@@ -39,15 +39,26 @@ pub fn scientific(value: f64, digits: usize) -> String {
     with_exponent(mantissa, exponent)
 }
 
-/// The shortest text that is this number, as Python writes it: `1.0`, `1e-05`.
+/// The shortest text that is this number, and the nearest of several, as Python writes it: `1.0`, `1e-05`.
 pub fn repr(value: f64) -> String {
     if !value.is_finite() {
         return scientific(value, 0);
     }
-    let text = format!("{value:e}");
+    let shortest = format!("{value:e}");
+    let (mantissa, _) = parts(&shortest);
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count() - 1;
+    // Of two texts that are as near Rust takes the one with the larger last digit, and Python that with the even one.
+    let nearest = format!("{value:.digits$e}");
+    let text = match nearest.parse() == Ok(value) {
+        true => nearest,
+        false => shortest,
+    };
     let (mantissa, exponent) = parts(&text);
     match (-4..16).contains(&exponent) {
-        true => format!("{value:?}"),
+        true => {
+            let decimals = (digits as i32 - exponent).max(1) as usize;
+            format!("{value:.decimals$}")
+        }
         false => with_exponent(mantissa, exponent),
     }
 }
@@ -137,6 +148,13 @@ mod tests {
             (0.0001, "0.0001", "0.0001", "1.000000e-04", "0.0001"),
             (1e-5, "1e-05", "1e-05", "1.000000e-05", "1e-05"),
             (1e16, "1e+16", "1e+16", "1.000000e+16", "1e+16"),
+            (
+                -23_435_667_494_790.313,
+                "-2.34357e+13",
+                "-2.344e+13",
+                "-2.343567e+13",
+                "-23435667494790.312",
+            ),
             (
                 123456789012345.0,
                 "1.23457e+14",

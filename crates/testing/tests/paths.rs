@@ -3,18 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Folders at the top by which a path is known as one.
-const TOP: [&str; 11] = [
-    "src",
-    "crates",
-    "cuda",
-    "tests",
-    "benches",
-    "docs",
-    "examples",
-    "python",
-    "fortran",
-    "include",
-    "installed",
+const TOP: [&str; 10] = [
+    "src", "crates", "cuda", "tests", "benches", "docs", "examples", "python", "fortran", "include",
 ];
 /// What is made and not kept.
 const MADE: [&str; 3] = ["build", "target", ".git"];

@@ -209,9 +209,7 @@ fn versions_agree() {
         version.take(1).collect::<String>()
     };
     let version = after("Cargo.toml", "version = ");
-    for manifest in ["installed/Cargo.toml", "benches/against/Cargo.toml"] {
-        assert_eq!(after(manifest, "version = "), version, "{manifest}");
-    }
+    assert_eq!(after("benches/against/Cargo.toml", "version = "), version);
     assert_eq!(after("CHANGELOG.md", "## "), version);
     assert_eq!(after("CITATION.cff", "version: "), version);
 }

@@ -11,7 +11,10 @@ pub fn least(windows: &[Window], masses: &[f64]) -> f64 {
     let outgoing: BTreeSet<usize> = (2..masses.len()).collect();
     let mut found = least_mass(windows, masses, &outgoing);
     let momenta = least_momenta(windows);
-    for window in windows.iter().filter(|window| is_least(window, Observable::Mass)) {
+    for window in windows
+        .iter()
+        .filter(|window| is_least(window, Observable::Mass))
+    {
         let others = outgoing.iter().filter(|leg| !window.legs[0].contains(leg));
         found = found.max(window.least + others.map(|&leg| masses[leg]).sum::<f64>());
     }
@@ -66,10 +69,7 @@ fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
 }
 
 /// The least masses of groups of legs, GeV, or distances of two.
-fn least_of_groups(
-    windows: &[Window],
-    observable: Observable,
-) -> BTreeMap<BTreeSet<usize>, f64> {
+fn least_of_groups(windows: &[Window], observable: Observable) -> BTreeMap<BTreeSet<usize>, f64> {
     let mut found: BTreeMap<_, f64> = BTreeMap::new();
     for window in windows {
         if !is_least(window, observable) || window.take != Take::All {

@@ -1,0 +1,214 @@
+//! Parton densities and the strong coupling for C and Python, as events have them.
+
+use super::c::{os_string, status};
+use super::no_panic;
+use super::pointers::{Access, CallerArray, check_apart, input, output, put, string, wrong};
+use super::registry::Registry;
+use mebridge::error::Result;
+use mebridge_densities::{Coupling, Densities};
+use std::ffi::c_char;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An open member of a set of parton densities. Opaque: only pass it on.
+pub struct MebridgeDensities {
+    _private: [u8; 0],
+}
+
+/// Points whose flavours lie in memory together.
+const TOGETHER: usize = 1024;
+
+/// What is open; the handles spell `dens`.
+pub(super) static OPEN: Registry<Arc<Densities>> =
+    Registry::new("set of densities", 0x6465_6e73_0000_0001);
+
+/// Opens parton densities and puts a handle into `densities`: a member of a set of LHAPDF (`NAME_0000.dat`), or a file of
+/// `lib/Pdfdata` of an output of MG5aMC (`.grid`, `.tbl`).
+///
+/// # Safety
+/// `file` ends in NUL; `densities` points at a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_densities_open(
+    file: *const c_char,
+    densities: *mut *mut MebridgeDensities,
+) -> i32 {
+    const NAME: &str = "mebridge_densities_open";
+    status(|| {
+        // SAFETY: the caller's promise; NULL is refused.
+        unsafe { put(NAME, "densities", densities, std::ptr::null_mut()) }?;
+        // SAFETY: the caller's promise.
+        let file = PathBuf::from(os_string(unsafe { string(NAME, "file", file) }?));
+        let made = Densities::open(&file).map_err(|error| wrong(NAME, error.to_string()))?;
+        let handle = OPEN.add(Arc::new(made)) as usize as *mut MebridgeDensities;
+        // SAFETY: as above.
+        unsafe { put(NAME, "densities", densities, handle) }
+    })
+}
+
+/// Closes a handle. NULL is allowed and does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_densities_close(densities: *mut MebridgeDensities) {
+    // One that is not open is closed.
+    let _ = no_panic(|| OPEN.remove(densities as usize as u64));
+}
+
+/// How many partons the densities have; their PDG codes are written into `codes`, unless it is NULL. -1 where it fails.
+///
+/// # Safety
+/// `codes` is NULL or has room for all of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_densities_codes(
+    densities: *const MebridgeDensities,
+    codes: *mut i32,
+) -> i64 {
+    const NAME: &str = "mebridge_densities_codes";
+    let mut count = -1;
+    status(|| {
+        let of = opened(densities)?;
+        let known = of.codes();
+        if !codes.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { output(NAME, "codes", codes, known.len()) }?.copy_from_slice(known);
+        }
+        count = known.len() as i64;
+        Ok(())
+    });
+    count
+}
+
+/// Where the densities have a grid: writes the least and the largest x, and the least and the largest Q in GeV.
+///
+/// # Safety
+/// `range` has room for four numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_densities_range(
+    densities: *const MebridgeDensities,
+    range: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_densities_range";
+    status(|| {
+        let of = opened(densities)?;
+        let ([least_x, largest_x], [least, largest]) = (of.range_of_x(), of.range_of_q2());
+        // SAFETY: the caller's promise.
+        let range = unsafe { output(NAME, "range", range, 4) }?;
+        range.copy_from_slice(&[least_x, largest_x, least.sqrt(), largest.sqrt()]);
+        Ok(())
+    })
+}
+
+/// x f(x, Q) of a parton by its PDG code, one for each of `points`; `q` is in GeV.
+///
+/// Outside of a grid densities go on as LHAPDF, or what MG5aMC has for its grids, does it; above x = 1 they are 0. A parton
+/// that they do not have is an error.
+///
+/// # Safety
+/// All arrays have `points` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_densities_evaluate(
+    densities: *const MebridgeDensities,
+    points: usize,
+    codes: *const i32,
+    x: *const f64,
+    q: *const f64,
+    values: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_densities_evaluate";
+    status(|| {
+        let of = opened(densities)?;
+        let read = |array| CallerArray::of::<f64>(array, points, Access::Read);
+        check_apart(
+            NAME,
+            [
+                ("codes", CallerArray::of(codes, points, Access::Read)),
+                ("x", read(x)),
+                ("q", read(q)),
+                ("values", CallerArray::of(values, points, Access::Write)),
+            ],
+        )?;
+        // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
+        let (codes, x, q, values) = unsafe {
+            (
+                input(NAME, "codes", codes, points)?,
+                input(NAME, "x", x, points)?,
+                input(NAME, "q", q, points)?,
+                output(NAME, "values", values, points)?,
+            )
+        };
+        let known = of.codes();
+        let mut places = Vec::with_capacity(points.min(TOGETHER));
+        let mut q2 = Vec::with_capacity(points.min(TOGETHER));
+        let mut every = vec![0.0; points.min(TOGETHER) * known.len()];
+        let chunks = codes.chunks(TOGETHER).zip(x.chunks(TOGETHER));
+        let chunks = chunks.zip(q.chunks(TOGETHER).zip(values.chunks_mut(TOGETHER)));
+        for ((codes, x), (q, values)) in chunks {
+            places.clear();
+            for code in codes {
+                let place = known.iter().position(|one| one == code);
+                let missing =
+                    || wrong(NAME, format!("there are no densities of {code} (PDG code)"));
+                places.push(place.ok_or_else(missing)?);
+            }
+            q2.clear();
+            q2.extend(q.iter().map(|q| q * q));
+            let every = &mut every[..x.len() * known.len()];
+            of.evaluate(x, &q2, every);
+            for ((value, of), &place) in values
+                .iter_mut()
+                .zip(every.chunks_exact(known.len()))
+                .zip(&places)
+            {
+                *value = of[place];
+            }
+        }
+        Ok(())
+    })
+}
+
+/// alpha_s at so many scales `q`, GeV, by a table of `knots` scales that rise, of which some may stand there twice, and
+/// values: interpolated as LHAPDF does it. Below the table it goes on with the power of its first interval, above it stays.
+///
+/// # Safety
+/// `scales` and `values` have `knots` numbers, `q` and `alpha_s` have `points`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_alpha_s(
+    knots: usize,
+    scales: *const f64,
+    values: *const f64,
+    points: usize,
+    q: *const f64,
+    alpha_s: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_alpha_s";
+    status(|| {
+        let read = |array, count| CallerArray::of::<f64>(array, count, Access::Read);
+        check_apart(
+            NAME,
+            [
+                ("scales", read(scales, knots)),
+                ("values", read(values, knots)),
+                ("q", read(q, points)),
+                ("alpha_s", CallerArray::of(alpha_s, points, Access::Write)),
+            ],
+        )?;
+        // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
+        let (scales, values, q, alpha_s) = unsafe {
+            (
+                input(NAME, "scales", scales, knots)?,
+                input(NAME, "values", values, knots)?,
+                input(NAME, "q", q, points)?,
+                output(NAME, "alpha_s", alpha_s, points)?,
+            )
+        };
+        let table = Coupling::new(scales, values)
+            .map_err(|what| wrong(NAME, format!("the table of alpha_s: {what}")))?;
+        for (value, q) in alpha_s.iter_mut().zip(q) {
+            *value = table.at(q * q);
+        }
+        Ok(())
+    })
+}
+
+/// Calls for one set do not wait for each other.
+fn opened(densities: *const MebridgeDensities) -> Result<Arc<Densities>> {
+    OPEN.with(densities as usize as u64, |of| Ok(of.clone()))
+}

@@ -1,0 +1,80 @@
+//! The arrays of a call for events, as C and linked executables pass them.
+
+use super::pointers::{Access, CallerArray, check_apart, input, input_or_none, numbers, output};
+use super::registry::Entry;
+use mebridge::error::Result;
+use mebridge::events::{Answers, Events};
+
+/// Where they begin. Of channels and igraph, null means that there are none.
+pub(super) struct EventArrays {
+    pub momenta: *const f64,
+    pub g_s: *const f64,
+    pub random_helicity: *const f64,
+    pub random_color: *const f64,
+    pub channels: *const i32,
+    pub igraph: *const i32,
+    pub matrix_elements: *mut f64,
+    pub helicity: *mut i32,
+    pub color: *mut i32,
+}
+
+impl EventArrays {
+    /// Evaluates so many events.
+    ///
+    /// # Safety
+    /// Arrays that are not null and aligned have so many events.
+    pub(super) unsafe fn run(
+        &self,
+        name: &'static str,
+        entry: &mut Entry,
+        nevt: usize,
+    ) -> Result<()> {
+        let legs = entry.bridge.process().legs.len();
+        let count = numbers(name, nevt, 4 * legs)?;
+        let read = |array| CallerArray::of::<f64>(array, nevt, Access::Read);
+        let indices = |array| CallerArray::of::<i32>(array, nevt, Access::Read);
+        let chosen = |array: *mut i32| CallerArray::of(array, nevt, Access::Write);
+        check_apart(
+            name,
+            [
+                (
+                    "momenta",
+                    CallerArray::of(self.momenta, count, Access::Read),
+                ),
+                ("g_s", read(self.g_s)),
+                ("random_helicity", read(self.random_helicity)),
+                ("random_color", read(self.random_color)),
+                ("channels", indices(self.channels)),
+                ("igraph", indices(self.igraph)),
+                (
+                    "matrix_elements",
+                    CallerArray::of(self.matrix_elements, nevt, Access::Write),
+                ),
+                ("helicity", chosen(self.helicity)),
+                ("color", chosen(self.color)),
+            ],
+        )?;
+        // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
+        let (events, mut answers) = unsafe {
+            let [channels, igraph] = entry.indices.of(
+                input_or_none(name, "channels", self.channels, nevt)?,
+                input_or_none(name, "igraph", self.igraph, nevt)?,
+            )?;
+            let events = Events {
+                momenta: input(name, "momenta", self.momenta, count)?,
+                g_s: input(name, "g_s", self.g_s, nevt)?,
+                random_helicity: input(name, "random_helicity", self.random_helicity, nevt)?,
+                random_color: input(name, "random_color", self.random_color, nevt)?,
+                channels,
+                igraph,
+            };
+            let answers = Answers {
+                matrix_elements: output(name, "matrix_elements", self.matrix_elements, nevt)?,
+                helicity: output(name, "helicity", self.helicity, nevt)?,
+                color: output(name, "color", self.color, nevt)?,
+            };
+            (events, answers)
+        };
+        entry.bridge.run(&events, &mut answers)
+    }
+}

@@ -1,0 +1,460 @@
+//! The door of executables that `mebridge link` made: what its Fortran calls.
+//!
+//! Such an executable carries its processes and knows the parameters that MadEvent runs with, so both come with
+//! the call. Every argument comes by reference:
+//!
+//! | symbol | arguments |
+//! |---|---|
+//! | `mebridge_open` | handle (out), first byte of the process, first byte behind it, nevt, npar, ncard, card |
+//! | `mebridge_matrix` | handle, momenta, g_s, nhel, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
+//! | `mebridge_matrices` | handle, momenta, g_s, nhel, ncomb, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
+//! | `mebridge_batch` | handle, nevt, momenta, g_s, rndhel, rndcol, with_channels, channels, igraph, mes, selhel, selcol (out) |
+//! | `mebridge_expect` | none |
+//! | `mebridge_checks` | whether the Fortran's matrix elements are to be evaluated too (out) |
+//! | `mebridge_check` | handle, momenta, g_s, an answer of the library, the Fortran's |
+//! | `mebridge_row` | handle, number of a row of the helicity table, its helicities (out) |
+//!
+//! `mebridge_matrix` answers `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (where
+//! `with_amp2` is not zero) and `jamp2(nflow)` what it adds to them; `mebridge_matrices` does so for `ncomb` rows
+//! of helicities at once. `mebridge_batch` answers `SMATRIX<i>_MULTI`.
+//!
+//! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable evaluates the Fortran's own matrix elements
+//! as well and tells both (the module `check`).
+//!
+//! MadEvent up to 3.5 asks for one helicity of one event after the other. The first question evaluates the event
+//! for all of them, the others are looked up.
+
+use super::check_mode;
+use super::event_arrays::EventArrays;
+use super::fbridge::{announce, or_stop};
+use super::generation::Caller;
+use super::pointers::{
+    Access, CallerArray, check_apart, input, null, numbers, output, put, value, wrong,
+};
+use super::registry::{self, Entry};
+use mebridge::bridge::Bridge;
+use mebridge::error::Result;
+use mebridge::process::{Contract, Process};
+use mebridge::runtime::{Igraph, Switches};
+use std::path::Path;
+use std::ptr;
+use std::slice::from_raw_parts;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What messages call a process that is part of the executable.
+const ORIGIN: &str = "this executable";
+
+/// Whether a matrix element was asked for.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Opens a bridge for a process that the executable carries, with the parameters that it runs with.
+///
+/// # Safety
+/// The bytes between the first two pointers are the executable's; the others point at variables of their types.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_open_(
+    handle: *mut u64,
+    data: *const u8,
+    end: *const u8,
+    nevt: *const i32,
+    npar: *const i32,
+    ncard: *const i32,
+    card: *const f64,
+) {
+    const NAME: &str = "mebridge_open";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (bytes, nevt, npar, card) = unsafe {
+            if data.is_null() || end < data {
+                return Err(null(NAME, "data"));
+            }
+            let bytes = from_raw_parts(data, end as usize - data as usize);
+            let count = |name, x: *const i32| {
+                let x = value(NAME, name, x)?;
+                usize::try_from(x).map_err(|_| wrong(NAME, format!("{name} is {x}")))
+            };
+            let (nevt, npar) = (count("nevt", nevt)?, count("npar", npar)?);
+            let card = input(NAME, "card", card, count("ncard", ncard)?)?;
+            (bytes, nevt, npar, card)
+        };
+        // SAFETY: as above.
+        unsafe {
+            put(
+                NAME,
+                "handle",
+                handle,
+                open(bytes, nevt.max(1), npar, card)?,
+            )
+        }
+    });
+}
+
+fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
+    let switches = Switches::from_env()?;
+    let set = [
+        ("PROCESS", switches.process.is_some()),
+        ("PARAMCARD", switches.param_card.is_some()),
+    ];
+    if let Some((name, _)) = set.into_iter().find(|(_, set)| *set) {
+        return Err(wrong(
+            "mebridge_open",
+            format!(
+                "CUDACPP_RUNTIME_{name} is set, but this executable was made by `mebridge link`: it carries its \
+                 processes and runs with the parameters that MadEvent was compiled with; unset it"
+            ),
+        ));
+    }
+    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| wrong("mebridge_open", format!(
+            "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
+             again, and let MadEvent be compiled again"
+        )))?;
+    // MadEvent asks single helicities of it, and its own SMATRIX<i> weighs them by the beams.
+    process.beam_weights.clear();
+    let (legs, values) = (process.legs.len(), process.model.card.len());
+    if npar != legs || card.len() != values {
+        return Err(wrong(
+            "mebridge_open",
+            format!(
+                "'{}' has {legs} legs and {values} parameters, but the executable has {npar} and {}; run \
+                 `mebridge link` on the output again",
+                process.name,
+                card.len()
+            ),
+        ));
+    }
+    // A parameter that MadEvent has no variable for is the least of numbers there.
+    let values = card.iter().zip(&process.model.card);
+    let values: Vec<f64> = values
+        .map(|(&value, known)| {
+            if value == f64::MIN {
+                known.default
+            } else {
+                value
+            }
+        })
+        .collect();
+    let caller = Caller::new(Igraph::Yes, Contract::WithIgraph);
+    let bridge = Bridge::new(process, &values, &switches, nevt)?;
+    announce(&bridge, ORIGIN, Some("that of MadEvent"), &switches);
+    ASKED.store(true, Ordering::Relaxed);
+    Ok(registry::add(Entry::new(bridge, caller)))
+}
+
+/// The answer of `MATRIX<i>` for one helicity of one event.
+///
+/// # Safety
+/// The arrays have the lengths that the module's table gives, and the outputs overlap nothing else.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_matrix_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    nhel: *const i32,
+    with_amp2: *const i32,
+    namp2: *const i32,
+    nflow: *const i32,
+    matrix: *mut f64,
+    amp2: *mut f64,
+    jamp2: *mut f64,
+) {
+    // SAFETY: the caller's promise.
+    or_stop(|| unsafe {
+        let question = Question {
+            function: "mebridge_matrix",
+            handle,
+            momenta,
+            g_s,
+            nhel,
+            ncomb: 1,
+            with_amp2,
+            namp2,
+            nflow,
+        };
+        question.answer(matrix, amp2, jamp2)
+    });
+}
+
+/// The same for several helicities at once.
+///
+/// # Safety
+/// As for [`mebridge_matrix_`].
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_matrices_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    nhel: *const i32,
+    ncomb: *const i32,
+    with_amp2: *const i32,
+    namp2: *const i32,
+    nflow: *const i32,
+    matrix: *mut f64,
+    amp2: *mut f64,
+    jamp2: *mut f64,
+) {
+    const NAME: &str = "mebridge_matrices";
+    // SAFETY: the caller's promise; null is refused.
+    or_stop(|| unsafe {
+        let ncomb = value(NAME, "ncomb", ncomb)?;
+        let question = Question {
+            function: NAME,
+            handle,
+            momenta,
+            g_s,
+            nhel,
+            ncomb: ncomb.max(0) as usize,
+            with_amp2,
+            namp2,
+            nflow,
+        };
+        question.answer(matrix, amp2, jamp2)
+    });
+}
+
+/// The answers of `SMATRIX<i>_MULTI` for a batch of events, of any number. Channels are looked at where
+/// `with_channels` is not zero.
+///
+/// # Safety
+/// The arrays have `nevt` events, and the outputs overlap nothing else.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_batch_(
+    handle: *const u64,
+    nevt: *const i32,
+    momenta: *const f64,
+    g_s: *const f64,
+    random_helicity: *const f64,
+    random_color: *const f64,
+    with_channels: *const i32,
+    channels: *const i32,
+    igraph: *const i32,
+    matrix_elements: *mut f64,
+    helicity: *mut i32,
+    color: *mut i32,
+) {
+    const NAME: &str = "mebridge_batch";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, nevt, with_channels) = unsafe {
+            let nevt = value(NAME, "nevt", nevt)?;
+            let with = value(NAME, "with_channels", with_channels)? != 0;
+            (value(NAME, "handle", handle)?, nevt.max(0) as usize, with)
+        };
+        // Neither may be missing here.
+        if with_channels && channels.is_null() {
+            return Err(null(NAME, "channels"));
+        }
+        if igraph.is_null() {
+            return Err(null(NAME, "igraph"));
+        }
+        registry::with(handle, |entry| {
+            let arrays = EventArrays {
+                momenta,
+                g_s,
+                random_helicity,
+                random_color,
+                channels: if with_channels { channels } else { ptr::null() },
+                igraph,
+                matrix_elements,
+                helicity,
+                color,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { arrays.run(NAME, entry, nevt) }
+        })
+    });
+}
+
+/// Says that this executable is meant to take its matrix elements from here: should it end without having asked
+/// for any, a warning says so. Called before the program begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_expect_() {
+    static ONCE: Once = Once::new();
+    extern "C" fn at_exit() {
+        use std::io::Write;
+        if !ASKED.load(Ordering::Relaxed) {
+            // Nothing is lost where stderr is closed.
+            let _ = writeln!(
+                std::io::stderr(),
+                "mebridge: WARNING this executable was linked with mebridge, but no matrix element was asked for: \
+                 either there was no event, or the Fortran's were used (`mebridge doctor` tells which)"
+            );
+        }
+    }
+    ONCE.call_once(|| {
+        // SAFETY: a function that lives as long as the library, which is never unloaded: the executable needs it.
+        unsafe { libc::atexit(at_exit) };
+    });
+}
+
+/// Whether this run is one in check mode.
+///
+/// # Safety
+/// The argument points at an INTEGER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_checks_(on: *mut i32) {
+    or_stop(|| {
+        let checks = i32::from(check_mode::is_on()?);
+        // SAFETY: the caller's promise; null is refused.
+        unsafe { put("mebridge_checks", "on", on, checks) }
+    });
+}
+
+/// Notes both answers for an event, or for some helicities of it.
+///
+/// # Safety
+/// As for [`mebridge_matrix_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_check_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    library: *const f64,
+    fortran: *const f64,
+) {
+    const NAME: &str = "mebridge_check";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let handle = unsafe { value(NAME, "handle", handle) }?;
+        registry::with(handle, |entry| {
+            let process = entry.bridge.process();
+            // SAFETY: the caller's promise; null is refused.
+            let number = |what, x: *const f64| unsafe { value(NAME, what, x) };
+            // SAFETY: the caller's promise; null is refused.
+            let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
+            let answers = (number("library", library)?, number("fortran", fortran)?);
+            check_mode::note(&process.name, momenta, number("g_s", g_s)?, answers);
+            Ok(())
+        })
+    });
+}
+
+/// A row of the helicity table.
+///
+/// # Safety
+/// `nhel` has an INTEGER for each leg.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel: *mut i32) {
+    const NAME: &str = "mebridge_row";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, row) = unsafe {
+            let row = value(NAME, "row", row)?;
+            (value(NAME, "handle", handle)?, row)
+        };
+        registry::with(handle, |entry| {
+            let rows = &entry.bridge.process().helicities;
+            let at = usize::try_from(row).ok().and_then(|row| row.checked_sub(1));
+            let found = at
+                .and_then(|at| rows.get(at))
+                .ok_or_else(|| wrong(NAME, format!("there is no row {row} of {}", rows.len())))?;
+            // SAFETY: the caller's promise; null is refused.
+            let nhel = unsafe { output(NAME, "nhel", nhel, found.len()) }?;
+            for (to, &from) in nhel.iter_mut().zip(found) {
+                *to = i32::from(from);
+            }
+            Ok(())
+        })
+    });
+}
+
+/// A question for some helicities of one event.
+struct Question {
+    function: &'static str,
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    nhel: *const i32,
+    ncomb: usize,
+    with_amp2: *const i32,
+    namp2: *const i32,
+    nflow: *const i32,
+}
+
+impl Question {
+    /// # Safety
+    /// As for [`mebridge_matrix_`].
+    unsafe fn answer(&self, matrix: *mut f64, amp2: *mut f64, jamp2: *mut f64) -> Result<()> {
+        let name = self.function;
+        // SAFETY: the caller's promise; null is refused.
+        let handle = unsafe { value(name, "handle", self.handle) }?;
+        registry::with(handle, |entry| {
+            let process = entry.bridge.process();
+            let legs = process.legs.len();
+            let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
+            // SAFETY: the caller's promise; null is refused, and so are arrays that are too short or overlap one that is
+            // written.
+            let (momenta, g_s, nhel, matrix, amp2, jamp2) = unsafe {
+                let at_least = |what, n: *const i32, needs: usize| {
+                    let n = value(name, what, n)?;
+                    match usize::try_from(n).is_ok_and(|n| n >= needs) {
+                        true => Ok(()),
+                        false => Err(wrong(
+                            name,
+                            format!("{what} is {n}, the process needs {needs}"),
+                        )),
+                    }
+                };
+                at_least("namp2", self.namp2, diagrams)?;
+                at_least("nflow", self.nflow, flows)?;
+                let rows = numbers(name, self.ncomb, legs)?;
+                let with_amp2 = value(name, "with_amp2", self.with_amp2)? != 0;
+                let squares = if with_amp2 { diagrams } else { 0 };
+                check_apart(
+                    name,
+                    [
+                        (
+                            "momenta",
+                            CallerArray::of(self.momenta, 4 * legs, Access::Read),
+                        ),
+                        ("nhel", CallerArray::of(self.nhel, rows, Access::Read)),
+                        ("matrix", CallerArray::of(matrix, self.ncomb, Access::Write)),
+                        ("amp2", CallerArray::of(amp2, squares, Access::Write)),
+                        ("jamp2", CallerArray::of(jamp2, flows, Access::Write)),
+                    ],
+                )?;
+                let amp2 = match with_amp2 {
+                    true => output(name, "amp2", amp2, diagrams)?,
+                    false => &mut [],
+                };
+                (
+                    input(name, "momenta", self.momenta, 4 * legs)?,
+                    value(name, "g_s", self.g_s)?,
+                    input(name, "nhel", self.nhel, rows)?,
+                    output(name, "matrix", matrix, self.ncomb)?,
+                    amp2,
+                    output(name, "jamp2", jamp2, flows)?,
+                )
+            };
+            for (matrix, nhel) in matrix.iter_mut().zip(nhel.chunks_exact(legs)) {
+                let row = row(&entry.bridge, nhel, entry.next_row).ok_or_else(|| {
+                    wrong(name, format!("the process has no helicities {nhel:?}"))
+                })?;
+                entry.next_row = row + 1;
+                if entry.bridge.good_helicities().is_none() {
+                    entry.bridge.one_event(momenta, g_s, false)?;
+                }
+                let good = entry.bridge.is_good(row) == Some(true);
+                let event = (momenta, g_s, !good);
+                *matrix = entry.bridge.add_row(event, row, amp2, jamp2)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The row of the helicity table with these helicities. Callers go through the table, so looking begins at `next`.
+fn row(bridge: &Bridge, nhel: &[i32], next: usize) -> Option<usize> {
+    let rows = &bridge.process().helicities;
+    let same = |row: &Vec<i8>| row.iter().map(|&h| i32::from(h)).eq(nhel.iter().copied());
+    let (before, behind) = rows.split_at(next.min(rows.len()));
+    let found = behind.iter().position(same);
+    found.map_or_else(
+        || before.iter().position(same),
+        |at| Some(before.len() + at),
+    )
+}

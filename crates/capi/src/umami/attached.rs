@@ -1,0 +1,323 @@
+//! A library that carries its process: `mebridge umami` copies libmebridge.so and appends matrix elements to it.
+//!
+//! The library has a mark (`MARK`): 32 bytes by which it is found in the file, then what the copy holds. In the library
+//! itself that is nothing. In a copy it is where the appended bytes begin, how many there are, and their BLAKE3 hash.
+//! The mark is mapped into memory with the rest, so it belongs to the code that runs, whatever happens to the file. The
+//! bytes that are read from the file are the ones that were written with it; otherwise there is an error.
+//!
+//! The file is found by the mapping that the code lies in (`/proc/self/maps`), which follows a file that is renamed,
+//! and where the system has no such list by the name that it was loaded by.
+//!
+//! | appended bytes | what |
+//! |---|---|
+//! | 1 | what evaluates: 0 for what `CUDACPP_RUNTIME_BACKEND` says, 1 for the CPU, 2 for CUDA, 3 for HIP |
+//! | 4 | how many matrix elements, little-endian as all numbers |
+//! | 8 each | the length of each process file |
+//! | | the process files, see [`mebridge::process::file`] |
+
+use crate::memory::{Maps, path_of};
+use mebridge::error::{Error, Result};
+use mebridge::process::Process;
+use mebridge::runtime::BackendChoice;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// By what the mark is found in a file.
+const NAME: [u8; 32] = *b"mebridge carries its process at:";
+/// Bytes of a mark: name, begin, length, hash.
+const BYTES: usize = 32 + 8 + 8 + 32;
+/// No process is nearly as large; a length beyond is no length.
+const MOST: u64 = 4 << 30;
+
+/// What this library carries. A copy of the file has other bytes here than the compiler knows: they are read by
+/// `read_volatile` alone.
+#[used]
+static MARK: Mark = Mark({
+    let mut bytes = [0; BYTES];
+    let mut i = 0;
+    while i < NAME.len() {
+        bytes[i] = NAME[i];
+        i += 1;
+    }
+    bytes
+});
+
+#[repr(C, align(16))]
+struct Mark([u8; BYTES]);
+
+/// Where the appended bytes are.
+struct Attached {
+    begin: u64,
+    length: u64,
+    hash: [u8; 32],
+}
+
+impl Attached {
+    /// What a mark says; `None` of a library that carries nothing.
+    fn read(mark: &[u8; BYTES]) -> Option<Attached> {
+        let number = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&mark[at..at + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        let mut hash = [0; 32];
+        hash.copy_from_slice(&mark[48..]);
+        (number(32) != 0).then(|| Attached {
+            begin: number(32),
+            length: number(40),
+            hash,
+        })
+    }
+}
+
+/// What evaluates, as it is written.
+const BACKENDS: [BackendChoice; 4] = [
+    BackendChoice::Auto,
+    BackendChoice::Cpu,
+    BackendChoice::Cuda,
+    BackendChoice::Hip,
+];
+
+/// The matrix elements that this library carries, and what evaluates them; `None` if it carries none.
+pub fn attached() -> Result<Option<(Vec<Process>, BackendChoice)>> {
+    // SAFETY: a static of ours, which nobody writes.
+    let mark = unsafe { (&raw const MARK).read_volatile() };
+    let Some(attached) = Attached::read(&mark.0) else {
+        return Ok(None);
+    };
+    let path = own_file()?;
+    let bytes = read(&path, &attached)?;
+    Ok(Some(decode(&bytes, &path)?))
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::ProcessFile {
+        path: path.to_owned(),
+        defect: format!(
+            "was made by `mebridge umami` and {what}; make it again (`strip`, editing and incomplete copies take its \
+             process away)"
+        ),
+    }
+}
+
+fn read(path: &Path, attached: &Attached) -> Result<Vec<u8>> {
+    if attached.length > MOST {
+        return Err(damaged(path, "its mark is damaged"));
+    }
+    let mut file = File::open(path).map_err(Error::io(path))?;
+    let size = file.metadata().map_err(Error::io(path))?.len();
+    let end = attached.begin.checked_add(attached.length);
+    if end.is_none_or(|end| end > size) {
+        return Err(damaged(path, "ends too early"));
+    }
+    let mut bytes = vec![0; attached.length as usize];
+    file.seek(SeekFrom::Start(attached.begin))
+        .and_then(|_| file.read_exact(&mut bytes))
+        .map_err(Error::io(path))?;
+    if *blake3::hash(&bytes).as_bytes() != attached.hash {
+        return Err(damaged(
+            path,
+            "its process is not the one that it was made with: the file was changed, or replaced while in use",
+        ));
+    }
+    Ok(bytes)
+}
+
+fn encode(processes: &[Process], backend: BackendChoice) -> Result<Vec<u8>> {
+    let files = processes.iter().map(Process::to_bytes);
+    let files = files.collect::<Result<Vec<_>>>()?;
+    let number = BACKENDS.iter().position(|&known| known == backend);
+    let mut bytes = vec![number.unwrap_or(0) as u8];
+    bytes.extend((files.len() as u32).to_le_bytes());
+    for file in &files {
+        bytes.extend((file.len() as u64).to_le_bytes());
+    }
+    bytes.extend(files.concat());
+    Ok(bytes)
+}
+
+fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
+    // The hash was right, so this is what was written: by another version, if it does not decode.
+    let other = || damaged(path, "its process cannot be read by this version");
+    let (&backend, bytes) = bytes.split_first().ok_or_else(other)?;
+    let backend = *BACKENDS.get(usize::from(backend)).ok_or_else(other)?;
+    let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(other)?;
+    let count = u32::from_le_bytes(*count);
+    let mut lengths = Vec::new();
+    for _ in 0..count {
+        let (length, behind) = rest.split_first_chunk::<8>().ok_or_else(other)?;
+        lengths.push(u64::from_le_bytes(*length));
+        rest = behind;
+    }
+    let mut processes = Vec::new();
+    for length in lengths {
+        let length = usize::try_from(length).map_err(|_| other())?;
+        let (file, behind) = rest.split_at_checked(length).ok_or_else(other)?;
+        processes.push(Process::from_bytes(file, path)?);
+        rest = behind;
+    }
+    match processes.is_empty() {
+        false => Ok((processes, backend)),
+        true => Err(other()),
+    }
+}
+
+/// Where the mark of a library is, and what it says.
+fn mark_of(library: &[u8]) -> Option<(usize, Option<Attached>)> {
+    let places = library.windows(NAME.len()).enumerate();
+    // A few places of memory hold the name by itself: the mark is followed by zeros, or by a place in the file.
+    for (at, _) in places.filter(|(_, window)| *window == NAME) {
+        let Some(mark) = library[at..].first_chunk::<BYTES>() else {
+            continue;
+        };
+        match Attached::read(mark) {
+            None if mark[NAME.len()..].iter().all(|&byte| byte == 0) => return Some((at, None)),
+            Some(attached)
+                if attached.begin.checked_add(attached.length) == Some(library.len() as u64)
+                    && attached.begin >= (at + BYTES) as u64 =>
+            {
+                return Some((at, Some(attached)));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The matrix elements that a library in this file carries.
+pub fn carried(path: &Path) -> Result<Vec<Process>> {
+    let library = std::fs::read(path).map_err(Error::io(path))?;
+    let Some((_, Some(attached))) = mark_of(&library) else {
+        return Err(damaged(path, "carries no process, or ends too early"));
+    };
+    Ok(decode(&read(path, &attached)?, path)?.0)
+}
+
+/// A copy of a library (`library` is its contents, `path` its name for messages) that carries these matrix elements, and
+/// what evaluates them (`Auto`: what `CUDACPP_RUNTIME_BACKEND` says). If it carried others, they are replaced.
+pub fn attach(
+    library: &[u8],
+    path: &Path,
+    processes: &[Process],
+    backend: BackendChoice,
+) -> Result<Vec<u8>> {
+    let wrong = |what: &str| Error::ProcessFile {
+        path: path.to_owned(),
+        defect: format!("{what}; name libmebridge.so of this version with --library"),
+    };
+    let (at, before) = mark_of(library)
+        .ok_or_else(|| wrong("is no library of mebridge that can carry a process"))?;
+    let begin = before.map_or(library.len(), |a| a.begin as usize);
+    let data = encode(processes, backend)?;
+    let mut copy = library[..begin].to_vec();
+    // Aligned, for tools that look at it.
+    copy.resize(begin.next_multiple_of(16), 0);
+    let mark = &mut copy[at..at + BYTES];
+    mark[32..40].copy_from_slice(&(begin.next_multiple_of(16) as u64).to_le_bytes());
+    mark[40..48].copy_from_slice(&(data.len() as u64).to_le_bytes());
+    mark[48..].copy_from_slice(blake3::hash(&data).as_bytes());
+    copy.extend(data);
+    Ok(copy)
+}
+
+/// The file that this code was loaded from.
+fn own_file() -> Result<PathBuf> {
+    let address = (&raw const MARK) as usize;
+    // A file that was removed is mapped still. Whatever stands under its name is tested before it is used.
+    match Maps::read().as_ref().and_then(|maps| maps.file(address)) {
+        Some(path) if path.is_file() => Ok(path.to_owned()),
+        _ => loaded_by(address),
+    }
+}
+
+/// The name by which the library at an address was loaded.
+#[cfg(unix)]
+fn loaded_by(address: usize) -> Result<PathBuf> {
+    // SAFETY: a structure of pointers, for which zero bytes are null.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for; `info` is ours.
+    let found = unsafe { libc::dladdr(address as *const libc::c_void, &raw mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return Err(unknown());
+    }
+    // SAFETY: the system gives a string that lasts as long as the library is loaded.
+    let name = unsafe { std::ffi::CStr::from_ptr(info.dli_fname) };
+    Ok(path_of(name.to_bytes()))
+}
+
+#[cfg(not(unix))]
+fn loaded_by(_: usize) -> Result<PathBuf> {
+    Err(unknown())
+}
+
+fn unknown() -> Error {
+    Error::Internal {
+        what: "the library does not find its own file".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge::process::example;
+
+    fn library() -> Vec<u8> {
+        let mut library = vec![7; 1000];
+        library.extend(NAME);
+        library.extend([1; 100]);
+        library.extend(MARK.0);
+        library.extend([9; 333]);
+        library
+    }
+
+    #[test]
+    fn what_is_attached_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.so");
+        let mut other = example::scalars();
+        other.name = "other".into();
+        let processes = [example::scalars(), other.clone()];
+        let copy = attach(&library(), &path, &processes, BackendChoice::Cuda).unwrap();
+        let read_back = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let at = 1000 + 32 + 100;
+            let mark = bytes[at..].first_chunk::<BYTES>().unwrap();
+            let attached = Attached::read(mark).unwrap();
+            read(&path, &attached).and_then(|bytes| decode(&bytes, &path))
+        };
+        let (read, backend) = read_back(&copy).unwrap();
+        assert_eq!((&read[..], backend), (&processes[..], BackendChoice::Cuda));
+        // Again: replaced, not appended once more.
+        let again = attach(&copy, &path, &[other.clone()], BackendChoice::Auto).unwrap();
+        assert!(again.len() < copy.len());
+        assert_eq!(
+            read_back(&again).unwrap(),
+            (vec![other], BackendChoice::Auto)
+        );
+        for (bytes, text) in [
+            (copy[..copy.len() - 1].to_vec(), "ends too early"),
+            ([&copy[..copy.len() - 1], &[77]].concat(), "changed"),
+        ] {
+            let error = read_back(&bytes).unwrap_err().to_string();
+            assert!(error.contains(text), "{error}");
+        }
+        // A mark that points at itself or before is none.
+        let mut wrong = copy.clone();
+        wrong.truncate(1000 + 32 + 100 + BYTES);
+        wrong[1000 + 32 + 100 + 32..][..8].copy_from_slice(&1000u64.to_le_bytes());
+        let length = wrong.len() as u64 - 1000;
+        wrong[1000 + 32 + 100 + 40..][..8].copy_from_slice(&length.to_le_bytes());
+        assert!(attach(&wrong, &path, &processes, BackendChoice::Auto).is_err());
+        let none = attach(&[0; 5000], &path, &processes, BackendChoice::Auto);
+        let error = none.unwrap_err().to_string();
+        assert!(error.contains("no library of mebridge"), "{error}");
+    }
+
+    #[test]
+    fn a_library_by_itself_carries_nothing() {
+        assert!(attached().unwrap().is_none());
+        #[cfg(target_os = "linux")]
+        assert_eq!(own_file().unwrap(), std::env::current_exe().unwrap());
+    }
+}

@@ -1,0 +1,64 @@
+//! A call whose arrays lie in the memory of a GPU: all of its work goes into the caller's stream.
+
+use super::Answer;
+use super::evaluate::{Call, default_g_s};
+use super::matrix_elements::{Compiled, MatrixElements};
+use mebridge::sample::{DeviceSample, MatrixElementOffsets, Strides};
+
+/// An array from its first event on; 0 where it is not there.
+fn address<T>(array: Option<*const T>, offset: usize) -> u64 {
+    array.map_or(0, |array| array.wrapping_add(offset) as usize as u64)
+}
+
+/// Puts all work on the events of a call into its stream. Where the flavour index tells several matrix elements apart,
+/// each goes over all events and answers for its own.
+///
+/// # Safety
+/// The arrays of the call are what its keys say, in the memory of the GPU, until its stream has come past the work.
+pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -> Answer {
+    let (part, tables) = (call.part, &elements.tables);
+    let doubles = |array| address::<f64>(array, part.offset);
+    let indices = |array| address::<i32>(array, part.offset);
+    let samplers = compiled.on_device();
+    let count = match call.flavor {
+        Some(_) => samplers.len(),
+        None => 1,
+    };
+    for (index, sampler) in samplers.iter().take(count).enumerate() {
+        let sample = DeviceSample {
+            events: part.count,
+            momenta: doubles(Some(call.momenta)),
+            strides: Strides {
+                event: 1,
+                leg: part.stride as isize,
+                component: (part.stride * elements.processes[index].legs.len()) as isize,
+            },
+            alpha_s: doubles(call.alpha_s),
+            default_g_s: default_g_s(elements, compiled),
+            random_helicity: doubles(call.random_helicity),
+            random_color: doubles(call.random_color),
+            random_diagram: doubles(call.random_diagram),
+            fixed_helicity: indices(call.helicity),
+            fixed_diagram: indices(call.diagram),
+            flavor: indices(call.flavor),
+            matrix_elements: doubles(call.matrix_element.map(<*mut f64>::cast_const)),
+            helicity: indices(call.chosen_helicity.map(<*mut i32>::cast_const)),
+            color: indices(call.chosen_color.map(<*mut i32>::cast_const)),
+            diagram: indices(call.chosen_diagram.map(<*mut i32>::cast_const)),
+            amp2: doubles(call.amp2.map(<*mut f64>::cast_const)),
+            amp2_stride: part.stride,
+            stream: call.stream,
+            element: MatrixElementOffsets {
+                index,
+                count: samplers.len(),
+                helicity: tables.helicities.first[index],
+                color: tables.colors.first[index],
+                diagram: tables.diagrams.first[index],
+                diagrams: tables.diagrams.count,
+            },
+        };
+        // SAFETY: the caller's promise.
+        unsafe { sampler.run(&sample)? };
+    }
+    Ok(())
+}

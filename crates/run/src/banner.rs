@@ -1,0 +1,223 @@
+//! What stands in an event file besides its events.
+
+use crate::event_file::{self, Banner, Blocks, Overweights, overweights};
+use crate::records::Round;
+use crate::{Element, text};
+use mebridge::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::ser::{PrettyFormatter, Serializer};
+use std::path::Path;
+
+/// The cards of a directory that MG5aMC wrote, as texts, which its banner repeats.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Cards {
+    /// Of MG5aMC.
+    pub version: String,
+    /// Its steps: `proc_card_mg5.dat`.
+    pub process: String,
+    /// The run card. Where events have no `<mgrwt>` it says `use_syst = False`, which MG5aMC's `systematics` reads before it
+    /// looks for that block.
+    pub run: String,
+    /// The parameter card.
+    pub parameters: String,
+}
+
+impl Cards {
+    /// The blocks of MG5aMC's banner; the cross section is in pb, or a width in GeV.
+    pub fn banner(&self, events: usize, seed: u64, cross_section: f64) -> String {
+        let version = &self.version;
+        let run = with_entries(&self.run, &[("nevents", events as u64), ("iseed", seed)]);
+        let [process, run, parameters] =
+            [&self.process, &run, &self.parameters].map(|card| card.trim_end());
+        let cross_section = text::repr(cross_section);
+        format!(
+            "<MGVersion>\n#{version}\n</MGVersion>\n\
+             <MG5ProcCard>\n<![CDATA[\n{process}\n]]>\n</MG5ProcCard>\n\
+             <MGRunCard>\n<![CDATA[\n{run}\n]]>\n</MGRunCard>\n\
+             <slha>\n{parameters}\n</slha>\n\
+             <MGGenerationInfo>\n\
+             #  Number of Events        :       {events}\n\
+             #  Integrated weight (pb)  :       {cross_section}\n\
+             </MGGenerationInfo>\n"
+        )
+    }
+}
+
+/// A card with other values of some entries, which are added where it has none.
+fn with_entries(card: &str, values: &[(&str, u64)]) -> String {
+    let mut added: Vec<(&str, u64)> = values.to_vec();
+    let mut lines = Vec::new();
+    for line in mebridge_support::files::lines(card) {
+        let end = line.find(['#', '!']).unwrap_or(line.len());
+        let entry = line[..end].rsplit_once('=');
+        let named = entry.and_then(|(_, name)| {
+            let is_it = |(other, _): &&(&str, u64)| other.eq_ignore_ascii_case(name.trim());
+            values.iter().find(is_it).map(|value| (name.trim(), value))
+        });
+        lines.push(match named {
+            Some((name, (known, value))) => {
+                added.retain(|(other, _)| other != known);
+                format!("  {value} = {name} {}", &line[end..])
+                    .trim_end()
+                    .to_owned()
+            }
+            None => line.to_owned(),
+        });
+    }
+    lines.extend(
+        added
+            .iter()
+            .map(|(name, value)| format!("  {value} = {name}")),
+    );
+    lines.join("\n") + "\n"
+}
+
+/// What the weights of a file are.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// They average to the cross section.
+    #[default]
+    Average,
+    /// They average to 1.
+    Unity,
+    /// They are its parts.
+    Sum,
+}
+
+impl Norm {
+    /// The entry `event_norm` of a run card.
+    pub fn of_card(entry: &str) -> Norm {
+        match entry.to_lowercase().as_str() {
+            "unity" => Norm::Unity,
+            "sum" => Norm::Sum,
+            _ => Norm::Average,
+        }
+    }
+
+    /// To what so many weights average.
+    fn mean(self, cross_section: f64, events: usize) -> f64 {
+        match self {
+            Norm::Average => cross_section,
+            Norm::Unity => 1.0,
+            Norm::Sum => cross_section / events as f64,
+        }
+    }
+
+    /// IDWTUP.
+    fn strategy(self) -> i32 {
+        if self == Norm::Sum { -3 } else { -4 }
+    }
+}
+
+/// What all event files of a process and its cards have in common.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Head {
+    /// What stands in events after their particles, and the beams.
+    pub blocks: Blocks,
+    /// What weights are.
+    #[serde(default)]
+    pub norm: Norm,
+    /// A line of the block of the beams; it may be empty.
+    #[serde(default)]
+    pub generator: String,
+    /// Blocks of the header besides the banner.
+    #[serde(default)]
+    pub header: String,
+    /// What the banner repeats.
+    #[serde(default)]
+    pub cards: Option<Cards>,
+}
+
+/// What a run made, for its files.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    /// Its events.
+    pub rounds: &'a [Round],
+    /// Cross section and error of each matrix element, pb.
+    pub processes: &'a [(f64, f64)],
+    /// Of all together, pb.
+    pub cross_section: f64,
+    /// Of its random numbers.
+    pub seed: u64,
+}
+
+impl Head {
+    /// The blocks of the header, MG5aMC's first.
+    pub fn banner(&self, events: usize, seed: u64, cross_section: f64) -> String {
+        let cards = self.cards.as_ref();
+        let banner = cards.map(|cards| cards.banner(events, seed, cross_section));
+        banner.unwrap_or_default() + &self.header
+    }
+
+    /// The file with the banner alone.
+    pub fn banner_file(&self, events: usize, seed: u64, cross_section: f64) -> String {
+        let banner = self.banner(events, seed, cross_section);
+        format!(
+            "<LesHouchesEvents version=\"3.0\">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n"
+        )
+    }
+
+    /// Writes the events into a file, compressed where its name ends with `.gz`; `asked` is what makes the run, which is
+    /// written as JSON and has to be a structure or a map.
+    ///
+    /// # Errors
+    /// As of [`event_file::write`].
+    pub fn write(
+        &self,
+        output: &Path,
+        made: &Contents,
+        asked: &impl Serialize,
+        threads: usize,
+    ) -> Result<()> {
+        let events = made.rounds.iter().map(|round| round.events).sum();
+        let header = self.banner(events, made.seed, made.cross_section);
+        let asked = Said {
+            asked,
+            overweights: overweights(made.rounds),
+        };
+        let banner = Banner {
+            header: &header,
+            asked: &asked.json()?,
+            generator: &self.generator,
+            strategy: self.norm.strategy(),
+            processes: made.processes,
+        };
+        let mean = self.norm.mean(made.cross_section, events);
+        event_file::write(output, &banner, &self.blocks, made.rounds, mean, threads)
+    }
+}
+
+/// What the block `<mebridge>` of a header says.
+#[derive(Serialize)]
+struct Said<'a, T> {
+    #[serde(flatten)]
+    asked: &'a T,
+    overweights: Overweights,
+}
+
+impl<T: Serialize> Said<'_, T> {
+    fn json(&self) -> Result<String> {
+        let mut bytes = Vec::new();
+        let formatter = PrettyFormatter::with_indent(b" ");
+        let written = self.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+        written.map_err(|error| Error::io("the header")(error.into()))?;
+        Ok(String::from_utf8(bytes).expect("JSON is UTF-8"))
+    }
+}
+
+/// The line of the block of the beams that names this program, and what made the matrix elements.
+pub fn generator(by: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("<generator name='mebridge' version='{version}'>{by}</generator>")
+}
+
+/// Powers of alpha_s in each matrix element; none where `<mgrwt>` is not wanted or cannot be written.
+pub fn powers(elements: &[Element], wanted: bool) -> Vec<u32> {
+    let found: Option<Vec<u32>> = elements.iter().map(Element::qcd_power).collect();
+    found.filter(|_| wanted).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "banner_tests.rs"]
+mod tests;

@@ -1,0 +1,440 @@
+//! The beams of a run card.
+
+use crate::run_card::RunCard;
+use crate::text::general;
+use mebridge::{Error, Result};
+use mebridge_densities::Radiator;
+use std::path::Path;
+
+/// PDG codes.
+const PROTON: i32 = 2212;
+const ELECTRON: i32 = 11;
+const MUON: i32 = 13;
+/// The `pdlabel` of a set of LHAPDF, by its `lhaid`.
+pub const OF_LHAPDF: &str = "lhapdf";
+/// The `pdlabel` of photons of beams that are left whole.
+pub const OF_PHOTONS: &str = "iww";
+
+/// Both beams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beams {
+    /// PDG codes; 0 where the parton itself is the beam.
+    pub codes: [i32; 2],
+    /// The entries `lpp1` and `lpp2`.
+    pub lpp: [i64; 2],
+    /// GeV, in the frame of the detector.
+    pub energies: [f64; 2],
+}
+
+/// What radiates photons by an entry `lpp`.
+pub fn radiator(lpp: i64) -> Option<Radiator> {
+    match lpp.unsigned_abs() {
+        2 => Some(Radiator::Proton),
+        3 => Some(Radiator::Electron),
+        4 => Some(Radiator::Muon),
+        _ => None,
+    }
+}
+
+/// The PDG code of a beam by its entry `lpp`.
+fn code(lpp: i64) -> Option<i32> {
+    let code = match radiator(lpp) {
+        Some(Radiator::Proton) => PROTON,
+        Some(Radiator::Electron) => ELECTRON,
+        Some(Radiator::Muon) => MUON,
+        None if lpp == 0 => 0,
+        None if lpp.unsigned_abs() == 1 => PROTON,
+        None => return None,
+    };
+    Some(if lpp < 0 { -code } else { code })
+}
+
+fn is_hadron(lpp: i64) -> bool {
+    lpp.unsigned_abs() == 1
+}
+
+impl Beams {
+    /// Beams of a run card.
+    ///
+    /// Args: labels of the densities that MG5aMC puts into an output.
+    ///
+    /// # Errors
+    /// They, their energies, densities or scales cannot be honoured.
+    pub fn of_run_card(card: &RunCard, labels: &[&str]) -> Result<Beams> {
+        let beams = Beams::of_decays(card);
+        let [one, other] = beams.lpp;
+        let kinds_are_one = one.unsigned_abs() == other.unsigned_abs();
+        let codes = (code(one), code(other));
+        let (Some(first), Some(second)) = codes else {
+            return Err(refused(card));
+        };
+        if !kinds_are_one && !is_hadron(one) && !is_hadron(other) {
+            return Err(refused(card));
+        }
+        let beams = Beams {
+            codes: [first, second],
+            ..beams
+        };
+        for (name, energy) in ["ebeam1", "ebeam2"].into_iter().zip(beams.energies) {
+            if energy <= 0.0 {
+                let what = format!("{name} = {}", general(energy));
+                return Err(card.refused(what, "it must be an energy in GeV"));
+            }
+        }
+        beams.check_densities(card, labels)?;
+        beams.check_scales(card)?;
+        Ok(beams)
+    }
+
+    /// The same for decays, which have none.
+    pub fn of_decays(card: &RunCard) -> Beams {
+        Beams {
+            codes: [0, 0],
+            lpp: ["lpp1", "lpp2"].map(|name| card.whole(name)),
+            energies: ["ebeam1", "ebeam2"].map(|name| card.number(name)),
+        }
+    }
+
+    fn check_densities(&self, card: &RunCard, labels: &[&str]) -> Result<()> {
+        if self.resting() {
+            return Ok(());
+        }
+        let given = ["pdlabel1", "pdlabel2"].map(|name| card.text(name));
+        let same = |what: &str| {
+            let what = format!("{what}1 and {what}2 are not the same");
+            Err(card.refused(what, "give both one value"))
+        };
+        if given[0] != given[1] && self.lpp[0].unsigned_abs() == self.lpp[1].unsigned_abs() {
+            return same("pdlabel");
+        }
+        for (beam, (label, lpp)) in (1..).zip(given.into_iter().zip(self.lpp)) {
+            if radiator(lpp).is_some() && label != OF_PHOTONS {
+                let what = format!("pdlabel = {label} cannot be honoured for lpp{beam} = {lpp}");
+                let cure = format!(
+                    "set it to {OF_PHOTONS}, which has photons of beams that are left whole, or lpp{beam} to 0 for a \
+                     beam without radiation"
+                );
+                return Err(card.refused(what, &cure));
+            }
+            if is_hadron(lpp) && label != OF_LHAPDF && !labels.contains(&label) {
+                let what = format!("pdlabel = {label} cannot be honoured");
+                let cure = format!("set it to {OF_LHAPDF}, or to one of {}", labels.join(", "));
+                return Err(card.refused(what, &cure));
+            }
+        }
+        match card.flag("fixed_fac_scale1") == card.flag("fixed_fac_scale2") {
+            true => Ok(()),
+            false => same("fixed_fac_scale"),
+        }
+    }
+
+    fn check_scales(&self, card: &RunCard) -> Result<()> {
+        let choice = card.whole("dynamical_scale_choice");
+        let fixed =
+            card.flag("fixed_ren_scale") && (self.resting() || card.flag("fixed_fac_scale1"));
+        if choice == -1 || crate::scale::dynamical(choice).is_some() || fixed {
+            return Ok(());
+        }
+        let what = format!("dynamical_scale_choice = {choice} cannot be honoured");
+        Err(card.refused(what, "set it to 1, 2, 3, 4 or -1"))
+    }
+
+    /// Whether both beams are partons themselves.
+    pub fn resting(&self) -> bool {
+        self.codes == [0, 0]
+    }
+
+    /// Whether both beams radiate photons.
+    pub fn radiated(&self) -> bool {
+        self.lpp.iter().all(|lpp| radiator(*lpp).is_some())
+    }
+
+    /// Which beam, 0 or 1, is no hadron beside one that is: a parton itself, or what radiates photons.
+    pub fn other(&self) -> Option<usize> {
+        match self.lpp.map(is_hadron) {
+            [false, true] => Some(0),
+            [true, false] => Some(1),
+            _ => None,
+        }
+    }
+
+    /// The entry `lpp` of [`Beams::other`] where that radiates photons; 0 otherwise.
+    pub fn photons(&self) -> i64 {
+        self.other().map_or(0, |beam| self.lpp[beam])
+    }
+
+    /// Which beam is a parton itself beside a hadron.
+    pub fn parton(&self) -> Option<usize> {
+        self.other().filter(|beam| self.lpp[*beam] == 0)
+    }
+
+    /// Which beams have densities of the antiparticles of what their set is of. A beam beside a hadron has the partons
+    /// of the process as they are, which count as those of an antiparticle.
+    pub fn anti(&self) -> [bool; 2] {
+        [0, 1].map(|beam| self.lpp[beam] == -1 || self.other() == Some(beam))
+    }
+
+    /// Whether `<mgrwt>` of an event file can have what an event depends on of densities and alpha_s.
+    pub fn reweightable(&self) -> bool {
+        !self.radiated() && self.other().is_none()
+    }
+
+    /// The entry of the run card that has the label of the densities.
+    pub fn label<'a>(&self, card: &'a RunCard) -> &'a str {
+        match self.other() {
+            Some(0) => card.text("pdlabel2"),
+            _ => card.text("pdlabel1"),
+        }
+    }
+
+    /// The energy of both beams in the frame in which they have the same, GeV.
+    pub fn energy(&self) -> f64 {
+        let [first, second] = self.energies;
+        match first == second {
+            true => 2.0 * first,
+            false => 2.0 * (first * second).sqrt(),
+        }
+    }
+}
+
+/// That the kinds of the beams cannot be honoured.
+fn refused(card: &RunCard) -> Error {
+    let [one, other] = ["lpp1", "lpp2"].map(|name| card.value(name));
+    card.refused(
+        format!("lpp1 = {one} and lpp2 = {other} cannot be honoured"),
+        "one has to be 1 (proton) or -1 (antiproton), and the other that, 0 (a parton), or 2, 3 or 4 (photons of \
+         protons, electrons, muons); or both are the same",
+    )
+}
+
+/// That a run card does not polarise the beams of a process by its name.
+///
+/// # Errors
+/// It does.
+pub fn unpolarised(card: &RunCard) -> Result<()> {
+    for name in ["polbeam1", "polbeam2"] {
+        let value = card.number(name);
+        if value != 0.0 {
+            let what = format!(
+                "{name} = {}, and only matrix elements of an output of MG5aMC are polarised by a run card",
+                general(value)
+            );
+            let cure = format!(
+                "take one, or set {name} to 0 and polarise the process (`e-{{L}} e+ > mu- mu+`, `vm{{L}} e- > mu- ve`)"
+            );
+            return Err(card.refused(what, &cure));
+        }
+    }
+    Ok(())
+}
+
+/// That a run card polarises beams as matrix elements of an output have them, which take it from the run card of their
+/// output (`own`).
+///
+/// # Errors
+/// It does not.
+pub fn polarised(card: &RunCard, own: &Path) -> Result<()> {
+    let known = RunCard::read(own, &[])?;
+    for beam in [1, 2] {
+        let name = format!("polbeam{beam}");
+        let (value, there) = (card.number(&name), known.number(&name));
+        let is = format!("{name} = {}", general(value));
+        if value != there {
+            let (own, there) = (own.display(), general(there));
+            let what = format!(
+                "{is}, and {own} has {there}: matrix elements are polarised as that file says"
+            );
+            return Err(card.refused(what, "change it there"));
+        }
+        if value != 0.0 && card.whole(&format!("lpp{beam}")) != 0 {
+            let cure = format!("set {name} to 0");
+            return Err(card.refused(format!("{is} needs lpp{beam} = 0"), &cure));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LABELS: [&str; 3] = ["nn23lo", "nn23lo1", "cteq6l1"];
+
+    fn card(values: &[(&str, &str)]) -> RunCard {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let given = values.iter().map(owned).collect();
+        RunCard::from_entries(given, "run_card.dat", &[]).unwrap()
+    }
+
+    fn beams(values: &[(&str, &str)]) -> Beams {
+        Beams::of_run_card(&card(values), &LABELS).unwrap()
+    }
+
+    #[test]
+    fn codes_of_beams() {
+        for (one, other, codes, label) in [
+            ("1", "1", [2212, 2212], "nn23lo1"),
+            ("1", "-1", [2212, -2212], "nn23lo1"),
+            ("0", "0", [0, 0], "none"),
+            ("2", "-2", [2212, -2212], "iww"),
+            ("3", "-3", [11, -11], "iww"),
+            ("-4", "4", [-13, 13], "iww"),
+            ("0", "1", [0, 2212], "lhapdf"),
+        ] {
+            let found = beams(&[("lpp1", one), ("lpp2", other), ("pdlabel", label)]);
+            assert_eq!(found.codes, codes);
+        }
+    }
+
+    #[test]
+    fn what_beams_are() {
+        let of = |one, other| {
+            let labels = [one, other].map(|lpp| match lpp {
+                "2" | "3" | "-3" | "4" => "iww",
+                _ => "nn23lo1",
+            });
+            beams(&[
+                ("lpp1", one),
+                ("lpp2", other),
+                ("pdlabel1", labels[0]),
+                ("pdlabel2", labels[1]),
+            ])
+        };
+        let protons = of("1", "-1");
+        assert_eq!((protons.other(), protons.photons()), (None, 0));
+        assert_eq!(protons.anti(), [false, true]);
+        assert!(protons.reweightable() && !protons.resting() && !protons.radiated());
+        let partons = of("0", "0");
+        assert_eq!((partons.other(), partons.anti()), (None, [false; 2]));
+        assert!(partons.resting() && partons.reweightable());
+        let whole = of("0", "1");
+        assert_eq!((whole.other(), whole.photons()), (Some(0), 0));
+        assert_eq!((whole.parton(), whole.anti()), (Some(0), [true, false]));
+        assert!(!whole.reweightable());
+        let photons = of("1", "-3");
+        assert_eq!((photons.other(), photons.photons()), (Some(1), -3));
+        assert_eq!((photons.parton(), photons.anti()), (None, [false, true]));
+        assert!(!photons.radiated() && !photons.resting() && !photons.reweightable());
+        let both = of("3", "-3");
+        assert_eq!((both.other(), both.photons()), (None, 0));
+        assert!(both.radiated() && !both.reweightable());
+        let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
+        let found = Beams::of_run_card(&card, &LABELS).unwrap();
+        assert_eq!(found.label(&card), "nn23lo");
+    }
+
+    #[test]
+    fn the_energy_is_that_of_the_symmetric_frame() {
+        assert_eq!(beams(&[]).energy(), 13000.0);
+        let found = beams(&[("ebeam1", "100"), ("ebeam2", "400")]);
+        assert_eq!(found.energy(), 400.0);
+    }
+
+    #[test]
+    fn beams_that_cannot_be_honoured() {
+        for (values, wanted) in [
+            (
+                &[("lpp1", "3"), ("lpp2", "0")][..],
+                "lpp1 = 3 and lpp2 = 0 cannot be honoured; one has to",
+            ),
+            (
+                &[("lpp1", "2"), ("lpp2", "3")],
+                "lpp1 = 2 and lpp2 = 3 cannot",
+            ),
+            (&[("lpp1", "5")], "lpp1 = 5 and lpp2 = 1 cannot"),
+            (
+                &[("lpp1", "-9e18")],
+                "lpp1 = -9000000000000000000 and lpp2 = 1 cannot",
+            ),
+            (
+                &[("lpp1", "2"), ("lpp2", "2")],
+                "pdlabel = nn23lo1 cannot be honoured for lpp1 = 2; set it to iww, ",
+            ),
+            (
+                &[("ebeam1", "0")],
+                "ebeam1 = 0; it must be an energy in GeV",
+            ),
+            (
+                &[("pdlabel", "edff")],
+                "pdlabel = edff cannot be honoured; set it to lhapdf, or to one of nn23lo, nn23lo1, cteq6l1",
+            ),
+            (
+                &[("pdlabel", "iww")],
+                "pdlabel = iww cannot be honoured; set it to lhapdf",
+            ),
+            (
+                &[("lpp1", "-3"), ("lpp2", "3"), ("pdlabel", "eva")],
+                "pdlabel = eva cannot be honoured for lpp1 = -3; set it to iww, which has photons of beams that are left \
+                 whole, or lpp1 to 0 for a beam without radiation",
+            ),
+            (
+                &[
+                    ("lpp1", "2"),
+                    ("lpp2", "2"),
+                    ("pdlabel1", "iww"),
+                    ("pdlabel2", "edff"),
+                ],
+                "pdlabel1 and pdlabel2 are not the same; give both one value",
+            ),
+            (
+                &[("lpp1", "2"), ("pdlabel1", "chff")],
+                "pdlabel = chff cannot",
+            ),
+            (
+                &[("dynamical_scale_choice", "0")],
+                "dynamical_scale_choice = 0 cannot be honoured; set it to 1, 2, 3, 4 or -1",
+            ),
+            (
+                &[("dynamical_scale_choice", "5"), ("fixed_ren_scale", "T")],
+                "dynamical_scale_choice = 5",
+            ),
+            (
+                &[("fixed_fac_scale1", "T")],
+                "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both",
+            ),
+        ] {
+            let error = Beams::of_run_card(&card(values), &LABELS)
+                .unwrap_err()
+                .to_string();
+            let wanted = format!("run_card.dat: {wanted}");
+            assert!(error.starts_with(&wanted), "{error}");
+        }
+        // Nothing has such a scale.
+        let fixed = [("dynamical_scale_choice", "0"), ("fixed_ren_scale", "T")];
+        beams(&[&fixed[..], &[("fixed_fac_scale", "T")]].concat());
+        beams(&[&fixed[..], &[("lpp1", "0"), ("lpp2", "0")]].concat());
+    }
+
+    #[test]
+    fn beams_are_polarised_as_matrix_elements() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("run_card.dat");
+        std::fs::write(&own, "80 = polbeam1\n").unwrap();
+        let error = |values: &[(&str, &str)]| {
+            let error = polarised(&card(values), &own).unwrap_err();
+            error.to_string().replace(&own.display().to_string(), "OWN")
+        };
+        assert_eq!(
+            error(&[("polbeam1", "-20.5")]),
+            "run_card.dat: polbeam1 = -20.5, and OWN has 80: matrix elements are polarised as that file says; change it \
+             there"
+        );
+        assert_eq!(
+            error(&[("polbeam1", "80")]),
+            "run_card.dat: polbeam1 = 80 needs lpp1 = 0; set polbeam1 to 0"
+        );
+        polarised(&card(&[("polbeam1", "80"), ("lpp1", "0")]), &own).unwrap();
+        unpolarised(&card(&[])).unwrap();
+        let error = unpolarised(&card(&[("polbeam2", "5")]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("run_card.dat: polbeam2 = 5, and only matrix elements of an output"),
+            "{error}"
+        );
+        assert!(
+            error.contains("set polbeam2 to 0 and polarise the process (`e-{L} e+"),
+            "{error}"
+        );
+    }
+}

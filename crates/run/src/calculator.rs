@@ -1,0 +1,612 @@
+//! What weights of events for other scales and densities are, in units of the weights that events have.
+
+use crate::Element;
+use crate::densities::{AlphaS, BeamDensity, open};
+use crate::systematics::{Systematics, Variation};
+use mebridge::backend::SessionMemory;
+use mebridge::bridge::{Bridge, Sampler};
+use mebridge::lhe::record_bytes;
+use mebridge::runtime::{BackendChoice, Switches};
+use mebridge::sample::{Momenta, Sample, SampleAnswers, g_s};
+use mebridge::simd::Level;
+use mebridge::{Error, Result};
+use mebridge_densities::Coupling;
+use mebridge_phasespace::Rows;
+use mebridge_phasespace::clustering::Matched;
+use mebridge_phasespace::scales::{Dynamical, ROWS, Scale};
+use mebridge_sampler::events::at_rest;
+use mebridge_sampler::parallel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Events that a thread weighs at once.
+const AT_ONCE: usize = 512;
+/// Bytes of a record before its particles, and of each particle.
+const HEAD: usize = record_bytes(0).expect("a few bytes");
+const PARTICLE: usize = record_bytes(1).expect("a few bytes") - HEAD;
+/// Status of what comes in, and of what goes out.
+const STATUS: [i32; 2] = [-1, 1];
+
+/// Finds weights of records in units of the weights that they have.
+pub struct Calculator {
+    weights: Weights,
+    /// Of each thread, for the matrix elements that have to be evaluated again.
+    workers: Vec<Vec<Option<Sampler>>>,
+}
+
+/// What all threads read.
+struct Weights {
+    variations: Vec<Variation>,
+    /// Of both beams, GeV.
+    energies: [f64; 2],
+    /// That of the events first, and those of members that have others.
+    couplings: Vec<Coupling>,
+    beams: Option<[BeamDensity; 2]>,
+    members: Vec<Other>,
+    elements: Vec<OfElement>,
+}
+
+/// Another member.
+struct Other {
+    beams: Option<[BeamDensity; 2]>,
+    /// Which coupling it has.
+    coupling: usize,
+}
+
+/// What matters of a matrix element.
+struct OfElement {
+    /// Of alpha_s in |M|^2; none where it has several.
+    power: Option<i32>,
+    /// PDG codes of what comes in, in its order.
+    incoming: BTreeSet<[i32; 2]>,
+}
+
+impl Calculator {
+    /// By these numbers of threads, of a run of these matrix elements; `energies` are those of the beams, GeV.
+    ///
+    /// # Errors
+    /// Densities cannot be read, or matrix elements cannot be evaluated.
+    pub fn new(
+        systematics: &Systematics,
+        elements: &[Element],
+        energies: [f64; 2],
+        alpha_s: &AlphaS,
+        beams: Option<[BeamDensity; 2]>,
+        threads: usize,
+    ) -> Result<Self> {
+        let (mut tables, mut members) = (vec![alpha_s], Vec::new());
+        let opened = parallel::collect(threads, systematics.members.len(), |number| {
+            open(&systematics.members[number].file).map(Arc::new)
+        })?;
+        for (member, densities) in systematics.members.iter().zip(opened) {
+            // The members of most sets have one alpha_s.
+            let own = member.alpha_s.as_ref().unwrap_or(alpha_s);
+            let coupling = tables.iter().position(|known| *known == own);
+            members.push(Other {
+                beams: (beams.as_ref()).map(|both| both.each_ref().map(|one| one.with(&densities))),
+                coupling: coupling.unwrap_or(tables.len()),
+            });
+            if coupling.is_none() {
+                tables.push(own);
+            }
+        }
+        let couplings = tables.into_iter().map(AlphaS::table);
+        let weights = Weights {
+            variations: systematics.variations().cloned().collect(),
+            energies,
+            couplings: couplings.collect::<Result<_>>()?,
+            beams,
+            members,
+            elements: elements.iter().map(OfElement::new).collect(),
+        };
+        Ok(Calculator {
+            weights,
+            workers: samplers(elements, threads)?,
+        })
+    }
+
+    /// The ratios of events that are records with room for this number of particles, (events, weights).
+    ///
+    /// Args: of each event `scales` has that of renormalisation and those of the densities of both beams, GeV, and `matched`
+    /// what matching found, where events are weighted by it; otherwise it is empty.
+    ///
+    /// # Errors
+    /// Densities lack a parton, or matrix elements cannot be evaluated.
+    pub fn ratios(
+        &mut self,
+        records: &[u8],
+        particles: usize,
+        scales: &[[f64; ROWS]],
+        matched: &[&Matched],
+    ) -> Result<Vec<f64>> {
+        let (weights, count) = (&self.weights, scales.len());
+        let mut found = Vec::with_capacity(count * weights.variations.len());
+        let some = |samplers: &mut Vec<Option<Sampler>>, part: usize| {
+            let own = part * AT_ONCE..count.min((part + 1) * AT_ONCE);
+            let matched = if matched.is_empty() {
+                matched
+            } else {
+                &matched[own.clone()]
+            };
+            let legs = read(records, particles, own.clone());
+            Part::new(weights, legs, &scales[own], matched).ratios(samplers)
+        };
+        let parts = count.div_ceil(AT_ONCE);
+        parallel::each(&mut self.workers, parts, some, |part: Vec<f64>| {
+            found.extend(part)
+        })?;
+        Ok(found)
+    }
+}
+
+/// Of each thread what evaluates the matrix elements with several powers of alpha_s.
+fn samplers(elements: &[Element], threads: usize) -> Result<Vec<Vec<Option<Sampler>>>> {
+    let switches = Switches {
+        backend: BackendChoice::Cpu,
+        ..Switches::from_env()?
+    };
+    let mut bridges: Vec<Option<Bridge>> = Vec::new();
+    for element in elements {
+        let bridge = || {
+            let process = &element.process;
+            Bridge::new(process.clone(), &process.model.default_card(), &switches, 1)
+        };
+        bridges.push(match element.qcd_power() {
+            None => Some(bridge()?),
+            Some(_) => None,
+        });
+    }
+    let worker = |_| {
+        let memory = SessionMemory::default();
+        let of = |bridge: &mut Option<Bridge>| {
+            let sampler = bridge.as_mut().map(|bridge| bridge.sampler(false, &memory));
+            sampler.transpose()
+        };
+        bridges.iter_mut().map(of).collect()
+    };
+    (0..threads.max(1)).map(worker).collect()
+}
+
+impl OfElement {
+    fn new(element: &Element) -> Self {
+        let pairs = element.options().iter();
+        OfElement {
+            power: element.qcd_power().map(|power| power as i32),
+            incoming: pairs.map(|codes| [codes[0], codes[1]]).collect(),
+        }
+    }
+}
+
+/// Products of the densities f(x1, Q1) f(x2, Q2) of records, the particle along +z first; 1 without densities.
+///
+/// Args: `scales` are those of both beams, and `energies` of the beams themselves, GeV.
+///
+/// # Errors
+/// Densities lack a parton.
+pub fn density_products(
+    beams: Option<&[BeamDensity; 2]>,
+    records: &[u8],
+    particles: usize,
+    scales: &[[f64; 2]],
+    energies: [f64; 2],
+    threads: usize,
+) -> Result<Vec<f64>> {
+    let Some(beams) = beams else {
+        return Ok(vec![1.0; scales.len()]);
+    };
+    let count = scales.len();
+    let parts = parallel::collect(threads, count.div_ceil(AT_ONCE), |part| {
+        let own = part * AT_ONCE..count.min((part + 1) * AT_ONCE);
+        let incoming = Incoming::new(&read(records, particles, own.clone()), energies);
+        let mut found = incoming.product(beams, &scales[own])?;
+        for (event, value) in found.iter_mut().enumerate() {
+            *value /= incoming.x[0][event] * incoming.x[1][event];
+        }
+        Ok::<_, Error>(found)
+    })?;
+    Ok(parts.concat())
+}
+
+/// What comes in and goes out of an event.
+struct Legs {
+    /// The number of its matrix element, from 0.
+    element: usize,
+    /// How many come in.
+    incoming: usize,
+    codes: Vec<i32>,
+    /// (E, px, py, pz), GeV; as if two came in.
+    momenta: Vec<[f64; 4]>,
+}
+
+/// Some records.
+fn read(records: &[u8], particles: usize, events: std::ops::Range<usize>) -> Vec<Legs> {
+    let bytes = record_bytes(particles).expect("the records are in memory");
+    let own = &records[events.start * bytes..events.end * bytes];
+    own.chunks_exact(bytes).map(Legs::read).collect()
+}
+
+impl Legs {
+    fn read(record: &[u8]) -> Self {
+        let whole = |at: usize| i32::from_le_bytes(record[at..at + 4].try_into().expect("bytes"));
+        let double = |at: usize| f64::from_le_bytes(record[at..at + 8].try_into().expect("bytes"));
+        let mut found = Legs {
+            element: whole(0) as usize - 1,
+            incoming: 0,
+            codes: Vec::new(),
+            momenta: Vec::new(),
+        };
+        for at in (HEAD..record.len()).step_by(PARTICLE) {
+            let status = whole(at + 4);
+            if STATUS.contains(&status) {
+                found.incoming += usize::from(status == STATUS[0]);
+                found.codes.push(whole(at));
+                // A record has the energy after the rest.
+                found
+                    .momenta
+                    .push([48, 24, 32, 40].map(|field| double(at + field)));
+            }
+        }
+        if found.incoming == 1 {
+            found.codes.insert(1, 0);
+            found.momenta.insert(1, [0.0; 4]);
+        }
+        found
+    }
+
+    /// Momenta in the order of the matrix element, in the rest frame of what comes in. Where both orders of the beams are
+    /// there, events have the one along +z first.
+    fn ordered(&self, of: &OfElement) -> Vec<[f64; 4]> {
+        if self.incoming == 1 {
+            let momenta = self.momenta.iter().enumerate();
+            return momenta
+                .filter(|(leg, _)| *leg != 1)
+                .map(|(_, one)| *one)
+                .collect();
+        }
+        let mut found = at_rest(&self.momenta);
+        if !of.incoming.contains(&[self.codes[0], self.codes[1]]) {
+            found.swap(0, 1);
+        }
+        found.to_vec()
+    }
+}
+
+/// What comes in of some events, by beam.
+struct Incoming {
+    codes: [Vec<i32>; 2],
+    /// Fractions of the beams' energies.
+    x: [Vec<f64>; 2],
+}
+
+impl Incoming {
+    fn new(legs: &[Legs], energies: [f64; 2]) -> Self {
+        let x = |beam: usize| {
+            let energies = legs
+                .iter()
+                .map(|legs| legs.momenta[beam][0] / energies[beam]);
+            energies.collect()
+        };
+        Incoming {
+            codes: [0, 1].map(|beam| legs.iter().map(|legs| legs.codes[beam]).collect()),
+            x: [0, 1].map(x),
+        }
+    }
+
+    /// Of the densities x f(x, Q) of both.
+    fn product(&self, beams: &[BeamDensity; 2], scales: &[[f64; 2]]) -> Result<Vec<f64>> {
+        let of = |beam: usize| {
+            let q: Vec<f64> = scales.iter().map(|scales| scales[beam]).collect();
+            beams[beam].evaluate(&self.codes[beam], &self.x[beam], &q)
+        };
+        let (first, second) = (of(0)?, of(1)?);
+        Ok(first
+            .iter()
+            .zip(second)
+            .map(|(one, other)| one * other)
+            .collect())
+    }
+}
+
+/// What was found, by what it is of.
+struct Found<K, V>(Vec<(K, V)>);
+
+impl<K: PartialEq, V: Clone> Found<K, V> {
+    fn get(&mut self, key: K, find: impl FnOnce() -> Result<V>) -> Result<V> {
+        if let Some((_, value)) = self.0.iter().find(|(known, _)| *known == key) {
+            return Ok(value.clone());
+        }
+        let value = find()?;
+        self.0.push((key, value.clone()));
+        Ok(value)
+    }
+}
+
+/// What a change of alpha_s makes of events.
+struct Coupled {
+    /// Of |M|^2.
+    squared: Vec<f64>,
+    /// Of alpha_s.
+    alpha_s: Vec<f64>,
+}
+
+/// Events that one thread weighs.
+struct Part<'a> {
+    weights: &'a Weights,
+    legs: Vec<Legs>,
+    /// Numbers of the events of each matrix element.
+    elements: BTreeMap<usize, Vec<usize>>,
+    incoming: Incoming,
+    scales: &'a [[f64; ROWS]],
+    matched: &'a [&'a Matched],
+    /// alpha_s of the events.
+    alpha_s: Vec<f64>,
+}
+
+impl<'a> Part<'a> {
+    fn new(
+        weights: &'a Weights,
+        legs: Vec<Legs>,
+        scales: &'a [[f64; ROWS]],
+        matched: &'a [&'a Matched],
+    ) -> Self {
+        let alpha_s = |scales: &[f64; ROWS]| weights.couplings[0].at(scales[0] * scales[0]);
+        let mut elements: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (event, legs) in legs.iter().enumerate() {
+            elements.entry(legs.element).or_default().push(event);
+        }
+        Part {
+            weights,
+            elements,
+            incoming: Incoming::new(&legs, weights.energies),
+            alpha_s: scales.iter().map(alpha_s).collect(),
+            legs,
+            scales,
+            matched,
+        }
+    }
+
+    /// (events, weights)
+    fn ratios(&self, samplers: &mut [Option<Sampler>]) -> Result<Vec<f64>> {
+        let weights = self.weights;
+        let (count, each) = (self.legs.len(), weights.variations.len());
+        let mut found = vec![1.0; count * each];
+        let mut kinds = Found(Vec::new());
+        let mut coupled = Found(Vec::new());
+        let mut before = Found(Vec::new());
+        let mut products = Found(Vec::new());
+        for (place, of) in weights.variations.iter().enumerate() {
+            let mut multiply = |factors: &[f64]| {
+                for (row, factor) in found.chunks_exact_mut(each).zip(factors) {
+                    row[place] *= factor;
+                }
+            };
+            let scales = kinds.get(of.dynamical, || Ok(Arc::new(self.scales_of(of.dynamical))))?;
+            let member = of.member.map(|number| &weights.members[number]);
+            let table = member.map_or(0, |member| member.coupling);
+            let change = coupled.get((of.mur, of.dynamical, table), || {
+                self.coupled(samplers, &mut before, &scales, of.mur, table)
+                    .map(Arc::new)
+            })?;
+            multiply(&change.squared);
+            if !self.matched.is_empty() {
+                let table = &weights.couplings[table];
+                multiply(&self.emitted(table, of.emissions, &change.alpha_s));
+            }
+            let beams = member.map_or(&weights.beams, |member| &member.beams);
+            let (Some(beams), Some(nominal)) = (beams, &weights.beams) else {
+                continue;
+            };
+            let mut product = |beams, member, scales, dynamical, muf, emissions| {
+                products.get((member, dynamical, muf, emissions), || {
+                    self.product(beams, scales, dynamical, muf, emissions)
+                        .map(Arc::new)
+                })
+            };
+            let events = product(nominal, None, self.scales, None, 1.0, 1.0)?;
+            let varied = product(
+                beams,
+                of.member,
+                &scales,
+                of.dynamical,
+                of.muf,
+                of.emissions,
+            )?;
+            let ratios = varied.iter().zip(&**events);
+            let ratios = ratios.map(|(varied, nominal)| ratio(*varied, *nominal));
+            multiply(&ratios.collect::<Vec<f64>>());
+        }
+        Ok(found)
+    }
+
+    /// Scales of the events: those that they have, or by their momenta.
+    fn scales_of(&self, dynamical: Option<Dynamical>) -> Vec<[f64; ROWS]> {
+        let Some(dynamical) = dynamical else {
+            return self.scales.to_vec();
+        };
+        let most = self
+            .legs
+            .iter()
+            .map(|legs| legs.momenta.len())
+            .max()
+            .unwrap_or(0);
+        let mut momenta = Rows::new(4 * most, self.legs.len());
+        for (event, legs) in self.legs.iter().enumerate() {
+            // Legs that others have besides count nothing.
+            for (row, number) in legs.momenta.as_flattened().iter().enumerate() {
+                momenta.row_mut(row)[event] = *number;
+            }
+        }
+        let scale = Scale {
+            dynamical,
+            factor: 1.0,
+            renormalisation: None,
+            factorisation: None,
+        };
+        let mut found = Rows::new(ROWS, self.legs.len());
+        scale.evaluate(Level::best(), most, &momenta, &mut found, 0);
+        (found.row(0).iter()).map(|scale| [*scale; ROWS]).collect()
+    }
+
+    /// What alpha_s of a table at other scales changes.
+    fn coupled(
+        &self,
+        samplers: &mut [Option<Sampler>],
+        before: &mut Found<usize, Arc<Vec<f64>>>,
+        scales: &[[f64; ROWS]],
+        mur: f64,
+        table: usize,
+    ) -> Result<Coupled> {
+        let table = &self.weights.couplings[table];
+        let at = |[scale, ..]: &[f64; ROWS]| table.at((mur * scale).powi(2));
+        let after: Vec<f64> = scales.iter().map(at).collect();
+        let change = after.iter().zip(&self.alpha_s);
+        let change: Vec<f64> = change.map(|(after, before)| after / before).collect();
+        let mut squared = change.clone();
+        for (&number, own) in &self.elements {
+            let sampler = match (self.weights.elements[number].power, &mut samplers[number]) {
+                (None, Some(sampler)) => sampler,
+                (power, _) => {
+                    let power = power.unwrap_or(0);
+                    own.iter()
+                        .for_each(|&event| squared[event] = change[event].powi(power));
+                    continue;
+                }
+            };
+            let mut evaluate = |alpha_s| self.squared(sampler, own, alpha_s).map(Arc::new);
+            let old = before.get(number, || evaluate(&self.alpha_s))?;
+            let same = own.iter().all(|&event| change[event] == 1.0);
+            let new = if same { old.clone() } else { evaluate(&after)? };
+            for ((&event, new), old) in own.iter().zip(&*new).zip(&*old) {
+                squared[event] = new / old;
+            }
+        }
+        Ok(Coupled {
+            squared,
+            alpha_s: change,
+        })
+    }
+
+    /// |M|^2 of some events of one matrix element.
+    fn squared(&self, sampler: &mut Sampler, own: &[usize], alpha_s: &[f64]) -> Result<Vec<f64>> {
+        let (count, legs) = (own.len(), sampler.legs());
+        let of = |&event: &usize| {
+            let event = &self.legs[event];
+            event.ordered(&self.weights.elements[event.element])
+        };
+        let momenta: Vec<[f64; 4]> = own.iter().flat_map(of).collect();
+        let couplings: Vec<f64> = own.iter().map(|&event| g_s(alpha_s[event])).collect();
+        let (mut found, halves) = (vec![0.0; count], vec![0.5; count]);
+        let (mut helicity, mut color, mut diagram) =
+            (vec![0; count], vec![0; count], vec![0; count]);
+        let answers = SampleAnswers {
+            matrix_elements: &mut found,
+            helicity: &mut helicity,
+            color: &mut color,
+            diagram: &mut diagram,
+            amp2: None,
+        };
+        let sample = Sample {
+            momenta: Momenta::rows(momenta.as_flattened(), legs),
+            g_s: &couplings,
+            random_helicity: &halves,
+            random_color: &halves,
+            random_diagram: &halves,
+            helicity: None,
+            diagram: None,
+            diagrams: false,
+        };
+        sampler.run(&sample, answers)?;
+        Ok(found)
+    }
+
+    /// What vertices that jets were clustered at change: their alpha_s is at scales of their own.
+    fn emitted(&self, table: &Coupling, factor: f64, change: &[f64]) -> Vec<f64> {
+        let nominal = &self.weights.couplings[0];
+        let of = |(matched, change): (&&Matched, &f64)| {
+            let emissions = matched.emissions.iter().filter(|scale| **scale > 0.0);
+            let own = |scale: &f64| {
+                table.at((factor * scale).powi(2)) / nominal.at(scale * scale) / change
+            };
+            emissions.map(own).product()
+        };
+        self.matched.iter().zip(change).map(of).collect()
+    }
+
+    /// Of the densities of both beams; of matched events along their vertices.
+    fn product(
+        &self,
+        beams: &[BeamDensity; 2],
+        scales: &[[f64; ROWS]],
+        dynamical: Option<Dynamical>,
+        muf: f64,
+        emissions: f64,
+    ) -> Result<Vec<f64>> {
+        if !self.matched.is_empty() {
+            let central = dynamical.map(|_| scales);
+            return along(self.matched, beams, central, muf, emissions);
+        }
+        let scales = scales
+            .iter()
+            .map(|[_, one, other]| [muf * one, muf * other]);
+        self.incoming.product(beams, &scales.collect::<Vec<_>>())
+    }
+}
+
+/// Densities of both partons at their last vertices, and what those before make of them, as MG5aMC's `systematics` has it.
+///
+/// Args: `central` are scales of the last vertices, where they are not their own; `muf` multiplies them, and `emissions` the
+/// scales of the vertices before.
+fn along(
+    matched: &[&Matched],
+    beams: &[BeamDensity; 2],
+    central: Option<&[[f64; ROWS]]>,
+    muf: f64,
+    emissions: f64,
+) -> Result<Vec<f64>> {
+    let mut found = vec![1.0; matched.len()];
+    for (beam, density) in beams.iter().enumerate() {
+        let (mut codes, mut x, mut q) = (Vec::new(), Vec::new(), Vec::new());
+        let mut push = |code: i32, at: f64, scale: f64| {
+            codes.push(code);
+            x.push(at);
+            q.push(scale);
+        };
+        for (event, matched) in matched.iter().enumerate() {
+            let Some((last, vertices)) = matched.densities[beam].split_last() else {
+                continue;
+            };
+            let (code, at, scale) = *last;
+            let end = muf * central.map_or(scale, |scales| scales[event][0]);
+            push(code, at, end);
+            let next = matched.densities[beam].iter().skip(1);
+            for (&(code, at, scale), &(_, after, _)) in vertices.iter().zip(next) {
+                let scale = f64::min(emissions * scale, end);
+                push(code, at, scale);
+                push(code, after, scale);
+            }
+        }
+        let values = density.evaluate(&codes, &x, &q)?;
+        let mut values = values.iter().zip(&x).map(|(density, x)| density / x);
+        let mut next = || values.next().expect("one of each vertex");
+        for (found, matched) in found.iter_mut().zip(matched) {
+            let vertices = matched.densities[beam].len();
+            if vertices > 0 {
+                *found *= next();
+            }
+            for _ in 1..vertices {
+                let (before, after) = (next(), next());
+                *found *= ratio(before, after);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// 0 where there is nothing to be divided by.
+fn ratio(number: f64, by: f64) -> f64 {
+    if by == 0.0 { 0.0 } else { number / by }
+}
+
+#[cfg(test)]
+#[path = "calculator_tests.rs"]
+mod tests;

@@ -1,0 +1,130 @@
+//! A run by cards: what it is of, its run card and its parameter card, before anything is generated or evaluated.
+
+use crate::beams::{self, Beams};
+use crate::densities;
+use crate::output::{Directory, absolute};
+use crate::param_card::ParamCard;
+use crate::run_card::{self, RunCard};
+use crate::source::Source;
+use crate::spec::{Conditions, RunSpec};
+use crate::{load, written};
+use mebridge::{Error, Result};
+use std::path::PathBuf;
+
+/// The cards of a run.
+#[derive(Debug)]
+pub struct Cards {
+    /// The output, or the process by its name.
+    pub source: Source,
+    /// The run card, with entries that the caller changed.
+    pub run_card: RunCard,
+    /// Its file.
+    pub run_card_file: PathBuf,
+    /// The entries that were changed.
+    pub changed: Vec<(String, String)>,
+    /// The file of the parameter card.
+    pub param_card: PathBuf,
+    /// The directories of the output, or one for each matrix element of a name; none of a decay.
+    pub directories: Vec<Directory>,
+    /// What comes in.
+    pub beams: Beams,
+    /// What a user should know.
+    pub notices: Vec<String>,
+}
+
+impl Cards {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// The process or a card cannot be read, or requests what cannot be honoured (docs/run_card.md).
+    ///
+    /// # Panics
+    /// The conditions of the run are not those of a run card.
+    pub fn read(spec: &RunSpec) -> Result<Self> {
+        let Conditions::RunCard {
+            file,
+            changed,
+            changed_files,
+            pdf_data,
+            folder,
+        } = &spec.conditions
+        else {
+            panic!("a run by cards has a run card");
+        };
+        let source = Source::find(
+            &spec.process,
+            spec.model.as_deref(),
+            folder.as_deref(),
+            pdf_data.as_deref(),
+        )?;
+        let run_card_file = match file {
+            Some(file) => file.clone(),
+            None => source.card("run_card.dat")?,
+        };
+        let changed = run_card::of_both(changed)?;
+        let run_card = RunCard::read(&run_card_file, &changed)?;
+        run_card.check()?;
+        let notices = run_card.notices();
+        let param_card = match &spec.param_card {
+            Some(card) => absolute(card),
+            None => absolute(&source.card("param_card.dat")?),
+        };
+        let decays = source.decays();
+        let directories = match decays {
+            true => Vec::new(),
+            false => source.directories()?,
+        };
+        if let Source::Output(output) = &source
+            && !changed_files
+        {
+            written::check(output)?;
+        }
+        let version = source.version();
+        if version.starts_with("2.")
+            && run_card.whole("ickkw") == 1
+            && run_card.flag("fixed_fac_scale1")
+        {
+            return Err(Error::Run {
+                place: run_card.source().to_owned(),
+                what: format!(
+                    "fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of {version}"
+                ),
+                cure: "set one of them to False or 0".to_owned(),
+            });
+        }
+        let labels: Vec<&str> = densities::labels().collect();
+        let beams = match decays {
+            true => Beams::of_decays(&run_card),
+            false => Beams::of_run_card(&run_card, &labels)?,
+        };
+        match &source {
+            Source::Named(_) => beams::unpolarised(&run_card)?,
+            Source::Output(_) => {
+                beams::polarised(&run_card, &source.card("run_card.dat")?)?;
+            }
+        }
+        Ok(Cards {
+            source,
+            run_card,
+            run_card_file,
+            changed,
+            param_card,
+            directories,
+            beams,
+            notices,
+        })
+    }
+
+    /// The electromagnetic coupling of events whose matrix elements do not know it.
+    ///
+    /// # Errors
+    /// The parameter card cannot be read.
+    pub fn alpha_qed(&self) -> Result<f64> {
+        let card = ParamCard::read(&self.param_card)?;
+        let known = card.value("sminputs", 1, 0.0) != 0.0;
+        let model = self.source.model().filter(|_| !known);
+        let by_model =
+            model.and_then(|model| load::model_alpha_qed(Some(&model), Some(&self.param_card)));
+        Ok(by_model.unwrap_or_else(|| card.alpha_qed()))
+    }
+}

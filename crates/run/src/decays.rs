@@ -1,0 +1,419 @@
+//! Decays of one particle, from its directory or its name: cuts, scales and checks of a run card, and the request for the
+//! events of all of them. Widths are in GeV.
+
+use crate::cuts::{self, Cut, Legs};
+use crate::densities::AlphaS;
+use crate::element::Element;
+use crate::output::Directory;
+use crate::poles::Line;
+use crate::run_card::RunCard;
+use crate::text::{general, significant};
+use crate::topology::legs_of;
+use mebridge::describe::Channel;
+use mebridge::event_generator::{ElementRequest, Request};
+use mebridge::{Error, Result};
+use mebridge_densities::evolved;
+use mebridge_phasespace::clustering::Forced;
+use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
+use mebridge_phasespace::scales::{Dynamical, Scale};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Two masses are the same to this accuracy.
+const SAME: f64 = 1e-9;
+/// What MG5aMC writes into the run card of a decay, where defaults are others.
+const NO_CUTS: [(&str, f64); 12] = [
+    ("ptj", 0.0),
+    ("pta", 0.0),
+    ("ptl", 0.0),
+    ("drjj", 0.0),
+    ("drll", 0.0),
+    ("draa", 0.0),
+    ("draj", 0.0),
+    ("drjl", 0.0),
+    ("dral", 0.0),
+    ("etaj", -1.0),
+    ("etaa", -1.0),
+    ("etal", -1.0),
+];
+
+/// Decays whose events are made together.
+#[derive(Clone, Debug)]
+pub struct Decays {
+    /// What the event generator is asked for.
+    pub request: Request,
+    /// Which alpha_s and cuts hold, in a line for each different answer.
+    pub conditions: Vec<String>,
+    /// The cuts of the first decay, as messages name them where no point passes.
+    pub cuts: String,
+    /// The PDG code of what decays first, which the head of an event file has.
+    pub pdg: i32,
+    /// Its mass, GeV.
+    pub mass: f64,
+    /// What the user should know of the run card.
+    pub notices: Vec<String>,
+}
+
+/// Plans the events of decays.
+///
+/// Args: `at_z` is alpha_s at the mass of the Z boson (entry 3 of SMINPUTS of the parameter card). `listed` says where an
+/// output lists the lines of each matrix element: the directory, and the number there from 0.
+///
+/// # Errors
+/// A width is 0, infinite or not defined by the run card, or a scale is one at which alpha_s is not known.
+///
+/// # Panics
+/// There are no matrix elements.
+pub fn plan(
+    elements: &[Element],
+    card: &RunCard,
+    at_z: f64,
+    listed: Option<&[(&Directory, usize)]>,
+    alpha_qed: f64,
+    threads: usize,
+) -> Result<Decays> {
+    let known = AlphaS::of_param_card(at_z)?;
+    let decay = |(number, element)| {
+        let listed = listed.map(|listed| listed[number]);
+        let decay = Decay::new(element, card, listed)?;
+        decay.check(&known)?;
+        Ok(decay)
+    };
+    let decays: Vec<Decay> = (elements.iter().enumerate().map(decay)).collect::<Result<_>>()?;
+    // Where no coupling is strong, the scale may be one at which there is no alpha_s: it is that of the nearest one.
+    let ends = [known.scales[0], known.scales[known.scales.len() - 1]];
+    let alpha_s = |decay: &Decay| evolved(decay.scale.max(ends[0]).min(ends[1]), at_z, 2);
+    let mut conditions = Vec::new();
+    for decay in &decays {
+        let line = decay.conditions(alpha_s(decay));
+        if !conditions.contains(&line) {
+            conditions.push(line);
+        }
+    }
+    // Events have one of these scales each. A table has two.
+    let mut table: Vec<(f64, f64)> = decays.iter().map(|d| (d.scale, alpha_s(d))).collect();
+    table.sort_by(|one, other| one.0.total_cmp(&other.0));
+    table.dedup_by_key(|(scale, _)| *scale);
+    table.extend(table.last().map(|(scale, value)| (2.0 * scale, *value)));
+    let codes = |which| -> BTreeSet<i32> { decays.iter().flat_map(|d| d.codes(which)).collect() };
+    let [plain, on, off] = [Forced::No, Forced::On, Forced::Off].map(codes);
+    let forced: BTreeSet<i32> = on.iter().map(|code| code.abs()).collect();
+    let elsewhere = &on | &plain;
+    let first = &decays[0];
+    let there = elements.iter().flat_map(|element| element.options());
+    let there = there.flat_map(|pdg| &pdg[1..]).map(|code| code.abs());
+    Ok(Decays {
+        request: Request {
+            energy: first.masses[0],
+            rapidity: 0.0,
+            densities: None,
+            beams: None,
+            alpha_s: table.into_iter().unzip(),
+            // The energy of what decays is its mass.
+            scale: Scale {
+                dynamical: Dynamical::PartonicEnergy,
+                factor: card.number("scalefact"),
+                renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
+                factorisation: Some([card.number("dsqrt_q2fact1"); 2]),
+            },
+            clustering: None,
+            elements: decays.iter().map(Decay::request).collect(),
+            threads,
+            backend: Some("cpu".to_owned()),
+            widths: card.number("bwcutoff"),
+            by_propagators: card.whole("sde_strategy") == 2,
+            alpha_qed,
+            forced: forced.into_iter().collect(),
+            excluded: off.difference(&elsewhere).copied().collect(),
+        },
+        conditions,
+        cuts: cuts::described(first.windows(), &first.pdg),
+        pdg: first.pdg[0],
+        mass: first.masses[0],
+        notices: cuts::unused(card, &there.collect()).into_iter().collect(),
+    })
+}
+
+/// One matrix element of a decay. Legs count as if two came in, as those of cuts do.
+struct Decay {
+    name: String,
+    /// With the lines that its directory lists.
+    channels: Vec<Channel>,
+    /// PDG codes of the legs.
+    pdg: Vec<i32>,
+    /// Masses of the legs, GeV.
+    masses: Vec<f64>,
+    cuts: Vec<Cut>,
+    rules: Vec<Rule>,
+    /// Of renormalisation, GeV.
+    scale: f64,
+    /// Whether a coupling is strong.
+    is_strong: bool,
+}
+
+impl Decay {
+    fn new(element: &Element, card: &RunCard, listed: Option<(&Directory, usize)>) -> Result<Self> {
+        let mut channels = element.channels().to_vec();
+        if let Some((directory, number)) = listed {
+            name_lines(&mut channels, directory, number);
+        }
+        let codes: Vec<String> = element.pdg().iter().map(i32::to_string).collect();
+        let name = format!("{} > {} (PDG codes)", codes[0], codes[1..].join(" "));
+        let refused = |what: &str, cure: &str| Err(refused(&name, what.to_owned(), cure));
+        if channels.is_empty() {
+            let what = "no diagram of it has vertices of three particles alone";
+            return refused(what, "take other coupling orders");
+        }
+        if element.masses[0] <= element.masses[1..].iter().sum() {
+            let what = "it has the masses of what goes out or less";
+            return refused(what, "change the parameter card, or take another decay");
+        }
+        let (pdg, masses) = (as_two(element.pdg(), 0), as_two(&element.masses, 0.0));
+        let mut decay = Decay {
+            scale: scale(card, masses[0])?,
+            is_strong: element.qcd_power() != Some(0),
+            cuts: Vec::new(),
+            rules: Vec::new(),
+            name,
+            channels,
+            pdg,
+            masses,
+        };
+        (decay.cuts, decay.rules) = decay.cuts_of(card, element.options())?;
+        Ok(decay)
+    }
+
+    /// Cuts of the run card in the rest frame of what decays, and lines of decay chains on their mass shells.
+    ///
+    /// Args: `options` are PDG codes of all processes that it serves.
+    fn cuts_of(&self, card: &RunCard, options: &[Vec<i32>]) -> Result<(Vec<Cut>, Vec<Rule>)> {
+        let (name, mass) = (&self.name, self.masses[0]);
+        let (mut found, decayed) = self.on_shell(card);
+        let ours = NO_CUTS.into_iter().filter(|(name, _)| !card.gives(name));
+        let energy = [("dsqrt_shat", 0.0), ("dsqrt_shatmax", -1.0)];
+        let own = card.with(ours.chain(energy));
+        let legs = Legs {
+            pdg: &self.pdg,
+            masses: &self.masses,
+            decayed: &decayed,
+            card: &own,
+        };
+        let options: Vec<Vec<i32>> = options.iter().map(|pdg| as_two(pdg, 0)).collect();
+        if let Some(divided) = cuts::divided(&legs, &options) {
+            let what = format!("{divided} in the run card, which are one matrix element, {name}");
+            return Err(refused("", what, "give all of them the same"));
+        }
+        let nothing = |of: String| format!("{of} of the run card leaves nothing of {name}");
+        if let Some(entry) = cuts::empty(&legs) {
+            return Err(refused("", nothing(entry), "set it to 0"));
+        }
+        let (of_card, rules) = cuts::of_run_card(&legs, mass);
+        if let Some(cut) = cuts::nowhere(&of_card, mass) {
+            let what = nothing(cut.name(&self.pdg));
+            let what = format!("{what}, which has {} GeV", general(mass));
+            return Err(refused("", what, ""));
+        }
+        found.extend(of_card);
+        Ok((found, rules))
+    }
+
+    /// Windows of lines of decay chains, and the legs that these become.
+    fn on_shell(&self, card: &RunCard) -> (Vec<Cut>, BTreeSet<usize>) {
+        let (mut found, mut decayed): (Vec<Cut>, _) = (Vec::new(), BTreeSet::new());
+        for channel in &self.channels {
+            for &number in &channel.on_shell_propagators {
+                let line = Line::of(channel, number);
+                let width = line
+                    .width
+                    .max(line.mass * card.number("small_width_treatment"));
+                decayed.extend(&line.legs);
+                let window = cuts::resonance(line.legs, line.mass, card.number("bwcutoff") * width);
+                if found.iter().all(|cut| cut.window != window) {
+                    found.push(window.into());
+                }
+            }
+        }
+        (found, decayed)
+    }
+
+    /// That the width is finite, and alpha_s known.
+    fn check(&self, known: &AlphaS) -> Result<()> {
+        for line in self.channels.iter().flat_map(Line::all) {
+            self.check_line(&line)?;
+        }
+        match self.is_strong {
+            true => {
+                let what =
+                    "the scale of renormalisation (the mass; scale with fixed_ren_scale = True)";
+                known.check_scale(self.scale, &format!("{}: {what}", self.name))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// That a cut keeps a propagator without a width from the end of its masses, where particles without mass have no
+    /// energy, or go the way of others.
+    fn check_line(&self, line: &Line) -> Result<()> {
+        if line.width > 0.0 && !line.is_narrow() {
+            return Ok(());
+        }
+        let masses = &self.masses;
+        let every: BTreeSet<usize> = (2..masses.len()).collect();
+        let beside = &every - &line.legs;
+        let windows: Vec<Window> = self.windows().cloned().collect();
+        let least = cuts::least_mass(&windows, masses, &line.legs);
+        let largest = masses[0] - beside.iter().map(|&leg| masses[leg]).sum::<f64>();
+        for (legs, limit) in [(&line.legs, least), (&beside, largest)] {
+            let free = legs.iter().copied();
+            let free = free.filter(|&leg| masses[leg] == 0.0 && !self.is_bounded(leg, legs));
+            let free: Vec<String> = free.map(|leg| self.pdg[leg].to_string()).collect();
+            let is_reached = (limit - line.mass).abs() <= SAME * limit.abs().max(line.mass);
+            if !free.is_empty() && is_reached {
+                let what = format!(
+                    "the width is infinite without a cut on {} (PDG codes), which may have no energy or go the way of others",
+                    free.join(" and ")
+                );
+                let cure =
+                    "set a least mass of the pair in the run card, or least pt and distances";
+                return Err(refused(&self.name, what, cure));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether cuts keep a leg from having no energy, and from going the way of others.
+    fn is_bounded(&self, leg: usize, legs: &BTreeSet<usize>) -> bool {
+        let has = |observable| {
+            self.windows().any(|window| {
+                let is_least = window.least > 0.0 && window.take == Take::All;
+                let of_leg = window.legs.iter().any(|group| group.contains(&leg));
+                window.observable == observable && is_least && of_leg
+            })
+        };
+        has(Observable::Pt) && (has(Observable::Distance) || legs.len() == 1)
+    }
+
+    fn windows(&self) -> impl Iterator<Item = &Window> + Clone {
+        self.cuts.iter().map(|cut| &cut.window)
+    }
+
+    fn request(&self) -> ElementRequest {
+        let channels = self.channels.iter();
+        ElementRequest {
+            windows: self.windows().cloned().collect(),
+            rules: self.rules.clone(),
+            propagators: channels.clone().map(|of| of.propagators.clone()).collect(),
+            off_shell: channels
+                .map(|of| of.off_shell_propagators.clone())
+                .collect(),
+            ..ElementRequest::default()
+        }
+    }
+
+    /// PDG codes of the propagators of which this is asked.
+    fn codes(&self, which: Forced) -> Vec<i32> {
+        let of_channel = |channel: &Channel| {
+            let codes = channel.propagators.iter().enumerate();
+            let codes = codes.filter(|(number, _)| {
+                let on = channel.on_shell_propagators.contains(number);
+                let off = channel.off_shell_propagators.contains(number);
+                match which {
+                    Forced::No => !on && !off,
+                    Forced::On => on,
+                    Forced::Off => off,
+                }
+            });
+            codes.map(|(_, code)| *code).collect::<Vec<i32>>()
+        };
+        self.channels.iter().flat_map(of_channel).collect()
+    }
+
+    /// Which alpha_s and cuts hold.
+    fn conditions(&self, alpha_s: f64) -> String {
+        let alpha_s = match self.is_strong {
+            true => format!(
+                "alpha_s = {} at {} GeV (the parameter card)",
+                significant(alpha_s, 4),
+                general(self.scale)
+            ),
+            false => "no alpha_s".to_owned(),
+        };
+        let mut entries: Vec<&str> = Vec::new();
+        for entry in self.cuts.iter().flat_map(|cut| &cut.entries) {
+            if !entries.contains(&entry.as_str()) {
+                entries.push(entry);
+            }
+        }
+        let cuts = match entries.is_empty() {
+            true => "none".to_owned(),
+            false => entries.join(", "),
+        };
+        format!("{alpha_s}; cuts: {cuts}")
+    }
+}
+
+/// Gives propagators whose PDG code is not known the one that the directory lists for their legs, and marks those that are
+/// of a decay chain or after a `$`.
+///
+/// Args: `channels` are those of a matrix element whose diagrams are counted as in the directory, where it has this number.
+fn name_lines(channels: &mut [Channel], directory: &Directory, number: usize) {
+    for channel in channels {
+        let diagram = channel.diagrams[0].diagram + 1;
+        let configs = directory.configs.iter();
+        let configs = configs.filter(|config| config.diagrams[number] as usize == diagram);
+        let lines = configs.flat_map(|config| &config.lines);
+        let listed: BTreeMap<u32, _> = lines.map(|line| (line.legs, line)).collect();
+        for place in 0..channel.propagators.len() {
+            // There the particle that decays is leg 1; here two come in.
+            let legs = legs_of(&channel.vertices, &format!("p{place}"));
+            let legs = legs.into_iter().map(|leg| 1 << (leg - 1)).sum();
+            let Some(line) = listed.get(&legs) else {
+                continue;
+            };
+            if channel.propagators[place] == 0 {
+                channel.propagators[place] = line.codes[number];
+            }
+            let marked = match line.forced {
+                Forced::No => continue,
+                Forced::On => &mut channel.on_shell_propagators,
+                Forced::Off => &mut channel.off_shell_propagators,
+            };
+            if !marked.contains(&place) {
+                marked.push(place);
+            }
+        }
+    }
+}
+
+/// The scale of renormalisation of what has this mass, GeV.
+fn scale(card: &RunCard, mass: f64) -> Result<f64> {
+    if card.flag("fixed_ren_scale") {
+        return Ok(card.number("scale"));
+    }
+    match card.whole("dynamical_scale_choice") {
+        // What is left of a decay when it is clustered is the particle itself.
+        -1 | 5 => Ok(card.number("scalefact") * mass),
+        choice => {
+            let what = format!("dynamical_scale_choice = {choice} cannot be honoured for a decay");
+            let cure = "set it to -1 (the mass of the particle), or fixed_ren_scale to True";
+            Err(refused(card.source(), what, cure))
+        }
+    }
+}
+
+/// Of the legs of a decay, with one more that comes in.
+fn as_two<T: Clone>(of: &[T], second: T) -> Vec<T> {
+    let mut found = of.to_vec();
+    found.insert(1, second);
+    found
+}
+
+fn refused(place: &str, what: String, cure: &str) -> Error {
+    Error::Run {
+        place: place.to_owned(),
+        what,
+        cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,920 @@
+//! Parton densities and alpha_s of a run: where their files are, and what stands in them.
+//!
+//! Sets of LHAPDF lie where `LHAPDF_DATA_PATH` says. Those that MG5aMC puts into an output, in `lib/Pdfdata`, are NNPDF
+//! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195); with them alpha_s runs from its value at 91.188 GeV by one or
+//! two loops, as `alfas_functions.f` has it.
+
+use crate::text::{general, quoted};
+use mebridge::event_generator::BeamRequest;
+use mebridge::{Error, Result};
+use mebridge_densities::{Coupling, Densities, Radiator, evolved};
+use mebridge_support::files::regular;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `pdlabel` of photons of beams that stay whole.
+pub const PHOTONS: &str = "iww";
+/// The PDG code of the photon.
+pub const PHOTON: i32 = 22;
+/// alpha_s at the mass of the Z boson where a parameter card does not have it.
+pub const AT_Z: f64 = 0.118;
+
+/// Scales of a constant alpha_s, GeV.
+const CONSTANT: [f64; 6] = [1e-3, 1.0, 1e3, 1e6, 1e9, 1e12];
+/// Ends of alpha_s by loops and masses of quarks in between, GeV; scales lie dense, as it is interpolated between them.
+const ENDS: [f64; 4] = [1.0, 1.42, 4.7, 1e5];
+const SCALES: usize = 60;
+/// So far tables of CTEQ6 are taken beyond their last scale, GeV; they are extrapolated there, as by MG5aMC.
+const CTEQ6_TO: f64 = 1e5;
+/// Where photons are taken: the least x, and scales, GeV.
+const PHOTONS_FROM: f64 = 1e-8;
+const PHOTONS_SCALES: [f64; 2] = [0.5, 1e5];
+/// Of a member of LHAPDF the head is read alone, which is no larger.
+const HEAD: u64 = 1 << 16;
+/// What a set says of itself is no larger.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// alpha_s at some scales in GeV, between which it is interpolated.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct AlphaS {
+    /// GeV.
+    pub scales: Vec<f64>,
+    /// At these.
+    pub values: Vec<f64>,
+}
+
+impl AlphaS {
+    /// The same at all scales.
+    ///
+    /// # Errors
+    /// It is no positive number.
+    pub fn constant(alpha_s: f64) -> Result<Self> {
+        if !(alpha_s.is_finite() && alpha_s > 0.0) {
+            let what = format!("alpha_s is {alpha_s}; it must be a positive number");
+            return Err(refused(what, ""));
+        }
+        Ok(AlphaS {
+            scales: CONSTANT.to_vec(),
+            values: vec![alpha_s; CONSTANT.len()],
+        })
+    }
+
+    /// From 1 GeV, or where it has its pole, to 100 TeV, by its value at the mass of the Z boson and by this many loops.
+    pub fn by_loops(at_z: f64, loops: u32) -> Self {
+        let mut scales: Vec<f64> = (ENDS.windows(2))
+            .flat_map(|ends| geometric(ends[0], ends[1], SCALES))
+            .collect();
+        scales.dedup();
+        let mut values: Vec<f64> = Vec::new();
+        for &scale in scales.iter().rev() {
+            let value = evolved(scale, at_z, loops);
+            let before = values.last().copied().unwrap_or(0.0);
+            if !(before < value && value < f64::INFINITY) {
+                break;
+            }
+            values.push(value);
+        }
+        values.reverse();
+        AlphaS {
+            scales: scales.split_off(scales.len() - values.len()),
+            values,
+        }
+    }
+
+    /// That of a parameter card, as runs without densities have it, by its entry 3 of SMINPUTS.
+    ///
+    /// # Errors
+    /// The entry is no coupling.
+    pub fn of_param_card(at_z: f64) -> Result<Self> {
+        if !(0.0 < at_z && at_z < 1.0) {
+            let what = format!(
+                "the parameter card has alpha_s = {} (block SMINPUTS, 3)",
+                general(at_z)
+            );
+            return Err(refused(what, "it must be a number above 0 and below 1"));
+        }
+        Ok(AlphaS::by_loops(at_z, 2))
+    }
+
+    /// That alpha_s is known at this scale in GeV, which messages call so.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check_scale(&self, scale: f64, name: &str) -> Result<()> {
+        let ends = [self.scales[0], self.scales[self.scales.len() - 1]];
+        inside(scale, ends, "the scales of alpha_s", name)
+    }
+
+    /// At a scale in GeV, as good as it is shown: 1 / alpha_s is nearly a straight line.
+    pub fn at(&self, scale: f64) -> f64 {
+        let (scales, last) = (&self.scales, self.scales.len() - 1);
+        if scale >= scales[last] {
+            return self.values[last];
+        }
+        let Some(low) = scales.partition_point(|&knot| knot <= scale).checked_sub(1) else {
+            return self.values[0];
+        };
+        let [begin, end] = [low, low + 1].map(|i| scales[i].ln());
+        let [first, second] = [low, low + 1].map(|i| 1.0 / self.values[i]);
+        1.0 / (first + (second - first) / (end - begin) * (scale.ln() - begin))
+    }
+
+    /// As events have it.
+    ///
+    /// # Errors
+    /// The scales do not rise, or a number is not positive.
+    pub fn table(&self) -> Result<Coupling> {
+        Coupling::new(&self.scales, &self.values)
+            .map_err(|what| refused(format!("alpha_s: {what}"), ""))
+    }
+}
+
+/// Numbers that are as far from each other on a logarithmic scale, both ends among them, as numpy's `geomspace` has them.
+fn geometric(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
+    let (begin, end, last) = (low.log10(), high.log10(), count - 1);
+    let step = (end - begin) / last as f64;
+    (0..count).map(move |i| match i {
+        0 => low,
+        i if i == last => high,
+        i => 10f64.powf(i as f64 * step + begin),
+    })
+}
+
+/// A member of a set of parton densities.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct PdfSet {
+    /// Of LHAPDF, or of `lib/Pdfdata` of an output.
+    pub file: PathBuf,
+    /// alpha_s of the set, where it has a table.
+    pub coupling: Option<AlphaS>,
+    /// Its number at LHAPDF, 0 where the set does not say.
+    pub number: i32,
+}
+
+impl PdfSet {
+    /// What stands before the grid of a member, and in the file about its set. `pdf` is a file, the folder of a set, or the
+    /// name of one.
+    ///
+    /// # Errors
+    /// There is none, or it is no set.
+    pub fn read(pdf: &Path) -> Result<Self> {
+        let of_mg5amc = pdf
+            .extension()
+            .is_some_and(|end| end == "grid" || end == "tbl");
+        if of_mg5amc && pdf.is_file() {
+            return PdfSet::of_mg5amc(pdf);
+        }
+        let file = locate(pdf)?;
+        let head = head(&file)?;
+        let about = about(&file);
+        let member = name_of(&file)
+            .strip_suffix(".dat")
+            .and_then(|name| name.rsplit_once('_'))
+            .filter(|(_, digits)| digits.len() == 4)
+            .and_then(|(_, digits)| digits.parse::<i32>().ok());
+        let first = whole(&about, "SetIndex");
+        let coupling = match table(&head, &file)? {
+            // A member may have its own.
+            Some(own) => Some(own),
+            None => table(&about, &file)?,
+        };
+        let number = first.zip(member).map(|(first, member)| first + member);
+        Ok(PdfSet {
+            file,
+            coupling,
+            number: number.unwrap_or(0),
+        })
+    }
+
+    /// One that MG5aMC puts into outputs, by its file.
+    fn of_mg5amc(file: &Path) -> Result<Self> {
+        let file = std::path::absolute(file).map_err(Error::io(file))?;
+        let name = name_of(&file);
+        let Some(set) = MG5AMC.iter().find(|set| set.file == name) else {
+            let known: Vec<&str> = MG5AMC.iter().map(|set| set.file).collect();
+            let what = format!(
+                "{} is no set that MG5aMC puts into outputs ({})",
+                file.display(),
+                known.join(", ")
+            );
+            return Err(refused(what, "take one of these, or a set of LHAPDF"));
+        };
+        Ok(PdfSet {
+            coupling: Some(AlphaS::by_loops(set.at_z, set.loops)),
+            number: set.number,
+            file,
+        })
+    }
+
+    /// What [`PdfSet::read`] reads of it.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let beside = about_file(&self.file);
+        let beside = beside.is_file().then_some(beside);
+        std::iter::once(self.file.clone()).chain(beside).collect()
+    }
+
+    /// All members of its set, in their order.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn members(&self) -> Result<Vec<PdfSet>> {
+        let (folder, set) = (folder_of(&self.file), set_of(&self.file));
+        let is_member = |path: &PathBuf| {
+            let number = name_of(path).strip_prefix(&set);
+            let number = number.and_then(|rest| rest.strip_prefix('_')?.strip_suffix(".dat"));
+            number.is_some_and(|digits| {
+                digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit())
+            })
+        };
+        let mut files: Vec<PathBuf> = paths_in(folder).filter(is_member).collect();
+        files.sort();
+        files.iter().map(|file| PdfSet::read(file)).collect()
+    }
+
+    /// The name of its set.
+    pub fn set(&self) -> String {
+        set_of(&self.file)
+    }
+
+    /// How the members of its set are combined, by its name at LHAPDF.
+    pub fn error_type(&self) -> String {
+        let about = about(&self.file);
+        let mut words =
+            entries(&about, "ErrorType").flat_map(|rest| rest.split_whitespace().next());
+        words.next().unwrap_or("unknown").to_owned()
+    }
+
+    /// Its number at LHAPDF, or the name of its file without `.dat` where the set has none.
+    pub fn label(&self) -> String {
+        match self.number {
+            0 => stem(&self.file),
+            number => number.to_string(),
+        }
+    }
+
+    /// alpha_s of the set.
+    ///
+    /// # Errors
+    /// It has none; `cure` says what to do.
+    pub fn with_alpha_s(&self, cure: &str) -> Result<AlphaS> {
+        self.coupling.clone().ok_or_else(|| {
+            let what = format!(
+                "the set of {} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals)",
+                self.file.display()
+            );
+            refused(what, cure)
+        })
+    }
+}
+
+/// Densities that MG5aMC puts into an output.
+struct OfMg5amc {
+    /// `pdlabel`.
+    label: &'static str,
+    file: &'static str,
+    /// alpha_s at the mass of the Z boson, and by how many loops it runs.
+    at_z: f64,
+    loops: u32,
+    /// At LHAPDF.
+    number: i32,
+}
+
+const MG5AMC: [OfMg5amc; 6] = [
+    set(
+        "nn23lo",
+        "NNPDF23_lo_as_0119_qed_mem0.grid",
+        0.119,
+        2,
+        246_800,
+    ),
+    set(
+        "nn23lo1",
+        "NNPDF23_lo_as_0130_qed_mem0.grid",
+        0.130,
+        2,
+        247_000,
+    ),
+    set(
+        "nn23nlo",
+        "NNPDF23nlo_as_0119_qed_mem0.grid",
+        0.119,
+        2,
+        244_800,
+    ),
+    set("cteq6_m", "cteq6m.tbl", 0.118, 2, 10_000),
+    set("cteq6_l", "cteq6l.tbl", 0.118, 2, 10_041),
+    set("cteq6l1", "cteq6l1.tbl", 0.130, 1, 10_042),
+];
+
+const fn set(
+    label: &'static str,
+    file: &'static str,
+    at_z: f64,
+    loops: u32,
+    number: i32,
+) -> OfMg5amc {
+    OfMg5amc {
+        label,
+        file,
+        at_z,
+        loops,
+        number,
+    }
+}
+
+/// Labels of the densities that MG5aMC puts into an output.
+pub fn labels() -> impl Iterator<Item = &'static str> {
+    MG5AMC.iter().map(|set| set.label)
+}
+
+/// The grid of such a label; `data` is an output, or MG5aMC's own `Template/LO`.
+///
+/// # Errors
+/// It is not there.
+///
+/// # Panics
+/// There is no such label.
+pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
+    let set = MG5AMC.iter().find(|set| set.label == label);
+    let file = data.join("lib/Pdfdata").join(set.expect("a label").file);
+    if !file.is_file() {
+        let what = format!(
+            "the densities {label} need {}, which is missing",
+            file.display()
+        );
+        return Err(refused(what, "MG5aMC writes it with the output"));
+    }
+    PdfSet::of_mg5amc(&file)
+}
+
+/// What radiates photons, by the entry `lpp` of a run card.
+pub fn radiator(lpp: i64) -> Option<Radiator> {
+    match lpp.abs() {
+        2 => Some(Radiator::Proton),
+        3 => Some(Radiator::Electron),
+        4 => Some(Radiator::Muon),
+        _ => None,
+    }
+}
+
+/// What both beams of hadrons, or the one that is a hadron, are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BeamDensities {
+    /// Partons.
+    Set(PdfSet),
+    /// Photons of both beams, which stay whole, by a formula.
+    Photons(Radiator),
+}
+
+impl BeamDensities {
+    /// The number at LHAPDF, 0 where there is none.
+    pub fn number(&self) -> i32 {
+        match self {
+            BeamDensities::Set(set) => set.number,
+            BeamDensities::Photons(_) => 0,
+        }
+    }
+
+    /// What names of weights call them.
+    pub fn label(&self) -> String {
+        match self {
+            BeamDensities::Set(set) => set.label(),
+            BeamDensities::Photons(_) => PHOTONS.to_owned(),
+        }
+    }
+
+    /// The set, where it is one.
+    pub fn set(&self) -> Option<&PdfSet> {
+        match self {
+            BeamDensities::Set(set) => Some(set),
+            BeamDensities::Photons(_) => None,
+        }
+    }
+
+    /// A beam of them, as the event generator takes it; of an antiparticle where `anti`.
+    pub fn beam(&self, anti: bool) -> BeamRequest {
+        match self {
+            BeamDensities::Set(set) => BeamRequest::Hadron {
+                densities: set.file.clone(),
+                anti,
+            },
+            BeamDensities::Photons(of) => BeamRequest::Photons(*of),
+        }
+    }
+
+    /// Where they are.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn knots(&self) -> Result<Knots> {
+        match self {
+            BeamDensities::Set(set) => Knots::of(&set.file),
+            BeamDensities::Photons(_) => Ok(Knots {
+                place: format!("the photons {PHOTONS}"),
+                name: PHOTONS.to_owned(),
+                codes: BTreeSet::from([PHOTON]),
+                least_x: PHOTONS_FROM,
+                scales: PHOTONS_SCALES,
+            }),
+        }
+    }
+}
+
+/// What a run card chooses densities and alpha_s by.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries<'a> {
+    /// `pdlabel1`, or `pdlabel2` where the first beam is the one that is no hadron.
+    pub label: &'a str,
+    /// The number of a set at LHAPDF, or its name.
+    pub lhaid: &'a str,
+    /// `lpp1`.
+    pub lpp: i64,
+    /// Whether no beam is a hadron, or radiates photons.
+    pub resting: bool,
+    /// Where `lib/Pdfdata` is.
+    pub data: &'a Path,
+    /// alpha_s at the mass of the Z boson by the parameter card, [`AT_Z`] where that does not say.
+    pub at_z: f64,
+}
+
+/// Densities and alpha_s of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// None where beams are partons.
+    pub densities: Option<BeamDensities>,
+    /// Of all events.
+    pub alpha_s: AlphaS,
+    /// What alpha_s is of, for messages.
+    pub source: String,
+}
+
+impl Entries<'_> {
+    /// As `setrun.f` chooses them.
+    ///
+    /// # Errors
+    /// A set is not there, or has no alpha_s, or the parameter card has none.
+    pub fn choose(&self) -> Result<Chosen> {
+        if self.resting || self.label == PHOTONS {
+            let of = radiator(self.lpp).filter(|_| !self.resting);
+            return Ok(Chosen {
+                densities: of.map(BeamDensities::Photons),
+                alpha_s: AlphaS::of_param_card(self.at_z)?,
+                source: "the parameter card".to_owned(),
+            });
+        }
+        let (set, source) = match labels().any(|label| label == self.label) {
+            true => (of_label(self.label, self.data)?, self.label.to_owned()),
+            false => {
+                let set = PdfSet::read(&by_lhaid(self.lhaid)?)?;
+                (set, format!("lhaid {}", self.lhaid))
+            }
+        };
+        Ok(Chosen {
+            alpha_s: set.with_alpha_s("")?,
+            densities: Some(BeamDensities::Set(set)),
+            source,
+        })
+    }
+}
+
+/// Where a grid of parton densities is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Knots {
+    /// What messages call it: its file.
+    pub place: String,
+    /// The name of its set.
+    pub name: String,
+    /// PDG codes of its partons.
+    pub codes: BTreeSet<i32>,
+    /// The least x.
+    pub least_x: f64,
+    /// The first and the last one, GeV.
+    pub scales: [f64; 2],
+}
+
+impl Knots {
+    /// Of a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of(file: &Path) -> Result<Self> {
+        let densities = open(file)?;
+        let mut scales = densities.range_of_q2().map(f64::sqrt);
+        if file.extension().is_some_and(|end| end == "tbl") {
+            scales[1] = scales[1].max(CTEQ6_TO);
+        }
+        let name = stem(file);
+        Ok(Knots {
+            place: file.display().to_string(),
+            name: name.strip_suffix("_0000").unwrap_or(&name).to_owned(),
+            codes: densities.codes().iter().copied().collect(),
+            least_x: densities.range_of_x()[0],
+            scales,
+        })
+    }
+
+    /// That it has these partons, by PDG code, and fractions of the momentum from this one on; `cure` says what to do where it
+    /// begins at a larger one.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check(&self, incoming: &BTreeSet<i32>, least_x: f64, cure: &str) -> Result<()> {
+        let missing: Vec<String> = incoming
+            .difference(&self.codes)
+            .map(i32::to_string)
+            .collect();
+        if !missing.is_empty() {
+            let what = format!(
+                "{} has no densities of {} (PDG codes)",
+                self.place,
+                missing.join(", ")
+            );
+            return Err(refused(what, ""));
+        }
+        if least_x < self.least_x {
+            let what = format!(
+                "the densities {} begin at x = {}, and events have x from {} on",
+                self.name,
+                general(self.least_x),
+                general(least_x)
+            );
+            return Err(refused(what, cure));
+        }
+        Ok(())
+    }
+
+    /// That it has this scale in GeV, which messages call so.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check_scale(&self, scale: f64, name: &str) -> Result<()> {
+        let what = format!("the densities of {}", self.place);
+        inside(scale, self.scales, &what, name)
+    }
+}
+
+fn inside(scale: f64, [low, high]: [f64; 2], of: &str, name: &str) -> Result<()> {
+    if low <= scale && scale <= high {
+        return Ok(());
+    }
+    let [scale, low, high] = [scale, low, high].map(general);
+    let what = format!("{name} is {scale} GeV, and {of} lie between {low} and {high} GeV");
+    Err(refused(what, "take one of these"))
+}
+
+/// Opens a file of densities.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn open(file: &Path) -> Result<Densities> {
+    Densities::open(file).map_err(|error| refused(error.to_string(), ""))
+}
+
+/// x f(x, Q) of what comes from a beam, as weights of events need it.
+#[derive(Clone, Debug)]
+pub enum BeamDensity {
+    /// 1: the beam is the parton.
+    One,
+    /// By densities.
+    Of {
+        /// Of the particle.
+        densities: Arc<Densities>,
+        /// Whether the beam is the antiparticle.
+        anti: bool,
+    },
+}
+
+impl BeamDensity {
+    /// Those of both beams; none where both are partons.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn of_beams(beams: &[BeamRequest; 2]) -> Result<Option<[Self; 2]>> {
+        let open = |beam: &BeamRequest| {
+            Ok(match beam {
+                BeamRequest::Parton => None,
+                BeamRequest::Hadron { densities, .. } => Some(Arc::new(open(densities)?)),
+                BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+            })
+        };
+        let is_anti = |beam: &BeamRequest| matches!(beam, BeamRequest::Hadron { anti: true, .. });
+        let of = |beam: &BeamRequest, densities: Option<Arc<Densities>>| match densities {
+            None => BeamDensity::One,
+            Some(densities) => BeamDensity::Of {
+                densities,
+                anti: is_anti(beam),
+            },
+        };
+        let [first, second] = beams;
+        let same = match (first, second) {
+            (
+                BeamRequest::Hadron { densities: one, .. },
+                BeamRequest::Hadron {
+                    densities: other, ..
+                },
+            ) => one == other,
+            _ => first == second,
+        };
+        let one = open(first)?;
+        let other = if same { one.clone() } else { open(second)? };
+        Ok((one.is_some() || other.is_some()).then(|| [of(first, one), of(second, other)]))
+    }
+
+    /// The same beam of other densities.
+    pub fn with(&self, other: &Arc<Densities>) -> Self {
+        match self {
+            BeamDensity::One => BeamDensity::One,
+            BeamDensity::Of { anti, .. } => BeamDensity::Of {
+                densities: other.clone(),
+                anti: *anti,
+            },
+        }
+    }
+
+    /// Of partons by their PDG codes, x and scales in GeV.
+    ///
+    /// # Errors
+    /// The densities do not have a parton.
+    pub fn evaluate(&self, codes: &[i32], x: &[f64], q: &[f64]) -> Result<Vec<f64>> {
+        let BeamDensity::Of { densities, anti } = self else {
+            return Ok(vec![1.0; codes.len()]);
+        };
+        let known = densities.codes();
+        let place = |code: i32| known.iter().position(|&one| one == code);
+        let places = codes.iter().map(|&code| {
+            // Gluons and photons are their own antiparticles.
+            let own = if *anti {
+                place(-code).or(place(code))
+            } else {
+                place(code)
+            };
+            let missing = || refused(format!("there are no densities of {code} (PDG code)"), "");
+            own.ok_or_else(missing)
+        });
+        let places: Vec<usize> = places.collect::<Result<_>>()?;
+        let q2: Vec<f64> = q.iter().map(|q| q * q).collect();
+        let mut all = vec![0.0; codes.len() * known.len()];
+        densities.evaluate(x, &q2, &mut all);
+        let own = places.iter().zip(all.chunks_exact(known.len()));
+        Ok(own.map(|(&place, all)| all[place]).collect())
+    }
+}
+
+/// A member: a file, or the first one of a folder, or of a set by its name where LHAPDF looks for it.
+///
+/// # Errors
+/// There is none.
+pub fn locate(pdf: &Path) -> Result<PathBuf> {
+    locate_below(&data_folders(), pdf)
+}
+
+fn locate_below(folders: &[PathBuf], pdf: &Path) -> Result<PathBuf> {
+    let by_name = pdf.file_name().is_some_and(|name| Path::new(name) == pdf);
+    let below = folders
+        .iter()
+        .filter(|_| by_name)
+        .map(|folder| folder.join(pdf));
+    for folder in std::iter::once(pdf.to_owned()).chain(below) {
+        let Ok(place) = folder.canonicalize() else {
+            continue;
+        };
+        if place.is_file() {
+            return Ok(place);
+        }
+        let member = place.join(format!("{}_0000.dat", name_of(&place)));
+        if let Some(member) = member
+            .is_file()
+            .then(|| member.canonicalize().ok())
+            .flatten()
+        {
+            return Ok(member);
+        }
+    }
+    let name = pdf.display();
+    if let Some(set) = MG5AMC.iter().find(|set| Path::new(set.label) == pdf) {
+        let what = format!(
+            "the densities {name} are of MG5aMC, and here a set of LHAPDF is needed (number {} there)",
+            set.number
+        );
+        let cure = format!(
+            "for MG5aMC's set pdlabel of a run card to {name}, and name the folder that has them, an output or that of \
+             MG5aMC: `mebridge events PROCESS --pdf-data FOLDER`, or mebridge.Run(PROCESS, run_card={{\"pdlabel\": \
+             \"{name}\"}}, pdf_data=FOLDER)"
+        );
+        return Err(refused(what, &cure));
+    }
+    Err(refused(
+        format!(
+            "there are no parton densities {}",
+            quoted(&name.to_string())
+        ),
+        "name a member of a set (NAME/NAME_0000.dat), its folder, or a set below LHAPDF_DATA_PATH",
+    ))
+}
+
+/// A set by its number at LHAPDF, or by a name with `/MEMBER` after it, where LHAPDF looks for sets.
+///
+/// # Errors
+/// There is none.
+pub fn by_lhaid(lhaid: &str) -> Result<PathBuf> {
+    by_lhaid_below(&data_folders(), lhaid)
+}
+
+fn by_lhaid_below(folders: &[PathBuf], lhaid: &str) -> Result<PathBuf> {
+    if let Ok(number) = lhaid.parse() {
+        return by_number(folders, number);
+    }
+    let (name, number) = lhaid.split_once('/').unwrap_or((lhaid, ""));
+    let number = match number.is_empty() {
+        true => Ok(0),
+        false => number.parse(),
+    };
+    let wrong = |_| {
+        let what = format!("lhaid = {lhaid} names no member of a set of densities");
+        refused(what, "write NAME or NAME/MEMBER, or the number of a set")
+    };
+    member(
+        &locate_below(folders, Path::new(name))?,
+        number.map_err(wrong)?,
+    )
+}
+
+fn by_number(folders: &[PathBuf], lhaid: i32) -> Result<PathBuf> {
+    for folder in folders {
+        let mut about: Vec<PathBuf> = paths_in(folder)
+            .flat_map(|set| paths_in(&set).collect::<Vec<_>>())
+            .filter(|path| path.extension().is_some_and(|end| end == "info"))
+            .collect();
+        about.sort();
+        for about in about {
+            let text = text_of(&about);
+            let number = whole(&text, "SetIndex").map(|first| lhaid - first);
+            let count = whole(&text, "NumMembers").unwrap_or(1);
+            if let Some(number) = number.filter(|number| (0..count).contains(number)) {
+                return member(&locate_below(folders, folder_of(&about))?, number);
+            }
+        }
+    }
+    let what = format!(
+        "no set of parton densities with the number {lhaid} (lhaid) lies below LHAPDF_DATA_PATH"
+    );
+    let cure = "set this variable to the folder of the sets, or pdlabel to nn23lo1";
+    Err(refused(what, cure))
+}
+
+/// Another member of a set by its first one.
+fn member(first: &Path, number: i32) -> Result<PathBuf> {
+    let name = name_of(first).replace("_0000.dat", &format!("_{number:04}.dat"));
+    let file = first.with_file_name(name);
+    if !file.is_file() {
+        let what = format!(
+            "{} is missing: the set has no such member here",
+            file.display()
+        );
+        return Err(refused(what, ""));
+    }
+    Ok(file)
+}
+
+/// Where LHAPDF looks for sets.
+fn data_folders() -> Vec<PathBuf> {
+    let folders = ["LHAPDF_DATA_PATH", "LHAPATH"]
+        .into_iter()
+        .filter_map(std::env::var_os);
+    let folders = folders.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>());
+    folders
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .collect()
+}
+
+/// What stands before the first grid.
+fn head(file: &Path) -> Result<String> {
+    let mut start = Vec::new();
+    let opened = std::fs::File::open(file).map_err(Error::io(file))?;
+    opened
+        .take(HEAD)
+        .read_to_end(&mut start)
+        .map_err(Error::io(file))?;
+    let text = String::from_utf8_lossy(&start);
+    match text.split_once("\n---") {
+        Some((head, _)) if head.contains("lhagrid1") => Ok(head.to_owned()),
+        _ => {
+            let what = format!("{} is no grid of LHAPDF", file.display());
+            let why = "it does not begin with PdfType, Format: lhagrid1 and ---";
+            Err(refused(format!("{what}: {why}"), ""))
+        }
+    }
+}
+
+/// The table of alpha_s in what a file says of itself.
+fn table(text: &str, file: &Path) -> Result<Option<AlphaS>> {
+    let set = set_of(file);
+    let mut found = Vec::new();
+    for name in ["AlphaS_Qs", "AlphaS_Vals"] {
+        let Some(numbers) = list(text, name) else {
+            return Ok(None);
+        };
+        let numbers = numbers.split(',').map(|word| word.trim().parse::<f64>());
+        let numbers: std::result::Result<Vec<f64>, _> = numbers.collect();
+        let what = || format!("{name} of {set} holds something that is no number");
+        found.push(numbers.map_err(|_| refused(what(), ""))?);
+    }
+    let [scales, values] = <[Vec<f64>; 2]>::try_from(found).expect("two of them");
+    let found = AlphaS { scales, values };
+    let what = "does not hold rising scales with positive values";
+    match Coupling::new(&found.scales, &found.values) {
+        Ok(_) => Ok(Some(found)),
+        Err(_) => Err(refused(format!("the table of alpha_s of {set} {what}"), "")),
+    }
+}
+
+/// What stands between the brackets of an entry.
+fn list<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = text;
+    loop {
+        let (_, after) = match rest.strip_prefix(name) {
+            Some(after) => ("", after),
+            None => rest.split_once(&format!("\n{name}"))?,
+        };
+        let opened = after
+            .strip_prefix(':')
+            .and_then(|after| after.trim_start().strip_prefix('['));
+        if let Some((numbers, _)) = opened.and_then(|opened| opened.split_once(']')) {
+            return Some(numbers);
+        }
+        rest = after;
+    }
+}
+
+/// What stands after the name in lines of an entry.
+fn entries<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter_map(move |line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+/// The whole number that an entry begins with.
+fn whole(text: &str, name: &str) -> Option<i32> {
+    let digits = |rest: &str| {
+        let rest = rest.trim_start();
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    };
+    entries(text, name).find_map(digits)
+}
+
+/// The file about the set of a member.
+fn about_file(file: &Path) -> PathBuf {
+    folder_of(file).join(format!("{}.info", set_of(file)))
+}
+
+/// What a set says of itself; nothing where it says nothing.
+fn about(file: &Path) -> String {
+    text_of(&about_file(file))
+}
+
+fn text_of(file: &Path) -> String {
+    let bytes = regular::read(file, MOST_BYTES).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn paths_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new(""))
+}
+
+/// The name of the folder that a member lies in.
+fn set_of(file: &Path) -> String {
+    name_of(folder_of(file)).to_owned()
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("")
+}
+
+fn stem(file: &Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy());
+    stem.unwrap_or_default().into_owned()
+}
+
+fn refused(what: impl Into<String>, cure: &str) -> Error {
+    Error::Run {
+        place: String::new(),
+        what: what.into(),
+        cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "densities_tests.rs"]
+mod tests;

@@ -1,0 +1,572 @@
+//! Event files of the Les Houches Accord (hep-ph/0609017), made of the records of rounds.
+
+use crate::records::{self, Matched, Round, Table, Weights, doubles};
+use crate::{exact, in_order, replaced, text};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use mebridge::lhe::{Record, push_events, push_integer, push_scientific, text_bytes};
+use mebridge::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Events whose text is made at a time: it stays in a cache until it is written.
+const AT_ONCE: usize = 1000;
+/// Events of a member of a compressed file.
+const MEMBER: usize = 10_000;
+/// The level of compression that `gzip` has by itself.
+const LEVEL: u32 = 6;
+const END: &[u8] = b"</event>\n";
+const PROTON: i32 = 2212;
+/// Status of a particle that goes out.
+const OUTGOING: i32 = 1;
+
+/// Two beams, as the block `<init>` has them.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct InitBeams {
+    /// PDG codes.
+    pub codes: [i32; 2],
+    /// GeV.
+    pub energies: [f64; 2],
+    /// Numbers of their densities at LHAPDF, 0 where there are none.
+    pub densities: [i64; 2],
+}
+
+impl InitBeams {
+    /// Beams of this energy together, GeV, with the same densities.
+    pub fn equal(codes: [i32; 2], energy: f64, densities: i64) -> Self {
+        InitBeams {
+            codes,
+            energies: [energy / 2.0; 2],
+            densities: [densities; 2],
+        }
+    }
+
+    /// Those of a run by cards.
+    ///
+    /// Args: `codes` are 0 where a particle of the process is the beam, which `incoming` has; `densities` is the number of
+    /// the densities, where there are some, and `other` the beam that has none although the other one has.
+    pub fn of_run(
+        codes: [i32; 2],
+        incoming: [i32; 2],
+        energies: [f64; 2],
+        densities: Option<i64>,
+        other: Option<usize>,
+    ) -> Self {
+        InitBeams {
+            codes: [0, 1].map(|beam| match codes[beam] {
+                0 => incoming[beam],
+                code => code,
+            }),
+            energies,
+            densities: [0, 1].map(|beam| match other == Some(beam) {
+                true => 0,
+                false => densities.unwrap_or(0),
+            }),
+        }
+    }
+}
+
+/// What stands in an event after its particles.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Blocks {
+    /// The beams of the file.
+    pub beams: InitBeams,
+    /// Powers of alpha_s by process, where events have MadEvent's `<mgrwt>`, of which MG5aMC's `systematics` makes weights.
+    pub powers: Vec<u32>,
+    /// Whether they have the scales that jets were clustered at, which Pythia's JetMatching reads.
+    pub matched: bool,
+    /// Whether they have all steps of the clustering.
+    pub clustering: bool,
+    /// Names of further weights.
+    pub names: Vec<String>,
+}
+
+/// What stands before the events.
+#[derive(Clone, Copy, Debug)]
+pub struct Banner<'a> {
+    /// Blocks of the header.
+    pub header: &'a str,
+    /// What makes the run, as JSON.
+    pub asked: &'a str,
+    /// A line of the block of the beams; it may be empty.
+    pub generator: &'a str,
+    /// IDWTUP: what weights mean.
+    pub strategy: i32,
+    /// Cross sections and errors of the matrix elements, pb.
+    pub processes: &'a [(f64, f64)],
+}
+
+/// Events that are above the nominal weight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Overweights {
+    /// How many.
+    pub events: u64,
+    /// Their weights beyond it, as a share of all.
+    pub share: f64,
+    /// The largest weight, in units of it.
+    pub largest: f64,
+}
+
+/// What of so many events is above the nominal weight.
+pub fn overweights(rounds: &[Round]) -> Overweights {
+    let weights = || rounds.iter().map(|round| round.weights);
+    let total = exact::sum(weights().map(|of| of.absolute / of.nominal));
+    let events: usize = rounds.iter().map(|round| round.events).sum();
+    Overweights {
+        events: weights().map(|of| of.above).sum(),
+        share: f64::max(0.0, 1.0 - events as f64 / total),
+        largest: weights()
+            .map(|of| of.largest / of.nominal)
+            .fold(0.0, f64::max),
+    }
+}
+
+/// The weight of most events of these rounds, but for its sign, with which all weights average to this mean.
+///
+/// Where they have both signs, that would give them the noise of a small difference: there it is what each round has, whose
+/// weights average to the cross section without signs.
+pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
+    let over = |of: fn(&Weights) -> f64| {
+        let weights = rounds.iter().map(|round| &round.weights);
+        exact::sum(weights.map(|weights| of(weights) / weights.nominal))
+    };
+    let has_one_sign = |round: &Round| round.weights.total.abs() == round.weights.absolute;
+    if rounds.iter().all(has_one_sign) {
+        let events: usize = rounds.iter().map(|round| round.events).sum();
+        return mean * events as f64 / over(|weights| weights.total);
+    }
+    let absolute = exact::sum(rounds.iter().map(|round| round.weights.absolute));
+    absolute / over(|weights| weights.absolute)
+}
+
+/// Writes one file of all events of these rounds, compressed where its name ends with `.gz`.
+///
+/// The weights average to this mean, pb, and are the same but for those that are larger than the survey knew, or negative
+/// (see [`nominal_weight`]). The file is the same for any number of threads.
+///
+/// # Errors
+/// The file cannot be written; a round cannot be read, or holds numbers that no file can.
+pub fn write(
+    output: &Path,
+    banner: &Banner,
+    blocks: &Blocks,
+    rounds: &[Round],
+    mean: f64,
+    threads: usize,
+) -> Result<()> {
+    let nominal = nominal_weight(rounds, mean);
+    let (mut sources, mut before) = (Vec::new(), 0);
+    for round in rounds {
+        sources.push(Source::open(round, blocks, nominal, before)?);
+        before += round.events;
+    }
+    let packs = output.extension().is_some_and(|suffix| suffix == "gz");
+    let at_once = if packs { MEMBER } else { AT_ONCE };
+    let mut parts = Vec::new();
+    for (source, round) in sources.iter().zip(rounds) {
+        let firsts = (0..round.events).step_by(at_once);
+        parts.extend(firsts.map(|first| (source, first, at_once.min(round.events - first))));
+    }
+    // What stands before the events is a part as well, and what stands after them.
+    let push = |bytes: &mut Bytes, number: usize, text: &mut Vec<u8>| {
+        match number.checked_sub(1).map(|number| parts.get(number)) {
+            None => text.extend(head(banner, &blocks.beams).bytes()),
+            Some(None) => text.extend_from_slice(b"</LesHouchesEvents>\n"),
+            Some(Some(&(source, first, count))) => {
+                bytes.read(source, first, count)?;
+                source.push(blocks, bytes, first, text)?;
+            }
+        }
+        Ok(())
+    };
+    let make = |(bytes, plain): &mut (Bytes, Vec<u8>), number: usize, to: &mut Vec<u8>| {
+        if !packs {
+            return push(bytes, number, to);
+        }
+        plain.clear();
+        push(bytes, number, plain)?;
+        pack(plain, to);
+        Ok(())
+    };
+    replaced::replace(output, |file| {
+        let failed = |error| replaced::unwritten(output, &error);
+        in_order::write(file, parts.len() + 2, threads, make, failed)
+    })
+}
+
+/// Appends a member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in
+/// it: the same run gives the same file.
+fn pack(text: &[u8], to: &mut Vec<u8>) {
+    let mut packed = GzEncoder::new(to, Compression::new(LEVEL));
+    let written = packed.write_all(text).and_then(|()| packed.try_finish());
+    written.expect("memory takes all");
+}
+
+fn head(banner: &Banner, beams: &InitBeams) -> String {
+    let both = |words: [String; 2]| words.join(" ");
+    let [first, second] = beams.codes;
+    let groups = both(
+        beams
+            .densities
+            .map(|number| if number == 0 { "-1" } else { "0" }.to_owned()),
+    );
+    let known = both(
+        beams
+            .densities
+            .map(|number| if number == 0 { -1 } else { number }.to_string()),
+    );
+    let energies = both(beams.energies.map(|energy| text::scientific(energy, 10)));
+    let asked = banner.asked.replace('&', "&amp;").replace('<', "&lt;");
+    let mut lines = vec![
+        r#"<LesHouchesEvents version="3.0">"#.to_owned(),
+        "<header>".to_owned(),
+    ];
+    if !banner.header.is_empty() {
+        lines.push(banner.header.trim_end_matches('\n').to_owned());
+    }
+    lines.extend(["<mebridge>", &asked, "</mebridge>", "</header>", "<init>"].map(str::to_owned));
+    let (strategy, count) = (banner.strategy, banner.processes.len());
+    lines.push(format!(
+        "{first} {second} {energies} {groups} {known} {strategy} {count}"
+    ));
+    for (number, &(cross_section, error)) in banner.processes.iter().enumerate() {
+        let [cross_section, error] =
+            [cross_section, error].map(|value| text::scientific(value, 10));
+        lines.push(format!(
+            "{cross_section} {error} {cross_section} {}",
+            number + 1
+        ));
+    }
+    if !banner.generator.is_empty() {
+        lines.push(banner.generator.to_owned());
+    }
+    lines.extend(["</init>", ""].map(str::to_owned));
+    lines.join("\n")
+}
+
+/// The files of a round.
+struct Source {
+    records: Table,
+    particles: usize,
+    ratios: Option<Table>,
+    scales: Option<Table>,
+    /// With the legs that there is room for.
+    matched: Option<(Table, usize)>,
+    /// By which weights are multiplied.
+    factor: f64,
+    /// Events of the file before these.
+    before: usize,
+}
+
+/// What a thread has read of some events.
+#[derive(Default)]
+struct Bytes {
+    records: Vec<u8>,
+    ratios: Vec<u8>,
+    scales: Vec<u8>,
+    matched: Vec<u8>,
+}
+
+impl Bytes {
+    fn read(&mut self, source: &Source, first: usize, count: usize) -> Result<()> {
+        source.records.read(first, count, &mut self.records)?;
+        let matched = source.matched.as_ref().map(|(table, _)| table);
+        for (table, to) in [
+            (source.ratios.as_ref(), &mut self.ratios),
+            (source.scales.as_ref(), &mut self.scales),
+            (matched, &mut self.matched),
+        ] {
+            if let Some(table) = table {
+                table.read(first, count, to)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    fn open(round: &Round, blocks: &Blocks, nominal: f64, before: usize) -> Result<Source> {
+        let (file, events) = (&round.file, round.events);
+        let (records, particles) = Table::records(file, events)?;
+        let names = blocks.names.len();
+        let table = |path: PathBuf, columns| Table::doubles(&path, events, columns);
+        let ratios = (names > 0).then(|| table(records::ratios(file), names));
+        let scales = (!blocks.powers.is_empty()).then(|| table(records::scales(file), 4));
+        let matched = blocks
+            .matched
+            .then(|| Table::matched(&records::matched(file), events));
+        Ok(Source {
+            records,
+            particles,
+            ratios: ratios.transpose()?,
+            scales: scales.transpose()?,
+            matched: matched.transpose()?,
+            factor: nominal / round.weights.nominal,
+            before,
+        })
+    }
+
+    /// Appends the text of events that were read from this one on.
+    fn push(&self, blocks: &Blocks, bytes: &Bytes, first: usize, text: &mut Vec<u8>) -> Result<()> {
+        let records = bytes.records.chunks_exact(self.records.row());
+        let room = text_bytes(self.particles).expect("the records are in memory");
+        text.reserve(records.len() * room);
+        let before = self.before + first;
+        let push = |text: &mut Vec<u8>, records: &[u8], before: usize| {
+            push_events(text, records, self.particles, self.factor)
+                .map_err(|error| moved(error, before))
+        };
+        let is_plain = self.ratios.is_none() && self.scales.is_none() && self.matched.is_none();
+        if is_plain {
+            return push(text, &bytes.records, before);
+        }
+        for (number, record) in records.enumerate() {
+            push(text, record, before + number)?;
+            text.truncate(text.len() - END.len());
+            let record = Record::new(record);
+            self.push_blocks(blocks, bytes, number, &record, text)
+                .map_err(|what| Error::BadRecord {
+                    event: before + number,
+                    what,
+                })?;
+            text.extend_from_slice(END);
+        }
+        Ok(())
+    }
+
+    /// Appends what stands after the particles of an event.
+    fn push_blocks(
+        &self,
+        blocks: &Blocks,
+        bytes: &Bytes,
+        number: usize,
+        record: &Record,
+        text: &mut Vec<u8>,
+    ) -> std::result::Result<(), &'static str> {
+        let row = |bytes, table: &Table| row_of(bytes, table.row(), number);
+        let scales = self.scales.as_ref();
+        let scales = scales.map(|table| Scales::new(row(&bytes.scales, table)));
+        let matched = self.matched.as_ref();
+        let matched = matched.map(|(table, legs)| Matched::new(row(&bytes.matched, table), *legs));
+        if let Some(matched) = &matched {
+            push_jets(text, record, matched);
+        }
+        if let Some(scales) = scales {
+            let power = usize::try_from(record.process() - 1).ok();
+            let power = power.and_then(|process| blocks.powers.get(process));
+            let power = *power.ok_or("there is no such process")?;
+            match &matched {
+                Some(matched) => push_matched_weight(text, record, power, &scales, matched),
+                None => push_weight(text, record, power, &scales, &blocks.beams),
+            }
+        }
+        if let Some(matched) = matched.filter(|_| blocks.clustering) {
+            push_steps(text, record, &matched)?;
+        }
+        if let Some(ratios) = &self.ratios {
+            let weight = record.weight() * self.factor;
+            let ratios = doubles(row(&bytes.ratios, ratios));
+            push_further(text, &blocks.names, ratios.map(|ratio| ratio * weight));
+        }
+        Ok(())
+    }
+}
+
+fn row_of(bytes: &[u8], row: usize, number: usize) -> &[u8] {
+    &bytes[number * row..][..row]
+}
+
+/// The same error of an event after so many others.
+fn moved(error: Error, before: usize) -> Error {
+    match error {
+        Error::BadRecord { event, what } => Error::BadRecord {
+            event: event + before,
+            what,
+        },
+        error => error,
+    }
+}
+
+/// A row of the file of scales.
+struct Scales {
+    renormalisation: f64,
+    factorisation: [f64; 2],
+    /// The product of both densities.
+    densities: f64,
+}
+
+impl Scales {
+    fn new(row: &[u8]) -> Self {
+        let mut numbers = doubles(row);
+        let [renormalisation, first, second, densities] =
+            [(); 4].map(|()| numbers.next().unwrap_or(0.0));
+        Scales {
+            renormalisation,
+            factorisation: [first, second],
+            densities,
+        }
+    }
+
+    /// What `systematics` divides by: alpha_s and the densities.
+    fn total(&self, record: &Record, power: u32) -> f64 {
+        record.alpha_qcd().powf(f64::from(power)) * self.densities
+    }
+}
+
+/// MadEvent's block of what weights for other scales and densities need.
+fn push_weight(
+    text: &mut Vec<u8>,
+    record: &Record,
+    power: u32,
+    scales: &Scales,
+    beams: &InitBeams,
+) {
+    push_renormalisation(text, power as i32, scales.renormalisation);
+    text.extend_from_slice(b"<asrwt>0</asrwt>\n");
+    for beam in [0, 1] {
+        push_beam(text, beam);
+        match beams.codes[beam].abs() == PROTON {
+            true => {
+                let parton = record.particle(beam);
+                push_integer(text, 1, 3);
+                push_integer(text, parton.pdg, 9);
+                push_real(text, parton.momentum[3] / beams.energies[beam]);
+                push_real(text, scales.factorisation[beam]);
+            }
+            false => text.push(b'0'),
+        }
+        text.extend_from_slice(b"</pdfrwt>\n");
+    }
+    push_total(text, scales.total(record, power));
+}
+
+/// The same where further alpha_s and densities weigh the event.
+fn push_matched_weight(
+    text: &mut Vec<u8>,
+    record: &Record,
+    power: u32,
+    scales: &Scales,
+    matched: &Matched,
+) {
+    let emissions = || matched.emissions().filter(|scale| *scale > 0.0);
+    let count = emissions().count() as i32;
+    push_renormalisation(text, power as i32 - count, scales.renormalisation);
+    text.extend_from_slice(b"<asrwt>");
+    match count {
+        0 => text.push(b'0'),
+        _ => push_integer(text, count, 3),
+    }
+    emissions().for_each(|scale| push_real(text, scale));
+    text.extend_from_slice(b"</asrwt>\n");
+    for beam in [0, 1] {
+        let along = matched.densities(beam);
+        let count = along.codes().filter(|code| *code != 0).count();
+        push_beam(text, beam);
+        push_integer(text, count as i32, 3);
+        along
+            .codes()
+            .take(count)
+            .for_each(|code| push_integer(text, code, 9));
+        let numbers = along.x().take(count).chain(along.q().take(count));
+        numbers.for_each(|number| push_real(text, number));
+        text.extend_from_slice(b"</pdfrwt>\n");
+    }
+    push_total(text, scales.total(record, power));
+}
+
+fn push_renormalisation(text: &mut Vec<u8>, power: i32, scale: f64) {
+    text.extend_from_slice(b"<mgrwt>\n<rscale>");
+    push_integer(text, power, 3);
+    push_real(text, scale);
+    text.extend_from_slice(b"</rscale>\n");
+}
+
+fn push_beam(text: &mut Vec<u8>, beam: usize) {
+    text.extend_from_slice(b"<pdfrwt beam=\"");
+    text.push(b'1' + beam as u8);
+    text.extend_from_slice(b"\">");
+}
+
+fn push_total(text: &mut Vec<u8>, total: f64) {
+    text.extend_from_slice(b"<totfact>");
+    push_real(text, total);
+    text.extend_from_slice(b"</totfact>\n</mgrwt>\n");
+}
+
+/// As Fortran's `1PE15.8` and C's `%15.8E` have it.
+fn push_real(text: &mut Vec<u8>, value: f64) {
+    const WIDTH: usize = 15;
+    let begin = text.len();
+    push_scientific(text, value, 8, false);
+    text[begin..].make_ascii_uppercase();
+    for _ in text.len() - begin..WIDTH {
+        text.insert(begin, b' ');
+    }
+}
+
+/// Numbers of particles that go out, from 1, in the order of the legs of their process.
+fn outgoing(record: &Record) -> impl Iterator<Item = i32> {
+    let numbered = (1..).zip(record.particles());
+    let outgoing = numbered.filter(|(_, particle)| particle.status == OUTGOING);
+    outgoing.map(|(number, _)| number)
+}
+
+/// The scales that jets were clustered at, GeV; of other particles the energy of the beams.
+fn push_jets(text: &mut Vec<u8>, record: &Record, matched: &Matched) {
+    text.extend_from_slice(b"<scales ");
+    for (place, (number, scale)) in outgoing(record).zip(matched.pt()).enumerate() {
+        let space = if place == 0 { "" } else { " " };
+        push_formatted(
+            text,
+            format_args!("{space}pt_clust_{number}=\"{scale:.5}\""),
+        );
+    }
+    text.extend_from_slice(b"></scales>\n");
+}
+
+/// The steps of the clustering: scale, the two that are combined, the other beam, and -1.
+fn push_steps(
+    text: &mut Vec<u8>,
+    record: &Record,
+    matched: &Matched,
+) -> std::result::Result<(), &'static str> {
+    // Of the legs: those that come in, which are numbered as they are, and then those that go out.
+    let number = |leg: i32| {
+        let outer = usize::try_from(leg - 3).ok();
+        let found = outer.map_or(Some(leg), |leg| outgoing(record).nth(leg));
+        found.ok_or("it was clustered with more legs")
+    };
+    text.extend_from_slice(b"<clustering>\n");
+    for (scale, [one, other, beam]) in matched.steps().filter(|(_, [one, ..])| *one != 0) {
+        push_formatted(text, format_args!("<clus scale=\"{scale:9.3}\">"));
+        let beam = if beam == 0 { -1 } else { number(beam)? };
+        for number in [number(one)?, number(other)?, beam] {
+            push_integer(text, number, 3);
+        }
+        text.extend_from_slice(b" -1</clus>\n");
+    }
+    text.extend_from_slice(b"</clustering>\n");
+    Ok(())
+}
+
+/// Further weights.
+fn push_further(text: &mut Vec<u8>, names: &[String], weights: impl Iterator<Item = f64>) {
+    text.extend_from_slice(b"<rwgt>\n");
+    for (name, weight) in names.iter().zip(weights) {
+        text.extend_from_slice(b"<wgt id='");
+        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(b"'> ");
+        push_scientific(text, weight, 7, true);
+        text.extend_from_slice(b" </wgt>\n");
+    }
+    text.extend_from_slice(b"</rwgt>\n");
+}
+
+fn push_formatted(text: &mut Vec<u8>, what: std::fmt::Arguments) {
+    text.write_fmt(what).expect("memory takes all");
+}
+
+#[cfg(test)]
+#[path = "event_file_tests.rs"]
+mod tests;

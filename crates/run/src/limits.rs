@@ -1,0 +1,349 @@
+//! What a run leaves of the phase space of each matrix element, and what its beams are, judged before a point is drawn.
+
+use crate::Element;
+use crate::cuts::least;
+use crate::densities::{AlphaS, BeamDensities, Knots, PHOTON, radiator};
+use crate::element::listed;
+use crate::named_cuts::NamedCut;
+use crate::poles::{larger_masses, resonances, vanishes_below};
+use crate::text::{general, significant};
+use mebridge::event_generator::BeamRequest;
+use mebridge::{Error, Result};
+use mebridge_phasespace::cuts::{Observable, Window};
+use mebridge_phasespace::scales::Scale;
+use std::collections::BTreeSet;
+
+/// Legs of a process of one particle that goes out.
+pub const ALONE: usize = 3;
+/// Where x begins, less a little for rounding.
+const BELOW: f64 = 1.0 - 1e-9;
+/// Neutrinos, by PDG code.
+const NEUTRINOS: [u32; 3] = [12, 14, 16];
+
+/// What all matrix elements of a run have in common.
+#[derive(Clone, Copy)]
+pub struct Judge<'a> {
+    /// Of both beams in their centre of mass, GeV.
+    pub energy: f64,
+    /// Where densities are; none without them.
+    pub knots: Option<&'a Knots>,
+    /// alpha_s of the run.
+    pub alpha_s: &'a AlphaS,
+    /// Its scales.
+    pub scale: &'a Scale,
+    /// Cuts by name; none where they are those of a run card.
+    pub cuts: Option<&'a [NamedCut]>,
+}
+
+impl Judge<'_> {
+    /// Adds to the windows of a matrix element the least mass of those that densities have an x for, where events of
+    /// smaller masses are of no account.
+    ///
+    /// Args: `partons` are PDG codes that the densities must have.
+    ///
+    /// # Errors
+    /// There would be no events, or infinitely many, or some that densities or alpha_s say nothing of.
+    pub fn judge(
+        &self,
+        element: &Element,
+        windows: &mut Vec<Window>,
+        partons: &BTreeSet<i32>,
+        notices: &mut Vec<String>,
+    ) -> Result<()> {
+        resonances(element, windows, self.energy, self.knots.is_some())?;
+        let legs = element.masses.len();
+        let mut lowest = least(windows, &element.masses);
+        let floor = self
+            .knots
+            .map_or(0.0, |knots| self.energy * knots.least_x.sqrt());
+        if self.knots.is_some() && legs != ALONE {
+            let begin = floor / BELOW.powi(2);
+            if lowest < begin && vanishes_below(element, begin) {
+                notices.push(format!(
+                    "{}: masses below {} GeV are left out, for which the densities have no x",
+                    listed([element]),
+                    significant(begin, 3)
+                ));
+                lowest = begin;
+                let every = vec![(2..legs).collect()];
+                windows.push(Window::new(Observable::Mass, every, begin, f64::INFINITY));
+            }
+        }
+        if self.energy <= lowest {
+            let (lowest, energy) = (general(lowest), general(self.energy));
+            return Err(refused(
+                format!(
+                    "the cuts leave nothing below {lowest} GeV, and the energy is {energy} GeV"
+                ),
+                "",
+            ));
+        }
+        let strong = element.qcd_power() != Some(0);
+        if let Some(scale) = self.scale.renormalisation.filter(|_| strong) {
+            let name = "the scale of renormalisation (scale)";
+            self.alpha_s.check_scale(scale, name)?;
+        }
+        let Some(knots) = self.knots else {
+            return Ok(());
+        };
+        // x1 * x2 is the square of the mass, each of them at most 1.
+        let cure = larger_masses(element.pdg(), floor, self.cuts);
+        knots.check(partons, (lowest / self.energy).powi(2), &cure)?;
+        let entries = ["dsqrt_q2fact1", "dsqrt_q2fact2"];
+        for (scale, entry) in self.scale.factorisation.iter().flatten().zip(entries) {
+            let entry = if self.cuts.is_some() { "scale" } else { entry };
+            knots.check_scale(*scale, &format!("the scale of factorisation ({entry})"))?;
+        }
+        Ok(())
+    }
+}
+
+/// That events can be made of a matrix element at this energy, GeV.
+///
+/// # Errors
+/// It is a decay, has no channels, or particles that are too heavy.
+pub fn check(element: &Element, energy: f64) -> Result<()> {
+    if element.described.incoming.len() != 2 || element.pdg().len() < ALONE {
+        return Err(refused(
+            "events are generated for two particles that come in and one or more that go out"
+                .to_owned(),
+            "mebridge.Run(NAME), or `mebridge events NAME`, makes those of decays (t > b w+)",
+        ));
+    }
+    if element.channels().is_empty() {
+        return Err(refused(
+            "the process has no channels".to_owned(),
+            "take it from a MadEvent output",
+        ));
+    }
+    if energy <= element.masses[2..].iter().sum() {
+        return Err(refused(
+            format!(
+                "{} GeV are less than the masses of the process need",
+                general(energy)
+            ),
+            "raise the energy (of a run card ebeam1 and ebeam2)",
+        ));
+    }
+    Ok(())
+}
+
+/// That a neutrino without mass comes in with the one helicity that it has: |M|^2 is the average over those of the process,
+/// and events would have half of their cross section. MG5aMC's run cards have `polbeam1 = -100` there, so this is about
+/// processes by their names and process files.
+///
+/// Args: `name` is what messages call the process.
+///
+/// # Errors
+/// It has two.
+pub fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
+    let described = &element.described;
+    for (beam, (&code, &mass)) in described.incoming.iter().zip(&element.masses).enumerate() {
+        let helicities: BTreeSet<i8> = described.helicities.iter().map(|row| row[beam]).collect();
+        if NEUTRINOS.contains(&code.unsigned_abs()) && mass == 0.0 && helicities.len() > 1 {
+            let hand = if code > 0 { "L" } else { "R" };
+            return Err(Error::Run {
+                place: name.to_owned(),
+                what: format!(
+                    "particle {} that comes in ({code}, PDG code) has two helicities there, over which |M|^2 is averaged, and \
+                     neutrinos have one",
+                    beam + 1
+                ),
+                cure: format!("write {{{hand}}} after its name, as in `vm{{L}} e- > mu- ve`"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// That jets of one process of a matrix element are jets of all of them, which matching needs.
+///
+/// Args: the value of `maxjetflavor`, and what messages call the run card.
+///
+/// # Errors
+/// `maxjetflavor` divides the flavours of a leg.
+pub fn check_flavors(element: &Element, maxjetflavor: i64, source: &str) -> Result<()> {
+    let processes = element.options();
+    for leg in 0..element.pdg().len() {
+        let codes = processes.iter().map(|pdg| pdg[leg].unsigned_abs());
+        let quarks: BTreeSet<u32> = codes.filter(|&code| code <= 6).collect();
+        let jets: BTreeSet<bool> = quarks
+            .iter()
+            .map(|&code| i64::from(code) <= maxjetflavor)
+            .collect();
+        let Some(largest) = quarks.last().filter(|_| jets.len() > 1) else {
+            continue;
+        };
+        let quarks: Vec<String> = quarks.iter().map(u32::to_string).collect();
+        return Err(Error::Run {
+            place: source.to_owned(),
+            what: format!(
+                "maxjetflavor = {maxjetflavor} divides the flavours of leg {} of {} (PDG codes), {}, into jets and others; \
+                 matching (ickkw = 1) needs all of them as jets",
+                leg + 1,
+                element.name(),
+                quarks.join(", ")
+            ),
+            cure: format!("set maxjetflavor to {largest}"),
+        });
+    }
+    Ok(())
+}
+
+/// What both beams of a run are.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'a> {
+    /// Of the hadrons, or photons of both beams; none where both are partons.
+    pub densities: Option<&'a BeamDensities>,
+    /// Which are antiparticles of what the densities are of.
+    pub anti: [bool; 2],
+    /// Which one, 0 or 1, is no hadron beside one that is.
+    pub other: Option<usize>,
+    /// The entry `lpp` of that where it radiates photons, else 0.
+    pub photons: i64,
+}
+
+impl Incoming<'_> {
+    /// That matrix elements have what comes in.
+    ///
+    /// # Errors
+    /// Beams without densities are no one pair of partons, or become a single particle; a beam beside one of hadrons is no
+    /// one particle, or radiates photons, and others come in.
+    pub fn check(&self, elements: &[Element]) -> Result<()> {
+        let processes = || elements.iter().flat_map(Element::options);
+        let mirrored = elements.iter().any(Element::is_mirrored);
+        if self.densities.is_none() {
+            let pairs: BTreeSet<&[i32]> = processes().map(|pdg| &pdg[..2]).collect();
+            if pairs.len() > 1 || mirrored {
+                return Err(refused(
+                    "a process with several partons that come in needs parton densities: pdf="
+                        .to_owned(),
+                    "",
+                ));
+            }
+            if elements.iter().any(|element| element.pdg().len() == ALONE) {
+                return Err(refused(
+                    "a particle that goes out alone has the energy of its mass: its events need parton densities".to_owned(),
+                    "",
+                ));
+            }
+        }
+        let Some(beam) = self.other else {
+            return Ok(());
+        };
+        let codes: BTreeSet<i32> = processes().map(|pdg| pdg[beam]).collect();
+        let (entry, lpp) = (beam + 1, self.photons);
+        if codes.len() > 1 || mirrored {
+            let codes: Vec<String> = codes.iter().map(i32::to_string).collect();
+            return Err(refused(
+                format!(
+                    "beam {entry} is one particle (lpp{entry}), and the process has several there, or in both beams: {} (PDG codes)",
+                    codes.join(", ")
+                ),
+                "name one particle",
+            ));
+        }
+        if lpp != 0 && codes != BTreeSet::from([PHOTON]) {
+            return Err(refused(
+                format!(
+                    "beam {entry} radiates photons (lpp{entry} = {lpp}), and the process has none there"
+                ),
+                "",
+            ));
+        }
+        Ok(())
+    }
+
+    /// PDG codes that densities must have for a matrix element.
+    pub fn partons(&self, element: &Element) -> BTreeSet<i32> {
+        let mut found = BTreeSet::new();
+        for pdg in element.options() {
+            for beam in (0..2).filter(|&beam| Some(beam) != self.other) {
+                let mirrored = element.is_mirrored().then_some(pdg[1 - beam]);
+                for code in [pdg[beam]].into_iter().chain(mirrored) {
+                    // Gluons and photons are their own antiparticles.
+                    let turned = self.anti[beam] && !matches!(code, 21 | 22);
+                    found.insert(if turned { -code } else { code });
+                }
+            }
+        }
+        found
+    }
+
+    /// As the event generator takes them; none where both are partons.
+    pub fn requests(&self) -> Option<[BeamRequest; 2]> {
+        let densities = self.densities?;
+        Some([0, 1].map(|beam| match Some(beam) == self.other {
+            false => densities.beam(self.anti[beam]),
+            true => radiator(self.photons).map_or(BeamRequest::Parton, BeamRequest::Photons),
+        }))
+    }
+
+    /// The energy of both beams in their centre of mass, GeV, and the rapidity of that in the frame of the detector.
+    ///
+    /// Args: energies of the beams there; `energy` as it is without masses; masses of the legs of a matrix element.
+    ///
+    /// # Errors
+    /// A beam has less energy than its mass.
+    pub fn center(&self, energies: [f64; 2], energy: f64, masses: &[f64]) -> Result<[f64; 2]> {
+        let is_parton =
+            |beam| self.densities.is_none() || (Some(beam) == self.other && self.photons == 0);
+        let masses = [0, 1].map(|beam| if is_parton(beam) { masses[beam] } else { 0.0 });
+        match masses == [0.0; 2] {
+            true => Ok([energy, rapidity(energies)]),
+            false => center(energies, masses),
+        }
+    }
+}
+
+/// The rapidity of the frame in which two beams have the same energy, in the one where they have these.
+pub fn rapidity([first, second]: [f64; 2]) -> f64 {
+    0.5 * (first / second).ln()
+}
+
+/// The energy of both beams in their centre of mass, GeV, as `genps.f` has it, and the rapidity of that.
+///
+/// Args: energies in the frame of the detector; masses of beams that are particles themselves, where hadrons count as
+/// massless.
+///
+/// # Errors
+/// A beam has less energy than its mass.
+pub fn center(energies: [f64; 2], masses: [f64; 2]) -> Result<[f64; 2]> {
+    for (number, (energy, mass)) in energies.into_iter().zip(masses).enumerate() {
+        if energy < mass {
+            let (beam, energy, mass) = (number + 1, general(energy), general(mass));
+            return Err(refused(
+                format!("beam {beam} has {energy} GeV, and a mass of {mass} GeV"),
+                &format!("raise its energy (ebeam{beam})"),
+            ));
+        }
+    }
+    let [first, second] =
+        [0, 1].map(|i| ((energies[i] - masses[i]) * (energies[i] + masses[i])).sqrt());
+    let (total, along) = (energies[0] + energies[1], first - second);
+    Ok([
+        ((total - along) * (total + along)).sqrt(),
+        atanh(along / total),
+    ])
+}
+
+/// As the GNU C library has it; the standard library's differs from it in the last digits.
+fn atanh(x: f64) -> f64 {
+    let size = x.abs();
+    let ratio = match size < 0.5 {
+        true => 2.0 * size + 2.0 * size * size / (1.0 - size),
+        false => 2.0 * size / (1.0 - size),
+    };
+    (0.5 * ratio.ln_1p()).copysign(x)
+}
+
+fn refused(what: String, cure: &str) -> Error {
+    Error::Run {
+        place: String::new(),
+        what,
+        cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

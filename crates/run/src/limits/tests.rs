@@ -1,0 +1,340 @@
+use super::*;
+use crate::densities::PdfSet;
+use crate::poles::tests::{cuts, cuts_of_card, elements};
+use mebridge_phasespace::scales::Dynamical;
+
+/// A grid of all light partons.
+fn knots(least_x: f64) -> Knots {
+    Knots {
+        place: "deep.dat".to_owned(),
+        name: "deep".to_owned(),
+        codes: (-5..=5).filter(|&code| code != 0).chain([21]).collect(),
+        least_x,
+        scales: [1.0, 1e4],
+    }
+}
+
+fn alpha_s() -> AlphaS {
+    AlphaS {
+        scales: vec![1.0, 1e3],
+        values: vec![0.4, 0.1],
+    }
+}
+
+fn scale() -> Scale {
+    Scale {
+        dynamical: Dynamical::HalfTransverseMass,
+        factor: 1.0,
+        renormalisation: None,
+        factorisation: None,
+    }
+}
+
+/// Beams of these densities, of a proton each.
+fn protons(densities: Option<&BeamDensities>) -> Incoming<'_> {
+    Incoming {
+        densities,
+        anti: [false; 2],
+        other: None,
+        photons: 0,
+    }
+}
+
+fn grid() -> BeamDensities {
+    BeamDensities::Set(PdfSet {
+        file: "deep.dat".into(),
+        coupling: None,
+        number: 0,
+    })
+}
+
+/// What a judge adds to the windows of a process at 8000 GeV, and what it says.
+fn judged(
+    text: &str,
+    entries: Option<&[(&str, &str)]>,
+    least_x: f64,
+) -> std::result::Result<(Vec<Window>, Vec<String>), String> {
+    let element = &elements(text, &[])[0];
+    let by_name = cuts(&[]);
+    let mut windows: Vec<Window> = match entries {
+        Some(entries) => cuts_of_card(element, entries)
+            .into_iter()
+            .map(|cut| cut.window)
+            .collect(),
+        None => Vec::new(),
+    };
+    let (knots, alpha_s, scale, grid) = (knots(least_x), alpha_s(), scale(), grid());
+    let judge = Judge {
+        energy: 8000.0,
+        knots: Some(&knots),
+        alpha_s: &alpha_s,
+        scale: &scale,
+        cuts: entries.is_none().then_some(&by_name[..]),
+    };
+    let (before, mut notices) = (windows.len(), Vec::new());
+    let partons = protons(Some(&grid)).partons(element);
+    let result = judge.judge(element, &mut windows, &partons, &mut notices);
+    result.map_err(|error| error.to_string())?;
+    Ok((windows.split_off(before), notices))
+}
+
+#[test]
+fn masses_below_the_densities() {
+    let open = [("ptl", "0"), ("drll", "0"), ("pta", "0"), ("draa", "0")];
+    let (added, notices) = judged("u u~ > vl vl~", Some(&open), 1e-8).unwrap();
+    let said = "2 -2 12 -12 (PDG codes): masses below 0.8 GeV are left out, for which the densities have no x";
+    assert_eq!(notices, [said]);
+    let [window] = &added[..] else {
+        panic!("one window")
+    };
+    // As Python had it, to the last bit.
+    assert_eq!(window.least, 0.8000000016);
+    assert_eq!(window.legs, [[2, 3]]);
+    let begin = "the densities deep begin at x = 1e-08, and events have x from 0 on; ";
+    for (text, entries, cure) in [
+        (
+            "u u~ > mu+ mu-",
+            Some(&open[..]),
+            "set their least mass in the run card, mmnl (or dsqrt_shat) = 0.8 or more, ",
+        ),
+        (
+            "u u~ > a a",
+            Some(&open),
+            "set their least mass in the run card, dsqrt_shat = 0.8 or more, ",
+        ),
+        (
+            "u u~ > mu+ mu-",
+            None,
+            "cut small masses, such as by cuts={\"massll\": 0.8}",
+        ),
+    ] {
+        let error = judged(text, entries, 1e-8).unwrap_err();
+        let cure_of = error.strip_prefix(begin).expect("the same beginning");
+        assert!(cure_of.starts_with(cure), "{error}");
+    }
+    let enough = [&open[..], &[("mmnl", "0.8")]].concat();
+    assert_eq!(
+        judged("u u~ > mu+ mu-", Some(&enough), 1e-8),
+        Ok((vec![], vec![]))
+    );
+    let missing = judged("a u > u g", Some(&[]), 1e-8).unwrap_err();
+    assert_eq!(missing, "deep.dat has no densities of 22 (PDG codes)");
+    let much = judged("u u~ > mu+ mu-", Some(&[("mmnl", "8000")]), 1e-8).unwrap_err();
+    assert_eq!(
+        much,
+        "the cuts leave nothing below 8000 GeV, and the energy is 8000 GeV"
+    );
+}
+
+#[test]
+fn scales_that_are_fixed_are_known() {
+    let element = &elements("u u~ > t t~", &[])[0];
+    let (knots, alpha_s) = (knots(1e-9), alpha_s());
+    let said = |scale: Scale, cuts: Option<&[NamedCut]>| {
+        let judge = Judge {
+            energy: 8000.0,
+            knots: Some(&knots),
+            alpha_s: &alpha_s,
+            scale: &scale,
+            cuts,
+        };
+        let result = judge.judge(element, &mut Vec::new(), &BTreeSet::new(), &mut Vec::new());
+        result.err().map(|error| error.to_string())
+    };
+    let fixed = |renormalisation, factorisation| Scale {
+        renormalisation,
+        factorisation,
+        ..scale()
+    };
+    assert_eq!(said(fixed(Some(91.0), Some([91.0; 2])), None), None);
+    let found = said(fixed(Some(2e3), None), None);
+    let wanted = "the scale of renormalisation (scale) is 2000 GeV, and the scales of alpha_s lie between 1 and 1000 GeV; take \
+                  one of these";
+    assert_eq!(found.as_deref(), Some(wanted));
+    let found = said(fixed(None, Some([91.0, 0.5])), None);
+    let wanted = "the scale of factorisation (dsqrt_q2fact2) is 0.5 GeV, and the densities of deep.dat lie between 1 and 10000 \
+                  GeV; take one of these";
+    assert_eq!(found.as_deref(), Some(wanted));
+    let found = said(fixed(None, Some([91.0, 0.5])), Some(&[])).unwrap();
+    assert!(
+        found.starts_with("the scale of factorisation (scale) is 0.5 GeV"),
+        "{found}"
+    );
+}
+
+#[test]
+fn what_events_can_be_made_of() {
+    let said = |text: &str, energy| {
+        let result = check(&elements(text, &[])[0], energy);
+        result.err().map(|error| error.to_string())
+    };
+    assert_eq!(said("u u~ > t t~", 346.01), None);
+    let heavy = "346 GeV are less than the masses of the process need; raise the energy (of a run card ebeam1 and ebeam2)";
+    assert_eq!(said("u u~ > t t~", 346.0).as_deref(), Some(heavy));
+    let decay = "events are generated for two particles that come in and one or more that go out; ";
+    assert!(said("t > b w+", 1000.0).unwrap().starts_with(decay));
+}
+
+#[test]
+fn neutrinos_come_in_with_one_helicity() {
+    let said = |text: &str| {
+        let result = check_neutrinos(&elements(text, &[])[0], text);
+        result.err().map(|error| error.to_string())
+    };
+    let wanted = "e- vm > mu- ve: particle 2 that comes in (14, PDG code) has two helicities there, over which |M|^2 is \
+                  averaged, and neutrinos have one; write {L} after its name, as in `vm{L} e- > mu- ve`";
+    assert_eq!(said("e- vm > mu- ve").as_deref(), Some(wanted));
+    assert!(
+        said("vm~ e+ > mu+ ve~")
+            .unwrap()
+            .contains("(-14, PDG code)")
+    );
+    assert!(
+        said("vm~ e+ > mu+ ve~")
+            .unwrap()
+            .contains("write {R} after")
+    );
+    assert_eq!(said("vm{L} e- > mu- ve"), None);
+    assert_eq!(said("e+ e- > ve ve~"), None);
+}
+
+#[test]
+fn flavours_that_matching_needs_as_jets() {
+    let elements = elements("u u~ > b b~", &[]);
+    assert_eq!(
+        check_flavors(&elements[0], 4, "card").map_err(|e| e.to_string()),
+        Ok(())
+    );
+    let mut element = elements[0].clone();
+    element.described.flavors[0]
+        .options
+        .push(vec![2, -2, 3, -3]);
+    let said = check_flavors(&element, 4, "card").unwrap_err().to_string();
+    let wanted = "card: maxjetflavor = 4 divides the flavours of leg 3 of 2 -2 5 -5 (PDG codes), 3, 5, into jets and others; \
+                  matching (ickkw = 1) needs all of them as jets; set maxjetflavor to 5";
+    assert_eq!(said, wanted);
+    assert!(check_flavors(&element, 5, "card").is_ok());
+}
+
+#[test]
+fn what_comes_in() {
+    let (grid, photons) = (
+        grid(),
+        BeamDensities::Photons(mebridge_densities::Radiator::Electron),
+    );
+    let said = |text: &str, incoming: Incoming| {
+        let result = incoming.check(&elements(text, &[]));
+        result.err().map(|error| error.to_string())
+    };
+    let partons = protons(None);
+    assert_eq!(said("e+ e- > mu+ mu-", partons), None);
+    let several = Some("a process with several partons that come in needs parton densities: pdf=");
+    assert_eq!(said("p p > mu+ mu-", partons).as_deref(), several);
+    let alone = Some(
+        "a particle that goes out alone has the energy of its mass: its events need parton densities",
+    );
+    assert_eq!(said("b b~ > h", partons).as_deref(), alone);
+    assert_eq!(said("p p > mu+ mu-", protons(Some(&grid))), None);
+    let beside = |other, photons| Incoming {
+        other: Some(other),
+        photons,
+        ..protons(Some(&grid))
+    };
+    assert_eq!(said("e- p > e- j", beside(0, 0)), None);
+    let mixed = "beam 2 is one particle (lpp2), and the process has several there, or in both beams: -4, -3, -2, -1, 1, 2, 3, 4, \
+                 21 (PDG codes); name one particle";
+    assert_eq!(said("e- p > e- j", beside(1, 0)).as_deref(), Some(mixed));
+    let none = "beam 1 radiates photons (lpp1 = -3), and the process has none there";
+    assert_eq!(said("e- p > e- j", beside(0, -3)).as_deref(), Some(none));
+    assert_eq!(said("a u > u g", beside(0, -3)), None);
+
+    let hadron = |anti| BeamRequest::Hadron {
+        densities: "deep.dat".into(),
+        anti,
+    };
+    assert_eq!(partons.requests(), None);
+    let mut both = protons(Some(&grid));
+    both.anti = [false, true];
+    assert_eq!(both.requests(), Some([hadron(false), hadron(true)]));
+    assert_eq!(
+        beside(0, 0).requests(),
+        Some([BeamRequest::Parton, hadron(false)])
+    );
+    let radiating = BeamRequest::Photons(mebridge_densities::Radiator::Electron);
+    assert_eq!(
+        beside(1, -3).requests(),
+        Some([hadron(false), radiating.clone()])
+    );
+    assert_eq!(
+        protons(Some(&photons)).requests(),
+        Some([radiating.clone(), radiating])
+    );
+}
+
+#[test]
+fn partons_that_densities_must_have() {
+    let grid = grid();
+    let gluon = elements("p p > e+ ve j", &[]);
+    let gluon = gluon
+        .iter()
+        .find(|element| element.pdg()[..2].contains(&21))
+        .unwrap();
+    assert!(gluon.is_mirrored());
+    let mut beams = protons(Some(&grid));
+    let both = beams.partons(gluon);
+    assert_eq!(
+        both,
+        gluon
+            .options()
+            .iter()
+            .flat_map(|pdg| pdg[..2].to_vec())
+            .collect()
+    );
+    // Those of an antiproton are antiparticles in a proton.
+    beams.anti = [true, true];
+    let turned = both.iter().map(|&code| if code == 21 { 21 } else { -code });
+    assert_eq!(beams.partons(gluon), turned.collect());
+    beams.anti = [false, false];
+    beams.other = Some(0);
+    let one = &elements("e- u > e- u", &[])[0];
+    assert_eq!(beams.partons(one), BTreeSet::from([2]));
+}
+
+#[test]
+fn energies_are_those_of_masses() {
+    let [energy, rapidity] = center([500.0, 300.0], [0.0, 173.0]).unwrap();
+    // By Python, and by the sums.
+    assert_eq!([energy, rapidity], [758.3026174108892, 0.33012453814976994]);
+    let (total, along) = (energy * rapidity.cosh(), energy * rapidity.sinh());
+    assert!((total - 800.0).abs() < 1e-9);
+    assert!((along - 500.0 + (300.0_f64.powi(2) - 173.0_f64.powi(2)).sqrt()).abs() < 1e-9);
+    let slow = center([500.0, 100.0], [0.0, 173.0])
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        slow,
+        "beam 2 has 100 GeV, and a mass of 173 GeV; raise its energy (ebeam2)"
+    );
+    let grid = grid();
+    let beams = Incoming {
+        other: Some(1),
+        ..protons(Some(&grid))
+    };
+    let masses = [0.0, 173.0, 0.0, 0.0];
+    let of = |beams: Incoming, energies| beams.center(energies, 1234.5, &masses).unwrap();
+    assert_eq!(of(beams, [500.0, 300.0]), [energy, rapidity]);
+    // Hadrons, and what radiates photons, count as massless.
+    let shifted = [1234.5, 0.5 * (5.0_f64 / 3.0).ln()];
+    assert_eq!(of(protons(Some(&grid)), [500.0, 300.0]), shifted);
+    assert_eq!(
+        of(
+            Incoming {
+                photons: 3,
+                ..beams
+            },
+            [500.0, 300.0]
+        ),
+        shifted
+    );
+    assert_eq!(of(protons(None), [500.0, 300.0]), [energy, rapidity]);
+}

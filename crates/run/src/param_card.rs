@@ -1,0 +1,150 @@
+//! Parameter cards (SLHA), as far as a run needs them beside its matrix elements.
+
+use crate::text;
+use mebridge::Result;
+use mebridge::process::card::Card;
+use std::collections::BTreeMap;
+use std::f64::consts::{PI, SQRT_2};
+use std::path::Path;
+
+/// What stands in the place of a width that is left to be computed.
+const AUTO: &str = "auto";
+
+/// Numbers of a card.
+#[derive(Clone, Debug, Default)]
+pub struct ParamCard(Card);
+
+impl ParamCard {
+    /// Reads a card.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(file: &Path) -> Result<ParamCard> {
+        let text = text::read(file, "the parameter card")?;
+        Ok(ParamCard(Card::parse(&text, file)))
+    }
+
+    /// A number by its block and code, and another one where the card has none.
+    pub fn value(&self, block: &str, code: i32, default: f64) -> f64 {
+        let block = block.to_ascii_lowercase();
+        self.0.number(&block, &[code]).unwrap_or(default)
+    }
+
+    /// alpha at the mass of the Z boson, as MG5aMC puts it into event files: by 1 / alpha, or by Fermi's constant and the
+    /// masses of W and Z; 0 where the card has neither.
+    pub fn alpha_qed(&self) -> f64 {
+        let inverse = self.value("sminputs", 1, 0.0);
+        if inverse != 0.0 {
+            return 1.0 / inverse.abs();
+        }
+        let fermi = self.value("sminputs", 2, 0.0);
+        let (w, z) = (self.value("mass", 24, 0.0), self.value("mass", 23, 0.0));
+        match z == 0.0 {
+            true => 0.0,
+            false => SQRT_2 / PI * fermi * (w * w) * (1.0 - w * w / (z * z)),
+        }
+    }
+}
+
+/// Codes of particles whose width a card leaves to be computed (`DECAY 6 Auto`).
+pub fn open_widths(text: &str) -> Vec<&str> {
+    let open = |line| {
+        let mut words = without_comment(line).split_whitespace();
+        let is_decay = words.next()?.eq_ignore_ascii_case("decay");
+        let (code, width) = (words.next()?, words.next()?);
+        (is_decay && begins_with_auto(width)).then_some(code)
+    };
+    text.lines().filter_map(open).collect()
+}
+
+/// The card with numbers, GeV, in the place of widths that it leaves to be computed, by the codes of the particles.
+pub fn with_widths(text: &str, widths: &BTreeMap<String, f64>) -> String {
+    let mut found = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match width_in(line, widths) {
+            Some((at, width)) => {
+                found.push_str(&line[..at]);
+                found.push_str(&text::scientific(width, 6));
+                found.push_str(&line[at + AUTO.len()..]);
+            }
+            None => found.push_str(line),
+        }
+    }
+    found
+}
+
+/// Where a line has `Auto` for a width that is known, and the width.
+fn width_in(line: &str, widths: &BTreeMap<String, f64>) -> Option<(usize, f64)> {
+    let mut words = without_comment(line).split_whitespace();
+    let is_decay = words.next()?.eq_ignore_ascii_case("decay");
+    let width = *widths.get(words.next()?)?;
+    let word = words.next()?;
+    let at = word.as_ptr() as usize - line.as_ptr() as usize;
+    (is_decay && word.eq_ignore_ascii_case(AUTO)).then_some((at, width))
+}
+
+fn begins_with_auto(word: &str) -> bool {
+    word.get(..AUTO.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(AUTO))
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split('#').next().unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(text: &str) -> ParamCard {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("param_card.dat");
+        std::fs::write(&file, text).unwrap();
+        ParamCard::read(&file).unwrap()
+    }
+
+    #[test]
+    fn numbers_by_block_and_code() {
+        let found = card(
+            "Block SMINPUTS # a block\r\n 3 1.18D-01 # aS\r\nDECAY 6 1.5\r\n 6 7\r\nblock mass\r 6 173\r",
+        );
+        assert_eq!(found.value("SMINPUTS", 3, 0.0), 0.118);
+        assert_eq!(found.value("mass", 6, 0.0), 173.0);
+        assert_eq!(found.value("mass", 5, 4.7), 4.7);
+        let error = ParamCard::read("/dev/null".as_ref()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the parameter card /dev/null cannot be read: ")
+        );
+    }
+
+    #[test]
+    fn alpha_is_that_of_the_card() {
+        assert_eq!(
+            card("Block SMINPUTS\n 1 128.0 # aEWM1\n").alpha_qed(),
+            1.0 / 128.0
+        );
+        assert_eq!(card("Block SMINPUTS\n 1 -128.0\n").alpha_qed(), 1.0 / 128.0);
+        let masses = "Block SMINPUTS\n 2 1.16637e-5 # Gf\nBlock MASS\n 23 91.1876\n 24 80.387\n";
+        assert_eq!(card(masses).alpha_qed(), 0.007_561_403_515_071_756);
+        assert_eq!(card("").alpha_qed(), 0.0);
+    }
+
+    #[test]
+    fn widths_that_are_left_open() {
+        let text = "DECAY 6 1.5 # Auto\ndecay 25 auto # h\n DECAY  36\tAuto# a\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n";
+        assert_eq!(open_widths(text), ["25", "36", "23"]);
+        let widths = BTreeMap::from([
+            ("36".to_owned(), 0.25),
+            ("23".to_owned(), 2.0),
+            ("24".to_owned(), 2.0),
+        ]);
+        let wanted = text.replace("36\tAuto", "36\t2.500000e-01");
+        assert_eq!(with_widths(text, &widths), wanted);
+        assert_eq!(
+            with_widths("decay 36 AUTO", &widths),
+            "decay 36 2.500000e-01"
+        );
+    }
+}

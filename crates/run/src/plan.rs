@@ -1,0 +1,538 @@
+//! What a run is once its cards and its process are read: what the event generator is given, and what its files say.
+
+use crate::banner::{self, Head, Norm};
+use crate::cards::Cards;
+use crate::cuts::{self, Cut, Legs};
+use crate::densities::{self, AlphaS, BeamDensities, Chosen, PdfSet};
+use crate::element::{Element, names};
+use crate::event_file::{Blocks, InitBeams};
+use crate::limits::{self, Incoming, Judge};
+use crate::lines::{self, ForcedCodes, ListedLines};
+use crate::param_card::{self, ParamCard};
+use crate::poles;
+use crate::run_card;
+use crate::running;
+use crate::source::Source;
+use crate::spec::RunSpec;
+use crate::state::Arguments;
+use crate::systematics::Systematics;
+use crate::{conditions, load, scale};
+use mebridge::event_generator::{ElementRequest, Request};
+use mebridge::sampling::Clustered;
+use mebridge::{Error, Result};
+use mebridge_phasespace::clustering::{Matching, Settings as Clustering};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What the events of a run are made with.
+#[derive(Debug)]
+pub struct Plan {
+    /// Its matrix elements.
+    pub elements: Vec<Element>,
+    /// What the event generator is given.
+    pub request: Request,
+    /// What its event files say besides their events.
+    pub head: Head,
+    /// Which further weights events have.
+    pub systematics: Systematics,
+    /// Whether the scales of events are kept for their file.
+    pub keeps_scales: bool,
+    /// Whether parameters of the model follow alpha_s of the event.
+    pub runs: bool,
+    /// The strong coupling.
+    pub alpha_s: AlphaS,
+    /// Energies of the beams in the frame of the detector, GeV.
+    pub energies: [f64; 2],
+    /// Which alpha_s, scales and cuts hold, in lines.
+    pub conditions: Vec<String>,
+    /// What makes the run another one than others.
+    pub arguments: Arguments,
+    /// What a user should know.
+    pub notices: Vec<String>,
+}
+
+/// What a matrix element has of a run card.
+struct ElementCuts {
+    windows: Vec<Cut>,
+    request: ElementRequest,
+}
+
+impl Plan {
+    /// Of a run by cards; `threads` make it.
+    ///
+    /// # Errors
+    /// A matrix element cannot be read, or the cards request of it what cannot be honoured.
+    pub fn of_cards(cards: &Cards, spec: &RunSpec, threads: usize) -> Result<Self> {
+        let card = &cards.run_card;
+        let parameters = ParamCard::read(&cards.param_card)?;
+        let Chosen {
+            densities,
+            alpha_s,
+            source,
+        } = chosen_densities(cards, &parameters)?;
+        let none = BTreeMap::new();
+        let mut elements =
+            load::load_elements(&cards.source, Some(&cards.param_card), &none, threads)?;
+        let scales = running::scales(elements.iter().map(|element| &element.process));
+        let fixed = card.flag("fixed_extra_scale");
+        let fixed = fixed.then(|| card.number("mue_ref_fixed"));
+        let quarks = Some(card.whole("maxjetflavor"));
+        let blocks = running::blocks(&scales, &alpha_s, fixed, quarks)?;
+        if !blocks.is_empty() {
+            for element in &mut elements {
+                element.process = running::applied(&element.process, &blocks);
+            }
+        }
+        let runs = !blocks.is_empty() && fixed.is_none();
+        let mut notices = cards.notices.clone();
+        let systematics = systematics(cards, spec, densities.as_ref(), runs, &mut notices)?;
+        let incoming = Incoming {
+            densities: densities.as_ref(),
+            anti: cards.beams.anti(),
+            other: cards.beams.other(),
+            photons: cards.beams.photons(),
+        };
+        let energy = cards.beams.energy();
+        let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
+        let per_element = elements_of_cards(cards, &mut elements, energy, &mut notices)?;
+        let matching = matching(cards, &elements)?;
+        let codes = ForcedCodes::of(&cards.directories);
+        let clustering = clustering(cards, matching, !codes.off.is_empty());
+        let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
+        let judge = Judge {
+            energy,
+            knots: knots.as_ref(),
+            alpha_s: &alpha_s,
+            scale: &scale,
+            cuts: None,
+        };
+        for element in &elements {
+            limits::check(element, energy)?;
+        }
+        incoming.check(&elements)?;
+        if let Some((name, _)) = cards.source.name() {
+            for element in &elements {
+                limits::check_neutrinos(element, name)?;
+            }
+        }
+        let (mut requests, mut entries): (Vec<ElementRequest>, Vec<Cut>) = Default::default();
+        for (
+            element,
+            ElementCuts {
+                windows,
+                mut request,
+            },
+        ) in elements.iter().zip(per_element)
+        {
+            poles::by_run_card(element, &windows)?;
+            request.windows = windows.iter().map(|cut| cut.window.clone()).collect();
+            let partons = incoming.partons(element);
+            judge.judge(element, &mut request.windows, &partons, &mut notices)?;
+            if clustering.is_none() {
+                request.clustered = Default::default();
+            }
+            requests.push(request);
+            entries.extend(windows);
+        }
+        let energies = cards.beams.energies;
+        let [center, rapidity] = incoming.center(energies, energy, &elements[0].masses)?;
+        scale.factor = card.number("scalefact");
+        let shown = entries
+            .iter()
+            .flat_map(|cut| cut.entries.iter().map(String::as_str));
+        let strong = conditions::is_strong(&elements);
+        let conditions = conditions::line(
+            strong.then(|| (alpha_s.at(conditions::Z), source.as_str())),
+            &conditions::by_run_card(card, !cards.beams.resting()),
+            &conditions::cuts_of_run_card(shown, card),
+        );
+        let powers = powers(cards, &elements, runs, &mut notices);
+        let head = head(
+            cards,
+            &elements,
+            densities.as_ref(),
+            &systematics,
+            &blocks,
+            powers,
+        )?;
+        let alpha_qed = match load::alpha_qed(&elements) {
+            Some(known) => known,
+            None => cards.alpha_qed()?,
+        };
+        let request = Request {
+            energy: center,
+            rapidity,
+            densities: None,
+            beams: incoming.requests(),
+            alpha_s: (alpha_s.scales.clone(), alpha_s.values.clone()),
+            scale,
+            clustering,
+            elements: requests,
+            threads: spec.threads,
+            backend: Some(spec.backend()?.to_owned()),
+            widths: card.number("bwcutoff"),
+            by_propagators: card.whole("sde_strategy") == 2,
+            alpha_qed,
+            forced: codes.on,
+            excluded: codes.off,
+        };
+        Ok(Plan {
+            runs,
+            keeps_scales: !head.blocks.powers.is_empty(),
+            arguments: arguments(cards, densities.as_ref(), &systematics)?,
+            conditions: vec![conditions],
+            elements,
+            request,
+            head,
+            systematics,
+            alpha_s,
+            energies,
+            notices,
+        })
+    }
+
+    /// Names of its matrix elements.
+    pub fn names(&self) -> Vec<String> {
+        names(&self.elements)
+    }
+}
+
+fn is_alone(element: &Element) -> bool {
+    element.pdg().len() == limits::ALONE
+}
+
+/// Densities and alpha_s, as `setrun.f` chooses them.
+fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
+    let (card, beams) = (&cards.run_card, &cards.beams);
+    let label = beams.label(card);
+    let resting = beams.resting();
+    let in_output = !resting && densities::labels().any(|known| known == label);
+    let data = match in_output {
+        true => cards.source.data()?,
+        false => PathBuf::new(),
+    };
+    let entries = densities::Entries {
+        label,
+        lhaid: &card.value("lhaid").to_string(),
+        lpp: beams.lpp[0],
+        resting,
+        data: &data,
+        at_z: parameters.value("sminputs", 3, densities::AT_Z),
+    };
+    entries.choose()
+}
+
+/// Which further weights events have.
+fn systematics(
+    cards: &Cards,
+    spec: &RunSpec,
+    densities: Option<&BeamDensities>,
+    runs: bool,
+    notices: &mut Vec<String>,
+) -> Result<Systematics> {
+    let (card, none) = (&cards.run_card, Systematics::default());
+    let other = cards.beams.other().is_some();
+    let on_cpu = spec.backend()? == "cpu";
+    if let Some(wanted) = &spec.systematics {
+        let found = Systematics::choose(wanted, densities, true)?;
+        let refused = match found.groups.is_empty() {
+            true => None,
+            false if runs => Some((running::NO_SYSTEMATICS, "")),
+            false if other => Some((
+                "weights for systematics are for densities of both beams, or of none",
+                "ask for none",
+            )),
+            false if !on_cpu => Some((
+                "weights for systematics are made on a CPU",
+                "set backend to \"cpu\"",
+            )),
+            false => None,
+        };
+        return match refused {
+            None => Ok(found),
+            Some((what, cure)) => Err(refuse("", what, cure)),
+        };
+    }
+    let program = card.text("systematics_program").to_lowercase();
+    let arguments = card.words("systematics_arguments");
+    let set = densities.filter(|_| !other && card.text("pdlabel1") == "lhapdf");
+    let set = set.and_then(BeamDensities::set);
+    let Some(set) = set.filter(|_| card.flag("use_syst") && program != "none") else {
+        return Ok(none);
+    };
+    let known = ["systematics", "auto"].contains(&program.as_str());
+    let notice = match () {
+        () if !known || arguments.is_empty() => {
+            let entry = match arguments.is_empty() {
+                true => "sys_scalefact".to_owned(),
+                false => format!("systematics_program = {program}"),
+            };
+            format!(
+                "{entry} of the run card is not followed: events have no weights for systematics"
+            )
+        }
+        () if runs => running::NO_SYSTEMATICS.to_owned(),
+        () if !on_cpu => {
+            "events have no weights for systematics, which are made on a CPU".to_owned()
+        }
+        () => return Systematics::of_arguments(arguments, set, card.whole("ickkw") == 1),
+    };
+    notices.push(notice);
+    Ok(none)
+}
+
+/// What each matrix element has of a run card; lines of channels get the PDG codes that directories list.
+fn elements_of_cards(
+    cards: &Cards,
+    elements: &mut [Element],
+    energy: f64,
+    notices: &mut Vec<String>,
+) -> Result<Vec<ElementCuts>> {
+    let card = &cards.run_card;
+    let (mut found, mut codes, mut nowhere) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for element in elements {
+        let place = cards.source.place(element);
+        let (directory, number) = (&cards.directories[place.directory], place.number);
+        directory.check(number, element.pdg())?;
+        lines::name_lines(element, directory, number);
+        let name = directory.name();
+        let decayed = directory.decayed();
+        let legs = Legs {
+            pdg: element.pdg(),
+            masses: &element.masses,
+            decayed: &decayed,
+            card,
+        };
+        if let Some(divided) = cuts::divided(&legs, element.options()) {
+            let what =
+                format!("{divided}, which are one matrix element of {name} with the same cuts");
+            let cure = "give all of them the same, or make events of one process after the other";
+            return Err(refuse(card.source(), &what, cure));
+        }
+        for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
+            codes.extend(element.options().iter().map(|pdg| pdg[leg].abs()));
+        }
+        if let Some(entry) = cuts::empty(&legs) {
+            let what = format!("{entry} of the run card leaves nothing of {name}");
+            return Err(refuse("", &what, "set it to 0"));
+        }
+        let (mut windows, rules) = cuts::of_run_card(&legs, energy);
+        nowhere.push(cuts::nowhere(&windows, energy).map(|cut| {
+            let above = match cut.window.least <= cut.window.largest {
+                true => format!(", at {} GeV,", crate::text::general(energy)),
+                false => String::new(),
+            };
+            format!("{}{above} leaves nothing of {name}", cut.name(legs.pdg))
+        }));
+        let listed = ListedLines::new(element, directory, number);
+        windows.extend(listed.resonances(
+            card.number("bwcutoff"),
+            card.number("small_width_treatment"),
+        )?);
+        let channels = element.channels().iter();
+        found.push(ElementCuts {
+            windows,
+            request: ElementRequest {
+                mirrored: element.is_mirrored(),
+                windows: Vec::new(),
+                rules,
+                propagators: channels
+                    .clone()
+                    .map(|one| one.propagators.clone())
+                    .collect(),
+                off_shell: channels
+                    .map(|one| one.off_shell_propagators.clone())
+                    .collect(),
+                clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
+                vanishes: None,
+            },
+        });
+    }
+    if let Some(first) = nowhere
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .and_then(|all| all.into_iter().next())
+    {
+        let what = format!("{first}; no event passes");
+        return Err(refuse(card.source(), &what, "change what is named"));
+    }
+    notices.extend(cuts::unused(card, &codes));
+    Ok(found)
+}
+
+/// What events are cut and weighted by besides; none where nothing depends on how they are clustered.
+fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
+    let card = &cards.run_card;
+    // Events are clustered for xmtcentral no more than MadEvent does.
+    let xmtcentral = match scale::is_by_clustering(card, &cards.beams) {
+        true => card.number("xmtcentral"),
+        false => 0.0,
+    };
+    let reweighted = card.whole("ickkw") == 1;
+    if card.whole("ickkw") == 0 && card.number("xqcut") == 0.0 && xmtcentral == 0.0 {
+        return Ok(None);
+    }
+    for element in elements.iter().filter(|_| reweighted) {
+        limits::check_flavors(element, card.whole("maxjetflavor"), card.source())?;
+    }
+    Ok(Some(Matching {
+        reweighted,
+        xqcut: card.number("xqcut"),
+        xmtcentral,
+        alpsfact: card.number("alpsfact"),
+        asrwgtflavor: card.whole("asrwgtflavor") as i32,
+        pdfwgt: reweighted && card.flag("pdfwgt"),
+    }))
+}
+
+/// How events are clustered; none where nothing depends on it.
+fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Option<Clustered> {
+    let card = &cards.run_card;
+    let scaled = scale::is_by_clustering(card, &cards.beams);
+    if !scaled && !excludes && matching.is_none() {
+        return None;
+    }
+    Some(Clustered {
+        settings: Clustering {
+            hadrons: !cards.beams.resting(),
+            parton_beam: cards.beams.parton(),
+            maxjetflavor: card.whole("maxjetflavor") as i32,
+            bwcutoff: card.number("bwcutoff"),
+            small_width: card.number("small_width_treatment"),
+            distance: card.number("d"),
+            denominators: card.whole("sde_strategy") == 2,
+            scheme: card.whole("ktscheme") as i32,
+            alone: card.flag("chcluster"),
+        },
+        matching,
+        scaled,
+    })
+}
+
+/// Powers of alpha_s where events have `<mgrwt>`; says why, where it is wanted and they have none.
+fn powers(cards: &Cards, elements: &[Element], runs: bool, notices: &mut Vec<String>) -> Vec<u32> {
+    let wanted = cards.run_card.flag("use_syst") && cards.beams.reweightable();
+    let found = banner::powers(elements, wanted && !runs);
+    if wanted && found.is_empty() {
+        let why = match runs {
+            true => "parameters of the model run",
+            false => "matrix elements have several powers of alpha_s",
+        };
+        notices.push(format!("events have no <mgrwt> (use_syst): {why}"));
+    }
+    found
+}
+
+/// What the event files say.
+fn head(
+    cards: &Cards,
+    elements: &[Element],
+    densities: Option<&BeamDensities>,
+    systematics: &Systematics,
+    blocks: &running::Blocks,
+    powers: Vec<u32>,
+) -> Result<Head> {
+    let card = &cards.run_card;
+    let matched = card.whole("ickkw") == 1;
+    let incoming = [0, 1].map(|beam| elements[0].pdg()[beam]);
+    let number = densities.map(|of| i64::from(of.number()));
+    let header = match systematics.groups.is_empty() {
+        true => String::new(),
+        false => systematics.header() + "\n",
+    };
+    Ok(Head {
+        norm: Norm::of_card(card.text("event_norm")),
+        generator: banner::generator(&cards.source.by()),
+        header,
+        cards: Some(card_texts(cards, elements, blocks, !powers.is_empty())?),
+        blocks: Blocks {
+            beams: InitBeams::of_run(
+                cards.beams.codes,
+                incoming,
+                cards.beams.energies,
+                number,
+                cards.beams.other(),
+            ),
+            powers,
+            matched,
+            clustering: matched && card.flag("clusinfo"),
+            names: systematics.names(),
+        },
+    })
+}
+
+/// The cards that the banner repeats; `reweightable` is whether events have `<mgrwt>`.
+pub fn card_texts(
+    cards: &Cards,
+    elements: &[Element],
+    blocks: &running::Blocks,
+    reweightable: bool,
+) -> Result<banner::Cards> {
+    let mut parameters = crate::text::read(&cards.param_card, "the parameter card")?;
+    if !blocks.is_empty() {
+        parameters = running::with_blocks(&parameters, blocks);
+    }
+    // MG5aMC would compute all of them for the header.
+    if !param_card::open_widths(&parameters).is_empty() {
+        parameters = param_card::with_widths(&parameters, &load::widths(elements));
+    }
+    let run = crate::text::read(&cards.run_card_file, "the run card")?;
+    // What MG5aMC writes is whole; other cards are for readers that know no defaults, such as Pythia.
+    let mut entries = match &cards.source {
+        Source::Named(_) => run_card::missing(cards.run_card.given()),
+        Source::Output(_) => Vec::new(),
+    };
+    entries.extend(cards.changed.iter().cloned());
+    if !reweightable {
+        // What MG5aMC's systematics reads before it looks for <mgrwt>.
+        entries.push(("use_syst".to_owned(), "False".to_owned()));
+    }
+    Ok(banner::Cards {
+        version: cards.source.version(),
+        process: cards.source.steps(),
+        run: run_card::with_entries(&run, &entries),
+        parameters,
+    })
+}
+
+/// What makes a run by cards another one than others.
+fn arguments(
+    cards: &Cards,
+    densities: Option<&BeamDensities>,
+    systematics: &Systematics,
+) -> Result<Arguments> {
+    let mut found: Arguments = vec![("output".to_owned(), json!(cards.source.path()))];
+    if let Some((process, model)) = cards.source.name() {
+        found.push(("process".to_owned(), json!(process)));
+        found.push(("model".to_owned(), json!(model)));
+    }
+    let digest = |file: &Path| {
+        crate::state::hash(file)
+            .map(Value::from)
+            .map_err(Error::io(file))
+    };
+    let pdf = match densities {
+        None => Value::Null,
+        Some(BeamDensities::Photons(of)) => json!(format!("{of:?}")),
+        Some(BeamDensities::Set(PdfSet { file, .. })) => digest(file)?,
+    };
+    let files: Vec<Value> = systematics.files().map(digest).collect::<Result<_>>()?;
+    found.push((
+        "run_card".to_owned(),
+        Value::Object(cards.run_card.to_json()),
+    ));
+    found.push(("param_card".to_owned(), digest(&cards.param_card)?));
+    found.push(("pdf".to_owned(), pdf));
+    let weights = json!({ "weights": systematics.names(), "files": files });
+    found.push(("systematics".to_owned(), weights));
+    Ok(found)
+}
+
+fn refuse(place: &str, what: &str, cure: &str) -> Error {
+    Error::Run {
+        place: place.to_owned(),
+        what: what.to_owned(),
+        cure: cure.to_owned(),
+    }
+}

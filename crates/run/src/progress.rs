@@ -1,0 +1,180 @@
+//! How far a run is, and lines that say so.
+
+use crate::text::{general, significant};
+use mebridge_sampler::sums::Estimate;
+use std::fmt;
+
+/// Characters of the bar of a terminal.
+const BAR: usize = 20;
+/// Elsewhere there is a line after this part of the events, or so many seconds.
+const PERCENT: u64 = 10;
+const SECONDS: f64 = 10.0;
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stage {
+    /// The mappings adapt.
+    Survey,
+    /// Events are made.
+    Events,
+    /// A pack is written.
+    Packing,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Stage::Survey => "survey",
+            Stage::Events => "events",
+            Stage::Packing => "packing",
+        })
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// What was done last.
+    pub stage: Stage,
+    /// Events that are there.
+    pub events: u64,
+    /// Events that are requested.
+    pub target: u64,
+    /// The cross section so far; none before the first events.
+    pub cross_section: Option<Estimate>,
+    /// Since the start, or since the run went on.
+    pub seconds: f64,
+    /// Of the cross section: `pb`, or of a decay's width `GeV`.
+    pub unit: &'static str,
+}
+
+impl Progress {
+    /// The events that are there, of a hundred.
+    fn percent(&self) -> u64 {
+        let share = self.events.min(self.target) as f64 / self.target.max(1) as f64;
+        (100.0 * share).floor() as u64
+    }
+
+    /// Events, the cross section and the time.
+    fn found(&self) -> String {
+        let cross_section = self.cross_section.map_or_else(String::new, |found| {
+            let (mean, error) = (general(found.mean), significant(found.error, 2));
+            format!(", {mean} +- {error} {}", self.unit)
+        });
+        let (events, target) = (self.events, self.target);
+        format!(
+            "{events} of {target} events{cross_section}, {:.1} s",
+            self.seconds
+        )
+    }
+}
+
+/// Which lines about a run there are.
+#[derive(Debug, Default)]
+pub struct Lines {
+    is_terminal: bool,
+    /// Stage, events of a hundred, and seconds of the last line.
+    last: Option<(Stage, u64, f64)>,
+}
+
+impl Lines {
+    /// Those of a terminal have bars, one for each part of the run. Elsewhere, as in the logs of batch systems, there is a line
+    /// now and then.
+    pub fn new(is_terminal: bool) -> Self {
+        Lines {
+            is_terminal,
+            last: None,
+        }
+    }
+
+    /// The line about this progress, where there is one.
+    pub fn line(&mut self, progress: &Progress) -> Option<String> {
+        let (stage, percent) = (progress.stage, progress.percent());
+        let found = progress.found();
+        if self.is_terminal {
+            let done = BAR * percent as usize / 100;
+            return Some(format!(
+                "{stage} [{:BAR$}] {percent} %: {found}",
+                "#".repeat(done)
+            ));
+        }
+        let is_new = self.last.is_none_or(|(before, of, at)| {
+            let is_over = percent == 100 && of < 100;
+            stage != before
+                || is_over
+                || percent >= of + PERCENT
+                || progress.seconds >= at + SECONDS
+        });
+        is_new.then(|| {
+            self.last = Some((stage, percent, progress.seconds));
+            format!("{stage} {percent} %: {found}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(stage: Stage, events: u64, seconds: f64) -> Progress {
+        let found = Estimate {
+            mean: 505.91234,
+            error: 1.2345,
+        };
+        Progress {
+            stage,
+            events,
+            target: 600,
+            cross_section: (events > 0).then_some(found),
+            seconds,
+            unit: "pb",
+        }
+    }
+
+    #[test]
+    fn a_terminal_has_a_bar_after_each_part() {
+        let mut lines = Lines::new(true);
+        let mut line = |stage, events| lines.line(&progress(stage, events, 0.25)).unwrap();
+        assert_eq!(
+            line(Stage::Survey, 0),
+            "survey [                    ] 0 %: 0 of 600 events, 0.2 s"
+        );
+        assert_eq!(
+            line(Stage::Events, 300),
+            "events [##########          ] 50 %: 300 of 600 events, 505.912 +- 1.2 pb, 0.2 s"
+        );
+        assert_eq!(
+            line(Stage::Events, 601),
+            "events [####################] 100 %: 601 of 600 events, 505.912 +- 1.2 pb, 0.2 s"
+        );
+    }
+
+    #[test]
+    fn elsewhere_lines_are_few() {
+        let mut lines = Lines::new(false);
+        let mut shown =
+            |stage, events, seconds| lines.line(&progress(stage, events, seconds)).is_some();
+        assert!(shown(Stage::Survey, 0, 1.0));
+        let of_events: Vec<u64> = (1..=20).map(|round| 30 * round).collect();
+        let count = of_events
+            .iter()
+            .filter(|&&events| shown(Stage::Events, events, 2.0))
+            .count();
+        // The first one, one every 10 %, and the last one.
+        assert_eq!(count, 11);
+        let mut lines = Lines::new(false);
+        let mut shown = |events, seconds| {
+            lines
+                .line(&progress(Stage::Events, events, seconds))
+                .is_some()
+        };
+        let seconds = [1.0, 5.0, 10.9, 11.0, 12.0, 21.0];
+        let found = [1, 2, 3, 4, 5, 6].map(|event| shown(event, seconds[event as usize - 1]));
+        assert_eq!(found, [true, false, false, true, false, true]);
+        assert_eq!(
+            lines.line(&progress(Stage::Events, 600, 21.5)).unwrap(),
+            "events 100 %: 600 of 600 events, 505.912 +- 1.2 pb, 21.5 s"
+        );
+        assert_eq!(lines.line(&progress(Stage::Events, 600, 22.0)), None);
+    }
+}

@@ -1,0 +1,525 @@
+//! Events of rounds in files of NumPy's format, which Python reads as well.
+//!
+//! | file | holds, for each event |
+//! |---|---|
+//! | `round0000.npy` | its record (`mebridge::lhe`), with a field for each number |
+//! | `round0000.weights.npy` | further weights in units of its weight |
+//! | `round0000.scales.npy` | the scale of renormalisation and those of factorisation of both beams, GeV, and the product of both densities f(x) |
+//! | `round0000.matched.npy` | what matching found (`mebridge_phasespace::clustering::Matched`), legs in the order of the process and beams as in its record |
+
+use crate::exact;
+use mebridge::lhe::{Record, record_bytes};
+use mebridge::{Error, Result};
+use mebridge_support::files::regular;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Fields of a record, before its particles and of each of them.
+const HEAD: [(&str, &str); 5] = [
+    ("process_id", "<i4"),
+    ("weight", "<f8"),
+    ("scale", "<f8"),
+    ("alpha_qed", "<f8"),
+    ("alpha_qcd", "<f8"),
+];
+const PARTICLE: [(&str, &str); 13] = [
+    ("pdg_id", "<i4"),
+    ("status_code", "<i4"),
+    ("mother1", "<i4"),
+    ("mother2", "<i4"),
+    ("color", "<i4"),
+    ("anti_color", "<i4"),
+    ("px", "<f8"),
+    ("py", "<f8"),
+    ("pz", "<f8"),
+    ("energy", "<f8"),
+    ("mass", "<f8"),
+    ("lifetime", "<f8"),
+    ("spin", "<f8"),
+];
+/// What stands for a double, without fields.
+const DOUBLE: &str = "'<f8'";
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// NumPy's headers have room for the number of events to grow to as many digits, and end at a multiple of so many bytes.
+const DIGITS: usize = 21;
+const ALIGNMENT: usize = 64;
+/// Weights that differ by less are the same one, with other last digits by rounding.
+const ROUNDING: f64 = 1e-6;
+/// Events that are read at a time where all are looked at.
+const AT_ONCE: usize = 10_000;
+
+/// A round of events in a file, with what lies beside it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Round {
+    /// Its records.
+    pub file: PathBuf,
+    /// How many there are.
+    pub events: usize,
+    /// What is kept of their weights.
+    pub weights: Weights,
+}
+
+/// What is kept of the weights of the events of a round.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Weights {
+    /// The least one, but for its sign: that of all that are not larger than the round knew.
+    pub nominal: f64,
+    /// Their sum.
+    pub total: f64,
+    /// How many are larger than the nominal one, but for their signs.
+    pub above: u64,
+    /// The largest one, but for its sign.
+    pub largest: f64,
+    /// The sum without signs.
+    pub absolute: f64,
+}
+
+impl Weights {
+    /// Of the events that this file holds.
+    ///
+    /// # Errors
+    /// One is 0 or not finite: the file is not what was made.
+    pub fn of(file: &Path, weights: &[f64]) -> Result<Weights> {
+        let sizes = || weights.iter().map(|weight| weight.abs());
+        if weights.is_empty() || !sizes().all(|size| size > 0.0 && size.is_finite()) {
+            return Err(not_whole(file, weights.len()));
+        }
+        let nominal = sizes().fold(f64::INFINITY, f64::min);
+        let above = sizes().filter(|size| *size > nominal * (1.0 + ROUNDING));
+        Ok(Weights {
+            nominal,
+            total: exact::sum(weights.iter().copied()),
+            above: above.count() as u64,
+            largest: sizes().fold(0.0, f64::max),
+            absolute: exact::sum(sizes()),
+        })
+    }
+}
+
+/// The file beside one with records that has their further weights.
+pub fn ratios(file: &Path) -> PathBuf {
+    file.with_extension("weights.npy")
+}
+
+/// The file beside one with records that has their scales and densities.
+pub fn scales(file: &Path) -> PathBuf {
+    file.with_extension("scales.npy")
+}
+
+/// The file beside one with records that has what matching found.
+pub fn matched(file: &Path) -> PathBuf {
+    file.with_extension("matched.npy")
+}
+
+/// A file of rows, one for each event.
+#[derive(Debug)]
+pub struct Table {
+    file: File,
+    path: PathBuf,
+    /// Where the rows begin.
+    begin: u64,
+    /// How many there are, and bytes of each.
+    rows: usize,
+    row: usize,
+}
+
+impl Table {
+    /// The records of so many events, and for how many particles each has room.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not whole, or has other fields.
+    pub fn records(path: &Path, events: usize) -> Result<(Table, usize)> {
+        let (table, header) = Table::open(path, events)?;
+        let particles = header.kind.matches("_pdg_id'").count();
+        if header.kind != record_kind(particles) || header.columns.is_some() {
+            return Err(other_fields(path));
+        }
+        let row = record_bytes(particles).ok_or_else(|| other_fields(path))?;
+        Ok((table.with_rows(row)?, particles))
+    }
+
+    /// Numbers of so many events, as many columns of each.
+    ///
+    /// # Errors
+    /// As of [`Table::records`].
+    pub fn doubles(path: &Path, events: usize, columns: usize) -> Result<Table> {
+        let (table, header) = Table::open(path, events)?;
+        if header.kind != DOUBLE || header.columns != Some(columns) {
+            return Err(other_fields(path));
+        }
+        table.with_rows(8 * columns)
+    }
+
+    /// What matching found of so many events, and how many legs they have at most.
+    ///
+    /// # Errors
+    /// As of [`Table::records`].
+    pub fn matched(path: &Path, events: usize) -> Result<(Table, usize)> {
+        let (table, header) = Table::open(path, events)?;
+        // Of the codes of both beams.
+        let legs = header.kind.split_once("('pdg', '<i4', (2, ");
+        let legs = legs.and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
+        let legs = legs.filter(|&legs| header.kind == matched_kind(legs));
+        let legs = legs.ok_or_else(|| other_fields(path))?;
+        Ok((table.with_rows(Matched::bytes(legs))?, legs))
+    }
+
+    fn open(path: &Path, events: usize) -> Result<(Table, Header)> {
+        let file = regular::open(path, u64::MAX).map_err(Error::io(path))?;
+        let header = match Header::read(&file) {
+            Ok(header) => header.filter(|header| header.rows == events),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => None,
+            Err(error) => return Err(Error::io(path)(error)),
+        };
+        let header = header.ok_or_else(|| not_whole(path, events))?;
+        let table = Table {
+            file,
+            path: path.to_owned(),
+            begin: header.bytes,
+            rows: events,
+            row: 0,
+        };
+        Ok((table, header))
+    }
+
+    /// The same with rows of so many bytes, where it ends with the last one.
+    fn with_rows(self, row: usize) -> Result<Table> {
+        let size = self.file.metadata().map_err(Error::io(&self.path))?.len();
+        let held = (self.rows as u64).checked_mul(row as u64);
+        match held.and_then(|held| held.checked_add(self.begin)) == Some(size) {
+            true => Ok(Table { row, ..self }),
+            false => Err(not_whole(&self.path, self.rows)),
+        }
+    }
+
+    /// Bytes of a row.
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Reads rows in the place of what a buffer holds.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    ///
+    /// # Panics
+    /// If there are not as many rows.
+    pub fn read(&self, first: usize, count: usize, to: &mut Vec<u8>) -> Result<()> {
+        assert!(first + count <= self.rows, "rows that are not there");
+        to.resize(count * self.row, 0);
+        let place = self.begin + first as u64 * self.row as u64;
+        let read = self.file.read_exact_at(to, place);
+        read.map_err(Error::io(&self.path))
+    }
+
+    /// Gives the first rows to a function, some at a time.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    ///
+    /// # Panics
+    /// If there are not as many rows.
+    pub fn each(&self, count: usize, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let mut bytes = Vec::new();
+        for first in (0..count).step_by(AT_ONCE) {
+            self.read(first, AT_ONCE.min(count - first), &mut bytes)?;
+            bytes.chunks_exact(self.row).for_each(&mut take);
+        }
+        Ok(())
+    }
+}
+
+/// The weights of the records of so many events.
+///
+/// # Errors
+/// As of [`Table::records`].
+pub fn weights(path: &Path, events: usize) -> Result<Vec<f64>> {
+    let mut found = Vec::with_capacity(events);
+    let (table, _) = Table::records(path, events)?;
+    table.each(events, |row| found.push(Record::new(row).weight()))?;
+    Ok(found)
+}
+
+/// Begins a file of so many records, which are appended then.
+///
+/// # Errors
+/// It cannot be written.
+pub fn begin(path: &Path, events: usize, particles: usize) -> Result<()> {
+    let header = header(&record_kind(particles), &[events], 2);
+    std::fs::write(path, header).map_err(Error::io(path))
+}
+
+/// Writes a file of numbers, as many of each event.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_doubles(path: &Path, numbers: &[f64], columns: usize) -> Result<()> {
+    let events = numbers.len().checked_div(columns).unwrap_or(0);
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    write(path, &header(DOUBLE, &[events, columns], 1), &bytes)
+}
+
+/// Writes a file of what matching found of events with so many legs at most, as
+/// [`EventGenerator::matched`](mebridge::event_generator::EventGenerator::matched) has it.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_matched(path: &Path, matched: &[u8], legs: usize) -> Result<()> {
+    let events = matched.len() / Matched::bytes(legs);
+    write(path, &header(&matched_kind(legs), &[events], 1), matched)
+}
+
+fn write(path: &Path, header: &[u8], bytes: &[u8]) -> Result<()> {
+    let mut file = File::create(path).map_err(Error::io(path))?;
+    let written = file.write_all(header).and_then(|()| file.write_all(bytes));
+    written.map_err(Error::io(path))
+}
+
+/// What matching found of an event (MLM, arXiv:0706.2569).
+#[derive(Clone, Copy, Debug)]
+pub struct Matched<'a> {
+    bytes: &'a [u8],
+    /// For how many legs there is room.
+    legs: usize,
+}
+
+/// Of what a beam's densities weigh the event with: PDG codes, momentum fractions and scales, GeV.
+pub struct Along<'a>([&'a [u8]; 3]);
+
+impl<'a> Matched<'a> {
+    /// Bytes of a row with room for so many legs.
+    pub fn bytes(legs: usize) -> usize {
+        let (inner, densities) = (legs.max(3) - 2, legs.max(2));
+        8 * (2 + 3 * inner) + 12 * inner + 2 * densities * (4 + 8 + 8)
+    }
+
+    /// The row that these bytes are, with room for so many legs.
+    pub fn new(bytes: &'a [u8], legs: usize) -> Self {
+        Matched { bytes, legs }
+    }
+
+    /// For how many particles that go out, and steps, there is room.
+    fn inner(&self) -> usize {
+        self.legs.max(3) - 2
+    }
+
+    fn part(&self, begin: usize, bytes: usize) -> &'a [u8] {
+        &self.bytes[begin..begin + bytes]
+    }
+
+    /// By which the event is weighted.
+    pub fn weight(&self) -> f64 {
+        doubles(self.part(0, 8)).next().unwrap_or(1.0)
+    }
+
+    /// Scales that particles which go out were clustered at, in the order of the process, GeV; 0 after the last.
+    pub fn pt(&self) -> impl Iterator<Item = f64> + use<'a> {
+        doubles(self.part(16, 8 * self.inner()))
+    }
+
+    /// Scales of the steps, GeV, and of each the two legs that it combines, from 1, and the one of the other beam or 0; 0
+    /// after the last.
+    pub fn steps(&self) -> impl Iterator<Item = (f64, [i32; 3])> + use<'a> {
+        let inner = self.inner();
+        let scales = doubles(self.part(16 + 8 * inner, 8 * inner));
+        let legs = self.part(16 + 16 * inner, 12 * inner).as_chunks::<12>().0;
+        scales.zip(legs.iter().map(|legs| {
+            let mut legs = integers(legs);
+            [(); 3].map(|()| legs.next().unwrap_or(0))
+        }))
+    }
+
+    /// Scales of further alpha_s, GeV; 0 after the last.
+    pub fn emissions(&self) -> impl Iterator<Item = f64> + use<'a> {
+        let inner = self.inner();
+        doubles(self.part(16 + 28 * inner, 8 * inner))
+    }
+
+    /// What the densities of a beam, 0 or 1, weigh the event with.
+    pub fn densities(&self, beam: usize) -> Along<'a> {
+        let (begin, room) = (16 + 36 * self.inner(), self.legs.max(2));
+        let of = |begin: usize, bytes: usize| self.part(begin + beam * room * bytes, room * bytes);
+        Along([
+            of(begin, 4),
+            of(begin + 8 * room, 8),
+            of(begin + 24 * room, 8),
+        ])
+    }
+}
+
+impl<'a> Along<'a> {
+    /// PDG codes; 0 after the last.
+    pub fn codes(&self) -> impl Iterator<Item = i32> + use<'a> {
+        integers(self.0[0])
+    }
+
+    /// Momentum fractions.
+    pub fn x(&self) -> impl Iterator<Item = f64> + use<'a> {
+        doubles(self.0[1])
+    }
+
+    /// Scales, GeV.
+    pub fn q(&self) -> impl Iterator<Item = f64> + use<'a> {
+        doubles(self.0[2])
+    }
+}
+
+/// Doubles of a row.
+pub fn doubles(bytes: &[u8]) -> impl Iterator<Item = f64> + use<'_> {
+    let numbers = bytes.as_chunks().0.iter();
+    numbers.map(|bytes| f64::from_le_bytes(*bytes))
+}
+
+fn integers(bytes: &[u8]) -> impl Iterator<Item = i32> + use<'_> {
+    let numbers = bytes.as_chunks().0.iter();
+    numbers.map(|bytes| i32::from_le_bytes(*bytes))
+}
+
+/// What a header says.
+struct Header {
+    /// What a row is, as Python writes it.
+    kind: String,
+    rows: usize,
+    /// Of what has two dimensions.
+    columns: Option<usize>,
+    /// Its own bytes.
+    bytes: u64,
+}
+
+impl Header {
+    /// That of a file; none where it has none.
+    fn read(file: &File) -> std::io::Result<Option<Header>> {
+        let mut begin = [0; 12];
+        file.read_exact_at(&mut begin, 0)?;
+        let long = u32::from_le_bytes([begin[8], begin[9], begin[10], begin[11]]);
+        let short = u32::from(u16::from_le_bytes([begin[8], begin[9]]));
+        let (place, length) = match begin[6] {
+            _ if begin[..6] != *MAGIC => return Ok(None),
+            1 => (10, short),
+            2 | 3 => (12, long),
+            _ => return Ok(None),
+        };
+        let bytes = place + u64::from(length);
+        if file.metadata()?.len() < bytes {
+            return Ok(None);
+        }
+        let mut text = vec![0; length as usize];
+        file.read_exact_at(&mut text, place)?;
+        Ok(String::from_utf8(text)
+            .ok()
+            .and_then(|text| Header::of(&text, bytes)))
+    }
+
+    /// As NumPy writes it.
+    fn of(text: &str, bytes: u64) -> Option<Header> {
+        let text = text.strip_prefix("{'descr': ")?.trim_end();
+        let (kind, shape) = text.rsplit_once(", 'fortran_order': False, 'shape': (")?;
+        let mut shape = shape.strip_suffix("), }")?.split(',');
+        let rows = shape.next()?.parse().ok()?;
+        let columns = match shape.next()?.trim() {
+            "" => None,
+            columns => Some(columns.parse().ok()?),
+        };
+        Some(Header {
+            kind: kind.to_owned(),
+            rows,
+            columns,
+            bytes,
+        })
+    }
+}
+
+/// The header of a file of this version (1 or 2) of NumPy's format.
+fn header(kind: &str, shape: &[usize], version: u8) -> Vec<u8> {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if sizes.len() == 1 { "," } else { "" };
+    let growing = " ".repeat(DIGITS.saturating_sub(sizes[0].len()));
+    let shape = sizes.join(", ");
+    let text = format!(
+        "{{'descr': {kind}, 'fortran_order': False, 'shape': ({shape}{comma}), }}{growing}"
+    );
+    let room = |place: usize| text.len() + ALIGNMENT - (place + text.len() + 1) % ALIGNMENT;
+    let mut bytes = MAGIC.to_vec();
+    // Of the first version it has a length of 16 bits.
+    let length = match (version, u16::try_from(room(10) + 1)) {
+        (1, Ok(length)) => {
+            bytes.extend([1, 0]);
+            bytes.extend(length.to_le_bytes());
+            room(10)
+        }
+        _ => {
+            bytes.extend([2, 0]);
+            bytes.extend((room(12) as u32 + 1).to_le_bytes());
+            room(12)
+        }
+    };
+    let end = bytes.len() + length;
+    bytes.extend(text.bytes());
+    bytes.resize(end, b' ');
+    bytes.push(b'\n');
+    bytes
+}
+
+/// A record with room for so many particles.
+fn record_kind(particles: usize) -> String {
+    let mut fields: Vec<String> = HEAD
+        .iter()
+        .map(|(name, kind)| format!("('{name}', '{kind}')"))
+        .collect();
+    for number in 1..=particles {
+        let of = PARTICLE.iter();
+        fields.extend(of.map(|(name, kind)| format!("('part{number}_{name}', '{kind}')")));
+    }
+    format!("[{}]", fields.join(", "))
+}
+
+/// What matching found of so many legs.
+fn matched_kind(legs: usize) -> String {
+    let (inner, densities) = (legs.max(3) - 2, legs.max(2));
+    let mut text = "[('weight', '<f8'), ('start', '<f8')".to_owned();
+    for (name, kind, shape) in [
+        ("pt", "<f8", format!("{inner},")),
+        ("steps", "<f8", format!("{inner},")),
+        ("legs", "<i4", format!("{inner}, 3")),
+        ("emissions", "<f8", format!("{inner},")),
+        ("pdg", "<i4", format!("2, {densities}")),
+        ("x", "<f8", format!("2, {densities}")),
+        ("q", "<f8", format!("2, {densities}")),
+    ] {
+        // A String can always be written to.
+        let _ = write!(text, ", ('{name}', '{kind}', ({shape}))");
+    }
+    text + "]"
+}
+
+fn not_whole(path: &Path, events: usize) -> Error {
+    let path = path.display();
+    refused(
+        format!("{path} does not hold the {events} events that were made"),
+        "is the disk full?",
+    )
+}
+
+fn other_fields(path: &Path) -> Error {
+    let path = path.display();
+    refused(
+        format!("{path} has other fields than those of this version"),
+        "make the run again",
+    )
+}
+
+fn refused(what: String, cure: &str) -> Error {
+    Error::Run {
+        place: String::new(),
+        what,
+        cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "records_tests.rs"]
+mod tests;

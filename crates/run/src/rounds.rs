@@ -1,0 +1,423 @@
+//! A survey, and rounds of events. Each round begins where the survey ended, with random numbers of its own, so that it
+//! can be made again, anywhere.
+
+use crate::fsum::fsum;
+use crate::maker::Maker;
+use crate::state::{SURVEY, State, refused};
+use mebridge::{Error, Result};
+use mebridge_sampler::sums::Estimate;
+use mebridge_sampler::survey::Settings;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Into how many rounds a run is divided, and how many events each has at least. At most as many as memory has room for:
+/// larger runs have more rounds. On a GPU a round of few events takes as long as one of many.
+const ROUNDS: u64 = 20;
+const LEAST: [u64; 2] = [5000, 250_000];
+const MOST: [u64; 2] = [50_000, 500_000];
+/// What a survey found of its points, in its folder.
+pub(crate) const POINTS: &str = "points";
+/// Points are drawn in groups of so many.
+const GROUP: f64 = 8.0;
+/// By how much weights differ that are the same but for rounding.
+const ROUNDING: f64 = 1e-6;
+
+/// Weights of points of a channel: how many there are, their mean and its error, pb.
+pub type Measured = (u64, f64, f64);
+
+/// What a survey found of its points.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Points {
+    /// All that were drawn.
+    pub points: u64,
+    /// Of each channel that stays, the numbers of its matrix elements.
+    pub elements: Vec<Vec<usize>>,
+    /// Of each channel, its points for each event of a round.
+    pub shares: Vec<f64>,
+    /// Of each channel what counts for the cross section.
+    pub measured: Vec<Measured>,
+}
+
+/// What counts of a round for cross sections.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Counted {
+    /// Its events.
+    pub events: u64,
+    /// Of each channel the points whose number was known before they were drawn.
+    pub measured: Vec<Measured>,
+    /// By the number of the matrix element its events, and the sums of their weights and of the squares.
+    pub drawn: BTreeMap<u32, [f64; 3]>,
+}
+
+/// What was found in a round.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct RoundFound {
+    /// What counts for cross sections.
+    pub counted: Counted,
+    /// Of its events.
+    pub weights: RoundWeights,
+    /// Of each channel.
+    pub channels: Vec<Channel>,
+    /// How many events a function of the momenta was given, and how many it kept.
+    pub cut: [u64; 2],
+}
+
+/// What a round found of a channel.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Channel {
+    /// Points that were drawn.
+    pub drawn: u64,
+    /// The mean of their weights, pb.
+    pub mean: f64,
+    /// Its error, pb.
+    pub error: f64,
+    /// Points that passed the cuts.
+    pub passed: u64,
+    /// Points that became events.
+    pub events: u64,
+}
+
+/// Weights of the events of a round, pb.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct RoundWeights {
+    /// The least one, but for its sign, which all have that are not larger than the round knew.
+    pub nominal: f64,
+    /// Their sum.
+    pub total: f64,
+    /// How many are larger than the nominal one, but for their signs.
+    pub above: u64,
+    /// The largest one, but for its sign.
+    pub largest: f64,
+    /// Their sum without signs.
+    pub absolute: f64,
+}
+
+impl RoundWeights {
+    /// Of these weights; none where one of them cannot be that of an event.
+    pub fn of(weights: &[f64]) -> Option<Self> {
+        let sizes = || weights.iter().map(|weight| weight.abs());
+        let (nominal, largest) = (
+            sizes().fold(f64::INFINITY, f64::min),
+            sizes().fold(0.0, f64::max),
+        );
+        let usable =
+            0.0 < nominal && nominal <= largest && weights.iter().all(|weight| weight.is_finite());
+        usable.then(|| RoundWeights {
+            nominal,
+            total: fsum(weights.iter().copied()),
+            // Rounding makes different last digits of one weight.
+            above: sizes()
+                .filter(|&size| size > nominal * (1.0 + ROUNDING))
+                .count() as u64,
+            largest,
+            absolute: fsum(sizes()),
+        })
+    }
+}
+
+/// Events of each round, on CPUs or on GPUs.
+pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
+    let [least, most] = [LEAST, MOST].map(|of| of[usize::from(on_gpus)]);
+    let count = (events / least)
+        .min(ROUNDS)
+        .max(events.div_ceil(most))
+        .max(1);
+    let size = |round| events / count + u64::from(round < events % count);
+    (0..count).map(size).collect()
+}
+
+/// The seed of the random numbers of a part of a run: the first 56 bits of the SHA-256 of the seed of the run and the name
+/// of the part.
+pub fn seed(of_run: &str, part: &str) -> u64 {
+    let hash = Sha256::digest(format!("{of_run} {part}"));
+    hash[..7]
+        .iter()
+        .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+}
+
+/// A survey, and rounds of events.
+pub struct Rounds {
+    state: State,
+    events: u64,
+    seed: String,
+    overweight: f64,
+    surveyed: Option<(PathBuf, Points)>,
+    /// Of other runs from the same survey on.
+    before: Vec<Counted>,
+}
+
+impl Rounds {
+    /// Of so many events. A run that goes on with more of them keeps the rounds that it has.
+    ///
+    /// Args: `seed` is what random numbers follow from; `overweight` that of [`crate::RunSpec`].
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn new(
+        mut state: State,
+        events: u64,
+        seed: impl ToString,
+        overweight: f64,
+        on_gpus: bool,
+    ) -> Result<Self> {
+        let mut planned = state.sizes().to_vec();
+        let begun: u64 = planned.iter().sum();
+        if events > begun {
+            planned.extend(sizes(events - begun, on_gpus));
+        }
+        state.plan(planned)?;
+        Ok(Rounds {
+            state,
+            events,
+            seed: seed.to_string(),
+            overweight,
+            surveyed: None,
+            before: Vec::new(),
+        })
+    }
+
+    /// What is done.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// How many events the rounds have that are done.
+    pub fn done(&self) -> u64 {
+        let rounds = self.state.rounds().values();
+        rounds.map(|round| round.counted.events).sum()
+    }
+
+    /// How many events are requested.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The folder of the mappings that rounds begin with, after a survey.
+    pub fn surveyed(&self) -> Option<&Path> {
+        self.surveyed.as_ref().map(|(folder, _)| &**folder)
+    }
+
+    fn settings(&self, events: u64, part: &str, precision: Option<f64>) -> Settings {
+        Settings {
+            seed: seed(&self.seed, part),
+            events,
+            overweight: self.overweight,
+            precision,
+        }
+    }
+
+    /// Adapts the mappings, unless that is done. What users should know of it is added to `notices`.
+    ///
+    /// # Errors
+    /// Nothing passes the cuts, a matrix element cannot be evaluated, or the state cannot be written.
+    pub fn survey(
+        &mut self,
+        maker: &mut Maker,
+        precision: Option<f64>,
+        notices: &mut Vec<String>,
+    ) -> Result<()> {
+        let folder = match self.state.kept(SURVEY) {
+            Some(folder) => folder,
+            None => {
+                let settings = self.settings(self.events, SURVEY, precision);
+                let part = self.state.part(SURVEY)?;
+                maker.survey(&part, &settings, notices)?;
+                self.state.keep(SURVEY, &part)?
+            }
+        };
+        self.take(&folder)
+    }
+
+    /// Begins rounds where the survey of this folder ended.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn take(&mut self, folder: &Path) -> Result<()> {
+        let path = folder.join(POINTS);
+        let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
+        let points: Points = postcard::from_bytes(&bytes)
+            .map_err(|_| refused(format!("{} is no survey", path.display()), "survey anew"))?;
+        self.surveyed = Some((folder.to_owned(), points));
+        Ok(())
+    }
+
+    /// Takes points of other rounds from the same survey on, with other random numbers, for the cross section.
+    pub fn count(&mut self, rounds: Vec<Counted>) {
+        self.before = rounds;
+    }
+
+    /// What [`Self::count`] takes of the rounds of this run.
+    pub fn counted(&self) -> Vec<Counted> {
+        let rounds = self.state.rounds().values();
+        rounds.map(|round| round.counted.clone()).collect()
+    }
+
+    /// Numbers of the rounds that are not done.
+    pub fn open(&self) -> Vec<usize> {
+        let done = self.state.rounds();
+        let all = 0..self.state.sizes().len();
+        all.filter(|number| !done.contains_key(number)).collect()
+    }
+
+    /// Makes the rounds that are not done, and calls `report` after each.
+    ///
+    /// # Errors
+    /// Those of `report`, by which a caller ends the run, among others; what is done then is kept.
+    ///
+    /// # Panics
+    /// If there was no survey.
+    pub fn run(
+        &mut self,
+        maker: &mut Maker,
+        mut report: impl FnMut(&Rounds) -> Result<()>,
+    ) -> Result<()> {
+        for number in self.open() {
+            let (part, settings) = self.begin(number)?;
+            let survey = self.surveyed().expect("a survey before rounds").to_owned();
+            maker.load(&survey)?;
+            let found = maker.round(&part, &settings)?;
+            self.keep(number, &part, found)?;
+            report(self)?;
+        }
+        Ok(())
+    }
+
+    /// An empty folder for a round, and what [`Maker::round`] takes.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn begin(&self, number: usize) -> Result<(PathBuf, Settings)> {
+        let events = self.state.sizes()[number];
+        let settings = self.settings(events, &format!("round {number}"), None);
+        Ok((self.state.part(&format!("round{number:04}"))?, settings))
+    }
+
+    /// Keeps a round that lies in this folder.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn keep(&mut self, number: usize, part: &Path, found: RoundFound) -> Result<()> {
+        self.state.keep_round(number, part, found)
+    }
+
+    /// What counts for the cross section besides the survey, in the order of the numbers of rounds, whichever came first.
+    fn counting(&self) -> impl Iterator<Item = &Counted> {
+        let own = self.state.rounds().values().map(|round| &round.counted);
+        self.before.iter().chain(own)
+    }
+
+    /// The cross section, pb; none before the first round. It is that of the survey's last part and of those points of the
+    /// rounds that were planned before they were drawn.
+    pub fn cross_section(&self) -> Option<Estimate> {
+        self.of(None)
+    }
+
+    /// The same of one matrix element, by its number.
+    pub fn of_element(&self, number: usize) -> Option<Estimate> {
+        self.of(Some(number))
+    }
+
+    fn of(&self, element: Option<usize>) -> Option<Estimate> {
+        let (_, points) = self.surveyed.as_ref()?;
+        self.counting().next()?;
+        let channels = self.channels(points);
+        let mut groups: Vec<&[usize]> = Vec::new();
+        for members in &points.elements {
+            if !groups.contains(&&members[..]) {
+                groups.push(members);
+            }
+        }
+        let (mut means, mut squares) = (Vec::new(), Vec::new());
+        for group in groups {
+            if element.is_some_and(|element| !group.contains(&element)) {
+                continue;
+            }
+            let own = |which: fn(&(f64, f64)) -> f64| {
+                let own = channels.iter().zip(&points.elements);
+                fsum(
+                    own.filter(|(_, of)| *of == group)
+                        .map(|(one, _)| which(one)),
+                )
+            };
+            let (mut mean, mut variance) = (own(|one| one.0), own(|one| one.1));
+            if let Some(element) = element.filter(|_| group.len() > 1) {
+                let (share, spread) = self.share(element, group);
+                variance = variance * (share * share) + mean * mean * spread;
+                mean *= share;
+            }
+            means.push(mean);
+            squares.push(variance);
+        }
+        Some(Estimate {
+            mean: fsum(means),
+            error: fsum(squares).sqrt(),
+        })
+    }
+
+    /// Of a matrix element in the cross section of those that share its channels, by events; and its variance.
+    fn share(&self, element: usize, members: &[usize]) -> (f64, f64) {
+        let rows = members.iter().map(|&number| {
+            [0, 1, 2].map(|column| {
+                let drawn = self.counting().map(|one| one.drawn.get(&(number as u32)));
+                fsum(drawn.map(|row| row.map_or(0.0, |row| row[column])))
+            })
+        });
+        let rows: Vec<[f64; 3]> = rows.collect();
+        let sum = |column: usize| fsum(rows.iter().map(|row| row[column]));
+        let own = members.iter().position(|&one| one == element);
+        let [count, own, square] = rows[own.expect("one of them")];
+        let (total, squares) = (sum(1), sum(2));
+        if total == 0.0 {
+            return (0.0, 0.0);
+        }
+        if count == 0.0 {
+            // None is as probable where one is expected.
+            return (0.0, squares / sum(0) / (total * total));
+        }
+        let (share, rest) = (own / total, 1.0 - own / total);
+        let variance = square * (rest * rest) + (squares - square) * (share * share);
+        (share, variance / (total * total))
+    }
+
+    /// The cross section of the points of each channel, and its variance.
+    fn channels(&self, points: &Points) -> Vec<(f64, f64)> {
+        let channel = |number: usize| {
+            let survey = points.measured[number];
+            let mut sums = Weighted::default();
+            sums.add(survey.0 as f64, survey);
+            // A round counts by the points that it would have by the trial. Those that it has follow from the last part of
+            // the survey: one that came out low would have fewer beside it, and count for more.
+            for one in self.counting() {
+                let planned = (points.shares[number] * one.events as f64).ceil();
+                sums.add(GROUP * (planned / GROUP).ceil(), one.measured[number]);
+            }
+            (
+                sums.mean / sums.weight,
+                sums.square / (sums.weight * sums.weight),
+            )
+        };
+        (0..points.elements.len()).map(channel).collect()
+    }
+}
+
+/// Sums of means by their weights.
+#[derive(Default)]
+struct Weighted {
+    weight: f64,
+    mean: f64,
+    square: f64,
+}
+
+impl Weighted {
+    fn add(&mut self, weight: f64, (_, mean, error): Measured) {
+        self.weight += weight;
+        self.mean += weight * mean;
+        self.square += (weight * error) * (weight * error);
+    }
+}
+
+#[cfg(test)]
+#[path = "rounds_tests.rs"]
+mod tests;

@@ -1,0 +1,620 @@
+//! The run card of MG5aMC's leading order, 2.8.3 to 3.7.
+
+pub mod entries;
+pub mod value;
+
+use crate::text::{self, general, quoted};
+use entries::REFUSED;
+use mebridge::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use value::Value;
+
+/// Entries for both beams, with one for each beam besides.
+const BOTH: [&str; 2] = ["pdlabel", "fixed_fac_scale"];
+/// Entries of MadEvent's configuration about cores and clusters, which stand in no run card.
+const CONFIGURATION: [&str; 4] = ["nb_core", "run_mode", "cluster_type", "cluster_queue"];
+/// Whole numbers of which a run knows a few.
+const CHOICES: [(&str, [i64; 2]); 4] = [
+    ("sde_strategy", [1, 2]),
+    ("ickkw", [0, 1]),
+    ("ktscheme", [1, 2]),
+    ("cutuse", [0, 1]),
+];
+/// What `event_norm` may be.
+const NORMS: [&str; 3] = ["average", "sum", "unity"];
+/// Entries that lie between two numbers.
+const RANGES: [(&str, f64, f64); 6] = [
+    ("maxjetflavor", 0.0, 6.0),
+    ("asrwgtflavor", 0.0, 6.0),
+    ("polbeam1", -100.0, 100.0),
+    ("polbeam2", -100.0, 100.0),
+    ("bwcutoff", 0.0, f64::INFINITY),
+    ("small_width_treatment", 0.0, f64::INFINITY),
+];
+/// Scales, and the entry by which each is fixed.
+const FIXED: [(&str, &str); 4] = [
+    ("scale", "fixed_ren_scale"),
+    ("dsqrt_q2fact1", "fixed_fac_scale1"),
+    ("dsqrt_q2fact2", "fixed_fac_scale2"),
+    ("mue_ref_fixed", "fixed_extra_scale"),
+];
+/// Characters of a value that an error shows.
+const SHOWN: usize = 60;
+/// Names are alike from this similarity on, of 1 for the same name.
+const ALIKE: f64 = 0.8;
+
+/// Entries of a card as texts: names in lower case with their values, in the order of the card.
+pub type Entries = Vec<(String, String)>;
+
+/// An entry that a card has with two different values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// The entry.
+    pub name: String,
+    /// Its last value, which holds.
+    pub last: String,
+    /// One before it.
+    pub before: String,
+}
+
+/// Values of all entries: those of a card, and MG5aMC's defaults of what the card leaves out.
+#[derive(Clone, Debug)]
+pub struct RunCard {
+    source: String,
+    given: Entries,
+    repeated: Vec<Repeated>,
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl RunCard {
+    /// Reads a card, which has `value = name ! comment` on each line, with some entries changed.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line or a value has no meaning.
+    pub fn read(file: &Path, changed: &[(String, String)]) -> Result<RunCard> {
+        let text = text::read(file, "the run card")?;
+        let source = file.display().to_string();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = without_comment(line).trim();
+            // A template has names of blocks, which MG5aMC fills.
+            if !line.is_empty() && !line.contains('=') && !line.starts_with('$') {
+                let what = format!("{} is no entry", quoted(line));
+                let place = format!("{source}, line {number}");
+                return Err(refused(
+                    &place,
+                    what,
+                    "write VALUE = NAME, or # before a comment",
+                ));
+            }
+        }
+        let changed = of_both(changed)?;
+        let is_changed = |name: &str| changed.iter().any(|(other, _)| other == name);
+        // What is changed comes last, and holds.
+        let mut given = parse(&text);
+        given.retain(|(name, _)| !is_changed(name));
+        given.extend(changed.iter().cloned());
+        let names: Vec<String> = changed.iter().map(|(name, _)| name.clone()).collect();
+        let mut card = RunCard::from_entries(given, &source, &names)?;
+        for found in repeated(&text) {
+            if !is_changed(&found.name) {
+                card.repeated.retain(|other| other.name != found.name);
+                card.repeated.push(found);
+            }
+        }
+        Ok(card)
+    }
+
+    /// A card with these entries; messages call it `source`, and do not blame it for the entries that the caller
+    /// changed.
+    ///
+    /// # Errors
+    /// An entry is unknown, or its value has no meaning.
+    pub fn from_entries(given: Entries, source: &str, changed: &[String]) -> Result<RunCard> {
+        let names: BTreeSet<&String> = given.iter().map(|(name, _)| name).collect();
+        for name in names {
+            if entries::find(name).is_none() {
+                return Err(unknown(name, source, changed));
+            }
+        }
+        let defaults = entries::all().map(|(name, row)| (name, row.value()));
+        let mut values: BTreeMap<&'static str, Value> = defaults.collect();
+        for (name, text) in &given {
+            let Some((name, row)) = entries::find(name) else {
+                continue;
+            };
+            let value = Value::parse(row.kind, text).map_err(|cure| {
+                let mut shown: String = text.chars().take(SHOWN).collect();
+                if shown.len() < text.len() {
+                    shown.push_str("...");
+                }
+                let shown = quoted(&shown);
+                match changed.iter().any(|other| other == name) {
+                    true => refused("", format!("{name}, which is to be set, is {shown}"), &cure),
+                    false => refused(source, format!("{name} is {shown}"), &cure),
+                }
+            })?;
+            values.insert(name, value);
+        }
+        let mut card = RunCard {
+            source: source.to_owned(),
+            given,
+            repeated: Vec::new(),
+            values,
+        };
+        card.set_both_beams();
+        card.set_by_others();
+        Ok(card)
+    }
+
+    /// What messages call the card.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What the card says, and what is changed.
+    pub fn given(&self) -> &[(String, String)] {
+        &self.given
+    }
+
+    /// Whether the card or the caller gives an entry.
+    pub fn gives(&self, name: &str) -> bool {
+        self.given.iter().any(|(other, _)| other == name)
+    }
+
+    /// Entries with two values, and those for both beams that stand after one of a single beam with another value.
+    pub fn repeated(&self) -> &[Repeated] {
+        &self.repeated
+    }
+
+    /// What a user has to know of the card.
+    pub fn notices(&self) -> Vec<String> {
+        let source = &self.source;
+        let notice = |of: &Repeated| {
+            let Repeated { name, last, before } = of;
+            format!("{source} has {name} twice, {before} and {last}; the last holds")
+        };
+        self.repeated.iter().map(notice).collect()
+    }
+
+    /// The value of an entry.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn value(&self, name: &str) -> &Value {
+        let value = self.values.get(name);
+        value.unwrap_or_else(|| panic!("{name} is no entry of a run card"))
+    }
+
+    /// The value of an entry that is a number.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::Real(value) => *value,
+            Value::Whole(value) => *value as f64,
+            other => panic!("{name} is {other}, and no number"),
+        }
+    }
+
+    /// The value of an entry that is a whole number, within the limits of 64 bits.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn whole(&self, name: &str) -> i64 {
+        let Value::Whole(value) = self.value(name) else {
+            panic!("{name} is no whole number");
+        };
+        i64::try_from(*value).unwrap_or(if *value < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// The value of an entry that is a whole number from `least` to `most`.
+    ///
+    /// # Errors
+    /// It is another one.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn whole_within(&self, name: &str, least: u64, most: u64) -> Result<u64> {
+        let Value::Whole(value) = self.value(name) else {
+            panic!("{name} is no whole number");
+        };
+        let within = u64::try_from(*value)
+            .ok()
+            .filter(|value| (least..=most).contains(value));
+        within.ok_or_else(|| {
+            let cure = format!("it must be a whole number from {least} to {most}");
+            refused(&self.source, format!("{name} is {value}"), &cure)
+        })
+    }
+
+    /// The value of an entry that is true or false.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.value(name) {
+            Value::Flag(flag) => *flag,
+            other => panic!("{name} is {other}, and neither True nor False"),
+        }
+    }
+
+    /// The value of an entry that is a text; of `lhaid` the number or the name.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn text(&self, name: &str) -> &str {
+        match self.value(name) {
+            Value::Text(text) => text,
+            other => panic!("{name} is {other}, and no text"),
+        }
+    }
+
+    /// The value of an entry that is a list.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn words(&self, name: &str) -> &[String] {
+        match self.value(name) {
+            Value::Words(words) => words,
+            other => panic!("{name} is {other}, and no list"),
+        }
+    }
+
+    /// Numbers by PDG codes, which are positive and stand for antiparticles, too.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn by_code(&self, name: &str) -> &BTreeMap<i32, f64> {
+        match self.value(name) {
+            Value::ByCode(values) => values,
+            other => panic!("{name} is {other}, and nothing by PDG codes"),
+        }
+    }
+
+    /// Whether cuts on the mass of two particles of a (positive) PDG code are about a particle and its antiparticle
+    /// alone.
+    pub fn only_pairs(&self, code: i32) -> bool {
+        let Value::Pairs(values) = self.value("mxx_only_part_antipart") else {
+            return false;
+        };
+        let value = values.get(&code.to_string()).or(values.get("default"));
+        value.copied().unwrap_or(false)
+    }
+
+    /// The card with other values of entries that are numbers; what follows from others stays.
+    ///
+    /// # Panics
+    /// There is no such entry.
+    pub fn with<'a>(&self, changes: impl IntoIterator<Item = (&'a str, f64)>) -> RunCard {
+        let mut card = self.clone();
+        for (name, number) in changes {
+            let value = card.values.get_mut(name);
+            let Some(Value::Real(value)) = value else {
+                panic!("{name} is no number of a run card");
+            };
+            *value = number;
+        }
+        card
+    }
+
+    /// All values.
+    pub fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
+        let json = |(name, value): (&&str, &Value)| ((*name).to_owned(), value.to_json());
+        self.values.iter().map(json).collect()
+    }
+
+    /// What stands for both beams holds for each, unless an entry of that beam stands after it.
+    fn set_both_beams(&mut self) {
+        let place = |name: &str| self.given.iter().position(|(other, _)| other == name);
+        for both in BOTH {
+            let Some(at) = place(both) else {
+                continue;
+            };
+            let value = self.value(both).clone();
+            for (name, _) in entries::all() {
+                if name.strip_prefix(both).is_none_or(str::is_empty) {
+                    continue;
+                }
+                let of_beam = place(name);
+                if of_beam.is_some_and(|of_beam| of_beam > at) {
+                    continue;
+                }
+                let before = self.values.insert(name, value.clone());
+                let before = before.filter(|before| of_beam.is_some() && *before != value);
+                if let Some(before) = before {
+                    self.repeated.retain(|other| other.name != both);
+                    self.repeated.push(Repeated {
+                        name: both.to_owned(),
+                        last: value.to_string(),
+                        before: format!("{before} ({name})"),
+                    });
+                }
+            }
+        }
+    }
+
+    /// What MG5aMC sets by other entries.
+    fn set_by_others(&mut self) {
+        let set = |card: &mut RunCard, name, value| card.values.insert(name, Value::Real(value));
+        if self.number("ptgmin") > 0.0 {
+            set(self, "pta", 0.0);
+            set(self, "draj", 0.0);
+        }
+        let xqcut = self.number("xqcut");
+        if xqcut > 0.0 {
+            set(self, "drjj", 0.0);
+            set(self, "drjl", 0.0);
+            let automatic = self.flag("auto_ptj_mjj");
+            for (name, together) in [("ptj", self.whole("ktscheme") == 1), ("mmjj", true)] {
+                let value = self.number(name);
+                if automatic && together && value >= 0.0 {
+                    set(self, name, xqcut);
+                } else if value > xqcut {
+                    set(self, name, 0.0);
+                }
+            }
+        }
+        if self.whole("ickkw") > 0 && self.flag("use_syst") {
+            set(self, "alpsfact", 1.0);
+        }
+    }
+
+    /// Refuses what a run would have to leave out.
+    ///
+    /// # Errors
+    /// An entry has a value that cannot be honoured.
+    pub fn check(&self) -> Result<()> {
+        self.check_choices()?;
+        self.check_ranges()?;
+        self.check_matching()?;
+        for row in REFUSED {
+            let harmless = row.value();
+            for name in row.names {
+                let value = self.value(name);
+                // MG5aMC writes 0 for a decay, and neither is a cut unless it is above that.
+                let merges = !["ktdurham", "ptlund"].contains(name) || self.number(name) > 0.0;
+                if merges && !value.is_same(&harmless) {
+                    let what = format!("{name} = {value} cannot be honoured ({})", row.meaning);
+                    let cure = format!(
+                        "set it to {}, or run MadEvent (mebridge link)",
+                        harmless.as_cure()
+                    );
+                    return Err(self.refused(what, &cure));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_choices(&self) -> Result<()> {
+        let refused = |name: &str, known: &[String]| {
+            let what = format!("{name} = {} cannot be honoured", self.value(name));
+            self.refused(what, &format!("set it to {}", known.join(" or ")))
+        };
+        let norm = self.text("event_norm").to_lowercase();
+        if !NORMS.contains(&norm.as_str()) {
+            return Err(refused("event_norm", &NORMS.map(str::to_owned)));
+        }
+        for (name, known) in CHOICES {
+            if !known.contains(&self.whole(name)) {
+                return Err(refused(name, &known.map(|value| value.to_string())));
+            }
+        }
+        let tag = self.text("run_tag");
+        if tag.is_empty() || tag.contains(['/', '\\', '\0']) {
+            let what = format!("run_tag = {tag} is part of a file's name");
+            return Err(self.refused(what, "make it one word without /"));
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&self) -> Result<()> {
+        let is = |name: &str| format!("{name} = {}", general(self.number(name)));
+        for (name, least, most) in RANGES {
+            if !(least..=most).contains(&self.number(name)) {
+                let range = match most.is_finite() {
+                    true => format!("from {} to {}", general(least), general(most)),
+                    false => format!("at least {}", general(least)),
+                };
+                return Err(self.refused(is(name), &format!("it must be {range}")));
+            }
+        }
+        let isolated = self.number("ptgmin") > 0.0;
+        let fixed = FIXED.map(|(name, by)| (name, self.flag(by)));
+        let positive = [("scalefact", true)]
+            .into_iter()
+            .chain(fixed)
+            .chain([("r0gamma", isolated), ("epsgamma", isolated)]);
+        for (name, matters) in positive {
+            if matters && self.number(name) <= 0.0 {
+                return Err(self.refused(is(name), "it must be positive"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_matching(&self) -> Result<()> {
+        let is = |name: &str| format!("{name} = {}", general(self.number(name)));
+        for name in ["xqcut", "xmtcentral"] {
+            if self.number(name) < 0.0 {
+                return Err(self.refused(is(name), "it must be 0 or an energy in GeV"));
+            }
+        }
+        for name in ["alpsfact", "d"] {
+            if self.number(name) <= 0.0 {
+                return Err(self.refused(is(name), "it must be a positive number"));
+            }
+        }
+        if self.whole("ickkw") == 1 {
+            if self.whole("maxjetflavor") > 5 {
+                let what = format!("{} is too large for ickkw = 1", is("maxjetflavor"));
+                return Err(self.refused(what, "set it to 5 or less"));
+            }
+            if ["lpp1", "lpp2"]
+                .iter()
+                .any(|name| self.whole(name).unsigned_abs() != 1)
+            {
+                let what = "ickkw = 1 is for beams of hadrons".to_owned();
+                return Err(self.refused(what, "set ickkw to 0"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the card.
+    pub fn refused(&self, what: String, cure: &str) -> Error {
+        refused(&self.source, what, cure)
+    }
+}
+
+fn refused(place: &str, what: String, cure: &str) -> Error {
+    Error::Run {
+        place: place.to_owned(),
+        what,
+        cure: cure.to_owned(),
+    }
+}
+
+/// What is wrong with a name that no entry has.
+fn unknown(name: &str, source: &str, changed: &[String]) -> Error {
+    let what = format!("{source} has an entry {name} that mebridge does not know");
+    if CONFIGURATION.contains(&name) {
+        let cure =
+            "it is of Cards/me5_configuration.txt: remove it, and use --workers or --threads";
+        return refused("", what, cure);
+    }
+    let alike = entries::all().map(|(known, _)| (strsim::jaro_winkler(name, known), known));
+    let best = alike.max_by(|one, other| one.0.total_cmp(&other.0));
+    let meant = match best.filter(|(similarity, _)| *similarity >= ALIKE) {
+        Some((_, known)) => format!(" (do you mean {known}?)"),
+        None => String::new(),
+    };
+    if changed.iter().any(|other| other == name) {
+        let what = format!("{name}, which is to be set, is no entry of a run card{meant}");
+        return refused("", what, "docs/run_card.md has all");
+    }
+    let cure = "remove it if nothing depends on it (docs/run_card.md has all that are known)";
+    refused("", format!("{what}{meant}"), cure)
+}
+
+/// Entries that a caller changes, with names in lower case; what stands for both beams is changed for each.
+///
+/// # Errors
+/// One entry has two values.
+pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
+    let mut found = Entries::new();
+    for (name, value) in changed {
+        let name = name.to_lowercase();
+        match found.iter().find(|(other, _)| *other == name) {
+            None => found.push((name, value.clone())),
+            Some((_, other)) if other == value => {}
+            Some((_, other)) => {
+                let what = format!("{name} of the run card is to be {other} and {value}");
+                return Err(refused("", what, "give one of them"));
+            }
+        }
+    }
+    let given = |both: &&str| found.iter().find(|(name, _)| name == both).cloned();
+    let mut all: Entries = BOTH.iter().filter_map(given).collect();
+    for (name, value) in all.clone() {
+        all.extend([1, 2].map(|beam| (format!("{name}{beam}"), value.clone())));
+    }
+    // What one beam has holds, whatever both have.
+    for (name, value) in found {
+        match all.iter_mut().find(|(other, _)| *other == name) {
+            Some(entry) => entry.1 = value,
+            None => all.push((name, value)),
+        }
+    }
+    Ok(all)
+}
+
+/// A line of a card without its comment.
+fn without_comment(line: &str) -> &str {
+    line.split(['#', '!']).next().unwrap_or(line)
+}
+
+/// The value and the name of a line's entry, which is without comment.
+fn entry(line: &str) -> Option<(&str, &str)> {
+    without_comment(line).rsplit_once('=')
+}
+
+/// Entries of a card in their order; of one that stands there twice the last, as in MG5aMC.
+pub fn parse(text: &str) -> Entries {
+    let mut found = Entries::new();
+    for (value, name) in text.lines().filter_map(entry) {
+        let name = name.trim().to_lowercase();
+        found.retain(|(other, _)| *other != name);
+        found.push((name, value.trim().to_owned()));
+    }
+    found
+}
+
+/// Entries that a card has twice with different values.
+fn repeated(text: &str) -> Vec<Repeated> {
+    let mut found: Vec<Repeated> = Vec::new();
+    let mut values: BTreeMap<String, &str> = BTreeMap::new();
+    for (value, name) in text.lines().filter_map(entry) {
+        let (name, last) = (name.trim().to_lowercase(), value.trim());
+        let before = values.insert(name.clone(), last);
+        if let Some(before) = before.filter(|before| *before != last) {
+            let (last, before) = (last.to_owned(), before.to_owned());
+            match found.iter_mut().find(|other| other.name == name) {
+                Some(other) => (other.last, other.before) = (last, before),
+                None => found.push(Repeated { name, last, before }),
+            }
+        }
+    }
+    found
+}
+
+/// A card with other values of some entries, which are added at its end where it has none; of an entry that is given
+/// twice the last value holds.
+pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
+    let given = |word: &str| {
+        let of = |(name, _): &&(String, String)| name.to_lowercase() == word;
+        values.iter().rfind(of).map(|(_, value)| value)
+    };
+    let mut there = BTreeSet::new();
+    let mut changed = String::new();
+    for line in text.lines() {
+        let known = entry(line).and_then(|(value, name)| {
+            let word = name.trim().to_lowercase();
+            let new = given(&word)?;
+            there.insert(word);
+            Some((new, name, &line[value.len() + 1 + name.len()..]))
+        });
+        match known {
+            Some((new, name, comment)) => {
+                changed.push_str(format!("  {new} = {} {comment}", name.trim()).trim_end());
+            }
+            None => changed.push_str(line),
+        }
+        changed.push('\n');
+    }
+    for name in values.iter().map(|(name, _)| name.to_lowercase()) {
+        if let Some(value) = given(&name).filter(|_| !there.contains(&name)) {
+            changed.push_str(&format!("  {value} = {name}\n"));
+            there.insert(name);
+        }
+    }
+    changed
+}
+
+/// Defaults of what a card leaves out, for a reader who has none; entries for both beams or for one of them count as one.
+pub fn missing(given: &[(String, String)]) -> Entries {
+    let of = |name: &str| {
+        let both = BOTH.iter().find(|both| name.starts_with(**both));
+        both.map_or_else(|| name.to_owned(), |both| (*both).to_owned())
+    };
+    let there: BTreeSet<String> = given.iter().map(|(name, _)| of(name)).collect();
+    let left_out = entries::all().filter(|(name, _)| !there.contains(&of(name)));
+    left_out
+        .map(|(name, row)| (name.to_owned(), row.value().to_string()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! The folder of a run, `Events/run_NN`.
+
+use crate::output::next_run;
+use crate::state::{argument, forget_empty, refused, system};
+use crate::text::quoted;
+use mebridge::Result;
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+/// Its event file.
+pub const EVENTS: &str = "unweighted_events.lhe.gz";
+/// Within it, what is done of the run.
+const STATE: &str = "state";
+/// Seeds that are drawn fit into MG5aMC's.
+const LARGEST_DRAWN: u64 = (1 << 31) - 1;
+
+/// The folder of a run. When this is dropped it goes where nothing was begun in it that could go on.
+#[derive(Debug)]
+pub struct RunFolder(Place);
+
+#[derive(Clone, Debug)]
+struct Place {
+    events: PathBuf,
+    folder: PathBuf,
+    /// Whether the folder of all runs was made for this one.
+    is_first: bool,
+}
+
+impl RunFolder {
+    /// That of a name within the folder `Events`, where a run may have begun that goes on; without a name a new one with the
+    /// next number that no other run has taken. States of runs in it must be dropped before this.
+    ///
+    /// # Errors
+    /// It cannot be made, there is no such name, or the folder has the events of a run.
+    pub fn claim(events: &Path, name: Option<&str>) -> Result<Self> {
+        if let Some(name) = name.filter(|name| !is_name(name)) {
+            let what = format!("the name of a run is {}", quoted(name));
+            let cure = format!("it must be that of a folder in {}", events.display());
+            return Err(refused(what, &cure));
+        }
+        let is_first = !events.exists();
+        let folder = loop {
+            let next = || next_run(events);
+            let folder = events.join(name.map_or_else(next, str::to_owned));
+            let made = fs::create_dir_all(events).and_then(|()| fs::create_dir(&folder));
+            let Err(error) = made else {
+                break folder;
+            };
+            if error.kind() != ErrorKind::AlreadyExists {
+                let what = format!("{} cannot be made: {}", folder.display(), system(&error));
+                return Err(refused(what, ""));
+            }
+            let place = if events.is_dir() { &folder } else { events };
+            if name.is_some() && place.is_dir() {
+                break folder;
+            }
+            // One of the same number has come meanwhile, or else there is something in the way.
+            if name.is_some() || place == events {
+                let is = match place.exists() {
+                    true => "a file",
+                    false => "a link that leads nowhere",
+                };
+                let what = format!("{} is {is}, where a folder is needed", place.display());
+                return Err(refused(what, "take it away, or name another"));
+            }
+        };
+        let claimed = RunFolder(Place {
+            events: events.to_owned(),
+            folder,
+            is_first,
+        });
+        if claimed.path().join(EVENTS).symlink_metadata().is_ok() {
+            let what = format!("{} holds the events of a run", claimed.path().display());
+            return Err(refused(what, "take another name, or none"));
+        }
+        Ok(claimed)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.folder
+    }
+
+    /// The name of the run.
+    pub fn name(&self) -> String {
+        self.0.name()
+    }
+
+    /// Where its state is kept.
+    pub fn state(&self) -> PathBuf {
+        self.0.folder.join(STATE)
+    }
+
+    /// A seed, where none is given: that of the run that goes on here, or a new one.
+    pub fn seed(&self) -> u64 {
+        let before = argument(&self.state(), "seed").and_then(|seed| seed.as_u64());
+        before.unwrap_or_else(|| RandomState::new().build_hasher().finish() % LARGEST_DRAWN + 1)
+    }
+
+    /// What a signal handler calls before it ends this program: it removes the folder where nothing was begun in it, and
+    /// says how the run goes on where something was.
+    pub fn interrupted(&self) -> impl FnOnce() -> Option<String> + Send + use<> {
+        let place = self.0.clone();
+        move || {
+            place.forget(true);
+            let goes_on = || format!("run {} goes on with this name", place.name());
+            place.folder.exists().then(goes_on)
+        }
+    }
+}
+
+impl Place {
+    fn name(&self) -> String {
+        let name = self.folder.file_name().unwrap_or_default();
+        name.display().to_string()
+    }
+
+    /// Folders that are not empty stay. `own` is that of [`forget_empty`].
+    fn forget(&self, own: bool) {
+        forget_empty(&self.folder.join(STATE), own);
+        let _ = fs::remove_dir(&self.folder);
+        if self.is_first {
+            let _ = fs::remove_dir(&self.events);
+        }
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        self.0.forget(false);
+    }
+}
+
+/// Whether it is the name of one folder.
+fn is_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    let first = parts.next();
+    parts.next().is_none() && first == Some(Component::Normal(name.as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::State;
+    use serde_json::json;
+
+    #[test]
+    fn runs_take_the_next_number_and_leave_nothing_empty() {
+        let place = tempfile::tempdir().unwrap();
+        let events = place.path().join("Events");
+        let first = RunFolder::claim(&events, None).unwrap();
+        let second = RunFolder::claim(&events, None).unwrap();
+        assert_eq!(
+            (first.name(), second.name()),
+            ("run_01".into(), "run_02".into())
+        );
+        let drawn = first.seed();
+        assert!((1..=LARGEST_DRAWN).contains(&drawn));
+        drop(second);
+        assert!(!events.join("run_02").exists());
+        drop(first);
+        assert!(!events.exists());
+        // What another one made stays.
+        fs::create_dir(&events).unwrap();
+        drop(RunFolder::claim(&events, Some("a")).unwrap());
+        assert_eq!(fs::read_dir(&events).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let refused = |events: &Path, name| RunFolder::claim(events, name).unwrap_err().to_string();
+        for name in ["..", ".", "a/b", "/", "", "a/"] {
+            let said = refused(place.path(), Some(name));
+            assert!(said.contains("it must be that of a folder in"), "{said}");
+        }
+        let file = place.path().join("file");
+        fs::write(&file, "").unwrap();
+        for (events, name) in [(place.path(), Some("file")), (&file, None)] {
+            let said = refused(events, name);
+            assert_eq!(
+                said,
+                format!(
+                    "{} is a file, where a folder is needed; take it away, or name another",
+                    file.display()
+                )
+            );
+        }
+        std::os::unix::fs::symlink("nowhere", place.path().join("link")).unwrap();
+        let said = refused(&place.path().join("link"), None);
+        assert!(
+            said.contains("link is a link that leads nowhere, where"),
+            "{said}"
+        );
+        let said = refused(Path::new("/proc/nothing/Events"), None);
+        assert!(said.contains("Events/run_01 cannot be made: "), "{said}");
+        fs::create_dir(place.path().join("run")).unwrap();
+        fs::write(place.path().join("run").join(EVENTS), "").unwrap();
+        let said = refused(place.path(), Some("run"));
+        assert!(
+            said.ends_with("run holds the events of a run; take another name, or none"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn an_interrupted_run_goes_on_by_its_name_where_something_was_begun() {
+        let place = tempfile::tempdir().unwrap();
+        let events = place.path().join("Events");
+        let arguments = [("seed".to_owned(), json!(7))];
+        let folder = RunFolder::claim(&events, None).unwrap();
+        let state = State::open(&folder.state(), &arguments, true).unwrap();
+        // The signal handler's thread runs while the state is open.
+        assert_eq!(folder.interrupted()(), None);
+        assert!(!events.exists());
+        drop((state, folder));
+        let folder = RunFolder::claim(&events, None).unwrap();
+        let state = State::open(&folder.state(), &arguments, true).unwrap();
+        state.part("survey").unwrap();
+        assert_eq!(
+            folder.interrupted()().as_deref(),
+            Some("run run_01 goes on with this name")
+        );
+        drop((state, folder));
+        assert_eq!(RunFolder::claim(&events, Some("run_01")).unwrap().seed(), 7);
+    }
+}

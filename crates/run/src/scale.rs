@@ -1,0 +1,109 @@
+//! The scales of a run's events.
+
+use crate::beams::Beams;
+use crate::run_card::RunCard;
+use crate::spec::ScaleChoice;
+use crate::text::{quoted, repr};
+use mebridge::{Error, Result};
+use mebridge_phasespace::scales::{Dynamical, Scale};
+
+/// Scales that depend on the momenta, by name, in the order of `dynamical_scale_choice` from 1 on.
+const DYNAMICAL: [(&str, Dynamical); 4] = [
+    ("et", Dynamical::TransverseEnergy),
+    ("ht", Dynamical::TransverseMass),
+    ("ht/2", Dynamical::HalfTransverseMass),
+    ("shat", Dynamical::PartonicEnergy),
+];
+
+/// The scale that `dynamical_scale_choice` means by a number; none for what is no such scale, as clustering (-1).
+pub fn dynamical(choice: i64) -> Option<Dynamical> {
+    let place = usize::try_from(choice).ok()?.checked_sub(1)?;
+    DYNAMICAL.get(place).map(|(_, scale)| *scale)
+}
+
+/// The name of a scale.
+pub fn name(scale: Dynamical) -> &'static str {
+    let same = |(_, other): &&(&str, Dynamical)| *other == scale;
+    DYNAMICAL.iter().find(same).map_or("", |(name, _)| *name)
+}
+
+/// Scales of a run card. Those by clustering are half of the sum of transverse masses where an event has none.
+///
+/// Args: whether one particle goes out alone in each process.
+pub fn of_run_card(card: &RunCard, alone: bool) -> Scale {
+    // Clustering gives a particle alone its mass.
+    let otherwise = match alone {
+        true => Dynamical::TransverseMass,
+        false => Dynamical::HalfTransverseMass,
+    };
+    let is_fixed = card.flag("fixed_fac_scale1") && card.flag("fixed_fac_scale2");
+    let fixed = ["dsqrt_q2fact1", "dsqrt_q2fact2"].map(|name| card.number(name));
+    Scale {
+        dynamical: dynamical(card.whole("dynamical_scale_choice")).unwrap_or(otherwise),
+        factor: card.number("scalefact"),
+        renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
+        factorisation: is_fixed.then_some(fixed),
+    }
+}
+
+/// Whether a run card takes scales from the clustering of events.
+pub fn is_by_clustering(card: &RunCard, beams: &Beams) -> bool {
+    let is_fixed =
+        card.flag("fixed_ren_scale") && (beams.resting() || card.flag("fixed_fac_scale1"));
+    !is_fixed && card.whole("dynamical_scale_choice") == -1
+}
+
+/// Scales of a run without a run card; otherwise half of the sum of transverse masses with densities, and the energy
+/// (GeV) without.
+///
+/// # Errors
+/// There is no scale of this name, or a number is not positive, or multiplied.
+pub fn stated(
+    choice: Option<&ScaleChoice>,
+    factor: f64,
+    energy: f64,
+    densities: bool,
+) -> Result<Scale> {
+    let refused = |what: String, cure: String| Error::Run {
+        place: String::new(),
+        what,
+        cure,
+    };
+    if !(factor > 0.0 && factor.is_finite()) {
+        let what = format!("scale_factor is {}", repr(factor));
+        return Err(refused(what, "it must be a positive number".to_owned()));
+    }
+    let fixed = match choice {
+        Some(ScaleChoice::Fixed(fixed)) => Some(*fixed),
+        None if !densities => Some(energy),
+        _ => None,
+    };
+    if let Some(fixed) = fixed {
+        if !(fixed > 0.0 && fixed.is_finite()) {
+            let what = format!("scale is {}", repr(fixed));
+            return Err(refused(what, "it must be a positive number".to_owned()));
+        }
+        if factor != 1.0 {
+            let what = "scale_factor multiplies a scale that is not a number".to_owned();
+            return Err(refused(what, "leave it out".to_owned()));
+        }
+    }
+    let dynamical = match choice {
+        Some(ScaleChoice::Dynamical(name)) => {
+            let found = DYNAMICAL.iter().find(|(known, _)| known == name);
+            let (_, scale) = found.ok_or_else(|| {
+                let known = DYNAMICAL.map(|(name, _)| name).join(", ");
+                let what = format!("there is no scale {}", quoted(name));
+                refused(what, format!("there are {known}, or a number in GeV"))
+            })?;
+            *scale
+        }
+        _ => Dynamical::HalfTransverseMass,
+    };
+    Ok(Scale {
+        dynamical,
+        factor,
+        renormalisation: fixed,
+        factorisation: fixed.map(|fixed| [fixed; 2]),
+    })
+}

@@ -1,0 +1,169 @@
+//! Folders for files that a run does not keep, and the room that they need.
+
+use crate::state::{refused, system};
+use mebridge::{Error, Result};
+use mebridge_support::files::temporary::Temporary;
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+const LOCK: &str = "lock";
+
+/// A folder where temporary files are. It goes when this is dropped, by
+/// [`remove_all`](mebridge_support::files::temporary::remove_all) in a signal handler, or else, where this program is
+/// killed, when the next run makes one.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: Temporary,
+    /// Held as long as this program is there.
+    _lock: File,
+}
+
+impl Scratch {
+    /// A new one within `TMPDIR`.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new() -> Result<Self> {
+        Scratch::within(&std::env::temp_dir())
+    }
+
+    fn within(place: &Path) -> Result<Self> {
+        sweep(place);
+        let made = || {
+            let folder = Temporary::folder(place, 0o700)?;
+            let path = folder.path().join("lock.new");
+            let lock = File::create_new(&path)?;
+            lock.lock()?;
+            // Whoever finds the lock under this name finds it taken, for as long as this program is there.
+            fs::rename(path, folder.path().join(LOCK))?;
+            Ok(Scratch {
+                folder,
+                _lock: lock,
+            })
+        };
+        made().map_err(|error: io::Error| {
+            let (place, why) = (place.display(), system(&error));
+            let what = format!("a folder for temporary files cannot be made in {place}: {why}");
+            refused(what, "TMPDIR names another place")
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes what runs left that were killed.
+fn sweep(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().as_bytes().starts_with(b".mebridge-");
+        // What is somebody else's, or in use, stays.
+        let _ = is_ours.then(|| sweep_one(&entry.path()));
+    }
+}
+
+fn sweep_one(left: &Path) -> io::Result<()> {
+    let seen = left.symlink_metadata()?;
+    // SAFETY: it has no conditions.
+    if !seen.is_dir() || seen.uid() != unsafe { libc::geteuid() } {
+        return Ok(());
+    }
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let lock = options.open(left.join(LOCK))?;
+    lock.try_lock()?;
+    fs::remove_dir_all(left)
+}
+
+/// Bytes that a part of a run with this many events takes at most, besides what it makes.
+fn room(events: u64) -> u64 {
+    (16 << 20) + 4096 * events
+}
+
+/// Sees that a folder has room for this many events.
+///
+/// # Errors
+/// It has not.
+pub fn check_room(place: &Path, events: u64) -> Result<()> {
+    let free = free(place).map_err(Error::io(place))?;
+    check(free, place, events)
+}
+
+fn check(free: u64, place: &Path, events: u64) -> Result<()> {
+    let needed = room(events);
+    if free >= needed {
+        return Ok(());
+    }
+    let what = format!(
+        "there is too little space in {} for {events} events, {} MiB where they may take {}",
+        place.display(),
+        free >> 20,
+        needed.div_ceil(1 << 20)
+    );
+    Err(refused(
+        what,
+        "make room, and the run goes on where it keeps its state",
+    ))
+}
+
+/// Bytes that a user may write within a folder.
+fn free(place: &Path) -> io::Result<u64> {
+    let name = CString::new(place.as_os_str().as_bytes())?;
+    // SAFETY: a name that ends with a zero byte, and a struct on the stack that the call fills, all zeros before.
+    let (status, found) = unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(name.as_ptr(), &raw mut found), found)
+    };
+    match status {
+        0 => Ok(found.f_bavail * found.f_frsize),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_runs_left_goes_and_what_is_in_use_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let there = || fs::read_dir(place.path()).unwrap().count();
+        let left = place.path().join(".mebridge-0123.tmp");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(LOCK), "").unwrap();
+        // Of another program, without a lock.
+        fs::create_dir(place.path().join(".mebridge-4567.tmp")).unwrap();
+        let first = Scratch::within(place.path()).unwrap();
+        assert!(!left.exists());
+        let second = Scratch::within(place.path()).unwrap();
+        assert!(first.path().is_dir() && second.path().is_dir());
+        assert_eq!(there(), 3);
+        drop((first, second));
+        assert_eq!(there(), 1);
+        let nowhere = Scratch::within(&left).unwrap_err().to_string();
+        assert!(
+            nowhere.contains("No such file or directory; TMPDIR names"),
+            "{nowhere}"
+        );
+    }
+
+    #[test]
+    fn events_need_room() {
+        let place = Path::new("/x");
+        assert!(check(room(100), place, 100).is_ok());
+        assert_eq!(
+            check(1 << 20, place, 5000).unwrap_err().to_string(),
+            "there is too little space in /x for 5000 events, 1 MiB where they may take 36; make room, and the run goes on \
+             where it keeps its state"
+        );
+        assert!(free(Path::new("/")).unwrap() > 0);
+        assert!(check_room(&place.join("nowhere"), 1).is_err());
+    }
+}

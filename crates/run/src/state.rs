@@ -1,0 +1,609 @@
+//! The folder of a run: what is done of it, so that it goes on after an interruption.
+//!
+//! Each file is complete where it bears its name: it is written under another one first, and is on the disk before it is
+//! renamed. `run.json` says which files there are, with their hashes, and is the last to be written.
+
+use crate::rounds::{Counted, RoundFound};
+use mebridge::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+const RUN: &str = "run.json";
+const LOCK: &str = "lock";
+/// The part of a run that adapts the mappings.
+pub const SURVEY: &str = "survey";
+/// What the files of a folder hold; another number is another version's.
+const FORMAT: u64 = 8;
+/// Bytes that `run.json` has at most: a name and a hash of each file.
+const MOST_BYTES: u64 = 1 << 30;
+/// Files beside the one with the records of a round, by their endings.
+pub(crate) const BESIDE: [&str; 3] = ["weights.npy", "scales.npy", "matched.npy"];
+
+/// What makes a run another one than others, by name. What a caller can change comes before what follows from it: the
+/// first one that differs is named.
+pub type Arguments = Vec<(String, Value)>;
+
+/// What is done of a run.
+#[derive(Debug)]
+pub struct State {
+    folder: PathBuf,
+    lasting: bool,
+    known: Known,
+    rounds: BTreeMap<usize, RoundFound>,
+    /// Held as long as this is there.
+    _lock: File,
+}
+
+/// What `run.json` says.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    format: u64,
+    arguments: Map<String, Value>,
+    /// Events of each round, of those that are not done as well.
+    sizes: Vec<u64>,
+    /// Numbers of the rounds that are done.
+    rounds: BTreeSet<usize>,
+    /// Hashes of the files that are kept, empty where the folder is not lasting.
+    files: BTreeMap<String, String>,
+}
+
+impl State {
+    /// Opens a folder, which is made where it is not there, and locks it.
+    ///
+    /// Args: `arguments` are those of the run; `events` among them may be more than before. With `lasting` the folder
+    /// outlives this program; otherwise no file has to reach the disk, or be known again.
+    ///
+    /// # Errors
+    /// The folder cannot be written, another run is at work there, or it holds another run or other files; or a file of it
+    /// is not what the run wrote.
+    pub fn open(folder: &Path, arguments: &[(String, Value)], lasting: bool) -> Result<State> {
+        let opened = fs::create_dir_all(folder).and_then(|()| open_lock(&folder.join(LOCK)));
+        let lock = opened.map_err(unkept(folder))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let what = format!("another run is at work in {}", folder.display());
+                return Err(refused(what, ""));
+            }
+            Err(TryLockError::Error(error)) => return Err(unkept(folder)(error)),
+        }
+        let mut state = State {
+            folder: folder.to_owned(),
+            lasting,
+            known: Known {
+                format: FORMAT,
+                arguments: arguments.iter().cloned().collect(),
+                ..Known::default()
+            },
+            rounds: BTreeMap::new(),
+            _lock: lock,
+        };
+        state.read(arguments)?;
+        Ok(state)
+    }
+
+    fn read(&mut self, arguments: &[(String, Value)]) -> Result<()> {
+        let folder = &self.folder;
+        if folder.join(RUN).symlink_metadata().is_err() {
+            let others = entries(folder).map_err(unkept(folder))?;
+            if let Some(other) = others.difference(&unwritten()).next() {
+                let what = format!("{} holds other files ({other})", folder.display());
+                return Err(refused(what, "name a folder of its own for the state"));
+            }
+            return Ok(());
+        }
+        let known = Known::read(folder)?;
+        let cure = "name another folder, or remove it";
+        compare(folder, &known.arguments, arguments, &["events"], cure)?;
+        for (name, hash) in &known.files {
+            check(folder, name, hash)?;
+        }
+        for &number in &known.rounds {
+            let found = read_round(folder, &found_file(number))?;
+            self.rounds.insert(number, found);
+        }
+        self.known = Known {
+            arguments: std::mem::take(&mut self.known.arguments),
+            ..known
+        };
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What is known of the rounds that are done, by their numbers.
+    pub fn rounds(&self) -> &BTreeMap<usize, RoundFound> {
+        &self.rounds
+    }
+
+    /// Events of each round, of those that are not done as well.
+    pub fn sizes(&self) -> &[u64] {
+        &self.known.sizes
+    }
+
+    /// The file of the records of a round that is done.
+    pub fn records(&self, number: usize) -> PathBuf {
+        self.folder.join(records_file(number))
+    }
+
+    /// Where a part of the run is that is a folder, once it is done.
+    pub fn kept(&self, name: &str) -> Option<PathBuf> {
+        self.known.has_part(name).then(|| self.folder.join(name))
+    }
+
+    /// An empty folder for a part that is not complete yet.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn part(&self, name: &str) -> Result<PathBuf> {
+        if !self.folder.join(RUN).exists() {
+            // Not before: a run may be refused until then, and another one takes the folder.
+            self.write()?;
+        }
+        let part = self.folder.join(format!("{name}.part"));
+        let made = remove(&part).and_then(|()| fs::create_dir(&part));
+        made.map_err(unkept(&part))?;
+        Ok(part)
+    }
+
+    /// Keeps a part of the run that is a folder of files.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&mut self, name: &str, part: &Path) -> Result<PathBuf> {
+        let folder = self.folder.join(name);
+        let settled = || -> io::Result<BTreeMap<String, String>> {
+            let mut hashes = BTreeMap::new();
+            for file in entries(part)? {
+                let hash = self.settled(&part.join(&file))?;
+                hashes.insert(format!("{name}/{file}"), hash);
+            }
+            self.settled(part)?;
+            // One that an interrupted run left before it was written down.
+            remove(&folder)?;
+            fs::rename(part, &folder)?;
+            self.settled(&self.folder)?;
+            Ok(hashes)
+        };
+        let hashes = settled().map_err(unkept(&self.folder))?;
+        self.known.files.extend(hashes);
+        self.write()?;
+        Ok(folder)
+    }
+
+    /// Says how many events each round has. Those of rounds that are done, or were begun, stay.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    ///
+    /// # Panics
+    /// If they do not stay.
+    pub fn plan(&mut self, sizes: Vec<u64>) -> Result<()> {
+        assert!(
+            sizes.starts_with(&self.known.sizes),
+            "sizes of rounds change"
+        );
+        if sizes != self.known.sizes {
+            self.known.sizes = sizes;
+            if self.folder.join(RUN).exists() {
+                self.write()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a round whose records are in the file `events.npy` of a folder, their further weights and scales beside it. It
+    /// counts once this returns.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep_round(&mut self, number: usize, part: &Path, found: RoundFound) -> Result<()> {
+        let keep = || -> io::Result<Vec<(String, String)>> {
+            let (records, name) = (part.join(RECORDS), records_file(number));
+            let numbers = found_file(number);
+            let bytes = postcard::to_stdvec(&found).expect("numbers");
+            fs::write(part.join(&numbers), bytes)?;
+            let mut files = vec![
+                (records.clone(), name.clone()),
+                (part.join(&numbers), numbers),
+            ];
+            let beside = BESIDE.iter().filter_map(|ending| {
+                let there = records.with_extension(ending);
+                let name = Path::new(&name).with_extension(ending);
+                there.exists().then(|| (there, name.display().to_string()))
+            });
+            files.extend(beside);
+            let mut hashes = Vec::new();
+            for (before, after) in files {
+                hashes.push((after.clone(), self.settled(&before)?));
+                fs::rename(before, self.folder.join(after))?;
+            }
+            // What is left of it is removed when it is made again.
+            let _ = fs::remove_dir_all(part);
+            Ok(hashes)
+        };
+        let hashes = keep().map_err(unkept(&self.folder))?;
+        self.known.files.extend(hashes);
+        self.known.rounds.insert(number);
+        self.rounds.insert(number, found);
+        self.write()
+    }
+
+    /// Sees that a file, or the names in a folder, are on the disk; the hash of the file.
+    fn settled(&self, path: &Path) -> io::Result<String> {
+        if !self.lasting {
+            return Ok(String::new());
+        }
+        let file = File::open(path)?;
+        file.sync_all()?;
+        match file.metadata()?.is_file() {
+            true => hash(path),
+            false => Ok(String::new()),
+        }
+    }
+
+    fn write(&self) -> Result<()> {
+        let written = self.known.write(&self.folder, self.lasting);
+        written.map_err(unkept(&self.folder))
+    }
+}
+
+/// The file of records in the folder of a round that is not complete.
+pub(crate) const RECORDS: &str = "events.npy";
+
+fn records_file(number: usize) -> String {
+    format!("round{number:04}.npy")
+}
+
+/// The file that says what was found in a round.
+fn found_file(number: usize) -> String {
+    format!("round{number:04}{FOUND}")
+}
+
+const FOUND: &str = ".found";
+
+/// What a run knows before its events.
+#[derive(Clone, Debug)]
+pub struct Surveyed {
+    /// The arguments of the run.
+    pub arguments: Map<String, Value>,
+    /// The folder of the mappings that it makes its rounds with.
+    pub folder: PathBuf,
+    /// What was found in its rounds, some of which may be forgotten.
+    pub rounds: Vec<Counted>,
+}
+
+/// Reads the folder of a run; nothing is written there.
+///
+/// # Errors
+/// It holds no survey, or a file of it is not what the run wrote.
+pub fn surveyed(folder: &Path) -> Result<Surveyed> {
+    if !folder.join(RUN).is_file() {
+        let what = format!("{} holds no survey of a run ({RUN})", folder.display());
+        return Err(refused(what, "is it the folder of the state of a run?"));
+    }
+    let known = Known::read(folder)?;
+    if !known.has_part(SURVEY) {
+        let what = format!("{} holds a run whose survey is not done", folder.display());
+        return Err(refused(what, "let it go on first"));
+    }
+    let mut rounds = Vec::new();
+    for (name, hash) in &known.files {
+        let of_round = name.ends_with(FOUND);
+        if of_round || name.starts_with("survey/") {
+            check(folder, name, hash)?;
+        }
+        if of_round {
+            rounds.push(read_round(folder, name)?.counted);
+        }
+    }
+    Ok(Surveyed {
+        arguments: known.arguments,
+        folder: folder.join(SURVEY),
+        rounds,
+    })
+}
+
+/// Sees that the run of a folder is this one, whatever these of its arguments are.
+///
+/// # Errors
+/// It is not.
+pub fn check_same(
+    folder: &Path,
+    before: &Map<String, Value>,
+    arguments: &[(String, Value)],
+    but: &[&str],
+) -> Result<()> {
+    let mut now = arguments.to_vec();
+    for (name, value) in &mut now {
+        if let Some(same) = before.get(name).filter(|_| but.contains(&name.as_str())) {
+            value.clone_from(same);
+        }
+    }
+    for name in but {
+        let known = now.iter().any(|(one, _)| one == name);
+        if let Some(value) = before.get(*name).filter(|_| !known) {
+            now.push(((*name).to_owned(), value.clone()));
+        }
+    }
+    let cure = "make both the same, or survey anew";
+    compare(folder, before, &now, &[], cure)
+}
+
+/// An argument of the run of a folder, where there is one.
+pub fn argument(folder: &Path, name: &str) -> Option<Value> {
+    Known::read(folder).ok()?.arguments.remove(name)
+}
+
+/// Removes the folder of a run in which nothing is done. With `own` it is this program that is at work there, and is about
+/// to end; otherwise it stays where another run is at work.
+pub fn forget_empty(folder: &Path, own: bool) {
+    let only_unwritten = |there: BTreeSet<String>| there.is_subset(&unwritten());
+    if !entries(folder).is_ok_and(only_unwritten) {
+        return;
+    }
+    let Ok(lock) = open_lock(&folder.join(LOCK)) else {
+        return;
+    };
+    if lock.try_lock().is_ok() || own {
+        // Where it stays it is empty.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// Leaves of a run that is done what it surveyed, and what it found.
+///
+/// # Errors
+/// It cannot be written, or is damaged.
+pub fn forget_rounds(folder: &Path) -> Result<()> {
+    let mut known = Known::read(folder)?;
+    let stays = |name: &String| name.contains('/') || name.ends_with(FOUND);
+    let (left, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut known.files)
+        .into_iter()
+        .partition(|(name, _)| stays(name));
+    known = Known {
+        files: left,
+        sizes: Vec::new(),
+        rounds: BTreeSet::new(),
+        ..known
+    };
+    let forget = || -> io::Result<()> {
+        known.write(folder, true)?;
+        gone.keys().try_for_each(|name| remove(&folder.join(name)))
+    };
+    forget().map_err(unkept(folder))
+}
+
+impl Known {
+    /// Whether a part that is a folder is kept.
+    fn has_part(&self, name: &str) -> bool {
+        let mut files = self.files.keys();
+        files.any(|file| file.split_once('/').is_some_and(|(part, _)| part == name))
+    }
+
+    fn read(folder: &Path) -> Result<Known> {
+        let path = folder.join(RUN);
+        let unread = || damaged(folder, format!("{} cannot be read", path.display()));
+        let text = read_text(&path).map_err(|_| unread())?;
+        let value: Value = serde_json::from_str(&text).map_err(|_| unread())?;
+        let (first, rest) = text.split_once('\n').unwrap_or_default();
+        // Those before had their hash in the end.
+        let run = match value.get("sha256") {
+            Some(_) => Some(&value),
+            None => value.get("run").filter(|_| first == first_line(rest)),
+        };
+        let run = run.ok_or_else(unread)?;
+        match run.get("format").and_then(Value::as_u64) {
+            Some(FORMAT) => Known::deserialize(run).map_err(|_| unread()),
+            Some(_) => {
+                let name = folder.display();
+                let what = format!("{name} was written by another version of mebridge");
+                Err(damaged(folder, what))
+            }
+            None => Err(unread()),
+        }
+    }
+
+    fn write(&self, folder: &Path, lasting: bool) -> io::Result<()> {
+        let known = serde_json::to_string_pretty(self).expect("texts and numbers");
+        let rest = format!("\"run\": {known}}}\n");
+        let part = folder.join(format!("{RUN}.part"));
+        // What an interrupted run left, or a link that somebody put there.
+        remove(&part)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&part)?;
+        write!(file, "{}\n{rest}", first_line(&rest))?;
+        if lasting {
+            file.sync_all()?;
+        }
+        fs::rename(part, folder.join(RUN))
+    }
+}
+
+/// The first line of `run.json`, which has the hash of the others.
+fn first_line(rest: &str) -> String {
+    format!(
+        "{{\"blake3\": \"{}\",",
+        blake3::hash(rest.as_bytes()).to_hex()
+    )
+}
+
+/// Sees that no argument is another one; some may be larger than before.
+fn compare(
+    folder: &Path,
+    before: &Map<String, Value>,
+    now: &[(String, Value)],
+    growing: &[&str],
+    cure: &str,
+) -> Result<()> {
+    let known: BTreeMap<&str, &Value> = now.iter().map(|(name, value)| (&**name, value)).collect();
+    let names = now.iter().map(|(name, _)| name.as_str());
+    let others = before.keys().map(String::as_str);
+    for name in names.chain(others.filter(|name| !known.contains_key(name))) {
+        let (there, here) = (before.get(name), known.get(name).copied());
+        let grows =
+            growing.contains(&name) && there.and_then(Value::as_u64) < here.and_then(Value::as_u64);
+        // A directory may have been moved: what is made of it is compared.
+        if name != "output" && !grows && !same(there, here) {
+            let other = other(name, there, here);
+            let what = format!("{} holds a run with another {other}", folder.display());
+            return Err(refused(what, cure));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two values are the same text in a file: which number is read from one may differ in the last digit.
+fn same(there: Option<&Value>, here: Option<&Value>) -> bool {
+    let read = |value: &Value| -> Option<Value> { serde_json::from_str(&value.to_string()).ok() };
+    there == here || (there.is_some() && there == here.and_then(read).as_ref())
+}
+
+/// What differs: of a table the first entry that does.
+fn other(name: &str, there: Option<&Value>, here: Option<&Value>) -> String {
+    if let (Some(Value::Object(before)), Some(Value::Object(now))) = (there, here) {
+        let mut entries = now.keys().chain(before.keys());
+        if let Some(entry) = entries.find(|entry| !same(before.get(*entry), now.get(*entry))) {
+            let of = format!("{name}: {entry}");
+            return other(&of, before.get(entry), now.get(entry));
+        }
+    }
+    let shown = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    format!("{name} ({} there, {} now)", shown(there), shown(here))
+}
+
+/// Sees that a file is the one that was kept.
+fn check(folder: &Path, name: &str, kept: &str) -> Result<()> {
+    let path = folder.join(name);
+    match hash(&path) {
+        Err(_) => Err(damaged(folder, format!("{} is missing", path.display()))),
+        Ok(found) if found != kept => {
+            let what = format!("{} is not what the run wrote", path.display());
+            Err(damaged(folder, what))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+fn read_round(folder: &Path, name: &str) -> Result<RoundFound> {
+    let path = folder.join(name);
+    let bytes = fs::read(&path).ok();
+    let found = bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+    found.ok_or_else(|| damaged(folder, format!("{} cannot be read", path.display())))
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open_regular(path)?
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The hash of a file.
+pub(crate) fn hash(path: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(open_regular(path)?)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// A regular file: a pipe is not waited for, a device has no end, and a link that somebody put there is not followed.
+fn open_regular(path: &Path) -> io::Result<File> {
+    regular(
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(FLAGS)
+            .open(path)?,
+    )
+}
+
+/// Opens a file for its lock alone: what is in it stays.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    regular(options.custom_flags(FLAGS).open(path)?)
+}
+
+const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+
+/// Refuses what is no regular file.
+fn regular(file: File) -> io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is no regular file",
+        )),
+    }
+}
+
+/// What there may be in the folder of a run that has not begun.
+fn unwritten() -> BTreeSet<String> {
+    BTreeSet::from([LOCK.to_owned(), format!("{RUN}.part")])
+}
+
+fn entries(folder: &Path) -> io::Result<BTreeSet<String>> {
+    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().display().to_string());
+    fs::read_dir(folder)?.map(name).collect()
+}
+
+/// Removes a file, a link or a folder, where there is one.
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match path.symlink_metadata() {
+        Ok(seen) if seen.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn damaged(folder: &Path, what: String) -> Error {
+    refused(what, &format!("remove {} to begin anew", folder.display()))
+}
+
+pub(crate) fn unkept(place: &Path) -> impl Fn(io::Error) -> Error {
+    move |error| {
+        let what = format!(
+            "the state of the run cannot be kept in {}: {}",
+            place.display(),
+            system(&error)
+        );
+        refused(what, "")
+    }
+}
+
+/// What the system says, without its number.
+pub(crate) fn system(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+pub(crate) fn refused(what: String, cure: &str) -> Error {
+    Error::Run {
+        place: String::new(),
+        what,
+        cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;
