@@ -278,8 +278,7 @@ pub fn load_elements(
     }
 }
 
-/// The matrix elements that a process file, a directory, or a text with a model stands for. `notices` gets a line where a
-/// directory asks for more than they know.
+/// The matrix elements that a process file, a directory, or a text with a model stands for.
 ///
 /// # Errors
 /// As of [`load_elements`].
@@ -289,21 +288,25 @@ pub fn load_process(
     card: Option<&Path>,
     parameters: &BTreeMap<String, f64>,
     threads: usize,
-    notices: &mut Vec<String>,
 ) -> Result<Vec<Element>> {
     let choice = ProcessChoice::parse(process);
-    if asks_for_masses(&choice.path) {
-        notices.push(format!(
-            "{}: decayBW.inc asks for particles on their mass shell, or not on it ($), as runs by a run card have them; here \
-             events have all their virtualities",
-            choice.path.display()
-        ));
-    }
     let of = match choice.element {
         None if choice.path.is_dir() => from_directory(&choice, card)?,
         _ => all(process.as_ref(), card, model)?,
     };
     elements(0, &choice, of, parameters, threads)
+}
+
+/// What is to be said of events of [`load_process`], where a directory asks for more than its matrix elements know.
+pub fn not_followed(process: &str) -> Option<String> {
+    let directory = ProcessChoice::parse(process).path;
+    asks_for_masses(&directory).then(|| {
+        format!(
+            "{}: decayBW.inc asks for particles on their mass shell, or not on it ($), which runs by a run card follow; \
+             here events have all virtualities",
+            directory.display()
+        )
+    })
 }
 
 /// The matrix elements of a directory: those of the last import, if nothing has changed that it looked at, with the values
@@ -445,10 +448,9 @@ mod tests {
         assert_eq!(found[0].pdg(), [21, 21, 6, -6]);
         assert_eq!(found[0].channels().len(), 3);
         let same = &source.sources()[0];
-        let (none, mut notices) = (BTreeMap::new(), Vec::new());
-        let same = load_process(same, None, Some(&card), &none, 1, &mut notices);
+        assert_eq!(not_followed(same), None);
+        let same = load_process(same, None, Some(&card), &BTreeMap::new(), 1);
         assert_eq!(same.unwrap()[0].process, found[0].process);
-        assert!(notices.is_empty());
         // Another card than its own, and one that lacks something.
         let folder = tempfile::tempdir().unwrap();
         let other = folder.path().join("card.dat");
@@ -475,10 +477,10 @@ mod tests {
     #[test]
     fn alpha_is_that_of_the_process_or_of_the_model() {
         let none = BTreeMap::new();
-        let found = load_process("e+ e- > mu+ mu-", None, None, &none, 1, &mut Vec::new());
+        let found = load_process("e+ e- > mu+ mu-", None, None, &none, 1);
         let found = found.unwrap();
         assert_eq!(alpha_qed(&found), Some(1.0 / 132.507));
-        assert_eq!(model_alpha_qed(None), Some(1.0 / 132.507));
+        assert_eq!(model_alpha_qed(None, None), Some(1.0 / 132.507));
     }
 
     #[test]
