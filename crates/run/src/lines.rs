@@ -281,3 +281,95 @@ impl ForcedCodes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load_elements;
+    use crate::source::Source;
+    use std::path::Path;
+
+    fn loaded(process: &str, card: Option<&Path>) -> (Vec<Element>, Vec<Directory>) {
+        let source = Source::find(process, None, None, None).unwrap();
+        let elements = load_elements(&source, card, &BTreeMap::new(), 1).unwrap();
+        (elements, source.directories().unwrap())
+    }
+
+    /// The numbers are those of the Python package.
+    #[test]
+    fn lines_have_masses_and_topologies() {
+        let (elements, directories) = loaded("u u~ > t t~, t > w+ b", None);
+        let listed = ListedLines::new(&elements[0], &directories[0], 0);
+        let found = listed.clustered(true).unwrap();
+        let lines = found.diagrams[0].lines.lines.iter();
+        let lines: Vec<(i32, f64, f64, Forced)> =
+            lines.map(|l| (l.code, l.mass, l.width, l.forced)).collect();
+        let wanted = [(6, 173.0, 1.4915, Forced::On), (21, 0.0, 0.0, Forced::No)];
+        assert_eq!(lines, wanted);
+        let text = r#"[{"vertices": [["o0", "o1", "p0"], ["o2", "p0", "p1"], ["i0", "i1", "p1"]],
+            "parameters": [["MDL_MT", "MDL_WT"], ["", ""]]}]"#;
+        let wanted: Vec<Topology> = serde_json::from_str(text).unwrap();
+        let mut topologies = found.topologies;
+        topologies[0]
+            .vertices
+            .iter_mut()
+            .for_each(|vertex| vertex.sort());
+        assert_eq!(topologies, wanted);
+        let [cut] = &listed.resonances(10.0, 0.1).unwrap()[..] else {
+            panic!("one particle decays");
+        };
+        assert_eq!(cut.window.legs, [[2, 3]]);
+        assert_eq!([cut.window.least, cut.window.largest], [0.0, 346.0]);
+        let cut = &listed.resonances(10.0, 0.0).unwrap()[0];
+        assert_eq!([cut.window.least, cut.window.largest], [158.085, 187.915]);
+    }
+
+    #[test]
+    fn a_chain_needs_a_width() {
+        let process = "e+ e- > ta+ ta-, ta- > vt mu- vm~";
+        let (elements, directories) = loaded(process, None);
+        let listed = ListedLines::new(&elements[0], &directories[0], 0);
+        let error = listed.resonances(15.0, 0.0).unwrap_err().to_string();
+        let begin = "decay chain: particle 15 (PDG code) can be on its mass shell, at 1.777 GeV, and has no width, ";
+        assert!(error.starts_with(begin), "{error}");
+        let end = "in the parameter card (DECAY 15), or take a model that has a parameter for it";
+        assert!(error.ends_with(end), "{error}");
+    }
+
+    #[test]
+    fn codes_of_chains_and_after_a_dollar() {
+        let codes = |process: &str| {
+            let (_, directories) = loaded(process, None);
+            let ForcedCodes { on, off } = ForcedCodes::of(&directories);
+            (on, off)
+        };
+        assert_eq!(codes("u u~ > t t~, t > w+ b"), (vec![6], vec![]));
+        assert_eq!(codes("u u~ > e+ e- $ z"), (vec![], vec![23]));
+    }
+
+    /// A directory says what a matrix element that is imported does not know.
+    #[test]
+    fn lines_without_a_code_are_named() {
+        let (mut elements, mut directories) = loaded("u u~ > e+ e-", None);
+        let element = &mut elements[0];
+        assert_eq!(element.channels().len(), 2);
+        let z = element
+            .channels()
+            .iter()
+            .position(|c| c.propagators == [23])
+            .unwrap();
+        let channel = &mut element.described.channels[z];
+        channel.propagators[0] = 0;
+        channel.diagrams[0].propagator_pdgs[0] = 0;
+        // Only as long as one code is left.
+        let mut other = directories[0].configs[0].clone();
+        other.lines[0].codes[0] = 25;
+        directories[0].configs.push(other);
+        name_lines(element, &directories[0], 0);
+        assert_eq!(element.channels()[z].propagators, [0]);
+        directories[0].configs.pop();
+        name_lines(element, &directories[0], 0);
+        assert_eq!(element.channels()[z].propagators, [23]);
+        assert_eq!(element.channels()[z].diagrams[0].propagator_pdgs, [23]);
+    }
+}

@@ -297,6 +297,18 @@ pub fn load_process(
     elements(0, &choice, of, parameters, threads)
 }
 
+/// What is to be said of events of [`load_process`], where a directory asks for more than its matrix elements know.
+pub fn not_followed(process: &str) -> Option<String> {
+    let directory = ProcessChoice::parse(process).path;
+    asks_for_masses(&directory).then(|| {
+        format!(
+            "{}: decayBW.inc asks for particles on their mass shell, or not on it ($), which runs by a run card follow; \
+             here events have all virtualities",
+            directory.display()
+        )
+    })
+}
+
 /// The matrix elements of a directory: those of the last import, if nothing has changed that it looked at, with the values
 /// of the card.
 fn from_directory(choice: &ProcessChoice, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
@@ -377,7 +389,126 @@ pub fn model_alpha_qed(model: Option<&Path>, card: Option<&Path>) -> Option<f64>
 
 #[cfg(test)]
 mod tests {
-    use super::{asks_for_masses, either_beam};
+    use super::*;
+    use std::path::PathBuf;
+
+    /// An output of g g > t t~ without the tables of diagrams.
+    fn top_pairs() -> PathBuf {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fortran/gg_ttx"))
+    }
+
+    fn with(name: &str, value: f64) -> BTreeMap<String, f64> {
+        BTreeMap::from([(name.to_owned(), value)])
+    }
+
+    /// The numbers are those of the Python package.
+    #[test]
+    fn a_name_is_loaded() {
+        let source = Source::find("p p > t t~ j", None, None, None).unwrap();
+        let card = source.card("param_card.dat").unwrap();
+        for card in [None, Some(card.as_path())] {
+            let found = load_elements(&source, card, &BTreeMap::new(), 2).unwrap();
+            let pdg: Vec<&[i32]> = found.iter().map(Element::pdg).collect();
+            let wanted = [
+                [21, 21, 6, -6, 21],
+                [21, 2, 6, -6, 2],
+                [21, -2, 6, -6, -2],
+                [2, -2, 6, -6, 21],
+            ];
+            assert_eq!(pdg, wanted);
+            let mirrored: Vec<bool> = found.iter().map(Element::is_mirrored).collect();
+            assert_eq!(mirrored, [false, true, true, true]);
+            assert_eq!(found[1].masses, [0.0, 0.0, 173.0, 173.0, 0.0]);
+            assert_eq!(found[1].qcd_power(), Some(3));
+            for (number, element) in found.iter().enumerate() {
+                assert_eq!((element.source, element.number), (0, number));
+                let place = source.place(element);
+                assert_eq!((place.directory, place.number), (number, 0));
+            }
+            assert_eq!(alpha_qed(&found), None);
+            assert_eq!(widths(&found), BTreeMap::from([("6".to_owned(), 1.4915)]));
+        }
+        let parameters = with("mt", 172.5);
+        let found = load_elements(&source, Some(&card), &parameters, 1).unwrap();
+        assert_eq!(found[0].masses[2], 172.5);
+        let error = load_elements(&source, None, &with("MX", 1.0), 1).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with("there is no parameter MX; there are MDL_AS, "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_directory_is_loaded() {
+        let source = Source::find(top_pairs().to_str().unwrap(), None, None, None).unwrap();
+        let card = source.card("param_card.dat").unwrap();
+        let found = load_elements(&source, Some(&card), &BTreeMap::new(), 1).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].pdg(), [21, 21, 6, -6]);
+        assert_eq!(found[0].channels().len(), 3);
+        let same = &source.sources()[0];
+        assert_eq!(not_followed(same), None);
+        let same = load_process(same, None, Some(&card), &BTreeMap::new(), 1);
+        assert_eq!(same.unwrap()[0].process, found[0].process);
+        // Another card than its own, and one that lacks something.
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("card.dat");
+        let text = std::fs::read_to_string(&card).unwrap();
+        for (text, said) in [
+            (text.replace("1.730000e+02", "1.70e+02"), None),
+            (
+                text.replace("Block mass", "Block nothing"),
+                Some("there is no entry 6 of block mass"),
+            ),
+        ] {
+            std::fs::write(&other, text).unwrap();
+            let found = load_elements(&source, Some(&other), &BTreeMap::new(), 1);
+            match said {
+                None => assert_eq!(found.unwrap()[0].masses[2], 170.0),
+                Some(said) => {
+                    let error = found.unwrap_err().to_string();
+                    assert!(error.contains(said), "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn alpha_is_that_of_the_process_or_of_the_model() {
+        let none = BTreeMap::new();
+        let found = load_process("e+ e- > mu+ mu-", None, None, &none, 1);
+        let found = found.unwrap();
+        assert_eq!(alpha_qed(&found), Some(1.0 / 132.507));
+        assert_eq!(model_alpha_qed(None, None), Some(1.0 / 132.507));
+    }
+
+    #[test]
+    fn beams_are_exchanged_where_a_directory_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = mebridge::generate("u u~ > t t~").unwrap().remove(0);
+        let table = "      DATA (MIRRORPROCS(I),I=1,2)/.FALSE.,.TRUE./\n";
+        std::fs::write(folder.path().join("mirrorprocs.inc"), table).unwrap();
+        let found = |element: Option<usize>, count: usize| {
+            let path = folder.path().to_owned();
+            mirrored(&ProcessChoice { path, element }, &vec![&process; count])
+        };
+        assert_eq!(found(None, 2).unwrap(), [false, true]);
+        assert_eq!(found(Some(2), 1).unwrap(), [true]);
+        let error = found(None, 3).unwrap_err().to_string();
+        assert!(
+            error.ends_with("it has 2 values for 3 matrix elements"),
+            "{error}"
+        );
+        let of = |text: &str| mirrored(&ProcessChoice::parse(text), &[&process]);
+        assert_eq!(of("p p > t t~").unwrap(), [true]);
+        assert_eq!(of("u u~ > t t~").unwrap(), [false]);
+        let error = of("p p > t t~; u u~ > t t~").unwrap_err().to_string();
+        assert!(
+            error.contains("its beams are the same in some processes"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn what_a_directory_asks_of_masses_is_seen() {

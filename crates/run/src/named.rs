@@ -104,22 +104,15 @@ impl Named {
         let lines = self.process.split([';', '\n']).map(str::trim);
         let (mut found, mut first, mut imported) = (Vec::new(), true, false);
         for line in lines.filter(|line| !line.is_empty()) {
-            imported |= line.starts_with("import");
-            let begins = |word: &&str| line.starts_with(*word);
-            if ["define", "set", "import"].iter().any(|word| begins(&word)) {
-                found.push(line.to_owned());
-                continue;
-            }
-            let word = match (
-                ["generate", "add process"].iter().any(|w| begins(&w)),
-                first,
-            ) {
-                (true, _) => "",
-                (false, true) => "generate ",
-                (false, false) => "add process ",
+            let word = line.split_whitespace().next();
+            imported |= word == Some("import");
+            let before = match (word, first) {
+                (Some("define" | "set" | "import" | "generate" | "add"), _) => "",
+                (_, true) => "generate ",
+                (_, false) => "add process ",
             };
-            found.push(format!("{word}{line}"));
-            first = false;
+            first &= matches!(word, Some("define" | "set" | "import"));
+            found.push(format!("{before}{line}"));
         }
         if !imported {
             let model = self.model.as_deref().unwrap_or("sm".as_ref());
@@ -358,5 +351,202 @@ fn refused(what: &str, cure: &str) -> Error {
         place: String::new(),
         what: what.to_owned(),
         cure: cure.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(process: &str) -> Named {
+        Named::new(process, None, ".".as_ref(), None).unwrap()
+    }
+
+    fn directory(process: &str) -> Directory {
+        named(process).directories().unwrap().swap_remove(0)
+    }
+
+    /// The numbers of this and of the next are those of the Python package.
+    #[test]
+    fn a_diagram_is_what_mg5amc_lists() {
+        let found = directory("u u~ > t t~");
+        let line = Line {
+            legs: 12,
+            daughters: [4, 8],
+            codes: vec![21],
+            spacelike: false,
+            forced: Forced::No,
+        };
+        let config = Config {
+            number: 1,
+            lines: vec![line],
+            diagrams: vec![1],
+            nqcd: 2,
+        };
+        assert_eq!(found.legs, [[2, -2, 6, -6]]);
+        assert_eq!(found.configs, [config]);
+        assert_eq!(found.name(), "matrix element 1");
+    }
+
+    #[test]
+    fn lines_between_the_beams_begin_at_the_first() {
+        let found = directory("g u > w+ z d");
+        let sides = |config: &Config| config.lines.iter().map(|l| l.legs).collect::<Vec<_>>();
+        // The gluon becomes d~ and d, of which d~ takes the W.
+        let mut configs = found.configs.iter();
+        let config = configs
+            .find(|config| sides(config) == [17, 21, 29])
+            .unwrap();
+        let lines = config.lines.iter();
+        let found: Vec<(i32, [u32; 2], bool)> = lines
+            .map(|l| (l.codes[0], l.daughters, l.spacelike))
+            .collect();
+        let wanted = [(1, [1, 16], true), (2, [4, 17], true), (2, [8, 21], true)];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn particles_that_decayed_and_those_after_a_dollar() {
+        let found = directory("u u~ > t t~, t > w+ b");
+        let lines = found.configs[0].lines.iter();
+        let found: Vec<(i32, u32, Forced)> =
+            lines.map(|l| (l.codes[0], l.legs, l.forced)).collect();
+        assert_eq!(found, [(6, 12, Forced::On), (21, 28, Forced::No)]);
+        let found = directory("u u~ > e+ e- $ z");
+        let lines = found.configs.iter().flat_map(|config| &config.lines);
+        let found: Vec<(i32, Forced)> = lines.map(|l| (l.codes[0], l.forced)).collect();
+        assert_eq!(found, [(22, Forced::No), (23, Forced::Off)]);
+    }
+
+    #[test]
+    fn colours_of_all_flavours() {
+        let colors = directory("u d~ > w+ g").colors().unwrap();
+        assert_eq!(
+            [2, -1, 21, 24, -24].map(|code| colors[&code]),
+            [3, -3, 8, 1, 1]
+        );
+        let colors = directory("p p > w+").colors().unwrap();
+        assert_eq!([4, -3].map(|code| colors[&code]), [3, -3]);
+    }
+
+    #[test]
+    fn one_of_several_matrix_elements() {
+        let found = named("p p > t t~#2");
+        assert_eq!(found.processes.len(), 1);
+        assert_eq!(found.directories().unwrap()[0].legs, [[2, -2, 6, -6]]);
+        let error = Named::new("p p > t t~#3", None, ".".as_ref(), None).unwrap_err();
+        assert!(error.to_string().contains("no number 3"), "{error}");
+    }
+
+    #[test]
+    fn what_stands_in_the_banner() {
+        let found = named("define q = u u~; q q > z;add process u u~ > z g");
+        let wanted = "import model sm\ndefine q = u u~\ngenerate q q > z\nadd process u u~ > z g";
+        assert_eq!(found.steps(), wanted);
+        let found = named("import model sm; u u~ > z\nu u~ > z g");
+        let wanted = "import model sm\ngenerate u u~ > z\nadd process u u~ > z g";
+        assert_eq!(found.steps(), wanted);
+        let card = std::fs::read_to_string(found.card("param_card.dat")).unwrap();
+        assert!(
+            card.starts_with("Block SMINPUTS\n  1 132.507 # aEWM1\n  2 1.16639e-05 # Gf\n"),
+            "{card}"
+        );
+        assert!(
+            card.ends_with("DECAY 24 2.0476 # WW\nDECAY 25 0.006382339 # WH\n"),
+            "{card}"
+        );
+    }
+
+    #[test]
+    fn blocks_that_run_have_scales() {
+        let entry = |block: &str, index: &[i32], value: f64| CardEntry {
+            name: "x".to_owned(),
+            block: block.to_owned(),
+            index: index.to_vec(),
+            value,
+        };
+        let entries = [
+            entry("decay", &[6], 1.5),
+            entry("mix", &[1, 2], 1e-5),
+            entry("wilson", &[1], 1.0),
+            entry("mix", &[2, 2], 1.0),
+        ];
+        let wanted = "Block MIX\n  1 2 1e-05 # x\n  2 2 1.0 # x\nBlock WILSON Q= 1000.0\n  1 1.0 # x\nDECAY 6 1.5 # x\n";
+        assert_eq!(
+            param_card(&entries, &BTreeMap::from([("wilson", 1000.0)])),
+            wanted
+        );
+    }
+
+    /// As MG5aMC 3.5.7 writes cards.
+    #[test]
+    fn beams_are_those_of_the_process() {
+        let begin = "# What is not here has MG5aMC's default.\n";
+        for (process, wanted) in [
+            ("p p > t t~", ""),
+            ("a a > e+ e-", ""),
+            (
+                "mu+ mu- > w+ w-; add process mu+ mu- > z z",
+                "0 = lpp1\n500 = ebeam1\n0 = lpp2\n500 = ebeam2\nFalse = use_syst\n",
+            ),
+            ("e- p > e- j", "0 = lpp1\n1000 = ebeam1\n"),
+            ("p e+ > j e+", "0 = lpp2\n1000 = ebeam2\n"),
+            ("z > e+ e-", ""),
+        ] {
+            let found = named(process);
+            assert_eq!(found.decays(), process.starts_with('z'));
+            let card = std::fs::read_to_string(found.card("run_card.dat")).unwrap();
+            assert_eq!(card, format!("{begin}{wanted}"), "{process}");
+        }
+    }
+
+    #[test]
+    fn diagrams_along_which_nothing_is_clustered() {
+        let diagram = ChannelLines {
+            diagram: 1,
+            qcd: 2,
+            largest_vertex: 4,
+            lines: Vec::new(),
+        };
+        let described = DiagramLines {
+            legs: vec![1, -1, 2, -2],
+            colors: BTreeMap::from([(1, 3)]),
+            diagrams: vec![diagram],
+        };
+        let error = super::directory(&described, 1).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "all diagrams of 1 -1 2 -2 (PDG codes) have vertices of 4 particles, along which events are not clustered; \
+             take an output of MG5aMC"
+        );
+    }
+
+    #[test]
+    fn grids_are_in_an_output_or_in_mg5amc() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |given: Option<&Path>| Named::new("e+ e- > mu+ mu-", None, ".".as_ref(), given);
+        let error = of(None).unwrap().data().unwrap_err().to_string();
+        assert!(
+            error.contains("give --pdf-data (pdf_data): an output"),
+            "{error}"
+        );
+        let path = folder.path();
+        let error = of(Some(path)).unwrap().data().unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("{} has no lib/Pdfdata; ", path.display())),
+            "{error}"
+        );
+        let within = path.join("Template/LO");
+        std::fs::create_dir_all(within.join("lib/Pdfdata")).unwrap();
+        assert_eq!(of(Some(path)).unwrap().data().unwrap(), within);
+    }
+
+    #[test]
+    fn the_cards_go_with_it() {
+        let found = named("z > e+ e-");
+        let card = found.card("param_card.dat");
+        assert!(card.is_file());
+        drop(found);
+        assert!(!card.exists());
     }
 }

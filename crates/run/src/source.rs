@@ -169,3 +169,50 @@ impl Source {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_names_are_not_for_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        crate::output::samples::output(folder.path(), &[]);
+        let path = folder.path().to_str().unwrap();
+        let given: &Path = "x".as_ref();
+        for (options, name) in [
+            ([Some(given), None, None], "model"),
+            ([None, Some(given), None], "folder"),
+            ([None, None, Some(given)], "pdf_data"),
+        ] {
+            let [model, folder, pdf_data] = options;
+            let error = Source::find(path, model, folder, pdf_data)
+                .unwrap_err()
+                .to_string();
+            let said = format!(
+                "{name} is for a process by its name, and {path} is taken for an output of MG5aMC"
+            );
+            assert_eq!(error, said);
+        }
+        let found = Source::find(path, None, None, None).unwrap();
+        assert_eq!(
+            (found.path(), found.version()),
+            (folder.path(), "3.5.7".to_owned())
+        );
+        assert_eq!(found.by(), "by the cards of MG5aMC 3.5.7");
+        assert_eq!(found.name(), None);
+        assert_eq!(found.model(), None);
+    }
+
+    #[test]
+    fn models_are_named_from_the_root_on() {
+        let here = std::env::current_dir().unwrap();
+        for (name, wanted) in [
+            ("Cargo.toml", here.join("Cargo.toml")),
+            ("sm+feynman", "sm+feynman".into()),
+            ("none/sm-full", "none/sm-full".into()),
+        ] {
+            assert_eq!(model_path(name.as_ref()), wanted);
+        }
+    }
+}

@@ -217,3 +217,64 @@ pub fn check(output: &Output) -> Result<()> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::samples::output;
+    use std::fs;
+
+    const NOTHING: u64 = 0x31a8_2261_d4d4_e9e5;
+    const LINES: u64 = 0x9701_909a_fb16_cba1;
+
+    /// The numbers are those of the Python package, by which the table was made.
+    #[test]
+    fn blanks_do_not_count() {
+        assert_eq!(digest(b"      SUBROUTINE NOTHING\n"), NOTHING);
+        assert_eq!(digest(b"\n      SUBROUTINE \t NOTHING   \r\n\n"), NOTHING);
+        assert_eq!(digest(b"\n      A  = B\t+ 1   \r\n\n      END"), LINES);
+    }
+
+    /// Two of the files, in an output and in its directory.
+    #[test]
+    fn changed_fortran_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let place = output(path, &[]);
+        let output = Output::find(path).unwrap();
+        fs::create_dir(path.join("Source")).unwrap();
+        let known: [(&str, &[u64]); 2] = [
+            ("SubProcesses/cuts.f", &[NOTHING]),
+            ("Source/setrun.f", &[LINES, NOTHING]),
+        ];
+        let names = || -> Vec<PathBuf> {
+            let files = changed_of(&output, &known).into_iter();
+            files
+                .map(|file| file.strip_prefix(path).unwrap().to_owned())
+                .collect()
+        };
+        let both = ["SubProcesses/cuts.f", "Source/setrun.f"].map(PathBuf::from);
+        assert_eq!(names(), both);
+        for name in &both {
+            fs::write(path.join(name), "      SUBROUTINE  NOTHING\n").unwrap();
+        }
+        std::os::unix::fs::symlink("../cuts.f", place.join("cuts.f")).unwrap();
+        assert!(names().is_empty());
+        fs::write(path.join(&both[0]), "      SUBROUTINE CUT\n").unwrap();
+        // Once, though the directory has it as well.
+        assert_eq!(names(), both[..1]);
+        fs::write(path.join(&both[0]), "      SUBROUTINE NOTHING\n").unwrap();
+        fs::remove_file(place.join("cuts.f")).unwrap();
+        fs::write(place.join("cuts.f"), "      SUBROUTINE CUT\n").unwrap();
+        assert_eq!(names(), [PathBuf::from("SubProcesses/P1_qq_ttx/cuts.f")]);
+        let error = check(&output).unwrap_err().to_string();
+        assert!(
+            error.starts_with("SubProcesses/cuts.f, SubProcesses/P1_qq_ttx/cuts.f, "),
+            "{error}"
+        );
+        assert!(
+            error.contains("give --changed-files (changed_files=True) where"),
+            "{error}"
+        );
+    }
+}
