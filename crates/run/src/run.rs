@@ -11,7 +11,7 @@ use crate::densities::BeamDensity;
 use crate::maker::{CountedSelection, Description, Further, Maker, failed, identity};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
-use crate::records::{Round, Weights};
+use crate::records::Round;
 use crate::rounds::{Perform, Rounds};
 use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
@@ -230,13 +230,7 @@ impl Session<'_> {
         let of_rounds = state.rounds().iter().map(|(&number, round)| Round {
             file: state.records(number),
             events: round.counted.events as usize,
-            weights: Weights {
-                nominal: round.weights.nominal,
-                total: round.weights.total,
-                above: round.weights.above,
-                largest: round.weights.largest,
-                absolute: round.weights.absolute,
-            },
+            weights: round.weights,
         });
         let elements = 0..elements;
         Ok(Found {
