@@ -29,7 +29,7 @@ pub struct RoundEvents<'a> {
 }
 
 /// Computes numbers of the events of a round, as many of each.
-pub type OfEvents<'a> = Box<dyn FnMut(&RoundEvents) -> Result<Vec<f64>> + 'a>;
+pub type OfEvents<'a> = Box<dyn FnMut(&RoundEvents) -> Result<Vec<f64>> + Send + 'a>;
 
 /// What is written of events besides their records.
 #[derive(Default)]
@@ -143,6 +143,16 @@ impl<'a> Maker<'a> {
             further,
             loaded: None,
         }
+    }
+
+    /// The event generator.
+    pub fn generator(&mut self) -> &mut EventGenerator {
+        &mut self.generator
+    }
+
+    /// Which run it is.
+    pub fn identity(&self) -> &[u8; 32] {
+        &self.description.identity
     }
 
     /// What a selection counted since the last call.

@@ -8,6 +8,7 @@ pub use stated::{Destination, stated};
 
 use crate::calculator::{Calculator, density_products};
 use crate::densities::BeamDensity;
+use crate::event_file::InitBeams;
 use crate::maker::{CountedSelection, Description, Further, Maker, failed, identity};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
@@ -106,6 +107,10 @@ pub struct Made {
     pub nominal: f64,
     /// How many events a further cut was called with, and how many it kept.
     pub cut: [u64; 2],
+    /// Beams, as its files have them.
+    pub beams: InitBeams,
+    /// Names of further weights.
+    pub weight_names: Vec<String>,
 }
 
 /// What all runs have.
@@ -133,51 +138,22 @@ impl Session<'_> {
         if let Some(performer) = observer.performer(&plan)? {
             return Ok(performer);
         }
-        let further = further(&plan)?;
-        let names: Vec<String> = plan.elements.iter().map(Element::name).collect();
-        let cuts = cuts::described(&plan.request.elements[0].windows, plan.elements[0].pdg());
-        let elements = plan.elements.into_iter();
-        let processes = elements.map(|element| element.process).collect();
-        let maker = self.maker(processes, &plan.request, names, cuts, further, observer)?;
+        let cut = observer.cut().map(|(selection, name, _)| (selection, name));
+        let mut notices = Vec::new();
+        let maker = open(plan, cut, self.switches()?, &mut notices)?;
+        for notice in &notices {
+            observer.notice(notice);
+        }
         Ok(Box::new(maker))
     }
 
-    /// Opens the event generator.
-    ///
-    /// Args: `names` are those of the matrix elements, and `cuts` the cuts, for messages.
-    fn maker<'m>(
-        &self,
-        processes: Vec<Process>,
-        request: &Request,
-        names: Vec<String>,
-        cuts: String,
-        further: Further<'m>,
-        observer: &mut dyn Observer,
-    ) -> Result<Maker<'m>> {
-        let selection = observer
-            .cut()
-            .map(|(selection, name, _)| Arc::new(CountedSelection::new(selection, name)));
-        let description = Description {
-            identity: identity(&processes, request)?,
-            names,
-            cuts,
-            selection: selection.clone(),
-            threads: self.spec.threads,
-        };
+    /// Those of the environment, with the GPUs that are named.
+    fn switches(&self) -> Result<Switches> {
         let mut switches = Switches::from_env()?;
         if let Some(numbers) = self.spec.gpus() {
             switches.set("DEVICE", OsString::from(numbers))?;
         }
-        let selection = selection.map(|selection| selection as Arc<dyn Selection>);
-        let generator = EventGenerator::with(processes, request, selection, switches);
-        let generator = generator.map_err(failed)?;
-        for &number in generator.vanishing() {
-            let name = &description.names[number];
-            observer.notice(&format!(
-                "|M|^2 of {name} (PDG codes) vanishes identically: it counts as 0"
-            ));
-        }
-        Ok(Maker::new(generator, description, further))
+        Ok(switches)
     }
 
     /// The survey and the rounds of so many matrix elements; the cross section is in `unit`.
@@ -293,6 +269,66 @@ impl Session<'_> {
         }
         Ok(found)
     }
+}
+
+/// A further cut, and its name.
+pub type NamedCut = (Arc<dyn Selection>, String);
+
+/// What surveys a planned run and makes its rounds.
+///
+/// # Errors
+/// A matrix element cannot be evaluated, or what is requested of events cannot be.
+pub fn open(
+    plan: Plan,
+    cut: Option<NamedCut>,
+    switches: Switches,
+    notices: &mut Vec<String>,
+) -> Result<Maker<'static>> {
+    let further = further(&plan)?;
+    let names = plan.elements.iter().map(Element::name).collect();
+    let cuts = cuts::described(&plan.request.elements[0].windows, plan.elements[0].pdg());
+    let elements = plan.elements.into_iter();
+    let processes = elements.map(|element| element.process).collect();
+    open_with(
+        processes,
+        &plan.request,
+        names,
+        cuts,
+        further,
+        cut,
+        switches,
+        notices,
+    )
+}
+
+/// The same of processes and a request; `names` and `cuts` are for messages.
+#[allow(clippy::too_many_arguments)]
+fn open_with<'m>(
+    processes: Vec<Process>,
+    request: &Request,
+    names: Vec<String>,
+    cuts: String,
+    further: Further<'m>,
+    cut: Option<NamedCut>,
+    switches: Switches,
+    notices: &mut Vec<String>,
+) -> Result<Maker<'m>> {
+    let selection = cut.map(|(cut, name)| Arc::new(CountedSelection::new(cut, name)));
+    let description = Description {
+        identity: identity(&processes, request)?,
+        names,
+        cuts,
+        selection: selection.clone(),
+        threads: request.threads,
+    };
+    let selection = selection.map(|selection| selection as Arc<dyn Selection>);
+    let generator = EventGenerator::with(processes, request, selection, switches);
+    let generator = generator.map_err(failed)?;
+    notices.extend(generator.vanishing().iter().map(|&number| {
+        let name = &description.names[number];
+        format!("|M|^2 of {name} (PDG codes) vanishes identically: it counts as 0")
+    }));
+    Ok(Maker::new(generator, description, further))
 }
 
 /// What is computed of events besides their records.

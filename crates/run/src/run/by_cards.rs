@@ -1,6 +1,6 @@
 //! Events of a process by its cards, in `Events/run_NN`.
 
-use super::{Found, MOST_EVENTS, Made, Observer, Session, pairs, refused};
+use super::{Found, MOST_EVENTS, Made, Observer, Session, open_with, pairs, refused};
 use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
@@ -208,14 +208,20 @@ impl Run<'_> {
         let names = names(&elements);
         let texts = card_texts(cards, &elements, &Vec::new(), false)?;
         let processes: Vec<Process> = elements.into_iter().map(|one| one.process).collect();
-        let mut maker = session.maker(
+        let mut notices = Vec::new();
+        let mut maker = open_with(
             processes,
             &plan.request,
             names.clone(),
             plan.cuts.clone(),
             Further::default(),
-            observer,
+            None,
+            session.switches()?,
+            &mut notices,
         )?;
+        for notice in &notices {
+            observer.notice(notice);
+        }
         let scratch = Scratch::new()?;
         let state = State::open(&scratch.path().join("state"), &[], false)?;
         let mut rounds = Rounds::new(
@@ -338,6 +344,8 @@ impl Run<'_> {
             nominal: nominal_weight(&found.rounds, cross_section),
             rounds: Vec::new(),
             cut: found.cut,
+            beams: head.blocks.beams,
+            weight_names: head.blocks.names.clone(),
         })
     }
 }

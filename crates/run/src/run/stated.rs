@@ -94,5 +94,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
             None => found.rounds,
         },
         cut: found.cut,
+        beams: head.blocks.beams,
+        weight_names: head.blocks.names,
     })
 }
