@@ -2,6 +2,7 @@
 
 use crate::event_file::{self, Banner, Blocks, Overweights, overweights};
 use crate::records::Round;
+use crate::run_card::with_entries;
 use crate::{Element, text};
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,11 @@ impl Cards {
     /// The blocks of MG5aMC's banner; the cross section is in pb, or a width in GeV.
     pub fn banner(&self, events: usize, seed: u64, cross_section: f64) -> String {
         let version = &self.version;
-        let run = with_entries(&self.run, &[("nevents", events as u64), ("iseed", seed)]);
+        let made = [("nevents", events.to_string()), ("iseed", seed.to_string())];
+        let run = with_entries(
+            &self.run,
+            &made.map(|(name, value)| (name.to_owned(), value)),
+        );
         let [process, run, parameters] =
             [&self.process, &run, &self.parameters].map(|card| card.trim_end());
         let cross_section = text::repr(cross_section);
@@ -41,35 +46,6 @@ impl Cards {
              </MGGenerationInfo>\n"
         )
     }
-}
-
-/// A card with other values of some entries, which are added where it has none.
-fn with_entries(card: &str, values: &[(&str, u64)]) -> String {
-    let mut added: Vec<(&str, u64)> = values.to_vec();
-    let mut lines = Vec::new();
-    for line in mebridge_support::files::lines(card) {
-        let end = line.find(['#', '!']).unwrap_or(line.len());
-        let entry = line[..end].rsplit_once('=');
-        let named = entry.and_then(|(_, name)| {
-            let is_it = |(other, _): &&(&str, u64)| other.eq_ignore_ascii_case(name.trim());
-            values.iter().find(is_it).map(|value| (name.trim(), value))
-        });
-        lines.push(match named {
-            Some((name, (known, value))) => {
-                added.retain(|(other, _)| other != known);
-                format!("  {value} = {name} {}", &line[end..])
-                    .trim_end()
-                    .to_owned()
-            }
-            None => line.to_owned(),
-        });
-    }
-    lines.extend(
-        added
-            .iter()
-            .map(|(name, value)| format!("  {value} = {name}")),
-    );
-    lines.join("\n") + "\n"
 }
 
 /// What the weights of a file are.

@@ -93,11 +93,3 @@ fn a_head_is_read_as_it_is_written() {
     let written = serde_json::to_string(&head()).unwrap();
     assert_eq!(serde_json::from_str::<Head>(&written).unwrap(), head());
 }
-
-#[test]
-fn entries_of_a_card_are_added() {
-    assert_eq!(
-        with_entries("1 = a\n 2 = nevents = 3\r\n", &[("iseed", 4)]),
-        "1 = a\n 2 = nevents = 3\n  4 = iseed\n"
-    );
-}
