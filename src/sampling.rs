@@ -55,7 +55,6 @@ pub struct DiagramLines {
     /// Its number, from 1.
     pub diagram: u32,
     /// As the directory of MG5aMC lists them, or `mebridge generate --lines`.
-    #[serde(flatten)]
     pub lines: ListedDiagram,
 }
 

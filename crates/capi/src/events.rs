@@ -10,8 +10,12 @@ use super::pointers::{Access, CallerArray, check_apart, input, output, put, stri
 use super::registry::Registry;
 use super::umami::attached::carried;
 use mebridge::error::{Error, Result};
-use mebridge::event_generator::{BeamRequest, EventGenerator, Request};
+use mebridge::event_generator::{EventGenerator, Request};
 use mebridge::process::Process;
+use mebridge::runtime::Switches;
+use mebridge_run::maker::{Description, Further, Maker, identity};
+use mebridge_run::plan::Plan;
+use mebridge_run::run::open;
 use mebridge_sampler::events::Events;
 use mebridge_sampler::flow::{Flow, Shape};
 use mebridge_sampler::integrand::{Failure, Selection};
@@ -50,11 +54,53 @@ pub type Cut = Option<
 
 /// What is opened.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Opened {
-    /// Of each matrix element the library of `mebridge umami` that carries it, and its number there from 0.
-    matrix_elements: Vec<(PathBuf, usize)>,
-    run: Request,
+#[serde(untagged, deny_unknown_fields)]
+enum Opened {
+    /// Matrix elements, and what is requested of their events.
+    Stated {
+        /// Of each the library of `mebridge umami` that carries it, and its number there from 0.
+        matrix_elements: Vec<(PathBuf, usize)>,
+        run: Box<Request>,
+    },
+    /// A plan that `mebridge_run` wrote.
+    Planned {
+        plan: PathBuf,
+        threads: usize,
+        /// The name of the further cut.
+        #[serde(default)]
+        cut: Option<String>,
+    },
+}
+
+impl Opened {
+    fn open(self, selection: Option<Arc<dyn Selection>>) -> Result<OpenEvents, Failure> {
+        const NAME: &str = "mebridge_events_open";
+        let switches = Switches::from_env()?;
+        let mut notices = Vec::new();
+        let maker = match self {
+            Opened::Planned { plan, threads, cut } => {
+                let plan = Plan::read(&plan, threads)?;
+                let selection = selection.map(|selection| (selection, cut.unwrap_or_default()));
+                open(plan, selection, switches, &mut notices)?
+            }
+            Opened::Stated {
+                matrix_elements,
+                run,
+            } => {
+                let processes = processes(NAME, &matrix_elements)?;
+                let description = Description {
+                    identity: identity(&processes, &run)?,
+                    names: processes.iter().map(|one| one.name.clone()).collect(),
+                    cuts: String::new(),
+                    selection: None,
+                    threads: run.threads,
+                };
+                let generator = EventGenerator::with(processes, &run, selection, switches)?;
+                Maker::new(generator, description, Further::default())
+            }
+        };
+        Ok(OpenEvents { maker, notices })
+    }
 }
 
 /// What is asked of an open one.
@@ -75,6 +121,8 @@ enum Call {
         parameters: PathBuf,
         file: PathBuf,
     },
+    /// Performs a part of a run, whose files go into a folder.
+    Part(Part),
     /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
         settings: Settings,
@@ -85,6 +133,20 @@ enum Call {
         scales: Option<PathBuf>,
         #[serde(default)]
         matched: Option<PathBuf>,
+    },
+}
+
+/// A part of a run that `mebridge_run` has performed elsewhere.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Part {
+    /// The survey.
+    Survey { survey: Settings, folder: PathBuf },
+    /// A round, from the survey of a folder on.
+    Round {
+        round: Settings,
+        folder: PathBuf,
+        survey: PathBuf,
     },
 }
 
@@ -127,9 +189,9 @@ struct Answer {
 
 /// An open one.
 pub struct OpenEvents {
-    generator: EventGenerator,
-    /// Which run it is, whatever its threads and the names of its files are.
-    run: [u8; 32],
+    maker: Maker<'static>,
+    /// What a user should know of its matrix elements, until it is told.
+    notices: Vec<String>,
 }
 
 /// What is open; the handles spell `evnt`.
@@ -156,14 +218,11 @@ pub unsafe extern "C" fn mebridge_events_open(
         unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: the caller's promise.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
-        let processes = processes(NAME, &opened.matrix_elements)?;
-        let run = digest(&processes, &opened.run)?;
         let selection = cut.is_some().then(|| -> Arc<dyn Selection> {
             let context = Context(context);
             Arc::new(CallersCut { cut, context })
         });
-        let generator = EventGenerator::new(processes, &opened.run, selection)?;
-        let handle = OPEN.add(OpenEvents { generator, run });
+        let handle = OPEN.add(opened.open(selection)?);
         // SAFETY: the caller's promise.
         Ok(unsafe {
             put(
@@ -216,7 +275,9 @@ pub unsafe extern "C" fn mebridge_events_weigh(
         // SAFETY: the caller's promise.
         let weights = unsafe { output(NAME, "weights", weights, count) }?;
         let found = OPEN.with_any(events as usize as u64, |open| {
-            open.generator.weigh(source as usize, first, numbers)
+            open.maker
+                .generator()
+                .weigh(source as usize, first, numbers)
         })?;
         if found.len() != count {
             let what =
@@ -244,7 +305,6 @@ pub unsafe extern "C" fn mebridge_events_call(
         // SAFETY: the caller's promise.
         let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
         let answer = OPEN.with_any(events as usize as u64, |open| answer(open, call))?;
-        let answer = serde_json::to_string(&answer)?;
         let answer = CString::new(answer).expect("JSON has no NUL");
         if let Some(take) = take {
             // SAFETY: the caller's promise.
@@ -254,21 +314,46 @@ pub unsafe extern "C" fn mebridge_events_call(
     })
 }
 
-fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
+/// What a call gives, as JSON.
+fn answer(open: &mut OpenEvents, call: Call) -> Result<String, Failure> {
     match call {
+        Call::Part(Part::Survey { survey, folder }) => {
+            let mut notices = std::mem::take(&mut open.notices);
+            open.maker.survey(&folder, &survey, &mut notices)?;
+            Ok(serde_json::to_string(
+                &serde_json::json!({ "notices": notices }),
+            )?)
+        }
+        Call::Part(Part::Round {
+            round,
+            folder,
+            survey,
+        }) => {
+            open.maker.load(&survey)?;
+            Ok(serde_json::to_string(&open.maker.round(&folder, &round)?)?)
+        }
+        other => Ok(serde_json::to_string(&sources(open, other)?)?),
+    }
+}
+
+/// The answer of a call about channels.
+fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
+    match call {
+        Call::Part(_) => unreachable!("it has another answer"),
         Call::Survey { settings, file } => {
-            if let Err(failure) = open.generator.survey(&settings) {
+            if let Err(failure) = open.maker.generator().survey(&settings) {
                 return nothing(failure);
             }
             let answer = surveyed(open, Some(&file))?;
             Ok(Answer {
-                by_threads: open.generator.by_threads().map(str::to_owned),
+                by_threads: open.maker.generator().by_threads().map(str::to_owned),
                 ..answer
             })
         }
         Call::Load { file } => {
             let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
-            open.generator.load(&bytes, &open.run)?;
+            let identity = *open.maker.identity();
+            open.maker.generator().load(&bytes, &identity)?;
             surveyed(open, None)
         }
         Call::Networks {
@@ -279,7 +364,7 @@ fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             file,
         } => {
             let flows = flows(&networks, &shapes, &parameters)?;
-            open.generator.try_flows(&settings, flows)?;
+            open.maker.generator().try_flows(&settings, flows)?;
             surveyed(open, Some(&file))
         }
         Call::Round {
@@ -289,25 +374,20 @@ fn answer(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             scales,
             matched,
         } => {
-            let made = open.generator.round(&settings, number)?;
-            open.generator.append(&made, &file)?;
+            let generator = open.maker.generator();
+            let made = generator.round(&settings, number)?;
+            generator.append(&made, &file)?;
             if let Some(file) = scales {
                 let scales = made.round.events.iter().flat_map(|event| event.scales);
                 let bytes: Vec<u8> = scales.flat_map(f64::to_le_bytes).collect();
                 append(&file, &bytes)?;
             }
             if let Some(file) = matched {
-                append(&file, &open.generator.matched(&made))?;
+                append(&file, &generator.matched(&made))?;
             }
             let round = made.round;
             Ok(Answer {
-                sources: rows(
-                    &open.generator,
-                    &round.sums,
-                    &round.drawn,
-                    &[],
-                    &round.events,
-                )?,
+                sources: rows(generator, &round.sums, &round.drawn, &[], &round.events)?,
                 particles: made.particles,
                 points: round.drawn.iter().sum(),
                 unusable: round.unusable,
@@ -333,11 +413,12 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
 }
 
 /// What the survey says, which goes to this file.
-fn surveyed(open: &OpenEvents, file: Option<&Path>) -> Result<Answer, Failure> {
-    let generator = &open.generator;
+fn surveyed(open: &mut OpenEvents, file: Option<&Path>) -> Result<Answer, Failure> {
+    let identity = *open.maker.identity();
+    let generator = &*open.maker.generator();
     let survey = generator.surveyed()?;
     if let Some(file) = file {
-        std::fs::write(file, survey.to_bytes(&open.run)).map_err(Error::io(file))?;
+        std::fs::write(file, survey.to_bytes(&identity)).map_err(Error::io(file))?;
     }
     let sums: Vec<WeightSums> = survey.sources.iter().map(|one| one.sums).collect();
     let drawn: Vec<u64> = sums.iter().map(WeightSums::points).collect();
@@ -430,40 +511,15 @@ fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Proc
     found.collect()
 }
 
-/// Which run it is.
-fn digest(processes: &[Process], run: &Request) -> Result<[u8; 32]> {
-    let mut bytes = Vec::new();
-    for process in processes {
-        bytes.extend(process.to_bytes()?);
-    }
-    // Of files what they hold counts, and not their names.
-    let mut beams = run.beams()?;
-    for beam in &mut beams {
-        if let BeamRequest::Hadron { densities, .. } = beam {
-            let text = std::fs::read(&*densities).map_err(Error::io(&*densities))?;
-            bytes.extend(mebridge_support::digest(&text));
-            densities.clear();
-        }
-    }
-    let same = Request {
-        densities: None,
-        beams: Some(beams),
-        threads: 0,
-        backend: None,
-        ..run.clone()
-    };
-    bytes.extend(format!("{same:?}").into_bytes());
-    Ok(mebridge_support::digest(&bytes))
-}
-
 /// A cut of the caller.
-struct CallersCut {
-    cut: Cut,
-    context: Context,
+pub(super) struct CallersCut {
+    pub(super) cut: Cut,
+    pub(super) context: Context,
 }
 
 /// A pointer of the caller's.
-struct Context(*mut c_void);
+#[derive(Clone, Copy)]
+pub(super) struct Context(pub(super) *mut c_void);
 
 // SAFETY: it is given back to the caller, who promised that several threads may do so, and nothing else.
 unsafe impl Send for Context {}
@@ -511,19 +567,26 @@ impl Selection for CallersCut {
 
 /// # Safety
 /// The text ends in NUL.
-unsafe fn text<'a>(function: &'static str, name: &str, pointer: *const c_char) -> Result<&'a str> {
+pub(super) unsafe fn text<'a>(
+    function: &'static str,
+    name: &str,
+    pointer: *const c_char,
+) -> Result<&'a str> {
     // SAFETY: the caller's promise.
     let text = unsafe { string(function, name, pointer) }?;
     text.to_str()
         .map_err(|_| wrong(function, format!("{name} is no UTF-8")))
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(function: &'static str, text: &str) -> Result<T> {
+pub(super) fn parsed<T: serde::de::DeserializeOwned>(
+    function: &'static str,
+    text: &str,
+) -> Result<T> {
     serde_json::from_str(text).map_err(|error| wrong(function, error.to_string()))
 }
 
 /// As [`status`], with other errors, too.
-fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
+pub(super) fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let mut failed = None;
     let done = status(|| {
         failed = what().err().map(|failure| failure.to_string());

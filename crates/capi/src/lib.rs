@@ -35,6 +35,7 @@ pub mod linked;
 pub mod memory;
 mod pointers;
 pub mod registry;
+pub mod runs;
 mod sized;
 mod survivor;
 pub mod umami;

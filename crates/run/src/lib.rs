@@ -25,6 +25,7 @@ pub mod named_cuts;
 pub mod output;
 pub mod param_card;
 pub mod plan;
+pub mod plan_file;
 pub mod poles;
 pub mod progress;
 pub mod records;

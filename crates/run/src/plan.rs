@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What the events of a run are made with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// Its matrix elements.
     pub elements: Vec<Element>,

@@ -1,0 +1,360 @@
+//! Runs for C and Python: from cards, or conditions that are stated, to an event file.
+//!
+//! The run and what it found are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::Made`].
+
+use super::c::status;
+use super::events::{CallersCut, Context, Cut, Take, done, parsed, text};
+use super::pointers::wrong;
+use super::sized::{self, Grows};
+use mebridge::error::{Error, Result};
+use mebridge_run::RunSpec;
+use mebridge_run::plan::Plan;
+use mebridge_run::progress::Progress;
+use mebridge_run::rounds::{Perform, RoundFound, Rounds};
+use mebridge_run::run::{Destination, Observer, by_cards, stated};
+use mebridge_run::run_folder::RunFolder;
+use mebridge_run::scratch::Scratch;
+use mebridge_sampler::integrand::Selection;
+use mebridge_sampler::survey::Settings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::ffi::{CString, c_char, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Takes what a part of a run that was performed elsewhere gave, JSON of `mebridge_events_call`; `number` is that of a round, or 0 for
+/// the survey. Not 0 where it could not be taken.
+pub type Done =
+    unsafe extern "C" fn(context: *mut c_void, number: u64, answer: *const c_char) -> i32;
+
+/// What a run calls, with `context`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct MebridgeRunHooks {
+    /// `sizeof(struct MebridgeRunHooks)`
+    pub size: usize,
+    /// Passed to all of them.
+    pub context: *mut c_void,
+    /// NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
+    /// "events", "target", "cross_section", "error", "seconds", "unit"}}`. Not 0 ends the run; what is done is kept.
+    pub tell: Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char) -> i32>,
+    /// NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
+    pub cut: Cut,
+    /// NULL, or performs parts of the run in the place of this program, and calls `done` with `done_context` for each as it ends, in
+    /// this thread. `parts` is JSON: `plan`, the file that `mebridge_events_open` takes, beside which are all files that it reads, and
+    /// `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) with the folder of their `survey`.
+    pub perform: Option<
+        unsafe extern "C" fn(
+            context: *mut c_void,
+            parts: *const c_char,
+            done: Done,
+            done_context: *mut c_void,
+        ) -> i32,
+    >,
+}
+
+// SAFETY: repr(C), its size first; pointers and functions that may be NULL.
+unsafe impl Grows for MebridgeRunHooks {
+    const NAME: &'static str = "MebridgeRunHooks";
+}
+
+/// What is to be run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunRequest {
+    spec: RunSpec,
+    /// By cards, into `Events/NAME`, or `run_NN` with the next number.
+    #[serde(default)]
+    cards: Option<ByCards>,
+    /// Under conditions that are stated.
+    #[serde(default)]
+    stated: Option<Stated>,
+    /// The further cut.
+    #[serde(default)]
+    cut: Option<NamedCut>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ByCards {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stated {
+    state: PathBuf,
+    #[serde(default)]
+    lasting: bool,
+    #[serde(default)]
+    output: Option<PathBuf>,
+}
+
+/// A further cut: what messages call it, and what makes it another one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedCut {
+    name: String,
+    identity: Value,
+}
+
+/// Makes events, and gives `take` what was made, as JSON; `request` is JSON (docs/engine.md).
+///
+/// # Safety
+/// `request` ends in NUL; `hooks` is NULL or as large as it says; what it holds may be called with its context until this returns, its
+/// `cut` by several threads at once; `take` is NULL or may be called with `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_run(
+    request: *const c_char,
+    hooks: *const MebridgeRunHooks,
+    take: Take,
+    context: *mut c_void,
+) -> i32 {
+    const NAME: &str = "mebridge_run";
+    done(|| {
+        // SAFETY: the caller's promise.
+        let request: RunRequest = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
+        let hooks = match hooks.is_null() {
+            true => None,
+            // SAFETY: the caller's promise.
+            false => Some(unsafe { sized::read(NAME, "hooks", hooks) }?),
+        };
+        let mut caller = Caller {
+            hooks,
+            cut: request.cut,
+        };
+        let made = match (request.cards, request.stated) {
+            (Some(of), None) => by_cards(&request.spec, of.name.as_deref(), &mut caller)?,
+            (None, Some(of)) => {
+                let to = Destination {
+                    state: &of.state,
+                    lasting: of.lasting,
+                    output: of.output.as_deref(),
+                };
+                stated(&request.spec, to, &mut caller)?
+            }
+            _ => return Err(wrong(NAME, "it is by cards or stated, one of them").into()),
+        };
+        let made = CString::new(serde_json::to_string(&made)?).expect("JSON has no NUL");
+        if let Some(take) = take {
+            // SAFETY: the caller's promise.
+            unsafe { take(context, made.as_ptr()) };
+        }
+        Ok(())
+    })
+}
+
+/// The caller of a run.
+struct Caller {
+    hooks: Option<MebridgeRunHooks>,
+    cut: Option<NamedCut>,
+}
+
+impl Caller {
+    fn tell(&self, message: &Value) -> Result<()> {
+        let Some(MebridgeRunHooks {
+            context,
+            tell: Some(tell),
+            ..
+        }) = self.hooks
+        else {
+            return Ok(());
+        };
+        let message = CString::new(message.to_string()).expect("JSON has no NUL");
+        // SAFETY: the caller of the run promised that it may be called.
+        match unsafe { tell(context, message.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(wrong("mebridge_run", "the caller ended the run")),
+        }
+    }
+}
+
+impl Observer for Caller {
+    fn begins(&mut self, folder: &RunFolder) {
+        let begins = json!({ "folder": folder.path(), "name": folder.name() });
+        // A caller that ends the run does so at the next message.
+        let _ = self.tell(&json!({ "begins": begins }));
+    }
+
+    fn notice(&mut self, line: &str) {
+        let _ = self.tell(&json!({ "notice": line }));
+    }
+
+    fn conditions(&mut self, line: &str) {
+        let _ = self.tell(&json!({ "conditions": line }));
+    }
+
+    fn report(&mut self, progress: &Progress) -> Result<()> {
+        let found = progress.cross_section;
+        self.tell(&json!({ "progress": {
+            "stage": progress.stage.to_string(),
+            "events": progress.events,
+            "target": progress.target,
+            "cross_section": found.map(|found| found.mean),
+            "error": found.map(|found| found.error),
+            "seconds": progress.seconds,
+            "unit": progress.unit,
+        }}))
+    }
+
+    fn cut(&self) -> Option<(Arc<dyn Selection>, String, Value)> {
+        let (hooks, named) = (self.hooks.as_ref()?, self.cut.as_ref()?);
+        hooks.cut?;
+        let selection = Arc::new(CallersCut {
+            cut: hooks.cut,
+            context: Context(hooks.context),
+        });
+        Some((selection, named.name.clone(), named.identity.clone()))
+    }
+
+    fn performer(&mut self, plan: &Plan) -> Result<Option<Box<dyn Perform>>> {
+        let Some(MebridgeRunHooks {
+            context,
+            perform: Some(perform),
+            ..
+        }) = self.hooks
+        else {
+            return Ok(None);
+        };
+        let scratch = Scratch::new()?;
+        let folder = scratch.path().join("plan");
+        let file = folder.join("plan");
+        let mut plan = plan.clone();
+        // Workers of other machines get a copy of the folder.
+        for (after, before) in plan.gather("files") {
+            let after = folder.join(after);
+            let place = after.parent().unwrap_or(&folder);
+            std::fs::create_dir_all(place).map_err(Error::io(place))?;
+            std::os::unix::fs::symlink(&before, &after).map_err(Error::io(&after))?;
+        }
+        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        plan.write(&file)?;
+        Ok(Some(Box::new(Performer {
+            perform,
+            context,
+            plan: file,
+            _scratch: scratch,
+        })))
+    }
+}
+
+/// Has parts performed by the caller.
+struct Performer {
+    perform: unsafe extern "C" fn(*mut c_void, *const c_char, Done, *mut c_void) -> i32,
+    context: *mut c_void,
+    plan: PathBuf,
+    /// Where the plan is.
+    _scratch: Scratch,
+}
+
+/// A round that is to be performed.
+#[derive(Serialize)]
+struct RoundPart {
+    number: usize,
+    folder: PathBuf,
+    settings: Settings,
+}
+
+/// What takes the answers of parts.
+struct Answers<'a> {
+    take: &'a mut dyn FnMut(u64, &str) -> Result<()>,
+    failed: Option<mebridge::error::Error>,
+}
+
+/// # Safety
+/// `context` is that of [`Performer::call`], and `answer` ends in NUL.
+unsafe extern "C" fn take_answer(context: *mut c_void, number: u64, answer: *const c_char) -> i32 {
+    // SAFETY: the promise above; nobody else has it while the caller performs parts.
+    let answers = unsafe { &mut *context.cast::<Answers>() };
+    let taken = status(|| {
+        // SAFETY: the promise above.
+        let answer = unsafe { text("mebridge_run", "answer", answer) }?;
+        answers.failed = (answers.take)(number, answer).err();
+        Ok(())
+    });
+    i32::from(taken != 0 || answers.failed.is_some())
+}
+
+impl Performer {
+    fn call(&self, parts: &Value, take: &mut dyn FnMut(u64, &str) -> Result<()>) -> Result<()> {
+        let mut answers = Answers { take, failed: None };
+        let parts = CString::new(parts.to_string()).expect("JSON has no NUL");
+        let to: *mut Answers = &raw mut answers;
+        // SAFETY: the caller of the run promised that it may be called; the answers are there as long as it is under way.
+        let status =
+            unsafe { (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast()) };
+        match (answers.failed, status) {
+            (Some(error), _) => Err(error),
+            (None, 0) => Ok(()),
+            (None, _) => Err(wrong(
+                "mebridge_run",
+                "the caller did not perform the parts of the run",
+            )),
+        }
+    }
+}
+
+impl Perform for Performer {
+    fn survey(
+        &mut self,
+        part: &Path,
+        settings: &Settings,
+        notices: &mut Vec<String>,
+    ) -> Result<()> {
+        #[derive(Deserialize)]
+        struct Surveyed {
+            notices: Vec<String>,
+        }
+        let parts = json!({
+            "plan": self.plan, "folder": part, "part": { "survey": settings },
+        });
+        let mut count = 0;
+        self.call(&parts, &mut |_, answer| {
+            let found: Surveyed = parsed("mebridge_run", answer)?;
+            notices.extend(found.notices);
+            count += 1;
+            Ok(())
+        })?;
+        match count {
+            1 => Ok(()),
+            _ => Err(wrong(
+                "mebridge_run",
+                "a survey was performed more or less than once",
+            )),
+        }
+    }
+
+    fn rounds(
+        &mut self,
+        rounds: &mut Rounds,
+        report: &mut dyn FnMut(&Rounds) -> Result<()>,
+    ) -> Result<()> {
+        let part = |number: usize| {
+            let (folder, settings) = rounds.begin(number)?;
+            Ok(RoundPart {
+                number,
+                folder,
+                settings,
+            })
+        };
+        let open: Vec<RoundPart> = rounds.open().into_iter().map(part).collect::<Result<_>>()?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        let parts = json!({
+            "plan": self.plan, "survey": rounds.surveyed(), "rounds": open,
+        });
+        self.call(&parts, &mut |number, answer| {
+            let part = open.iter().find(|part| part.number as u64 == number);
+            let part = part.ok_or_else(|| wrong("mebridge_run", "there is no such round"))?;
+            let found: RoundFound = parsed("mebridge_run", answer)?;
+            rounds.keep(part.number, &part.folder, found)?;
+            report(rounds)
+        })?;
+        match rounds.open().is_empty() {
+            true => Ok(()),
+            false => Err(wrong("mebridge_run", "a round was not performed")),
+        }
+    }
+}
