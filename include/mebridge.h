@@ -201,6 +201,41 @@ typedef int32_t (*mebridge_events_cut)(void *context,
  */
 typedef void (*mebridge_events_take)(void *context, const char *answer);
 
+/*
+ Takes what a part of a run that was performed elsewhere gave, JSON of `mebridge_events_call`; `number` is that of a round, or 0 for
+ the survey. Not 0 where it could not be taken.
+ */
+typedef int32_t (*mebridge_events_done)(void *context, uint64_t number, const char *answer);
+
+/*
+ What a run calls, with `context`.
+ */
+struct mebridge_run_hooks {
+  /*
+   `sizeof(struct mebridge_run_hooks)`
+   */
+  size_t size;
+  /*
+   Passed to all of them.
+   */
+  void *context;
+  /*
+   NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
+   "events", "target", "cross_section", "error", "seconds", "unit"}}`. Not 0 ends the run; what is done is kept.
+   */
+  int32_t (*tell)(void *context, const char *message);
+  /*
+   NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
+   */
+  mebridge_events_cut cut;
+  /*
+   NULL, or performs parts of the run in the place of this program, and calls `done` with `done_context` for each as it ends, in
+   this thread. `parts` is JSON: `plan`, the file that `mebridge_events_open` takes, beside which are all files that it reads, and
+   `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) with the folder of their `survey`.
+   */
+  int32_t (*perform)(void *context, const char *parts, mebridge_events_done done, void *done_context);
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -595,6 +630,18 @@ int32_t mebridge_events_weigh(struct mebridge_events *events,
  */
 int32_t mebridge_events_call(struct mebridge_events *events,
                              const char *call,
+                             mebridge_events_take take,
+                             void *context);
+
+/*
+ Makes events, and gives `take` what was made, as JSON; `request` is JSON (docs/engine.md).
+
+ The caller sees to it:
+ `request` ends in NUL; `hooks` is NULL or as large as it says; what it holds may be called with its context until this returns, its
+ `cut` by several threads at once; `take` is NULL or may be called with `context`.
+ */
+int32_t mebridge_make_events(const char *request,
+                             const struct mebridge_run_hooks *hooks,
                              mebridge_events_take take,
                              void *context);
 

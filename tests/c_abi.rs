@@ -17,6 +17,7 @@ const HEADERS: [(&str, &[&str], &str); 2] = [
             "crates/capi/src/c.rs",
             "crates/capi/src/densities.rs",
             "crates/capi/src/events.rs",
+            "crates/capi/src/runs.rs",
         ],
         "cbindgen.toml",
     ),

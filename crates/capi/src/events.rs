@@ -62,7 +62,7 @@ enum Opened {
         matrix_elements: Vec<(PathBuf, usize)>,
         run: Box<Request>,
     },
-    /// A plan that `mebridge_run` wrote.
+    /// A plan that `mebridge_make_events` wrote.
     Planned {
         plan: PathBuf,
         threads: usize,
@@ -136,7 +136,7 @@ enum Call {
     },
 }
 
-/// A part of a run that `mebridge_run` has performed elsewhere.
+/// A part of a run that `mebridge_make_events` has performed elsewhere.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Part {

@@ -31,7 +31,7 @@ pub type Done =
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MebridgeRunHooks {
-    /// `sizeof(struct MebridgeRunHooks)`
+    /// `sizeof(struct mebridge_run_hooks)`
     pub size: usize,
     /// Passed to all of them.
     pub context: *mut c_void,
@@ -105,13 +105,13 @@ struct NamedCut {
 /// `request` ends in NUL; `hooks` is NULL or as large as it says; what it holds may be called with its context until this returns, its
 /// `cut` by several threads at once; `take` is NULL or may be called with `context`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mebridge_run(
+pub unsafe extern "C" fn mebridge_make_events(
     request: *const c_char,
     hooks: *const MebridgeRunHooks,
     take: Take,
     context: *mut c_void,
 ) -> i32 {
-    const NAME: &str = "mebridge_run";
+    const NAME: &str = "mebridge_make_events";
     done(|| {
         // SAFETY: the caller's promise.
         let request: RunRequest = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
@@ -165,7 +165,7 @@ impl Caller {
         // SAFETY: the caller of the run promised that it may be called.
         match unsafe { tell(context, message.as_ptr()) } {
             0 => Ok(()),
-            _ => Err(wrong("mebridge_run", "the caller ended the run")),
+            _ => Err(wrong("mebridge_make_events", "the caller ended the run")),
         }
     }
 }
@@ -269,7 +269,7 @@ unsafe extern "C" fn take_answer(context: *mut c_void, number: u64, answer: *con
     let answers = unsafe { &mut *context.cast::<Answers>() };
     let taken = status(|| {
         // SAFETY: the promise above.
-        let answer = unsafe { text("mebridge_run", "answer", answer) }?;
+        let answer = unsafe { text("mebridge_make_events", "answer", answer) }?;
         answers.failed = (answers.take)(number, answer).err();
         Ok(())
     });
@@ -288,7 +288,7 @@ impl Performer {
             (Some(error), _) => Err(error),
             (None, 0) => Ok(()),
             (None, _) => Err(wrong(
-                "mebridge_run",
+                "mebridge_make_events",
                 "the caller did not perform the parts of the run",
             )),
         }
@@ -311,7 +311,7 @@ impl Perform for Performer {
         });
         let mut count = 0;
         self.call(&parts, &mut |_, answer| {
-            let found: Surveyed = parsed("mebridge_run", answer)?;
+            let found: Surveyed = parsed("mebridge_make_events", answer)?;
             notices.extend(found.notices);
             count += 1;
             Ok(())
@@ -319,7 +319,7 @@ impl Perform for Performer {
         match count {
             1 => Ok(()),
             _ => Err(wrong(
-                "mebridge_run",
+                "mebridge_make_events",
                 "a survey was performed more or less than once",
             )),
         }
@@ -347,14 +347,15 @@ impl Perform for Performer {
         });
         self.call(&parts, &mut |number, answer| {
             let part = open.iter().find(|part| part.number as u64 == number);
-            let part = part.ok_or_else(|| wrong("mebridge_run", "there is no such round"))?;
-            let found: RoundFound = parsed("mebridge_run", answer)?;
+            let part =
+                part.ok_or_else(|| wrong("mebridge_make_events", "there is no such round"))?;
+            let found: RoundFound = parsed("mebridge_make_events", answer)?;
             rounds.keep(part.number, &part.folder, found)?;
             report(rounds)
         })?;
         match rounds.open().is_empty() {
             true => Ok(()),
-            false => Err(wrong("mebridge_run", "a round was not performed")),
+            false => Err(wrong("mebridge_make_events", "a round was not performed")),
         }
     }
 }
