@@ -4,6 +4,7 @@
 
 use super::c::status;
 use super::events::{CallersCut, Context, Cut, Take, done, parsed, text};
+use super::outside;
 use super::pointers::wrong;
 use super::sized::{self, Grows};
 use mebridge::error::{Error, Result};
@@ -163,7 +164,7 @@ impl Caller {
         };
         let message = CString::new(message.to_string()).expect("JSON has no NUL");
         // SAFETY: the caller of the run promised that it may be called.
-        match unsafe { tell(context, message.as_ptr()) } {
+        match outside(|| unsafe { tell(context, message.as_ptr()) }) {
             0 => Ok(()),
             _ => Err(wrong("mebridge_make_events", "the caller ended the run")),
         }
@@ -282,8 +283,9 @@ impl Performer {
         let parts = CString::new(parts.to_string()).expect("JSON has no NUL");
         let to: *mut Answers = &raw mut answers;
         // SAFETY: the caller of the run promised that it may be called; the answers are there as long as it is under way.
-        let status =
-            unsafe { (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast()) };
+        let status = outside(|| unsafe {
+            (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast())
+        });
         match (answers.failed, status) {
             (Some(error), _) => Err(error),
             (None, 0) => Ok(()),
