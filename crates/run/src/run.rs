@@ -191,7 +191,7 @@ impl Run<'_> {
         if observer.reweights() {
             self.check_weights(&plan, observer)?;
         }
-        let further = further(&plan)?;
+        let further = further(&plan, &Switches::from_env()?)?;
         let arguments = self.arguments(plan.arguments.clone(), &plan.elements)?;
         let elements = plan.elements;
         let processes: Vec<Process> = elements.into_iter().map(|one| one.process).collect();
@@ -387,24 +387,13 @@ impl Run<'_> {
         further: Further<'m>,
         names: &[String],
     ) -> Result<(Maker<'m>, Vec<String>)> {
-        let description = Description {
-            identity: identity(&processes, request)?,
-            ..description
-        };
         let mut switches = Switches::from_env()?;
         if let Some(numbers) = self.spec.gpus() {
             switches.set("DEVICE", OsString::from(numbers))?;
         }
-        let generator = EventGenerator::with(processes, request, None, switches);
-        let generator = generator.map_err(crate::maker::failed)?;
-        let vanishing = generator.vanishing().iter().map(|&number| {
-            format!(
-                "|M|^2 of {} (PDG codes) vanishes identically: it counts as 0",
-                names[number]
-            )
-        });
-        let vanishing = vanishing.collect();
-        Ok((Maker::new(generator, description, further), vanishing))
+        let (maker, vanishing) = maker(processes, request, description, further, switches)?;
+        let vanishing = vanishing.iter().map(|&number| vanishes(&names[number]));
+        Ok((maker, vanishing.collect()))
     }
 
     /// The survey and the rounds.
@@ -449,19 +438,8 @@ impl Run<'_> {
                 *sum += count as f64;
             }
         }
-        let of_rounds = state.rounds().iter().map(|(&number, round)| Round {
-            file: state.records(number),
-            events: round.counted.events as usize,
-            weights: crate::records::Weights {
-                nominal: round.weights.nominal,
-                total: round.weights.total,
-                above: round.weights.above,
-                largest: round.weights.largest,
-                absolute: round.weights.absolute,
-            },
-        });
         Ok(Found {
-            rounds: of_rounds.collect(),
+            rounds: made(state),
             all: measured(rounds.cross_section()),
             of_elements: (0..elements)
                 .map(|number| measured(rounds.of_element(number)))
@@ -524,49 +502,97 @@ impl Run<'_> {
     }
 
     /// What makes the run another one than others, with what this call says of it.
-    fn arguments(&self, mut of_cards: Arguments, elements: &[crate::Element]) -> Result<Arguments> {
-        let spec = self.spec;
-        let switch = |name: &str, default: &str| {
-            let given = std::env::var(name).unwrap_or_default();
-            let value = if given.is_empty() {
-                default.to_owned()
-            } else {
-                given
-            };
-            (name.to_owned(), json!(value))
-        };
-        let switches: serde_json::Map<String, Value> = [
-            switch("CUDACPP_RUNTIME_FPTYPE", "d"),
-            switch("CUDACPP_RUNTIME_SIMD", "auto"),
-        ]
-        .into_iter()
-        .collect();
-        let mut bytes = Vec::new();
-        for element in elements {
-            bytes.extend(element.process.to_bytes()?);
-        }
-        for (name, value) in [
-            ("switches", Value::Object(switches)),
-            ("events", json!(self.events)),
-            ("seed", json!(self.seed)),
-            ("precision", json!(spec.precision)),
-            ("overweight", json!(spec.overweight)),
-            ("threads", json!(spec.threads)),
-            ("device", json!(spec.devices)),
-            ("versions", json!([env!("CARGO_PKG_VERSION")])),
-            (
-                "matrix_elements",
-                json!(hex(&mebridge_support::digest(&bytes))),
-            ),
-        ] {
-            of_cards.push((name.to_owned(), value));
-        }
-        Ok(of_cards)
+    fn arguments(&self, of_cards: Arguments, elements: &[crate::Element]) -> Result<Arguments> {
+        arguments(self.spec, (self.events, self.seed), of_cards, elements)
     }
 }
 
+/// What makes a run of these events and this seed another one than others, with what its cards say.
+pub(crate) fn arguments(
+    spec: &RunSpec,
+    (events, seed): (u64, u64),
+    mut of_cards: Arguments,
+    elements: &[crate::Element],
+) -> Result<Arguments> {
+    let switch = |name: &str, default: &str| {
+        let given = std::env::var(name).unwrap_or_default();
+        let value = if given.is_empty() {
+            default.to_owned()
+        } else {
+            given
+        };
+        (name.to_owned(), json!(value))
+    };
+    let switches: serde_json::Map<String, Value> = [
+        switch("CUDACPP_RUNTIME_FPTYPE", "d"),
+        switch("CUDACPP_RUNTIME_SIMD", "auto"),
+    ]
+    .into_iter()
+    .collect();
+    let mut bytes = Vec::new();
+    for element in elements {
+        bytes.extend(element.process.to_bytes()?);
+    }
+    for (name, value) in [
+        ("switches", Value::Object(switches)),
+        ("events", json!(events)),
+        ("seed", json!(seed)),
+        ("precision", json!(spec.precision)),
+        ("overweight", json!(spec.overweight)),
+        ("threads", json!(spec.threads)),
+        ("device", json!(spec.devices)),
+        ("versions", json!([env!("CARGO_PKG_VERSION")])),
+        (
+            "matrix_elements",
+            json!(hex(&mebridge_support::digest(&bytes))),
+        ),
+    ] {
+        of_cards.push((name.to_owned(), value));
+    }
+    Ok(of_cards)
+}
+
+/// Opens the event generator of a run; beside it are the numbers of the matrix elements that vanish identically.
+pub(crate) fn maker<'m>(
+    processes: Vec<Process>,
+    request: &Request,
+    description: Description,
+    further: Further<'m>,
+    switches: Switches,
+) -> Result<(Maker<'m>, Vec<usize>)> {
+    let description = Description {
+        identity: identity(&processes, request)?,
+        ..description
+    };
+    let generator = EventGenerator::with(processes, request, None, switches);
+    let generator = generator.map_err(crate::maker::failed)?;
+    let vanishing = generator.vanishing().to_vec();
+    Ok((Maker::new(generator, description, further), vanishing))
+}
+
+/// That a matrix element vanishes identically.
+pub(crate) fn vanishes(name: &str) -> String {
+    format!("|M|^2 of {name} (PDG codes) vanishes identically: it counts as 0")
+}
+
+/// The rounds that are done, for their file.
+pub(crate) fn made(state: &State) -> Vec<Round> {
+    let rounds = state.rounds().iter().map(|(&number, round)| Round {
+        file: state.records(number),
+        events: round.counted.events as usize,
+        weights: crate::records::Weights {
+            nominal: round.weights.nominal,
+            total: round.weights.total,
+            above: round.weights.above,
+            largest: round.weights.largest,
+            absolute: round.weights.absolute,
+        },
+    });
+    rounds.collect()
+}
+
 /// What is computed of events besides their records.
-fn further(plan: &Plan) -> Result<Further<'static>> {
+pub(crate) fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
     let beams = plan.request.beams()?;
     let (energies, threads) = (plan.energies, plan.request.threads);
     let mut further = Further::default();
@@ -578,6 +604,7 @@ fn further(plan: &Plan) -> Result<Further<'static>> {
             &plan.alpha_s,
             BeamDensity::of_beams(&beams)?,
             threads,
+            switches,
         )?;
         further.ratios = Some(Box::new(move |of| {
             let matched = of.records.round.events.iter();
@@ -617,7 +644,7 @@ fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {
 }
 
 /// In digits.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

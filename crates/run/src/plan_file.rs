@@ -1,0 +1,203 @@
+//! A [`Plan`] as one file, for programs that make events by it: jobs of packs, and workers.
+//!
+//! After a line with its name and format there are the BLAKE3 hash of the rest, in 32 bytes, and the rest itself, as
+//! `postcard` encodes it, with JSON for what is made for that. Numbers keep every bit in both, so that all make the events
+//! that this program would make.
+
+use crate::banner::Head;
+use crate::densities::AlphaS;
+use crate::element::Element;
+use crate::plan::Plan;
+use crate::state::refused;
+use crate::systematics::Systematics;
+use mebridge::event_generator::{BeamRequest, Request};
+use mebridge::files::regular;
+use mebridge::process::Process;
+use mebridge::{Error, Result};
+use mebridge_sampler::parallel;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How a file begins.
+const BEGIN: &[u8] = b"mebridge plan 1\n";
+/// Bytes of a hash.
+const HASH: usize = 32;
+/// Processes of the largest runs have a few hundred MB.
+const MOST_BYTES: u64 = 1 << 34;
+
+/// That a file holds something else.
+const OTHER: &str = "is a plan of another version of mebridge";
+
+/// What a file holds. Names of densities without a leading slash are those of files beside it.
+#[derive(Deserialize, Serialize)]
+struct Stored<'a> {
+    elements: Vec<StoredElement>,
+    /// JSON.
+    request: String,
+    head: Cow<'a, Head>,
+    systematics: Cow<'a, Systematics>,
+    keeps_scales: bool,
+    runs: bool,
+    alpha_s: Cow<'a, AlphaS>,
+    energies: [f64; 2],
+    conditions: Cow<'a, [String]>,
+    /// JSON.
+    arguments: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct StoredElement {
+    process: Vec<u8>,
+    masses: Vec<f64>,
+    source: usize,
+    number: usize,
+}
+
+impl Plan {
+    /// Writes it into a file. What a user should know of it is left out: the one who plans a run says it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, file: &Path) -> Result<()> {
+        let element = |one: &Element| {
+            Ok(StoredElement {
+                process: one.process.to_bytes()?,
+                masses: one.masses.clone(),
+                source: one.source,
+                number: one.number,
+            })
+        };
+        let elements: Result<_> = self.elements.iter().map(element).collect();
+        let stored = Stored {
+            elements: elements?,
+            request: json(&self.request)?,
+            head: Cow::Borrowed(&self.head),
+            systematics: Cow::Borrowed(&self.systematics),
+            keeps_scales: self.keeps_scales,
+            runs: self.runs,
+            alpha_s: Cow::Borrowed(&self.alpha_s),
+            energies: self.energies,
+            conditions: Cow::Borrowed(&self.conditions),
+            arguments: json(&self.arguments)?,
+        };
+        let rest = postcard::to_stdvec(&stored).map_err(|error| unwritten(&error))?;
+        let bytes = [BEGIN, &mebridge_support::digest(&rest), &rest].concat();
+        fs::write(file, bytes).map_err(Error::io(file))
+    }
+
+    /// Reads it; `threads` make its events.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds none of this version of mebridge.
+    pub fn read(file: &Path, threads: usize) -> Result<Self> {
+        let bytes = regular::read(file, MOST_BYTES).map_err(Error::io(file))?;
+        let wrong = |what: &str| {
+            let what = format!("{} {what}", file.display());
+            refused(what, "write it again, by this version of mebridge")
+        };
+        let rest = bytes.strip_prefix(BEGIN).filter(|rest| rest.len() >= HASH);
+        let (hash, rest) = rest
+            .ok_or_else(|| wrong("is no plan of events, or one of another version"))?
+            .split_at(HASH);
+        if mebridge_support::digest(rest) != hash {
+            return Err(wrong("is damaged"));
+        }
+        let stored: Stored = postcard::from_bytes(rest).map_err(|_| wrong(OTHER))?;
+        let request = Request {
+            threads,
+            ..serde_json::from_str(&stored.request).map_err(|_| wrong(OTHER))?
+        };
+        let arguments = serde_json::from_str(&stored.arguments);
+        let arguments = arguments.map_err(|_| wrong(OTHER))?;
+        if request.elements.len() != stored.elements.len() {
+            return Err(wrong(OTHER));
+        }
+        let elements = parallel::collect(threads, stored.elements.len(), |number| {
+            stored.elements[number].read(&request, number, file)
+        })?;
+        let mut plan = Plan {
+            elements,
+            request,
+            head: stored.head.into_owned(),
+            systematics: stored.systematics.into_owned(),
+            keeps_scales: stored.keeps_scales,
+            runs: stored.runs,
+            alpha_s: stored.alpha_s.into_owned(),
+            energies: stored.energies,
+            conditions: stored.conditions.into_owned(),
+            arguments,
+            notices: Vec::new(),
+        };
+        let folder = file.parent().unwrap_or("".as_ref());
+        for name in plan.files_mut() {
+            // An absolute name stays.
+            *name = folder.join(&*name);
+        }
+        Ok(plan)
+    }
+
+    /// Gives its files names in a folder, where plans may be that have these names for them; those that lay in one folder do
+    /// so again. The files by their new names.
+    pub fn gather(&mut self, folder: &str) -> BTreeMap<PathBuf, PathBuf> {
+        let (mut folders, mut found) = (Vec::new(), BTreeMap::new());
+        for name in self.files_mut() {
+            let before = name.parent().unwrap_or("".as_ref()).to_owned();
+            let known = folders.iter().position(|other| *other == before);
+            let number = known.unwrap_or(folders.len());
+            if known.is_none() {
+                folders.push(before);
+            }
+            let own = name.file_name().unwrap_or_default();
+            let new = Path::new(folder).join(number.to_string()).join(own);
+            found.insert(new.clone(), std::mem::replace(name, new));
+        }
+        found
+    }
+
+    /// Names of the files with densities that it reads, each as often as it is named.
+    fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let beams = self.request.beams.iter_mut().flatten();
+        let hadrons = beams.filter_map(|beam| match beam {
+            BeamRequest::Hadron { densities, .. } => Some(densities),
+            BeamRequest::Parton | BeamRequest::Photons(_) => None,
+        });
+        let members = self.systematics.members.iter_mut();
+        let members = members.map(|member| &mut member.file);
+        self.request
+            .densities
+            .iter_mut()
+            .chain(hadrons)
+            .chain(members)
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| unwritten(&error))
+}
+
+/// A name of densities that is no UTF-8.
+fn unwritten(why: &dyn std::fmt::Display) -> Error {
+    refused(format!("the plan of the run cannot be written: {why}"), "")
+}
+
+impl StoredElement {
+    fn read(&self, request: &Request, number: usize, file: &Path) -> Result<Element> {
+        let process = Process::from_bytes(&self.process, file)?;
+        let requested = &request.elements[number];
+        let mut element = Element::new(
+            process,
+            requested.mirrored,
+            self.masses.clone(),
+            self.source,
+            self.number,
+        )?;
+        let channels = element.described.channels.iter_mut();
+        for (channel, codes) in channels.zip(&requested.propagators) {
+            channel.propagators.clone_from(codes);
+        }
+        Ok(element)
+    }
+}
