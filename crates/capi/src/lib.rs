@@ -80,6 +80,24 @@ impl Drop for Inside {
     }
 }
 
+/// Calls a function of the caller's, which may call the library: this thread holds nothing meanwhile.
+pub(crate) fn outside<T>(call: impl FnOnce() -> T) -> T {
+    /// Comes back whatever the call does.
+    struct Back;
+
+    impl Drop for Back {
+        fn drop(&mut self) {
+            INSIDE.with(|inside| inside.store(true, Ordering::Relaxed));
+            compiler_fence(Ordering::SeqCst);
+        }
+    }
+
+    compiler_fence(Ordering::SeqCst);
+    INSIDE.with(|inside| inside.store(false, Ordering::Relaxed));
+    let _back = Back;
+    call()
+}
+
 /// Says on stderr that this is a call within a call, in a way that signal handlers may: the interrupted call may be about
 /// to take memory, or a lock of what writes.
 pub(crate) fn say_within() {

@@ -4,11 +4,13 @@
 
 use super::c::status;
 use super::events::{CallersCut, Context, Cut, Take, done, parsed, text};
+use super::outside;
 use super::pointers::wrong;
 use super::sized::{self, Grows};
 use mebridge::error::{Error, Result};
 use mebridge_run::RunSpec;
 use mebridge_run::cards::Cards;
+use mebridge_run::pack::{Packing, pack, pack_run, pack_state};
 use mebridge_run::plan::Plan;
 use mebridge_run::progress::Progress;
 use mebridge_run::rounds::{Perform, RoundFound, Rounds};
@@ -74,6 +76,9 @@ struct RunRequest {
     /// Under conditions that are stated.
     #[serde(default)]
     stated: Option<Stated>,
+    /// Packed, in the place of events.
+    #[serde(default)]
+    pack: Option<Packed>,
     /// The further cut.
     #[serde(default)]
     cut: Option<NamedCut>,
@@ -100,6 +105,59 @@ struct Stated {
     lasting: bool,
     #[serde(default)]
     output: Option<PathBuf>,
+}
+
+/// A pack of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Packed {
+    /// The file.
+    output: PathBuf,
+    /// `mebridge`, the command.
+    program: PathBuf,
+    /// The SIMD level of its jobs.
+    simd: String,
+    /// How many events are made at once for the cross section.
+    #[serde(default)]
+    measured: u64,
+    /// The state of the same run, which is surveyed.
+    #[serde(default)]
+    state: Option<PathBuf>,
+    /// A run by cards that is surveyed, in the place of the one that is described.
+    #[serde(default)]
+    run: Option<SurveyedRun>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SurveyedRun {
+    /// `Events/run_NN`.
+    folder: PathBuf,
+    #[serde(default)]
+    changed_files: bool,
+    #[serde(default)]
+    pdf_data: Option<PathBuf>,
+}
+
+impl Packed {
+    /// Writes it; what is made of it, as JSON.
+    fn write(&self, spec: &RunSpec, caller: &mut Caller) -> Result<Value> {
+        let how = Packing {
+            output: &self.output,
+            program: &self.program,
+            measured: self.measured,
+            simd: &self.simd,
+        };
+        let output = match (&self.run, &self.state) {
+            (Some(run), _) => {
+                let data = run.pdf_data.as_deref();
+                pack_run(&run.folder, run.changed_files, data, &how, caller)
+            }
+            (None, Some(state)) => pack_state(spec, state, &how, caller),
+            (None, None) => pack(spec, &how, caller),
+        };
+        Ok(json!({ "output": output? }))
+    }
 }
 
 /// A further cut: what messages call it, and what makes it another one.
@@ -137,19 +195,22 @@ pub unsafe extern "C" fn mebridge_make_events(
             arguments: request.arguments,
             reweights: request.reweights,
         };
-        let made = match (request.cards, request.stated) {
-            (Some(of), None) => by_cards(&request.spec, of.name.as_deref(), &mut caller)?,
-            (None, Some(of)) => {
+        let made = match (request.cards, request.stated, request.pack) {
+            (Some(of), None, None) => {
+                serde_json::to_value(by_cards(&request.spec, of.name.as_deref(), &mut caller)?)?
+            }
+            (None, None, Some(of)) => of.write(&request.spec, &mut caller)?,
+            (None, Some(of), None) => {
                 let to = Destination {
                     state: &of.state,
                     lasting: of.lasting,
                     output: of.output.as_deref(),
                 };
-                stated(&request.spec, to, &mut caller)?
+                serde_json::to_value(stated(&request.spec, to, &mut caller)?)?
             }
-            _ => return Err(wrong(NAME, "it is by cards or stated, one of them").into()),
+            _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
         };
-        let made = CString::new(serde_json::to_string(&made)?).expect("JSON has no NUL");
+        let made = CString::new(made.to_string()).expect("JSON has no NUL");
         if let Some(take) = take {
             // SAFETY: the caller's promise.
             unsafe { take(context, made.as_ptr()) };
@@ -215,7 +276,7 @@ impl Caller {
         };
         let message = CString::new(message.to_string()).expect("JSON has no NUL");
         // SAFETY: the caller of the run promised that it may be called.
-        match unsafe { tell(context, message.as_ptr()) } {
+        match outside(|| unsafe { tell(context, message.as_ptr()) }) {
             0 => Ok(()),
             _ => Err(wrong("mebridge_make_events", "the caller ended the run")),
         }
@@ -361,8 +422,9 @@ impl Performer {
         let parts = CString::new(parts.to_string()).expect("JSON has no NUL");
         let to: *mut Answers = &raw mut answers;
         // SAFETY: the caller of the run promised that it may be called; the answers are there as long as it is under way.
-        let status =
-            unsafe { (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast()) };
+        let status = outside(|| unsafe {
+            (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast())
+        });
         match (answers.failed, status) {
             (Some(error), _) => Err(error),
             (None, 0) => Ok(()),

@@ -62,7 +62,7 @@ pub struct CardOptions {
     set: Vec<(String, String)>,
     /// Go on where Fortran of cuts or scales was changed
     #[arg(long)]
-    changed_files: bool,
+    pub changed_files: bool,
     /// Of a process: a model file or a UFO folder [default: the Standard Model]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub struct CardOptions {
     folder: Option<PathBuf>,
     /// Of a process, for pdlabel = nn23lo1 and others: an output, or the folder of MG5aMC
     #[arg(long, value_name = "FOLDER")]
-    pdf_data: Option<PathBuf>,
+    pub pdf_data: Option<PathBuf>,
     /// No lines about progress
     #[arg(long)]
     pub quiet: bool,
@@ -96,6 +96,15 @@ impl CardOptions {
             param_card: self.param_card.clone(),
             ..RunSpec::default()
         }
+    }
+
+    /// Which cards, or changes of them, are given.
+    pub fn given(&self) -> [(&'static str, bool); 3] {
+        [
+            ("run-card", self.run_card.is_some()),
+            ("param-card", self.param_card.is_some()),
+            ("set", !self.set.is_empty()),
+        ]
     }
 }
 

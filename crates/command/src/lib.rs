@@ -24,7 +24,6 @@ pub mod output;
 mod pack;
 mod plugin;
 pub mod progress;
-mod python;
 pub mod random;
 mod random_events;
 mod reweight;
@@ -62,6 +61,8 @@ enum Subcommands {
     Link(link::Options),
     Unlink(link::Undo),
     Pack(pack::Options),
+    #[command(hide = true)]
+    PackJob(pack::JobOptions),
     Plugin(plugin::Options),
     Umami(umami::Options),
 }
@@ -88,6 +89,7 @@ pub fn main() -> ExitCode {
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
+        Subcommands::PackJob(options) => return ended(options.run()),
         Subcommands::Plugin(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Umami(options) => options.run(),

@@ -1,30 +1,305 @@
-//! `mebridge pack`: a process with all that makes events of it, as one file, which the Python package makes.
+//! `mebridge pack`: a process with all that makes events of it, as one file; and the jobs of such files.
 
-use crate::python::hand_over;
-use mebridge::Result;
+use crate::events::CardOptions;
+use crate::number::whole;
+use crate::{interrupt, output};
+use clap::Parser;
+use mebridge::{Error, Result};
+use mebridge_run::pack::{EVENTS, MEASURED, Packing, SIMD, pack, pack_run};
+use mebridge_run::packed::{Job, Recipe, broken};
+use mebridge_run::progress::Progress;
+use mebridge_run::replaced;
+use mebridge_run::run::{MOST_EVENTS, Observer};
+use mebridge_run::run_folder::RunFolder;
+use mebridge_run::spec::RunSpec;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-/// Pack a directory that MG5aMC wrote, or a run of it, as one file that makes events by itself
+/// Pack a directory that MG5aMC wrote, or a process, as one file that makes events by itself
 ///
-/// Unpacked, `./run.sh NEVENTS SEED` makes events on any Linux of this processor's kind: offline, from a read-only
-/// folder, without Python or a compiler. This needs the Python package (`pip install ./python` in a checkout), to which
-/// all arguments are handed over: `mebridge pack --help` lists them. MEBRIDGE_PYTHON names its interpreter;
-/// otherwise it is the python3 beside this command, or that of PATH.
+/// Unpacked, './run.sh NEVENTS SEED' makes events on any Linux of this processor's kind: offline, from a read-only folder,
+/// without a compiler. docs/pack.md says more.
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
 pub struct Options {
-    /// OUTPUT or OUTPUT/Events/run_NN, -o FILE.tar, --nevents N, --seed S, --set ENTRY=VALUE, ...
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENTS"
-    )]
-    arguments: Vec<OsString>,
+    /// What 'output madevent' wrote, or a process; or its Events/run_NN, a run of 'mebridge events', whose survey is taken
+    #[arg(value_name = "OUTPUT|PROCESS|RUN")]
+    process: String,
+    /// The file: .tar, .tar.gz or .tar.xz
+    #[arg(long = "output", short = 'o', value_name = "FILE")]
+    file: PathBuf,
+    /// Of all jobs together, to which the survey is adapted [default: 1000000]
+    #[arg(long, value_name = "N", value_parser = events)]
+    nevents: Option<u64>,
+    /// Events that are made at once, for the cross section that all jobs give [default: 10000]
+    #[arg(long, value_name = "N", value_parser = whole)]
+    measured: Option<u64>,
+    /// Of the survey [default: the run card's iseed, or 1]
+    #[arg(long, value_name = "S", value_parser = seed)]
+    seed: Option<u64>,
+    /// Of the survey [default: 1]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// As many times the threads: a survey is one program [default: 1]
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    workers: Option<u32>,
+    /// Grids; for networks (madnis) take the Python package: Run.pack
+    #[arg(long, value_name = "SAMPLER", value_parser = ["auto", "vegas"])]
+    sampler: Option<String>,
+    /// SIMD level of all jobs; auto: the best of each machine, and so other last digits
+    #[arg(long, value_name = "LEVEL", default_value = SIMD, value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
+    simd: String,
+    #[command(flatten)]
+    cards: CardOptions,
+}
+
+/// A number of events.
+fn events(text: &str) -> std::result::Result<u64, String> {
+    within(whole(text)?, MOST_EVENTS)
+}
+
+/// A seed of a survey.
+fn seed(text: &str) -> std::result::Result<u64, String> {
+    within(whole(text)?, u64::MAX)
+}
+
+fn within(number: u64, most: u64) -> std::result::Result<u64, String> {
+    match (1..=most).contains(&number) {
+        true => Ok(number),
+        false => Err(format!("it must be a whole number from 1 to {most}")),
+    }
 }
 
 impl Options {
-    /// Hands over to Python.
+    /// Packs it.
     pub fn run(self) -> Result<()> {
-        hand_over("pack", self.arguments)
+        let program = std::env::current_exe().map_err(Error::io("mebridge"))?;
+        let how = Packing {
+            output: &self.file,
+            program: &program,
+            measured: self.measured.unwrap_or(MEASURED),
+            simd: &self.simd,
+        };
+        let mut told = Told {
+            quiet: self.cards.quiet,
+        };
+        let is_output = Path::new(&self.process).join("SubProcesses").is_dir();
+        let made = match is_output || self.process.contains('>') {
+            true => pack(&self.spec(), &how, &mut told)?,
+            false => {
+                self.refuse_others()?;
+                let folder = Path::new(&self.process);
+                let (changed, data) = (self.cards.changed_files, self.cards.pdf_data.as_deref());
+                pack_run(folder, changed, data, &how, &mut told)?
+            }
+        };
+        let size = std::fs::metadata(&made).map_err(Error::io(&made))?.len();
+        let megabytes = size as f64 / 1e6;
+        output::print(&format!("{}: {megabytes:.1} MB\n", made.display()))
+    }
+
+    fn spec(&self) -> RunSpec {
+        let [threads, workers] = [self.threads, self.workers].map(|given| given.unwrap_or(1));
+        RunSpec {
+            events: Some(self.nevents.unwrap_or(EVENTS)),
+            seed: self.seed,
+            threads: (threads * workers) as usize,
+            ..self.cards.spec(self.process.clone())
+        }
+    }
+
+    /// That nothing is given which a run has.
+    fn refuse_others(&self) -> Result<()> {
+        let of_survey = [
+            ("nevents", self.nevents.is_some()),
+            ("measured", self.measured.is_some()),
+            ("seed", self.seed.is_some()),
+            ("threads", self.threads.is_some()),
+            ("workers", self.workers.is_some()),
+            ("sampler", self.sampler.is_some()),
+        ];
+        let cards = self.cards.given();
+        let given = of_survey.into_iter().chain(cards).find(|(_, given)| *given);
+        let Some((name, _)) = given else {
+            return Ok(());
+        };
+        Err(Error::Run {
+            place: String::new(),
+            what: format!(
+                "--{name} is for an output; {} is taken for a run, which has its own",
+                self.process
+            ),
+            cure: String::new(),
+        })
+    }
+}
+
+/// Lines on stderr.
+struct Told {
+    quiet: bool,
+}
+
+impl Observer for Told {
+    fn begins(&mut self, _folder: &RunFolder) {}
+
+    fn notice(&mut self, line: &str) {
+        output::warn(line);
+    }
+
+    fn conditions(&mut self, line: &str) {
+        if !self.quiet {
+            output::warn(line);
+        }
+    }
+
+    fn report(&mut self, progress: &Progress) -> Result<()> {
+        if !self.quiet {
+            output::warn(&format!("{}: {:.1} s", progress.stage, progress.seconds));
+        }
+        Ok(())
+    }
+}
+
+/// What `run.sh` of a pack calls.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct JobOptions {
+    /// The folder of the pack
+    root: PathBuf,
+    /// --check, or what `run.sh` was given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// The exit code of a pack whose files are not what was packed: `run.sh` knows by it that all was said.
+const BROKEN: u8 = 3;
+/// Files of it that are named.
+const SHOWN: usize = 20;
+/// The exit code of a job that a signal ended.
+const INTERRUPTED: i32 = 130;
+
+/// Makes events of a pack. The same seed gives the same file, another seed others. Nothing is written but the file, and
+/// what is temporary below TMPDIR.
+#[derive(Parser)]
+#[command(name = "run.sh", max_term_width = 100)]
+struct Call {
+    /// How many events
+    #[arg(value_name = "NEVENTS")]
+    events: String,
+    /// Of the random numbers: 1, 2, ... for the jobs of a pack
+    #[arg(value_name = "SEED")]
+    seed: String,
+    /// The file; compressed where its name ends with .gz
+    #[arg(long, short, value_name = "FILE", default_value = "events.lhe.gz")]
+    output: PathBuf,
+    /// Threads
+    #[arg(long, value_name = "T", default_value = "1")]
+    threads: String,
+    /// No lines about progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl JobOptions {
+    /// Checks a pack, or makes events of it.
+    pub fn run(self) -> Result<ExitCode> {
+        if self.arguments == ["--check"] {
+            return Ok(self.check());
+        }
+        let recipe = Recipe::read(&self.root)?;
+        let about = format!(
+            "Makes events of {}. The same seed gives the same file, another seed others. Nothing is written but the file, and \
+             what is temporary below TMPDIR.",
+            recipe.name
+        );
+        let call = <Call as clap::CommandFactory>::command().about(about);
+        let name = OsString::from("run.sh");
+        let words = std::iter::once(&name).chain(&self.arguments);
+        let parsed = call.try_get_matches_from(words);
+        let parsed =
+            parsed.and_then(|found| <Call as clap::FromArgMatches>::from_arg_matches(&found));
+        match parsed {
+            Ok(call) => call.run(&self.root).map(|()| ExitCode::SUCCESS),
+            Err(told) => output::tell(&told),
+        }
+    }
+
+    fn check(&self) -> ExitCode {
+        let found = broken(&self.root);
+        for line in found.iter().take(SHOWN) {
+            output::warn(line);
+        }
+        if found.is_empty() {
+            return ExitCode::SUCCESS;
+        }
+        let more = match found.len() {
+            count if count > SHOWN => format!(" ({count} files)"),
+            _ => String::new(),
+        };
+        let folder = self.root.parent().unwrap_or(&self.root).display();
+        output::warn(&format!(
+            "the pack in {folder} is broken{more}; unpack it again"
+        ));
+        ExitCode::from(BROKEN)
+    }
+}
+
+impl Call {
+    fn run(&self, root: &Path) -> Result<()> {
+        // The end of a batch system is an end like SIGINT: what is temporary is gone by now.
+        interrupt::before_the_end(|| {
+            output::warn("interrupted; no file was written");
+            std::process::exit(INTERRUPTED)
+        });
+        let events = number("NEVENTS", &self.events, MOST_EVENTS)?;
+        let seed = number("SEED", &self.seed, u64::MAX)?;
+        let threads = number("--threads", &self.threads, MOST_THREADS)?;
+        if self.output.symlink_metadata().is_ok() {
+            let what = format!("{} is there already", self.output.display());
+            let cure = "take it away, or name another file with --output";
+            return Err(refused(what, cure));
+        }
+        let output = replaced::target(&self.output, [])?;
+        let job = Job {
+            root,
+            events,
+            seed,
+            output: &output,
+            threads: threads as usize,
+        };
+        let made = job.run(&mut |line| {
+            if !self.quiet {
+                output::warn(line);
+            }
+        })?;
+        output::print(&format!("{}: {made}\n", output.display()))
+    }
+}
+
+/// Threads of a job, at most.
+const MOST_THREADS: u64 = 1024;
+
+/// A number that a job is given, from 1 on.
+fn number(name: &str, text: &str, most: u64) -> Result<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let found = text
+        .parse()
+        .ok()
+        .filter(|number| (1..=most).contains(number));
+    found.ok_or_else(|| {
+        let shown = match digits {
+            true => text.to_owned(),
+            false => mebridge_run::text::quoted(text),
+        };
+        let what = format!("{name} is {shown}; it must be a whole number from 1 to {most}");
+        refused(what, "")
+    })
+}
+
+fn refused(what: String, cure: &str) -> Error {
+    Error::Run {
+        place: String::new(),
+        what,
+        cure: cure.to_owned(),
     }
 }

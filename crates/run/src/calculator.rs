@@ -73,6 +73,7 @@ impl Calculator {
         alpha_s: &AlphaS,
         beams: Option<[BeamDensity; 2]>,
         threads: usize,
+        switches: &Switches,
     ) -> Result<Self> {
         let (mut tables, mut members) = (vec![alpha_s], Vec::new());
         let opened = parallel::collect(threads, systematics.members.len(), |number| {
@@ -101,7 +102,7 @@ impl Calculator {
         };
         Ok(Calculator {
             weights,
-            workers: samplers(elements, threads)?,
+            workers: samplers(elements, threads, switches)?,
         })
     }
 
@@ -140,10 +141,14 @@ impl Calculator {
 }
 
 /// Of each thread what evaluates the matrix elements with several powers of alpha_s.
-fn samplers(elements: &[Element], threads: usize) -> Result<Vec<Vec<Option<Sampler>>>> {
+fn samplers(
+    elements: &[Element],
+    threads: usize,
+    switches: &Switches,
+) -> Result<Vec<Vec<Option<Sampler>>>> {
     let switches = Switches {
         backend: BackendChoice::Cpu,
-        ..Switches::from_env()?
+        ..switches.clone()
     };
     let mut bridges: Vec<Option<Bridge>> = Vec::new();
     for element in elements {

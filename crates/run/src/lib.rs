@@ -23,6 +23,8 @@ pub mod maker;
 pub mod named;
 pub mod named_cuts;
 pub mod output;
+pub mod pack;
+pub mod packed;
 pub mod param_card;
 pub mod plan;
 pub mod plan_file;

@@ -1,7 +1,8 @@
 //! A [`Plan`] as one file, for programs that make events by it: jobs of packs, and workers.
 //!
 //! After a line with its name and format there are the BLAKE3 hash of the rest, in 32 bytes, and the rest itself, as
-//! `postcard` encodes it: with every bit of its numbers, so that all make the events that this program would make.
+//! `postcard` encodes it, with JSON for what is made for that. Numbers keep every bit in both, so that all make the events
+//! that this program would make.
 
 use crate::banner::Head;
 use crate::densities::AlphaS;
@@ -27,11 +28,15 @@ const HASH: usize = 32;
 /// Processes of the largest runs have a few hundred MB.
 const MOST_BYTES: u64 = 1 << 34;
 
+/// That a file holds something else.
+const OTHER: &str = "is a plan of another version of mebridge";
+
 /// What a file holds. Names of densities without a leading slash are those of files beside it.
 #[derive(Deserialize, Serialize)]
 struct Stored<'a> {
     elements: Vec<StoredElement>,
-    request: Cow<'a, Request>,
+    /// JSON.
+    request: String,
     head: Cow<'a, Head>,
     systematics: Cow<'a, Systematics>,
     keeps_scales: bool,
@@ -39,7 +44,7 @@ struct Stored<'a> {
     alpha_s: Cow<'a, AlphaS>,
     energies: [f64; 2],
     conditions: Cow<'a, [String]>,
-    /// JSON, which says of itself what it is.
+    /// JSON.
     arguments: String,
 }
 
@@ -68,7 +73,7 @@ impl Plan {
         let elements: Result<_> = self.elements.iter().map(element).collect();
         let stored = Stored {
             elements: elements?,
-            request: Cow::Borrowed(&self.request),
+            request: json(&self.request)?,
             head: Cow::Borrowed(&self.head),
             systematics: Cow::Borrowed(&self.systematics),
             keeps_scales: self.keeps_scales,
@@ -76,15 +81,9 @@ impl Plan {
             alpha_s: Cow::Borrowed(&self.alpha_s),
             energies: self.energies,
             conditions: Cow::Borrowed(&self.conditions),
-            arguments: serde_json::to_string(&self.arguments).expect("texts and numbers"),
+            arguments: json(&self.arguments)?,
         };
-        let rest = postcard::to_stdvec(&stored).map_err(|_| {
-            let what = format!(
-                "{} cannot be written: the name of a file in it is no UTF-8",
-                file.display()
-            );
-            refused(what, "rename that file")
-        })?;
+        let rest = postcard::to_stdvec(&stored).map_err(|error| unwritten(&error))?;
         let bytes = [BEGIN, &mebridge_support::digest(&rest), &rest].concat();
         fs::write(file, bytes).map_err(Error::io(file))
     }
@@ -106,16 +105,15 @@ impl Plan {
         if mebridge_support::digest(rest) != hash {
             return Err(wrong("is damaged"));
         }
-        let stored: Stored = postcard::from_bytes(rest)
-            .map_err(|_| wrong("is a plan of another version of mebridge"))?;
+        let stored: Stored = postcard::from_bytes(rest).map_err(|_| wrong(OTHER))?;
         let request = Request {
             threads,
-            ..stored.request.into_owned()
+            ..serde_json::from_str(&stored.request).map_err(|_| wrong(OTHER))?
         };
         let arguments = serde_json::from_str(&stored.arguments);
-        let arguments = arguments.map_err(|_| wrong("has no arguments"))?;
+        let arguments = arguments.map_err(|_| wrong(OTHER))?;
         if request.elements.len() != stored.elements.len() {
-            return Err(wrong("has requests for other matrix elements"));
+            return Err(wrong(OTHER));
         }
         let elements = parallel::collect(threads, stored.elements.len(), |number| {
             stored.elements[number].read(&request, number, file)
@@ -174,6 +172,15 @@ impl Plan {
             .chain(hadrons)
             .chain(members)
     }
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| unwritten(&error))
+}
+
+/// A name of densities that is no UTF-8.
+fn unwritten(why: &dyn std::fmt::Display) -> Error {
+    refused(format!("the plan of the run cannot be written: {why}"), "")
 }
 
 impl StoredElement {

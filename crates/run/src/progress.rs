@@ -58,8 +58,7 @@ impl Progress {
     /// Events, the cross section and the time.
     fn found(&self) -> String {
         let cross_section = self.cross_section.map_or_else(String::new, |found| {
-            let (mean, error) = (general(found.mean), significant(found.error, 2));
-            format!(", {mean} +- {error} {}", self.unit)
+            format!(", {}", shown(found, self.unit))
         });
         let (events, target) = (self.events, self.target);
         format!(
@@ -67,6 +66,12 @@ impl Progress {
             self.seconds
         )
     }
+}
+
+/// A cross section, as lines have it.
+pub(crate) fn shown(of: Estimate, unit: &str) -> String {
+    let (mean, error) = (general(of.mean), significant(of.error, 2));
+    format!("{mean} +- {error} {unit}")
 }
 
 /// Which lines about a run there are.

@@ -16,7 +16,7 @@ use crate::records::Round;
 use crate::rounds::{Perform, Rounds};
 use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
-use crate::state::Arguments;
+use crate::state::{Arguments, State};
 use crate::summary::Measured;
 use crate::{Element, cuts};
 use mebridge::event_generator::{EventGenerator, Request};
@@ -207,14 +207,9 @@ impl Session<'_> {
                 *sum += count;
             }
         }
-        let of_rounds = state.rounds().iter().map(|(&number, round)| Round {
-            file: state.records(number),
-            events: round.counted.events as usize,
-            weights: round.weights,
-        });
         let elements = 0..elements;
         Ok(Found {
-            rounds: of_rounds.collect(),
+            rounds: made(state),
             all: measured(rounds.cross_section()),
             of_elements: elements
                 .map(|number| measured(rounds.of_element(number)))
@@ -228,52 +223,72 @@ impl Session<'_> {
     /// What makes the run another one than others, with what this call says of it.
     fn arguments(
         &self,
-        mut found: Arguments,
+        found: Arguments,
         elements: &[Element],
         observer: &dyn Observer,
     ) -> Result<Arguments> {
-        let spec = self.spec;
-        let switch = |name: &str, default: &str| {
-            let given = std::env::var(name).unwrap_or_default();
-            let value = if given.is_empty() {
-                default.to_owned()
-            } else {
-                given
-            };
-            (name.to_owned(), json!(value))
-        };
-        let switches: Map<String, Value> = [
-            switch("CUDACPP_RUNTIME_FPTYPE", "d"),
-            switch("CUDACPP_RUNTIME_SIMD", "auto"),
-        ]
-        .into_iter()
-        .collect();
-        let mut bytes = Vec::new();
-        for element in elements {
-            bytes.extend(element.process.to_bytes()?);
-        }
+        let mut found = arguments(self.spec, (self.events, self.seed), found, elements)?;
         if let Some((_, _, identity)) = observer.cut() {
             found.push(("cut".to_owned(), identity));
         }
         found.extend(observer.arguments());
-        for (name, value) in [
-            ("switches", Value::Object(switches)),
-            ("events", json!(self.events)),
-            ("seed", json!(self.seed)),
-            ("precision", json!(spec.precision)),
-            ("overweight", json!(spec.overweight)),
-            ("threads", json!(spec.threads)),
-            ("device", json!(spec.devices)),
-            ("versions", json!([env!("CARGO_PKG_VERSION")])),
-            (
-                "matrix_elements",
-                json!(hex(&mebridge_support::digest(&bytes))),
-            ),
-        ] {
-            found.push((name.to_owned(), value));
-        }
         Ok(found)
     }
+}
+
+/// What makes a run another one than others, with what a call says of it besides; events and seed of their own.
+pub(crate) fn arguments(
+    spec: &RunSpec,
+    (events, seed): (u64, u64),
+    mut found: Arguments,
+    elements: &[Element],
+) -> Result<Arguments> {
+    let switch = |name: &str, default: &str| {
+        let given = std::env::var(name).unwrap_or_default();
+        let value = if given.is_empty() {
+            default.to_owned()
+        } else {
+            given
+        };
+        (name.to_owned(), json!(value))
+    };
+    let switches: Map<String, Value> = [
+        switch("CUDACPP_RUNTIME_FPTYPE", "d"),
+        switch("CUDACPP_RUNTIME_SIMD", "auto"),
+    ]
+    .into_iter()
+    .collect();
+    let mut bytes = Vec::new();
+    for element in elements {
+        bytes.extend(element.process.to_bytes()?);
+    }
+    for (name, value) in [
+        ("switches", Value::Object(switches)),
+        ("events", json!(events)),
+        ("seed", json!(seed)),
+        ("precision", json!(spec.precision)),
+        ("overweight", json!(spec.overweight)),
+        ("threads", json!(spec.threads)),
+        ("device", json!(spec.devices)),
+        ("versions", json!([env!("CARGO_PKG_VERSION")])),
+        (
+            "matrix_elements",
+            json!(hex(&mebridge_support::digest(&bytes))),
+        ),
+    ] {
+        found.push((name.to_owned(), value));
+    }
+    Ok(found)
+}
+
+/// The rounds that are done, for their file.
+pub(crate) fn made(state: &State) -> Vec<Round> {
+    let rounds = state.rounds().iter().map(|(&number, round)| Round {
+        file: state.records(number),
+        events: round.counted.events as usize,
+        weights: round.weights,
+    });
+    rounds.collect()
 }
 
 /// A further cut, and its name.
@@ -289,7 +304,7 @@ pub fn open(
     switches: Switches,
     notices: &mut Vec<String>,
 ) -> Result<Maker<'static>> {
-    let further = further(&plan)?;
+    let further = further(&plan, &switches)?;
     let names = plan.elements.iter().map(Element::name).collect();
     let cuts = cuts::described(&plan.request.elements[0].windows, plan.elements[0].pdg());
     let elements = plan.elements.into_iter();
@@ -337,7 +352,7 @@ fn open_with<'m>(
 }
 
 /// What is computed of events besides their records.
-pub(crate) fn further(plan: &Plan) -> Result<Further<'static>> {
+fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
     let beams = plan.request.beams()?;
     let (energies, threads) = (plan.energies, plan.request.threads);
     let mut further = Further::default();
@@ -349,6 +364,7 @@ pub(crate) fn further(plan: &Plan) -> Result<Further<'static>> {
             &plan.alpha_s,
             BeamDensity::of_beams(&beams)?,
             threads,
+            switches,
         )?;
         further.ratios = Some(Box::new(move |of| {
             let matched = of.records.round.events.iter();
@@ -379,7 +395,7 @@ fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {
 }
 
 /// In digits.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

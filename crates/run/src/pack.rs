@@ -1,0 +1,659 @@
+//! A pack: a survey with all that makes events of it, as one file, which runs by itself where it is unpacked.
+
+use crate::cards::Cards;
+use crate::packed::{
+    CARDS, FILES, PLAN, RECIPE, ROOT, ROUNDS, RUN_SCRIPT, Recipe, SUMS, SURVEY, digest, files,
+    write_rounds,
+};
+use crate::plan::Plan;
+use crate::progress::{Progress, Stage};
+use crate::replaced;
+use crate::rounds::{Counted, Perform, Rounds};
+use crate::run::{Observer, arguments, hex, open};
+use crate::run_card::{RunCard, value};
+use crate::scratch::Scratch;
+use crate::source::Source;
+use crate::spec::{Conditions, RunSpec};
+use crate::state::{State, Surveyed, check_same, refused, surveyed, system};
+use crate::text::quoted;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use lzma_rust2::{XzOptions, XzWriter};
+use mebridge::runtime::Switches;
+use mebridge::{Error, Result};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Instant, SystemTime};
+
+/// Events of all jobs together, to which a survey is adapted.
+pub const EVENTS: u64 = 1_000_000;
+/// Events that are made at once for the cross section.
+pub const MEASURED: u64 = 10_000;
+/// A SIMD level that all processors have which jobs may meet; where there is one level alone it is that.
+pub const SIMD: &str = if cfg!(target_arch = "x86_64") {
+    "avx2"
+} else {
+    "auto"
+};
+/// The name of the subcommand by which the program of a pack makes events.
+pub const JOB: &str = "pack-job";
+/// In the folder of a run: its state.
+const STATE: &str = "state";
+/// In the folder of a pack: its program, and the shared libraries of that.
+const PROGRAM: &str = "bin/mebridge";
+const LIBRARIES: &str = "lib";
+/// Events of the job that tries a pack.
+const TRIAL: &str = "10";
+/// A run that is packed may have other threads than this call.
+const OTHERS: [&str; 1] = ["threads"];
+/// How a file is compressed, by the end of its name.
+const FORMATS: [(&str, Format); 4] = [
+    (".tar", Format::Plain),
+    (".tar.gz", Format::Gzip),
+    (".tgz", Format::Gzip),
+    (".tar.xz", Format::Xz),
+];
+/// Of zlib: 9 takes twice as long, for a hundredth of the size.
+const GZIP: u32 = 6;
+const XZ: u32 = 6;
+/// Matrix elements that the line about a pack names.
+const NAMED: usize = 3;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Format {
+    Plain,
+    Gzip,
+    Xz,
+}
+
+/// How a run is packed.
+#[derive(Clone, Copy, Debug)]
+pub struct Packing<'a> {
+    /// The file: `.tar`, `.tar.gz` or `.tar.xz`.
+    pub output: &'a Path,
+    /// The program that has the subcommand [`JOB`].
+    pub program: &'a Path,
+    /// Events that are made at once, for the cross section that all jobs give.
+    pub measured: u64,
+    /// The SIMD level of all jobs.
+    pub simd: &'a str,
+}
+
+/// Surveys a run and packs it; without a number of events it is adapted to [`EVENTS`].
+///
+/// # Errors
+/// The cards request what cannot be honoured, nothing passes the cuts, a job of the pack fails, or a file cannot be
+/// written.
+pub fn pack(spec: &RunSpec, how: &Packing, observer: &mut dyn Observer) -> Result<PathBuf> {
+    how.write(spec, None, observer)
+}
+
+/// Packs what a run has surveyed whose conditions are stated, in the folder of its state; `spec` describes the same run, and
+/// without a number of events or a seed it has those of that.
+///
+/// # Errors
+/// As of [`pack`]; or it is another run.
+pub fn pack_state(
+    spec: &RunSpec,
+    state: &Path,
+    how: &Packing,
+    observer: &mut dyn Observer,
+) -> Result<PathBuf> {
+    let known = surveyed(state)?;
+    let number = |name: &str| known.arguments.get(name).and_then(Value::as_u64);
+    let spec = RunSpec {
+        events: spec.events.or_else(|| number("events")),
+        seed: spec.seed.or_else(|| number("seed")),
+        ..spec.clone()
+    };
+    how.write(&spec, Some((state, known)), observer)
+}
+
+/// Packs what a run has surveyed, `Events/run_NN` of an output or of a process by its name, with the run card that it had.
+///
+/// # Errors
+/// As of [`pack`]; or it is no such run, or its cards are others than those of the run.
+pub fn pack_run(
+    folder: &Path,
+    changed_files: bool,
+    pdf_data: Option<&Path>,
+    how: &Packing,
+    observer: &mut dyn Observer,
+) -> Result<PathBuf> {
+    let place = std::path::absolute(folder).map_err(Error::io(folder))?;
+    let state = place.join(STATE);
+    if !state.is_dir() {
+        let what = format!(
+            "{} is neither an output of MG5aMC (SubProcesses) nor a run of `mebridge events`",
+            place.display()
+        );
+        return Err(refused(what, ""));
+    }
+    let known = surveyed(&state)?;
+    let spec = spec_of_run(&place, &known, changed_files, pdf_data)?;
+    how.write(&spec, Some((&state, known)), observer)
+}
+
+/// The run that lies in a folder.
+fn spec_of_run(
+    place: &Path,
+    known: &Surveyed,
+    changed_files: bool,
+    pdf_data: Option<&Path>,
+) -> Result<RunSpec> {
+    let before = &known.arguments;
+    let text = |name: &str| before.get(name).and_then(Value::as_str);
+    let number = |name: &str| before.get(name).and_then(Value::as_u64);
+    let Some(Value::Object(card)) = before.get("run_card") else {
+        let what = format!("{} is no run by a run card", place.display());
+        return Err(refused(what, "survey it anew"));
+    };
+    let above = place.parent().and_then(Path::parent).unwrap_or(place);
+    let model = text("model").map(PathBuf::from);
+    let (process, folder) = match text("process") {
+        Some(process) => (process.to_owned(), Some(above.to_owned())),
+        None => (above.display().to_string(), None),
+    };
+    let pdf_data = pdf_data.filter(|_| folder.is_some());
+    let source = Source::find(&process, model.as_deref(), folder.as_deref(), pdf_data)?;
+    let now = RunCard::read(&source.card("run_card.dat")?, &[])?.to_json();
+    Ok(RunSpec {
+        process,
+        conditions: Conditions::RunCard {
+            file: None,
+            changed: differing(card, &now),
+            changed_files,
+            pdf_data: pdf_data.map(Path::to_owned),
+            folder,
+        },
+        model,
+        events: number("events"),
+        seed: number("seed"),
+        precision: before.get("precision").and_then(Value::as_f64),
+        overweight: match before.get("overweight").and_then(Value::as_f64) {
+            Some(overweight) => overweight,
+            None => RunSpec::default().overweight,
+        },
+        ..RunSpec::default()
+    })
+}
+
+/// Entries of a card that another one has not, or has with other values.
+fn differing(card: &Map<String, Value>, other: &Map<String, Value>) -> Vec<(String, String)> {
+    let entries = card
+        .iter()
+        .filter(|(name, value)| other.get(*name) != Some(value));
+    entries
+        .map(|(name, value)| (name.clone(), entry(value)))
+        .collect()
+}
+
+/// The value of an entry, as a card has it.
+fn entry(value: &Value) -> String {
+    match value {
+        Value::Bool(flag) => value::Value::Flag(*flag).to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(words) => value::Value::Words(words.iter().map(entry).collect()).to_string(),
+        Value::Object(values) => {
+            let each = values
+                .iter()
+                .map(|(name, value)| format!("{}: {}", quoted(name), entry(value)));
+            format!("{{{}}}", each.collect::<Vec<_>>().join(", "))
+        }
+        Value::Null | Value::Number(_) => value.to_string(),
+    }
+}
+
+impl Packing<'_> {
+    /// Surveys and packs; a run that is surveyed comes with its folder.
+    fn write(
+        &self,
+        spec: &RunSpec,
+        state: Option<(&Path, Surveyed)>,
+        observer: &mut dyn Observer,
+    ) -> Result<PathBuf> {
+        let format = format_of(self.output)?;
+        let target = replaced::target(self.output, [])?;
+        if spec.backend()? != "cpu" {
+            let what = "jobs of a pack run on CPUs".to_owned();
+            return Err(refused(what, "pack with the backend cpu"));
+        }
+        let begun = Instant::now();
+        let (plan, seed) = planned(spec)?;
+        for notice in &plan.notices {
+            observer.notice(notice);
+        }
+        let run = Run {
+            spec,
+            events: spec.events.unwrap_or(EVENTS),
+            seed,
+            plan,
+        };
+        let mut arguments = arguments(
+            spec,
+            (run.events, seed),
+            run.plan.arguments.clone(),
+            &run.plan.elements,
+        )?;
+        arguments.extend(observer.arguments());
+        let scratch = Scratch::new()?;
+        let (survey, rounds) = match state {
+            Some((folder, known)) => {
+                check_same(folder, &known.arguments, &arguments, &OTHERS)?;
+                (known.folder, known.rounds)
+            }
+            None => run.survey(scratch.path(), self.measured, begun, observer)?,
+        };
+        let staged = scratch.path().join("pack");
+        let pack = Pack {
+            staged: &staged,
+            how: self,
+        };
+        pack.stage(run, arguments.into_iter().collect(), &survey, &rounds)?;
+        observer.report(&progress(Stage::Packing, 0, begun))?;
+        pack.try_job(scratch.path())?;
+        replaced::replace(&target, |file| {
+            pack.archive(file, format)
+                .map_err(|error| replaced::unwritten(&target, &error))
+        })?;
+        Ok(target)
+    }
+}
+
+/// The plan of a run, and the seed of its survey.
+fn planned(spec: &RunSpec) -> Result<(Plan, u64)> {
+    if matches!(spec.conditions, Conditions::Stated { .. }) {
+        return Ok((Plan::stated(spec, spec.threads)?, spec.seed.unwrap_or(1)));
+    }
+    let cards = Cards::read(spec)?;
+    if cards.source.decays() {
+        let sources = cards.source.sources();
+        let what = format!("{} is a decay, of which there are no packs", sources[0]);
+        return Err(refused(what, "make its events by `mebridge events`"));
+    }
+    let seed = match spec.seed {
+        Some(seed) => seed,
+        None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
+    };
+    Ok((Plan::of_cards(&cards, spec, spec.threads)?, seed))
+}
+
+fn format_of(output: &Path) -> Result<Format> {
+    let name = output.as_os_str().to_string_lossy();
+    let known = FORMATS.iter().find(|(end, _)| name.ends_with(end));
+    known.map(|(_, format)| *format).ok_or_else(|| {
+        let ends: Vec<&str> = FORMATS.iter().map(|(end, _)| *end).collect();
+        let (name, ends) = (quoted(&name), ends.join(", "));
+        refused(
+            format!("the pack is {name}; its name must end with one of {ends}"),
+            "",
+        )
+    })
+}
+
+fn progress(stage: Stage, target: u64, begun: Instant) -> Progress {
+    Progress {
+        stage,
+        events: 0,
+        target,
+        cross_section: None,
+        seconds: begun.elapsed().as_secs_f64(),
+        unit: "pb",
+    }
+}
+
+/// A run that is to be packed.
+struct Run<'a> {
+    spec: &'a RunSpec,
+    events: u64,
+    seed: u64,
+    plan: Plan,
+}
+
+impl Run<'_> {
+    /// Surveys it, into a folder of this one; beside that is what rounds of this many events measured.
+    fn survey(
+        &self,
+        scratch: &Path,
+        measured: u64,
+        begun: Instant,
+        observer: &mut dyn Observer,
+    ) -> Result<(PathBuf, Vec<Counted>)> {
+        let (plan, spec) = (&self.plan, self.spec);
+        let mut notices = Vec::new();
+        let mut performer: Box<dyn Perform> = match observer.performer(plan)? {
+            Some(performer) => performer,
+            None => Box::new(open(
+                plan.clone(),
+                None,
+                Switches::from_env()?,
+                &mut notices,
+            )?),
+        };
+        for notice in notices.drain(..) {
+            observer.notice(&notice);
+        }
+        for line in &plan.conditions {
+            observer.conditions(line);
+        }
+        let state = State::open(&scratch.join("survey"), &[], false)?;
+        let mut rounds = Rounds::new(state, self.events, self.seed, spec.overweight, false)?;
+        rounds.survey(&mut *performer, spec.precision, &mut notices)?;
+        for notice in &notices {
+            observer.notice(notice);
+        }
+        observer.report(&progress(Stage::Survey, self.events, begun))?;
+        let folder = rounds.surveyed().expect("it is done").to_owned();
+        if measured == 0 {
+            return Ok((folder, Vec::new()));
+        }
+        let state = State::open(&scratch.join("measured"), &[], false)?;
+        let key = format!("{} before jobs", self.seed);
+        let mut rounds = Rounds::new(state, measured, key, spec.overweight, false)?;
+        rounds.take(&folder)?;
+        rounds.run(&mut *performer, |_| Ok(()))?;
+        Ok((folder, rounds.counted()))
+    }
+}
+
+/// A pack that is laid out in a folder.
+struct Pack<'a> {
+    staged: &'a Path,
+    how: &'a Packing<'a>,
+}
+
+impl Pack<'_> {
+    /// Lays it out.
+    fn stage(
+        &self,
+        run: Run,
+        arguments: Map<String, Value>,
+        survey: &Path,
+        rounds: &[Counted],
+    ) -> Result<()> {
+        let (root, full) = (self.staged.join(ROOT), self.full());
+        fs::create_dir_all(root.join("bin")).map_err(&full)?;
+        fs::copy(self.how.program, root.join(PROGRAM)).map_err(&full)?;
+        let loader = self.copy_libraries(&root)?;
+        copy_folder(survey, &root.join(SURVEY)).map_err(&full)?;
+        write_rounds(&root.join(ROUNDS), rounds)?;
+        let mut plan = run.plan;
+        for (new, old) in plan.gather(FILES) {
+            let place = root.join(PLAN).with_file_name(&new);
+            let made = fs::create_dir_all(place.parent().unwrap_or(&place));
+            made.and_then(|()| fs::copy(&old, &place)).map_err(&full)?;
+        }
+        plan.write(&root.join(PLAN))?;
+        if let Some(cards) = &plan.head.cards {
+            let folder = root.join(CARDS);
+            fs::create_dir_all(&folder).map_err(&full)?;
+            for (name, text) in [
+                ("proc_card_mg5.dat", &cards.process),
+                ("run_card.dat", &cards.run),
+                ("param_card.dat", &cards.parameters),
+            ] {
+                fs::write(folder.join(name), text).map_err(&full)?;
+            }
+        }
+        let recipe = self.recipe(&plan, run.spec, (run.events, run.seed), arguments);
+        let text = serde_json::to_string_pretty(&recipe).expect("texts and numbers");
+        fs::write(root.join(RECIPE), text).map_err(&full)?;
+        let script = self.staged.join(RUN_SCRIPT);
+        fs::write(&script, run_script(loader.as_deref())).map_err(&full)?;
+        fs::set_permissions(&script, Permissions::from_mode(0o755)).map_err(&full)?;
+        let text = self.sums().map_err(&full)?;
+        fs::write(root.join(SUMS), text).map_err(&full)
+    }
+
+    fn recipe(
+        &self,
+        plan: &Plan,
+        spec: &RunSpec,
+        (events, seed): (u64, u64),
+        mut arguments: Map<String, Value>,
+    ) -> Recipe {
+        let names = plan.names();
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let switch = |switches: &Value| Some(switches.get(PRECISION)?.as_str()?.to_owned());
+        let precision = arguments.get("switches").and_then(switch);
+        // Of the survey; a job has its own.
+        for (name, value) in [
+            ("surveyed_events", json!(events)),
+            ("surveyed_seed", json!(seed)),
+            ("simd", json!(self.how.simd)),
+        ] {
+            arguments.insert(name.to_owned(), value);
+        }
+        Recipe {
+            name: names[..names.len().min(NAMED)].join("; ") + &more,
+            simd: self.how.simd.to_owned(),
+            precision: precision.unwrap_or_default(),
+            overweight: spec.overweight,
+            arguments,
+        }
+    }
+
+    /// Copies the shared libraries of the program, the C library among them, so that it runs where that is an older one; the
+    /// name of their loader, where there are some.
+    fn copy_libraries(&self, root: &Path) -> Result<Option<String>> {
+        let full = self.full();
+        let found = libraries(self.how.program)?;
+        let Some((loader, _)) = found.iter().find(|(name, _)| name.starts_with("ld-linux")) else {
+            return match found.is_empty() {
+                true => Ok(None),
+                false => Err(refused(
+                    "a pack needs the GNU C library: the program has no ld-linux".to_owned(),
+                    "",
+                )),
+            };
+        };
+        let folder = root.join(LIBRARIES);
+        fs::create_dir_all(&folder).map_err(&full)?;
+        for (name, path) in &found {
+            let place = folder.join(name);
+            fs::copy(path, &place).map_err(&full)?;
+            fs::set_permissions(&place, Permissions::from_mode(0o755)).map_err(&full)?;
+        }
+        Ok(Some(loader.clone()))
+    }
+
+    /// The text of [`SUMS`].
+    fn sums(&self) -> io::Result<String> {
+        let mut text = String::new();
+        for file in files(self.staged)? {
+            let name = file.strip_prefix(self.staged).unwrap_or(&file);
+            text.push_str(&format!("{}  {}\n", digest(&file)?, name.display()));
+        }
+        let own = hex(&Sha256::digest(&text));
+        // A comment for sha256sum.
+        text.push_str(&format!("# {own}\n"));
+        Ok(text)
+    }
+
+    /// Makes some events.
+    fn try_job(&self, scratch: &Path) -> Result<()> {
+        let mut job = Command::new("/bin/sh");
+        job.arg(self.staged.join(RUN_SCRIPT));
+        job.args([TRIAL, "1", "--quiet", "--output"]);
+        job.arg(scratch.join("trial.lhe"));
+        let ended = job.output().map_err(Error::io("/bin/sh"))?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let texts = [&ended.stderr, &ended.stdout].map(|text| String::from_utf8_lossy(text));
+        let texts = texts.each_ref().map(|text| text.trim());
+        let why = texts.into_iter().find(|text| !text.is_empty());
+        let why = why.map_or_else(|| ended.status.to_string(), str::to_owned);
+        Err(refused(format!("a job of the pack fails: {why}"), ""))
+    }
+
+    /// Writes it into a file.
+    fn archive(&self, file: &File, format: Format) -> io::Result<()> {
+        let file = BufWriter::new(file);
+        match format {
+            Format::Plain => self.tar(file)?.flush(),
+            Format::Gzip => {
+                let packed = self.tar(GzEncoder::new(file, Compression::new(GZIP)))?;
+                packed.finish()?.flush()
+            }
+            Format::Xz => {
+                let packed = self.tar(XzWriter::new(file, XzOptions::with_preset(XZ))?)?;
+                packed.finish()?.flush()
+            }
+        }
+    }
+
+    fn tar<W: Write>(&self, to: W) -> io::Result<W> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_secs());
+        let mut archive = tar::Builder::new(to);
+        for path in self.entries()? {
+            let seen = fs::metadata(&path)?;
+            let mut header = tar::Header::new_gnu();
+            header.set_mtime(now);
+            header.set_uid(0);
+            header.set_gid(0);
+            let runs = seen.is_dir() || seen.permissions().mode() & 0o100 != 0;
+            header.set_mode(if runs { 0o755 } else { 0o644 });
+            let name = path.strip_prefix(self.staged).unwrap_or(&path);
+            if seen.is_dir() {
+                header.set_entry_type(tar::EntryType::Directory);
+                header.set_size(0);
+                archive.append_data(&mut header, name, io::empty())?;
+            } else {
+                header.set_size(seen.len());
+                archive.append_data(&mut header, name, File::open(&path)?)?;
+            }
+        }
+        archive.into_inner()
+    }
+
+    /// All files and folders, each folder before what is in it; [`RUN_SCRIPT`] first.
+    fn entries(&self) -> io::Result<Vec<PathBuf>> {
+        let mut found = vec![self.staged.join(RUN_SCRIPT)];
+        let mut open = vec![self.staged.join(ROOT)];
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                let inner = fs::read_dir(&path)?.map(|entry| Ok(entry?.path()));
+                let mut inner: Vec<PathBuf> = inner.collect::<io::Result<_>>()?;
+                inner.sort_by(|one, other| other.cmp(one));
+                open.extend(inner);
+            }
+            found.push(path);
+        }
+        Ok(found)
+    }
+
+    /// That there is no room for it, or the like.
+    fn full(&self) -> impl Fn(io::Error) -> Error {
+        let place = self.staged.parent().unwrap_or(self.staged).to_owned();
+        move |error| {
+            let why = system(&error);
+            let what = format!("the pack cannot be made in {}: {why}", place.display());
+            refused(what, "TMPDIR names another folder")
+        }
+    }
+}
+
+/// Of [`Recipe::precision`], in the arguments of a run.
+const PRECISION: &str = "CUDACPP_RUNTIME_FPTYPE";
+
+/// Copies the files of a folder.
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for file in files(from)? {
+        let name = file.file_name().unwrap_or_default();
+        fs::copy(&file, to.join(name))?;
+    }
+    Ok(())
+}
+
+/// The shared libraries of a program by the names that it has for them, with their loader; none where it has none.
+fn libraries(program: &Path) -> Result<Vec<(String, PathBuf)>> {
+    // The loader of glibc lists them instead of running the program.
+    let mut list = Command::new(program);
+    list.arg("--version").env("LD_TRACE_LOADED_OBJECTS", "1");
+    list.env_remove("LD_PRELOAD");
+    let listed = list.output().map_err(Error::io(program))?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    libraries_in(&listed).map_err(|name| {
+        let what = format!(
+            "{} needs {name}, which is missing on this machine",
+            program.display()
+        );
+        refused(what, "")
+    })
+}
+
+/// Those that are listed; fails with the name of one that is not there.
+fn libraries_in(listed: &str) -> std::result::Result<Vec<(String, PathBuf)>, String> {
+    let mut found = Vec::new();
+    for line in listed.lines() {
+        // The loader itself has no arrow, or one to itself.
+        let (name, place) = match line.trim().split_once(" => ") {
+            Some((name, place)) => (name, place),
+            None => (line.trim(), line.trim()),
+        };
+        if place.starts_with("not found") {
+            return Err(name.to_owned());
+        }
+        let place = place.rfind(" (0x").map_or("", |end| &place[..end]);
+        if let Some(name) = Path::new(name.split(" (0x").next().unwrap_or(name)).file_name()
+            && place.starts_with('/')
+        {
+            found.push((name.to_string_lossy().into_owned(), PathBuf::from(place)));
+        }
+    }
+    Ok(found)
+}
+
+/// [`RUN_SCRIPT`], where the program has this loader.
+fn run_script(loader: Option<&str>) -> String {
+    let program = format!("\"$root/{PROGRAM}\"");
+    let program = match loader {
+        None => program,
+        // The libraries of the pack alone, whatever the machine has.
+        Some(loader) => format!(
+            "\"$root/{LIBRARIES}/{loader}\" --inhibit-rpath '' --library-path \"$root/{LIBRARIES}\" {program}"
+        ),
+    };
+    let machine = std::env::consts::ARCH;
+    format!(
+        r#"#!/bin/sh
+# ./{RUN_SCRIPT} NEVENTS SEED writes events.lhe.gz into the folder that it is called in; --help says more.
+# Nothing is needed but a shell and Linux; this folder may be read-only.
+case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
+here=$(CDPATH= cd -- "$here" && pwd -P) || exit 1
+case $here in *[:\;]*)
+    echo "mebridge: a pack cannot lie in $here: its name has a colon or a semicolon, which divide paths" >&2
+    exit 1 ;;
+esac
+root=$here/{ROOT}
+if [ ! -f "$root/{PROGRAM}" ]; then
+    echo "mebridge: $root is missing: unpack the pack again, or call {RUN_SCRIPT} where it lies" >&2
+    exit 1
+fi
+unset LD_PRELOAD LD_LIBRARY_PATH
+{program} {JOB} "$root" --check
+status=$?
+if [ $status -ne 0 ]; then
+    [ $status -eq 3 ] && exit 1
+    echo "mebridge: the program of the pack in $here does not run (status $status)" >&2
+    (cd "$here" && sha256sum -c --quiet {ROOT}/{SUMS}) >&2 &&
+        echo "mebridge: its files are whole; is this {machine} Linux, and the folder not mounted noexec?" >&2
+    exit 1
+fi
+exec {program} {JOB} "$root" "$@"
+"#
+    )
+}

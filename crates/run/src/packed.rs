@@ -1,0 +1,234 @@
+//! An unpacked pack: whether its files are whole, and jobs, which make events from the survey that was packed.
+
+use crate::banner::Contents;
+use crate::plan::Plan;
+use crate::progress::shown;
+use crate::rounds::{Counted, Rounds};
+use crate::run::{hex, made, open};
+use crate::scratch::Scratch;
+use crate::state::{State, refused, system};
+use mebridge::runtime::Switches;
+use mebridge::{Error, Result};
+use mebridge_support::files::regular;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The program of a pack for whoever unpacked it.
+pub const RUN_SCRIPT: &str = "run.sh";
+/// The folder beside it, with all else.
+pub const ROOT: &str = "mebridge";
+/// SHA-256 of all files, as of `sha256sum`; the last line is a comment with that of all before.
+pub const SUMS: &str = "SHA256SUMS";
+/// In the folder: what a pack is, what the event generator is given, what was surveyed, and what was measured besides.
+pub(crate) const RECIPE: &str = "run/recipe.json";
+pub(crate) const PLAN: &str = "run/plan";
+pub(crate) const SURVEY: &str = "run/survey";
+pub(crate) const ROUNDS: &str = "run/rounds";
+pub(crate) const CARDS: &str = "run/cards";
+/// No such file is larger.
+const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of a file that are read at once.
+const AT_ONCE: usize = 1 << 20;
+/// In the folder of the plan: files with densities.
+pub(crate) const FILES: &str = "files";
+
+/// What a pack is, besides its plan. All random numbers of a job follow from the bytes of its file, and a seed.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Recipe {
+    /// The matrix elements, for a line.
+    pub name: String,
+    /// The SIMD level of all jobs; `auto` for the best of each machine.
+    pub simd: String,
+    /// The precision of all jobs, as `CUDACPP_RUNTIME_FPTYPE` has it.
+    pub precision: String,
+    /// That of [`crate::RunSpec`].
+    pub overweight: f64,
+    /// What makes the survey another one than others.
+    pub arguments: Map<String, Value>,
+}
+
+impl Recipe {
+    /// Reads that of a pack, by the pack's folder.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no recipe.
+    pub fn read(root: &Path) -> Result<Self> {
+        let file = root.join(RECIPE);
+        serde_json::from_slice(&bytes(&file)?).map_err(|_| no(&file, "recipe of a pack"))
+    }
+
+    /// Switches of all jobs, whatever this environment says. Nothing is written into the cache of a user's home.
+    fn switches(&self) -> Result<Switches> {
+        let mut switches = Switches::default();
+        switches.set("SIMD", self.simd.as_str().into())?;
+        switches.set("FPTYPE", self.precision.as_str().into())?;
+        Ok(switches)
+    }
+}
+
+/// What all random numbers of a job follow from: each of its parts hashes this and its own name to 56 bits, the key of its
+/// numbers (Philox), of which no two have points in common.
+pub fn random_key(recipe: &[u8], seed: u64) -> String {
+    format!("{} {seed}", hex(&Sha256::digest(recipe)))
+}
+
+/// A job of a pack.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// The folder of the pack.
+    pub root: &'a Path,
+    /// How many events.
+    pub events: u64,
+    /// From 1.
+    pub seed: u64,
+    /// Their file, compressed where its name ends with `.gz`.
+    pub output: &'a Path,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Job<'_> {
+    /// Makes the events, and says how many there are and what their cross section is; `report` gets a line after each round.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or a matrix element cannot be evaluated.
+    pub fn run(&self, report: &mut dyn FnMut(&str)) -> Result<String> {
+        let (begun, root) = (Instant::now(), self.root);
+        let recipe = bytes(&root.join(RECIPE))?;
+        let key = random_key(&recipe, self.seed);
+        let recipe = Recipe::read(root)?;
+        let plan = Plan::read(&root.join(PLAN), self.threads)?;
+        let switches = recipe.switches()?;
+        let (names, head) = (plan.names(), plan.head.clone());
+        let mut maker = open(plan, None, switches, &mut Vec::new())?;
+        let scratch = Scratch::new()?;
+        let state = State::open(&scratch.path().join("state"), &[], false)?;
+        let mut rounds = Rounds::new(state, self.events, key, recipe.overweight, false)?;
+        rounds.take(&root.join(SURVEY))?;
+        rounds.count(read_rounds(&root.join(ROUNDS))?);
+        rounds.run(&mut maker, |rounds| {
+            let (done, events) = (rounds.done(), self.events);
+            let took = begun.elapsed().as_secs_f64();
+            let of = rounds
+                .cross_section()
+                .map_or_else(String::new, |of| shown(of, "pb"));
+            report(&format!("{done} of {events} events, {of}, {took:.1} s"));
+            Ok(())
+        })?;
+        let measured = |found: Option<mebridge_sampler::sums::Estimate>| {
+            let found = found.expect("there are rounds");
+            (found.mean, found.error)
+        };
+        let processes: Vec<_> = (0..names.len())
+            .map(|number| measured(rounds.of_element(number)))
+            .collect();
+        let all = rounds.cross_section().expect("there are rounds");
+        let mut asked = recipe.arguments;
+        asked.insert("events".to_owned(), json!(self.events));
+        asked.insert("seed".to_owned(), json!(self.seed));
+        let sums = root.join(SUMS);
+        asked.insert(
+            "pack".to_owned(),
+            json!(digest(&sums).map_err(Error::io(&sums))?),
+        );
+        let contents = Contents {
+            rounds: &made(rounds.state()),
+            processes: &processes,
+            cross_section: all.mean,
+            seed: self.seed,
+        };
+        head.write(self.output, &contents, &asked, self.threads)?;
+        Ok(format!("{} events, {}", self.events, shown(all, "pb")))
+    }
+}
+
+/// Writes what was measured.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn write_rounds(file: &Path, rounds: &[Counted]) -> Result<()> {
+    let bytes = postcard::to_stdvec(rounds).expect("numbers");
+    fs::write(file, bytes).map_err(Error::io(file))
+}
+
+fn read_rounds(file: &Path) -> Result<Vec<Counted>> {
+    postcard::from_bytes(&bytes(file)?).map_err(|_| no(file, "part of a pack"))
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>> {
+    regular::read(file, MOST_BYTES).map_err(Error::io(file))
+}
+
+fn no(file: &Path, what: &str) -> Error {
+    refused(
+        format!("{} is no {what}", file.display()),
+        "unpack the pack again",
+    )
+}
+
+/// What is wrong with the files of a pack, by its folder, in lines with names as in [`SUMS`].
+pub fn broken(root: &Path) -> Vec<String> {
+    let (folder, above) = (root.file_name().unwrap_or_default(), root.parent());
+    let above = above.unwrap_or(root);
+    let own = Path::new(folder).join(SUMS);
+    let own = own.display();
+    let sums = match fs::read(root.join(SUMS)) {
+        Err(error) => return vec![format!("{own} cannot be read: {}", system(&error))],
+        Ok(sums) => String::from_utf8(sums).unwrap_or_default(),
+    };
+    let Some((text, _)) = sums
+        .rsplit_once("# ")
+        .filter(|(text, last)| hex(&Sha256::digest(text)) == last.trim())
+    else {
+        return vec![format!("{own} is not what was packed")];
+    };
+    let (mut found, mut listed) = (Vec::new(), BTreeSet::new());
+    for (sum, name) in text.lines().filter_map(|line| line.split_once("  ")) {
+        listed.insert(Path::new(name));
+        match digest(&above.join(name)) {
+            Ok(there) if there == sum => {}
+            Ok(_) => found.push(format!("{name} is not what was packed")),
+            Err(error) => found.push(format!("{name} cannot be read: {}", system(&error))),
+        }
+    }
+    // What cannot be listed is missing above.
+    for file in files(root).unwrap_or_default() {
+        let name = file.strip_prefix(above).unwrap_or(&file);
+        if !listed.contains(name) && file != root.join(SUMS) {
+            found.push(format!("{} was not packed", name.display()));
+        }
+    }
+    found
+}
+
+/// All files below a folder, sorted.
+pub(crate) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => found.extend(files(&entry.path())?),
+            false => found.push(entry.path()),
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The SHA-256 of a file, in digits.
+pub(crate) fn digest(file: &Path) -> io::Result<String> {
+    let (mut file, mut hasher) = (File::open(file)?, Sha256::new());
+    let mut some = vec![0; AT_ONCE];
+    loop {
+        match file.read(&mut some)? {
+            0 => return Ok(hex(&hasher.finalize())),
+            count => hasher.update(&some[..count]),
+        }
+    }
+}
