@@ -73,7 +73,7 @@ class Progress:
     """How far a run is."""
 
     stage: str
-    """``"survey"``, which adapts the mappings and trains networks, or ``"events"``."""
+    """``"survey"``, which adapts the mappings and trains networks, ``"events"``, or of a pack ``"packing"``."""
     events: int
     """Events that are there."""
     target: int
