@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -110,6 +111,19 @@ def between(name: str, value: SupportsFloat, least: float, below: float) -> floa
     if not least <= number < below:
         raise ValueError(f"{name} is {value}; it must be a number from {least:g} on and below {below:g}")
     return number
+
+
+def card(name: str, path: str | os.PathLike[str], what: str = "the parameter card") -> str:
+    """A file that is read more than once, which a pipe is not for."""
+    place = text(name, path)
+    try:
+        mode = os.stat(place).st_mode
+    except OSError as error:
+        raise Error(f"{what} {place} cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "no regular file; copy what it gives into one"
+        raise Error(f"{what} {place} cannot be read: it is {kind}")
+    return place
 
 
 def text(name: str, value: str | os.PathLike[str]) -> str:

@@ -281,7 +281,7 @@ def stated(
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
-        card = None if card is None else os.path.abspath(_arguments.text("card", card))
+        card = None if card is None else os.path.abspath(_arguments.card("card", card))
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
