@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_THREADS = 1024
 # Of a run, some 10 TB: more rounds could hardly be listed.
 MOST_EVENTS = 10**10
+# Of a card, as the library takes it.
+_MOST_BYTES = 1 << 26
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -117,12 +119,14 @@ def card(name: str, path: str | os.PathLike[str], what: str = "the parameter car
     """A file that is read more than once, which a pipe is not for."""
     place = text(name, path)
     try:
-        mode = os.stat(place).st_mode
+        found = os.stat(place)
     except OSError as error:
         raise Error(f"{what} {place} cannot be read: {error.strerror}") from None
-    if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "no regular file; copy what it gives into one"
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file; copy what it gives into one"
         raise Error(f"{what} {place} cannot be read: it is {kind}")
+    if found.st_size > _MOST_BYTES:
+        raise Error(f"{what} {place} cannot be read: it has {found.st_size} bytes, more than a card can need ({_MOST_BYTES})")
     return place
 
 

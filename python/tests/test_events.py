@@ -571,8 +571,7 @@ class Networks(Folder):
         run = generate(
             "g g > t t~ g", energy=1000, cuts={"pt": 20, "eta": 5}, events=9000, sampler=sampler, state=state, **more
         )
-        rounds = [json.loads(path.read_text()) for path in state.glob("round*.json")]
-        return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
+        return run, run.efficiency
 
     @unittest.skipUnless(torch, "torch is not installed: networks are not trained")
     def test_fewer_points_are_needed(self):
@@ -585,7 +584,7 @@ class Networks(Folder):
                     "madnis", output=outputs[0], progress=lambda found: stages.append(found.stage)
                 )
                 again, _ = self.generate("madnis", output=outputs[1])
-        self.assertEqual(stages, ["survey", "training", "events"])
+        self.assertEqual(stages, ["survey", "events"])
         self.assertGreater(trained, 1.1 * efficiency)
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
         self.assertEqual(again.cross_section, run.cross_section)
