@@ -8,7 +8,7 @@ from common import Folder
 import mebridge
 from mebridge import _records, _runs
 from mebridge._library import Error
-from test_runs import CARD, card, output
+from test_runs import CARD, output
 
 MASS = 91.188
 BEAMS = 13_000.0
@@ -182,33 +182,6 @@ class Texts(Folder):
 
 
 class Cards(Folder):
-    def test_what_xqcut_changes(self):
-        asked = {"ickkw": 1, "xqcut": 30, "ptj": 20, "drjj": 0.4, "drjl": 0.4, "alpsfact": 0.5}
-        found = card(**asked)
-        self.assertEqual([found[name] for name in ("ptj", "mmjj", "drjj", "drjl", "alpsfact")], [30, 30, 0, 0, 1])
-        found = card(**asked, use_syst=False, auto_ptj_mjj=False, mmjj=40)
-        self.assertEqual([found[name] for name in ("ptj", "mmjj", "drjj", "alpsfact")], [20, 0, 0, 0.5])
-        found = card(**{**asked, "ptj": 35}, ktscheme=2)
-        self.assertEqual([found[name] for name in ("ptj", "mmjj")], [0, 30])
-        found = card(**{**asked, "ptj": -1})
-        self.assertEqual((found["ptj"], found["mmjj"]), (-1, 30))
-        self.assertEqual(card(ptj=20)["drjj"], 0.4)
-
-    def test_what_cannot_be_is_refused(self):
-        for values, said in (
-            ({"ickkw": 2}, "ickkw = 2"),
-            ({"ickkw": 1, "ktscheme": 3}, "ktscheme = 3"),
-            ({"ickkw": 1, "xqcut": -5}, "xqcut = -5"),
-            ({"ickkw": 1, "alpsfact": 0}, "alpsfact = 0"),
-            ({"ickkw": 1, "d": -1}, "d = -1"),
-            ({"ickkw": 1, "maxjetflavor": 6}, "maxjetflavor = 6"),
-            ({"ickkw": 1, "lpp1": 0, "lpp2": 0}, "beams of hadrons"),
-            ({"highestmult": 2}, "highestmult"),
-            ({"issgridfile": "issudgrid.dat"}, "issgridfile"),
-        ):
-            with self.assertRaisesRegex(Error, said):
-                card(**{"use_syst": False, **values}).check()
-        card(ickkw=1, xqcut=30, ktscheme=2).check()
 
     def test_fixed_scales_of_older_versions_are_refused(self):
         asked = CARD.replace("False = fixed_fac_scale", "True = fixed_fac_scale") + "  1 = ickkw\n"
