@@ -1,5 +1,5 @@
 use super::*;
-use crate::systematics::{Group, Member};
+use crate::systematics::{Member, WeightGroup};
 use mebridge::event_generator::BeamRequest;
 use mebridge::lhe::{Event, Particle};
 use std::fs;
@@ -56,7 +56,7 @@ fn variation(mur: f64, muf: f64) -> Variation {
 
 fn systematics(variations: Vec<Variation>, members: Vec<Member>) -> Systematics {
     Systematics {
-        groups: vec![Group {
+        groups: vec![WeightGroup {
             name: String::new(),
             combined: String::new(),
             variations,

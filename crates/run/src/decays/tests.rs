@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::load::load_process;
-use crate::output::{Config, Line as Listed};
+use crate::output::{Config, DiagramLine as Listed};
 use mebridge::event_generator::EventGenerator;
 
 fn card(changed: &[(&str, &str)]) -> RunCard {
