@@ -52,6 +52,10 @@ pub trait Observer {
     fn cut(&self) -> Option<(Arc<dyn Selection>, String, Value)> {
         None
     }
+    /// What else makes the run another one.
+    fn arguments(&self) -> Arguments {
+        Vec::new()
+    }
     /// What performs the parts of the run in the place of this program.
     fn performer(&mut self, _plan: &Plan) -> Result<Option<Box<dyn Perform>>> {
         Ok(None)
@@ -227,6 +231,7 @@ impl Session<'_> {
         if let Some((_, _, identity)) = observer.cut() {
             found.push(("cut".to_owned(), identity));
         }
+        found.extend(observer.arguments());
         Ok(found)
     }
 }
