@@ -10,6 +10,7 @@ use super::sized::{self, Grows};
 use mebridge::error::{Error, Result};
 use mebridge_run::RunSpec;
 use mebridge_run::cards::Cards;
+use mebridge_run::pack::{MEASURED, Packing, pack, pack_run, pack_stated};
 use mebridge_run::plan::Plan;
 use mebridge_run::progress::Progress;
 use mebridge_run::rounds::{Perform, RoundFound, Rounds};
@@ -75,6 +76,9 @@ struct RunRequest {
     /// Under conditions that are stated.
     #[serde(default)]
     stated: Option<Stated>,
+    /// A survey, as one file with all that makes events of it.
+    #[serde(default)]
+    pack: Option<PackRequest>,
     /// The further cut.
     #[serde(default)]
     cut: Option<NamedCut>,
@@ -101,6 +105,54 @@ struct Stated {
     lasting: bool,
     #[serde(default)]
     output: Option<PathBuf>,
+}
+
+/// A pack (docs/pack.md).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PackRequest {
+    output: PathBuf,
+    /// The command `mebridge`.
+    program: PathBuf,
+    simd: String,
+    #[serde(default)]
+    measured: Option<u64>,
+    /// The folder of a run under the same stated conditions, whose survey is taken.
+    #[serde(default)]
+    state: Option<PathBuf>,
+    /// `Events/run_NN` of a run by cards, whose survey is taken.
+    #[serde(default)]
+    run: Option<PackedRun>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PackedRun {
+    folder: PathBuf,
+    #[serde(default)]
+    changed_files: bool,
+    #[serde(default)]
+    pdf_data: Option<PathBuf>,
+}
+
+impl PackRequest {
+    fn write(&self, spec: &RunSpec, caller: &mut Caller) -> Result<Value> {
+        let how = Packing {
+            output: &self.output,
+            program: &self.program,
+            measured: self.measured.unwrap_or(MEASURED),
+            simd: &self.simd,
+        };
+        let output = match (&self.run, &self.state) {
+            (Some(run), _) => {
+                let data = run.pdf_data.as_deref();
+                pack_run(&run.folder, run.changed_files, data, &how, caller)?
+            }
+            (None, Some(state)) => pack_stated(spec, state, &how, caller)?,
+            (None, None) => pack(spec, &how, caller)?,
+        };
+        Ok(json!({ "output": output }))
+    }
 }
 
 /// A further cut: what messages call it, and what makes it another one.
@@ -138,19 +190,22 @@ pub unsafe extern "C" fn mebridge_make_events(
             arguments: request.arguments,
             reweights: request.reweights,
         };
-        let made = match (request.cards, request.stated) {
-            (Some(of), None) => by_cards(&request.spec, of.name.as_deref(), &mut caller)?,
-            (None, Some(of)) => {
+        let made = match (request.cards, request.stated, request.pack) {
+            (Some(of), None, None) => {
+                json!(by_cards(&request.spec, of.name.as_deref(), &mut caller)?)
+            }
+            (None, None, Some(of)) => of.write(&request.spec, &mut caller)?,
+            (None, Some(of), None) => {
                 let to = Destination {
                     state: &of.state,
                     lasting: of.lasting,
                     output: of.output.as_deref(),
                 };
-                stated(&request.spec, to, &mut caller)?
+                json!(stated(&request.spec, to, &mut caller)?)
             }
-            _ => return Err(wrong(NAME, "it is by cards or stated, one of them").into()),
+            _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
         };
-        let made = CString::new(serde_json::to_string(&made)?).expect("JSON has no NUL");
+        let made = CString::new(made.to_string()).expect("JSON has no NUL");
         if let Some(take) = take {
             // SAFETY: the caller's promise.
             unsafe { take(context, made.as_ptr()) };
