@@ -8,8 +8,6 @@ mod check;
 mod compare;
 mod eval;
 #[cfg(unix)]
-mod events;
-#[cfg(unix)]
 mod files;
 mod generate;
 mod import;
@@ -21,6 +19,8 @@ mod link_outputs;
 mod link_safety;
 mod link_sources;
 mod madevent;
+#[cfg(unix)]
+mod pack;
 #[cfg(unix)]
 mod plugin;
 mod reweight;
