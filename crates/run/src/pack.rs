@@ -250,7 +250,7 @@ impl Packing<'_> {
         for notice in &plan.notices {
             observer.notice(notice);
         }
-        let run = Run {
+        let run = PackRun {
             spec,
             events: spec.events.unwrap_or(EVENTS),
             seed,
@@ -311,14 +311,14 @@ fn progress(stage: Stage, target: u64, begun: Instant) -> Progress {
 }
 
 /// A run that is to be packed.
-struct Run<'a> {
+struct PackRun<'a> {
     spec: &'a RunSpec,
     events: u64,
     seed: u64,
     plan: Plan,
 }
 
-impl Run<'_> {
+impl PackRun<'_> {
     /// Surveys it, into a folder of this one; beside that is what rounds of this many events measured.
     fn survey(
         &self,
@@ -363,7 +363,7 @@ impl Pack<'_> {
     /// Lays it out.
     fn stage(
         &self,
-        run: Run,
+        run: PackRun,
         arguments: Map<String, Value>,
         survey: &Path,
         rounds: &[Counted],
