@@ -1,4 +1,4 @@
-//! Numbers are those of `_decays.py`, from which this was ported.
+//! Numbers are those of an implementation in Python that came before this one.
 
 use super::*;
 use crate::load::load_process;
