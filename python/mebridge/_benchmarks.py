@@ -15,7 +15,7 @@ from ._library import Error
 from ._process import Path
 
 # What callers give: cards, or cards by the names of their weights.
-Asked = Union[Mapping[str, Path], Sequence[Path], None]
+Cards = Union[Mapping[str, Path], Sequence[Path], None]
 # What the command says of a file in which all is right but that it has no events.
 _NO_EVENTS = "there are no events in it"
 
@@ -38,17 +38,12 @@ class Benchmarks:
     original: str | None = None
     helicity: str = "event"
 
-    def __bool__(self) -> bool:
-        return bool(self.cards)
-
     def check(self, header: str = "") -> None:
         """That the cards can be used, before there are events; the header is that of their file.
 
         Raises:
             Error: what the command says, of a file without events.
         """
-        if not self.cards:
-            return
         with _scratch.folder() as folder:
             file = pathlib.Path(folder) / "events.lhe"
             file.write_text(
@@ -63,27 +58,12 @@ class Benchmarks:
                     raise Error(told) from None
 
     def write(
-        self,
-        output: pathlib.Path,
-        executor: Executor | Callable[[], Executor] | None,
-        events: Callable[[pathlib.Path], None],
+        self, events: pathlib.Path, output: pathlib.Path, executor: Executor | Callable[[], Executor] | None
     ) -> str:
-        """Writes events with the weights, and gives a table of what they are, if one process makes them.
-
-        Args:
-            events: writes them without, into a file of this name.
-        """
-        if not self.cards:
-            events(output)
-            return ""
-        plain = output.with_name(f".plain-{output.name}")
-        try:
-            events(plain)
-            told = self._reweight(plain, output, executor)
-        finally:
-            plain.unlink(missing_ok=True)
-        # Behind the name of the file.
-        return told.partition("\n")[2]
+        """Writes events of a file with the weights into another one, and gives a table of what they are, if one process
+        makes them."""
+        # After the name of the file.
+        return self._reweight(events, output, executor).partition("\n")[2]
 
     def _reweight(
         self, events: pathlib.Path, output: pathlib.Path, executor: Executor | Callable[[], Executor] | None
@@ -101,32 +81,20 @@ class Benchmarks:
         )
 
 
-def chosen(asked: Asked) -> tuple[list[str], list[str] | None]:
+def chosen(given: Cards) -> tuple[list[str], list[str] | None]:
     """The cards and, where they are given by name, the names of their weights."""
-    if isinstance(asked, (str, bytes, os.PathLike)):
-        raise TypeError(f"reweight is {asked!r}; it must be a list of parameter cards, or a dict of them by name")
-    if isinstance(asked, Mapping):
-        names = [_arguments.text("reweight: a name", name) for name in asked]
-        cards = list(asked.values())
+    if isinstance(given, (str, bytes, os.PathLike)):
+        raise TypeError(f"reweight is {given!r}; it must be a list of parameter cards, or a dict of them by name")
+    if isinstance(given, Mapping):
+        names = [_arguments.text("reweight: a name", name) for name in given]
+        cards = list(given.values())
     else:
-        names, cards = [], list(asked or [])
+        names, cards = [], list(given or [])
     found = [os.path.abspath(_arguments.text("reweight: a card", card)) for card in cards]
     for card in found:
         if not os.path.isfile(card):
             raise Error(f"reweight: there is no parameter card {card}")
     return found, names or None
-
-
-def of_options(given: Sequence[str]) -> Asked:
-    """``--reweight CARD`` or ``--reweight CARD=NAME``: all of them have names, or none."""
-    pairs = []
-    for text in given:
-        card, equals, name = text.rpartition("=")
-        pairs.append((card, name) if equals and not os.path.isfile(text) else (text, ""))
-    names = [name for _, name in pairs]
-    if any(names) and not (all(names) and len(set(names)) == len(names)):
-        raise ValueError("--reweight: give all cards names of their own (CARD=NAME), or none of them")
-    return dict((name, card) for card, name in pairs) if any(names) else [card for card, _ in pairs]
 
 
 def of_name(

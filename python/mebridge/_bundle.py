@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pathlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ._library import Error
 
@@ -60,10 +59,3 @@ def unpack(packed: bytes, folder: pathlib.Path) -> None:
 def digest(packed: bytes) -> str:
     """By which a worker knows whether it has them."""
     return hashlib.sha256(packed).hexdigest()
-
-
-def beside(paths: Sequence[str]) -> dict[str, str]:
-    """A name in a bundle for each of these files; those of one folder stay in one folder."""
-    folders: dict[str, int] = {}
-    numbers = [folders.setdefault(os.path.dirname(path), len(folders)) for path in paths]
-    return {path: f"{number}/{os.path.basename(path)}" for path, number in zip(paths, numbers)}

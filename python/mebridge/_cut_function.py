@@ -9,13 +9,13 @@ import inspect
 import pickle
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _trial
 from ._library import Error
+from ._worker import Refused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 # Gets momenta (events, legs, 4), gives which events stay.
 Function = Callable[..., Any]
-# Events that a function is tried with before a run.
-_TRIED = 7
-
 
 def name(function: Function) -> str:
     """What messages call it."""
@@ -76,7 +73,7 @@ def unpacked(text: str, said: str) -> Function:
     try:
         found: Function = pickle.loads(base64.b64decode(text))
     except Exception as error:
-        raise Error(
+        raise Refused(
             f"the cut {said} cannot be made anew on a worker: {type(error).__name__}: {error}; its module must be there, and "
             "cloudpickle where it is of a script"
         ) from None
@@ -195,11 +192,6 @@ class Cut:
     def __str__(self) -> str:
         return self.name
 
-    def try_(self, masses: Sequence[Sequence[float]]) -> None:
-        """Calls it before a run with events of particles with these masses, so that a mistake is told at once."""
-        for of in {tuple(one) for one in masses}:
-            self(_trial.events(of, _TRIED))
-
     def __call__(self, momenta: Array) -> NDArray[np.bool_]:
         """Which events stay.
 
@@ -209,14 +201,14 @@ class Cut:
         try:
             found = self._function(momenta.copy())
         except Exception as error:
-            raise Error(f"the cut {self.name} failed: {type(error).__name__}: {error}") from None
+            raise Refused(f"the cut {self.name} failed: {type(error).__name__}: {error}") from None
         wanted = f"it must give an array of bool with the shape ({len(momenta)},), True for the events that stay"
         if isinstance(found, np.ma.MaskedArray):
-            raise Error(f"the cut {self.name} gave a masked array; {wanted}")
+            raise Refused(f"the cut {self.name} gave a masked array; {wanted}")
         array = np.asarray(found)
         if array.dtype != np.bool_:
             nothing = " with NaN" if array.dtype.kind == "f" and np.isnan(array).any() else ""
-            raise Error(f"the cut {self.name} gave {array.dtype}{nothing}; {wanted}")
+            raise Refused(f"the cut {self.name} gave {array.dtype}{nothing}; {wanted}")
         if array.shape != (len(momenta),):
-            raise Error(f"the cut {self.name} gave the shape {array.shape}; {wanted}")
+            raise Refused(f"the cut {self.name} gave the shape {array.shape}; {wanted}")
         return np.array(array)

@@ -7,35 +7,33 @@ import functools
 import math
 import os
 import pathlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _conditions, _cut_function, _elements, _files, _lhe, _named_cuts, _networks, _pdfdata, _running, _scales, _scheme, _scratch, _text
+from . import _arguments, _benchmarks, _command, _cut_function, _files, _scheme, _scratch, _target
 from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
-from ._banner import Head
-from ._densities import Coupling, Densities
-from ._library import Error, version
+from ._engine import NETWORKS
+from ._library import Error
 from ._process import Path, Process, absolute, model_environment, model_path
 from ._read import read_events
-from ._rounds import Rounds
-from ._slha import Card
-from ._state import State, digest
-from ._systematics import Systematics
-from ._tasks import Local, Spread
+from ._tasks import Spread
 from ._worker import Worker
 
 # Characters of the bar that shows how far a run is.
 _BAR = 20
 # What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
-SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
+SAMPLERS = {"auto": "", "vegas": "", NETWORKS: ""}
+# Scales that are no number.
+_SCALES = ("et", "ht", "ht/2", "shat")
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
+# Within the folder of a run by cards: what is done, and what there is of it where nothing is.
+_STATE, _UNWRITTEN = "state", {"lock", "run.json.part"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Progress:
     """How far a run is."""
 
     stage: str
-    """``"survey"``, which adapts the mappings, ``"training"`` of networks, or ``"events"``."""
+    """``"survey"``, which adapts the mappings and trains networks, or ``"events"``."""
     events: int
     """Events that are there."""
     target: int
@@ -115,7 +113,7 @@ def generate_events(
     state: Path | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
-    reweight: _benchmarks.Asked = None,
+    reweight: _benchmarks.Cards = None,
     progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
     """Generates unweighted events.
@@ -185,73 +183,70 @@ def generate_events(
     """
     # All arguments, before there are other names.
     given = dict(locals())
+    of_output = ("progress", "reweight", "output", "state")
+    order = stated(**{name: value for name, value in given.items() if name not in of_output})
+    check_progress(progress)
+    reads = [order.spec["process"], order.spec["param_card"], order.spec["conditions"]["stated"]["pdf"]]
+    target = None if output is None else _target.target(_arguments.text("output", output), reads)
+    if target is not None:
+        _files.check(target)
+    place = None if state is None else _arguments.text("state", state)
+    if target is not None and place is not None and os.path.realpath(place) in map(str, [target, *target.parents]):
+        raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
+    lhe = target is not None and target.suffix not in _files.SUFFIXES
+    with contextlib.ExitStack() as stack:
+        scratch = pathlib.Path(stack.enter_context(_scratch.folder()))
+        benchmarks = _of_order(order, reweight, lhe, scratch) if reweight else None
+        plain = target.with_name(f".plain-{target.name}") if target is not None and benchmarks else target
+        to = {"state": place or str(scratch / _STATE), "lasting": place is not None, "output": str(plain) if lhe else None}
+        try:
+            made = make(order, {"stated": to}, progress)
+            if benchmarks is not None and target is not None and plain is not None:
+                benchmarks.write(plain, target, order.executor)
+        finally:
+            if benchmarks is not None and plain is not None:
+                plain.unlink(missing_ok=True)
+        arrays = None
+        if target is None:
+            arrays = _files.joined(made.found)
+        elif not lhe:
+            _files.write(target, made.found, order.spec["threads"])
+        return Events(**made.fields(), output=target, _arrays=arrays)
+
+
+# Of :func:`stated`.
+DEFAULTS = dict(generate_events.__kwdefaults__ or {})
+for _name in ("progress", "reweight", "output", "state"):
+    del DEFAULTS[_name]
+
+
+def check_progress(progress: bool | Callable[[Progress], None]) -> None:
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
-    own = ("progress", "reweight")
-    order, target = ordered(**{name: value for name, value in given.items() if name not in own})
-    found: list[EventArrays] = []
-
-    def write(made: Made) -> None:
-        head = order.head(made.elements)
-        of = made.rounds, made.cross_section[0], head.beams, made.listed, head.names
-        if target is None:
-            found.append(_files.joined(*of))
-        elif target.suffix in _files.SUFFIXES:
-            _files.write(target, *of, order.threads)
-        else:
-            write_lhe(made, target)
-
-    def write_lhe(made: Made, path: pathlib.Path) -> None:
-        of = made.cross_section[0], order.seed, made.asked, order.threads
-        order.head(made.elements).write(path, made.rounds, made.listed, *of)
-
-    if reweight:
-        made = _with_benchmarks(order, target, reweight, progress, write_lhe)
-    else:
-        made = make(order, progress, write)
-    arrays = found[0] if found else None
-    return Events(
-        *made.cross_section, made.events, target, made.processes, made.again, made.efficiency, made.seconds, arrays
-    )
 
 
-# Of :func:`ordered`.
-DEFAULTS = dict(generate_events.__kwdefaults__ or {})
-del DEFAULTS["progress"], DEFAULTS["reweight"]
-
-
-def _with_benchmarks(
-    order: Order,
-    target: pathlib.Path | None,
-    asked: _benchmarks.Asked,
-    progress: bool | Callable[[Progress], None],
-    write: Callable[[Made, pathlib.Path], None],
-) -> Made:
-    """Makes events whose file has weights of other cards."""
-    cards, names = _benchmarks.chosen(asked)
-    if target is None or target.suffix in _files.SUFFIXES:
+def _of_order(order: Order, reweight: _benchmarks.Cards, lhe: bool, folder: pathlib.Path) -> _benchmarks.Benchmarks:
+    """Weights of other cards for events of a run whose conditions are stated."""
+    cards, names = _benchmarks.chosen(reweight)
+    if not lhe:
         raise ValueError("reweight is for LHE files; name one with output=, and read it with read_events")
-    if order.parameters:
+    spec = order.spec
+    if spec["parameters"]:
         raise ValueError(
             "reweight is for a process by its name, whose parameters do not run; make the events without, and add weights by "
             "reweight_events(original=)"
         )
-    with _scratch.folder() as folder:
-        (source,) = order.sources
-        original = _benchmarks.of_name(source, order.card, order.environment, pathlib.Path(folder))
-        # Those of the events are drawn in the frame of the beams, and weights are of that of the partons.
-        helicity = "event" if order.densities is None else "sum"
-        more = order.environment, order.threads, original, helicity
-        benchmarks = _benchmarks.Benchmarks(cards, names, [source], *more)
-        benchmarks.check()
-
-        def written(made: Made) -> None:
-            benchmarks.write(target, order.executor, lambda path: write(made, path))
-
-        return make(order, progress, written)
+    original = _benchmarks.of_name(spec["process"], spec["param_card"], order.environment, folder)
+    # Those of the events are drawn in the frame of the beams, and weights are of that of the partons.
+    helicity = "event" if spec["conditions"]["stated"]["pdf"] is None else "sum"
+    benchmarks = _benchmarks.Benchmarks(
+        cards, names, [spec["process"]], order.environment, spec["threads"], original, helicity
+    )
+    benchmarks.check()
+    return benchmarks
 
 
-def ordered(
+def stated(
     process: Process | Path,
     *,
     energy: float,
@@ -260,7 +255,6 @@ def ordered(
     scale: float | str | None,
     scale_factor: float,
     events: SupportsIndex | float,
-    output: Path | None,
     cuts: Mapping[str, float] | None,
     cut: _cut_function.Function | None,
     seed: SupportsIndex | float,
@@ -273,33 +267,100 @@ def ordered(
     model: Path | None,
     complex_masses: bool,
     gauge: str | None,
-    state: Path | None,
     executor: Executor | Callable[[], Executor] | None,
     systematics: bool | Sequence[Path],
-) -> tuple[Order, pathlib.Path | None]:
-    """A run of these arguments of :func:`generate_events`, and the event file."""
+) -> Order:
+    """A run of these arguments of :func:`generate_events`."""
     parameters: dict[str, float] = {}
-    environment: dict[str, str] = {}
     if isinstance(process, Process):
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
         if model is not None or complex_masses or gauge is not None:
             raise ValueError("the process has its model; give model=, complex_masses= and gauge= with the name of a process alone")
-        source, card = process._source, process._card
-        named: str | None = process._options["model"]
+        source, card, named = process._source, process._card, process._options["model"]
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
-        card = None if card is None else _arguments.text("card", card)
+        card = None if card is None else os.path.abspath(_arguments.text("card", card))
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)
-    energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
-    events, threads = _arguments.whole("events", events, 1, MOST_EVENTS), _arguments.whole("threads", threads, 1, MOST_THREADS)
-    seed = _arguments.whole("seed", seed, 0, LARGEST_SEED)
-    if precision is not None:
-        precision = _arguments.between("precision", precision, FINEST, 1.0)
-    overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
+    conditions = {
+        "energy": _arguments.positive("energy", energy),
+        "pdf": None if pdf is None else _arguments.text("pdf", pdf),
+        "alpha_s": None if alpha_s is None else _arguments.positive("alpha_s", alpha_s),
+        "scale": _scale(scale),
+        "scale_factor": _arguments.positive("scale_factor", scale_factor),
+        "cuts": _cuts(cuts or {}),
+    }
+    if isinstance(conditions["scale"], float) and conditions["scale_factor"] != 1.0:
+        raise ValueError("scale_factor multiplies a scale that is not a number")
+    if isinstance(process, Process) and pdf is not None and alpha_s is None and process.parameters.alpha_s_was_set:
+        raise Error(
+            f"alpha_s of events with densities is that of the densities, and the process was given {process.parameters.alpha_s:g} "
+            f"(its parameter aS); give alpha_s={process.parameters.alpha_s:g} for this one, or a process as it was"
+        )
+    words: bool | Sequence[Path] = ["scale", "pdf"] if pdf is not None and systematics is True else systematics
+    spec = {
+        "process": source,
+        "conditions": {"stated": conditions},
+        "model": named,
+        "param_card": card,
+        "parameters": parameters,
+        "events": _arguments.whole("events", events, 1, MOST_EVENTS),
+        "seed": _arguments.whole("seed", seed, 0, LARGEST_SEED),
+        **judged(threads, precision, overweight, words),
+    }
+    return ordered(spec, environment, device, cut, sampler, executor)
+
+
+def _scale(scale: float | str | None) -> float | str | None:
+    if scale is None:
+        return None
+    if not isinstance(scale, str):
+        return _arguments.positive("scale", scale)
+    if scale not in _SCALES:
+        raise ValueError(f"there is no scale {scale!r}; there are {', '.join(_SCALES)}, or a number in GeV")
+    return scale
+
+
+def _cuts(cuts: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(cuts, Mapping):
+        raise TypeError(f'cuts is {cuts!r}; it must be a dict such as {{"pt": 20}}')
+    found = {_arguments.text("a cut", name): _arguments.real(f"the cut {name}", value) for name, value in cuts.items()}
+    for name, value in found.items():
+        if not 0.0 <= value < math.inf:
+            raise ValueError(f"the cut {name} is {cuts[name]}; it must be a number that is not negative")
+    return found
+
+
+def judged(
+    threads: SupportsIndex | float,
+    precision: float | None,
+    overweight: float,
+    systematics: bool | Sequence[Path] | None,
+) -> dict[str, Any]:
+    """Arguments that runs by cards have as well, as the library takes them."""
+    if isinstance(systematics, (str, bytes)):
+        raise TypeError(f"systematics is {systematics!r}; it must be True or a list, such as ['scale', 'pdf']")
+    words = ["scale"] if systematics is True else systematics or []
+    return {
+        "threads": _arguments.whole("threads", threads, 1, MOST_THREADS),
+        "precision": None if precision is None else _arguments.between("precision", precision, FINEST, 1.0),
+        "overweight": _arguments.between("overweight", overweight, 0.0, 1.0),
+        "systematics": None if systematics is None else [_arguments.text("systematics", word) for word in words],
+    }
+
+
+def ordered(
+    spec: dict[str, Any],
+    environment: Mapping[str, str],
+    device: str | Sequence[str],
+    cut: _cut_function.Function | None,
+    sampler: str,
+    executor: Executor | Callable[[], Executor] | None,
+) -> Order:
+    """A run with these arguments, which are judged; ``spec`` lacks its devices."""
     _arguments.one_of("sampler", sampler, SAMPLERS)
     if not (executor is None or callable(executor) or hasattr(executor, "submit")):
         raise TypeError(f"executor is {executor!r}; it must be an Executor of concurrent.futures, or what makes one")
@@ -308,398 +369,148 @@ def ordered(
     except TypeError:
         raise TypeError(f"device is {device!r}; it must be a name such as \"cpu\", or a list of names") from None
     backend = _backend(devices)
-    target = None if output is None else _lhe.target(_arguments.text("output", output), [source, card, pdf])
-    if target is not None:
-        _files.check(target)
-    densities = None if pdf is None else Densities.read(_arguments.text("pdf", pdf))
-    if alpha_s is not None:
-        coupling, of_alpha_s = Coupling.constant(alpha_s), "alpha_s="
-    elif densities is None:
-        own = process if isinstance(process, Process) else None
-        coupling, of_alpha_s = Coupling.constant(_card_alpha_s(source, card, named, own)), "the process's parameter aS"
-    elif isinstance(process, Process) and process.parameters.alpha_s_was_set:
-        raise Error(
-            f"alpha_s of events with densities is that of the densities, and the process was given {process.parameters.alpha_s:g} "
-            f"(its parameter aS); give alpha_s={process.parameters.alpha_s:g} for this one, or a process as it was"
-        )
-    elif densities.coupling is not None:
-        coupling, of_alpha_s = densities.coupling, densities.file.stem
-    else:
-        raise Error(f"the set of {densities.file} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals); give alpha_s=")
-    if scale is None:
-        scale = energy if densities is None else "ht/2"
-    if not isinstance(scale, str):
-        scale = _arguments.positive("scale", scale)
-        if scale_factor != 1.0:
-            raise ValueError("scale_factor multiplies a scale that is not a number")
-    elif scale not in _scales.NAMES:
-        known = ", ".join(_scales.NAMES)
-        raise ValueError(f"there is no scale {scale!r}; there are {known}, or a number in GeV")
-    varied = Systematics.choose(systematics, densities, alpha_s is None)
-    if varied.groups and backend != "cpu":
-        raise Error("weights for systematics are made on a CPU; give device=\"cpu\"")
-    if _running.may_run(source, named):
-        given = None if isinstance(process, Process) else card
-        scales = _running.scales_of(parameters) if parameters else _running.scales([source], given, environment)
-        parameters.update(_running.parameters(_running.entries(scales, coupling)))
-        if varied.groups and scales:
-            raise Error(_running.NO_SYSTEMATICS)
-    cuts = _named_cuts.check(cuts or {})
+    if sampler == NETWORKS and backend != "cpu":
+        _command.say("mebridge: GPUs have no networks: threads of the CPU weigh points\n")
+        devices, backend = ["cpu"], "cpu"
     _cut_function.check(cut)
-    state = None if state is None else _arguments.text("state", state)
-    if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
-        raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
-    asked = {
-        "process": source,
-        # That of a process may have changed since it was read.
-        "card": None if card is None or isinstance(process, Process) else file_digest(card),
-        "model": None if named is None else model_digest(named),
-        "energy": energy,
-        "pdf": None if densities is None else file_digest(densities.file),
-        "alpha_s": [coupling.scales, coupling.values],
-        "scale": scale,
-        "scale_factor": scale_factor,
-        "cuts": dict(sorted(cuts.items())),
-        "systematics": {"weights": varied.names, "files": [file_digest(file) for file in varied.files]},
-    }
-
-    def head(elements: Sequence[_elements.Element]) -> Head:
-        incoming = elements[0].entry["incoming"]
-        codes = (_lhe.PROTON, _lhe.PROTON) if densities is not None else (incoming[0], incoming[1])
-        beams = _lhe.Beams.equal(codes, energy, 0 if densities is None else densities.number)
-        return Head(beams, header=varied.header() if varied.groups else "", names=varied.names)
-
-    def conditions(elements: Sequence[_elements.Element], _: Mapping[str, Any]) -> str:
-        used = _named_cuts.used(elements, cuts)
-        if unused := [name for name in cuts if name not in used]:
-            _command.say(f"mebridge: the process has no particles that the cuts {', '.join(unused)} are about\n")
-        said = _conditions.by_name(scale, scale_factor), [f"{name} = {cuts[name]:g}" for name in used]
-        return _conditions.line(elements, coupling, of_alpha_s, *said)
-
-    def more(elements: Sequence[_elements.Element]) -> Mapping[str, Any]:
-        return {"systematics": varied.asked()} if varied.groups else {}
-
-    order = Order(
-        sources=[source],
-        card=card,
-        parameters=parameters,
-        environment=environment,
-        backend=backend,
-        devices=devices,
-        energy=energy,
-        densities=densities,
-        coupling=coupling,
-        scale=scale,
-        scale_factor=scale_factor,
-        cuts=cuts,
-        events=events,
-        seed=seed,
-        threads=threads,
-        precision=precision,
-        overweight=overweight,
-        sampler=sampler,
-        state=state,
-        executor=executor,
-        asked=asked,
-        files=varied.files,
-        more=more,
-        head=head,
-        conditions=conditions,
-    )
-    return (order if cut is None else with_cut(order, cut)), target
-
-
-def with_cut(order: Order, cut: _cut_function.Function) -> Order:
-    """The same run with a function that cuts."""
-    more, function = order.more, [_cut_function.packed(cut), _cut_function.name(cut)]
-    return replace(
-        order,
-        asked={**order.asked, "cut": _cut_function.identity(cut)},
-        more=lambda elements: {**more(elements), "cut": function},
-    )
+    numbers = [name.partition(":")[2] for name in devices]
+    on_devices = {"CUDACPP_RUNTIME_DEVICE": ",".join(numbers)} if all(numbers) else {}
+    return Order({**spec, "devices": devices}, {**environment, **on_devices}, backend, cut, sampler, executor)
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a run is, once its arguments are judged."""
+    """A run, once its arguments are judged."""
 
-    sources: list[str]
-    """Processes, each of which may stand for several matrix elements."""
-    card: Path | None
-    parameters: Mapping[str, float]
+    spec: dict[str, Any]
+    """What it is, as the library takes it (crates/run/src/spec.rs)."""
     environment: Mapping[str, str]
+    """Variables of the processes that make it."""
     backend: str
-    devices: list[str]
-    energy: float
-    densities: Densities | None
-    coupling: Coupling
-    scale: float | str | Mapping[str, Any]
-    scale_factor: float
-    cuts: Mapping[str, float]
-    events: int
-    seed: int
-    threads: int
-    precision: float | None
-    overweight: float
+    cut: _cut_function.Function | None
     sampler: str
-    state: str | None
     executor: Executor | Callable[[], Executor] | None
-    asked: Mapping[str, Any]
-    """What makes this run another one than others, as JSON."""
-    head: Callable[[Sequence[_elements.Element]], Head]
-    """What its event files have in common, by the matrix elements."""
-    conditions: Callable[[Sequence[_elements.Element], Mapping[str, Any]], str]
-    """Which alpha_s, scales and cuts hold, by the matrix elements and what :attr:`Prepared.build` has."""
-    files: Sequence[str] = ()
-    """Which :meth:`mebridge._engine.Generator.build` reads besides libraries and densities."""
-    more: Callable[[list[_elements.Element]], Mapping[str, Any]] = lambda _: {}
-    """Further arguments of :meth:`mebridge._engine.Generator.build`, by the matrix elements."""
-    windows: bool = False
-    """Whether lines are kept near their masses, or away, as decay chains and ``$`` of an output ask."""
-
-    @property
-    def on_devices(self) -> Mapping[str, str]:
-        """Variables by which workers know their GPUs."""
-        numbers = [name.partition(":")[2] for name in self.devices]
-        return {"CUDACPP_RUNTIME_DEVICE": ",".join(numbers)} if all(numbers) else {}
 
 
 @dataclass(frozen=True)
 class Made:
     """What a run made."""
 
-    asked: Mapping[str, Any]
-    elements: list[_elements.Element]
-    cross_section: tuple[float, float]
-    """In pb, with its error."""
-    by_element: list[tuple[float, float]]
-    """The same of each matrix element."""
-    rounds: list[tuple[pathlib.Path, int, _lhe.Weights]]
-    """Files of records, there as long as the run is, how many events they hold, and their weights."""
-    events: int
-    rows: list[np.ndarray[Any, Any]]
-    """Of each round and channel what :meth:`mebridge._engine.Generator.round` gives."""
+    found: dict[str, Any]
+    """What `mebridge_make_events` gives."""
     again: int
     """How often a part of the run was begun again."""
-    seconds: Mapping[str, float]
-    """How long its parts took."""
-    cut: tuple[int, int] = (0, 0)
-    """How many events a function of the momenta was asked about, and how many it kept."""
 
-    @property
-    def efficiency(self) -> float:
-        """Events a phase-space point."""
-        return self.events / sum(float(rows[:, 0].sum()) for rows in self.rows)
-
-    @property
-    def names(self) -> list[str]:
-        """Of the matrix elements: PDG codes of their first processes, and a number where there are several of these."""
-        return names(self.elements)
-
-    @property
-    def processes(self) -> dict[str, tuple[float, float]]:
-        return dict(zip(self.names, self.by_element))
-
-    @property
-    def listed(self) -> list[tuple[str, float, float]]:
-        """The same, as files of events have them."""
-        return [(name, *of) for name, of in self.processes.items()]
+    def fields(self) -> dict[str, Any]:
+        """Of :class:`Events`, but for files and arrays."""
+        cross_section, error = self.found["cross_section"]
+        return {
+            "cross_section": cross_section,
+            "error": error,
+            "events": self.found["events"],
+            "processes": {name: tuple(of) for name, of in self.found["processes"]},
+            "again": self.again,
+            "efficiency": self.found["efficiency"],
+            "seconds": dict(zip(("start", "survey", "events"), self.found["seconds"])),
+        }
 
 
-def names(elements: Sequence[_elements.Element]) -> list[str]:
-    """PDG codes of the first processes of matrix elements, and a number where there are several of these."""
-    found: list[str] = []
-    for element in elements:
-        codes = " ".join(map(str, element.flavor["options"][0]))
-        before = sum(name.partition(" #")[0] == codes for name in found)
-        found.append(f"{codes} #{before + 1}" if before else codes)
-    return found
+def make(
+    order: Order,
+    to: Mapping[str, Any],
+    progress: bool | Callable[[Progress], None],
+    benchmarks: Callable[[Mapping[str, Any]], _benchmarks.Benchmarks] | None = None,
+) -> Made:
+    """Makes events.
+
+    Args:
+        to: what the request of `mebridge_make_events` has besides.
+        benchmarks: gives, by messages of that, what makes weights of other cards.
+    """
+    request = {"spec": order.spec, **to, "reweights": benchmarks is not None}
+    cut = None
+    if order.cut is not None:
+        cut = [_cut_function.packed(order.cut), _cut_function.name(order.cut)]
+        request["cut"] = {"name": cut[1], "identity": _cut_function.identity(order.cut)}
+    if order.sampler == NETWORKS:
+        request["arguments"] = {"sampler": order.sampler}
+    with contextlib.ExitStack() as stack:
+        worker = stack.enter_context(Worker(order.environment, backend=order.backend))
+        spread = None
+        if order.executor is not None:
+            spread = Spread(order.executor, {**_switches(order.environment), **order.environment})
+            stack.callback(spread.close)
+            part = {"threads": order.spec["threads"], "cut": cut, "sampler": order.sampler}
+            worker.on(perform=functools.partial(_perform, worker, spread, part))
+        if benchmarks is not None:
+            worker.on(**_weighing(worker, benchmarks, order.executor))
+        if progress:
+            worker.on(progress=functools.partial(_tell, progress))
+        if progress and not callable(progress):
+            worker.on(conditions=lambda line: _command.say(f"mebridge: {line}\n"))
+        stack.enter_context(_begun(worker))
+        found = worker.call("run", request=request, cut=cut, sampler=order.sampler, elsewhere=spread is not None)
+    return Made(found, 0 if spread is None else spread.again)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A run that is opened."""
+def _perform(worker: Worker, spread: Spread, part: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Performs parts of a run on the workers of an executor."""
+    if not spread.opened:
+        spread.open(wanted["plan"], **part)
+    with contextlib.closing(spread.perform(wanted)) as done:
+        for answer in done:
+            worker.give(answer)
+            if worker.heard("taken"):
+                # The run ends with an error.
+                return
+    worker.give(None)
 
-    asked: Mapping[str, Any]
-    elements: list[_elements.Element]
-    build: Mapping[str, Any]
-    """Arguments of :meth:`mebridge._engine.Generator.build`."""
-    files: list[str]
-    """Those that the arguments name."""
-    tasks: Local | Spread
-    kept: State
-    rounds: Rounds
-    conditions: str
-    """Which alpha_s, scales and cuts hold."""
+
+def _weighing(
+    worker: Worker,
+    benchmarks: Callable[[Mapping[str, Any]], _benchmarks.Benchmarks],
+    executor: Executor | Callable[[], Executor] | None,
+) -> dict[str, Callable[[Any], None]]:
+    """What is done when a run asks for weights of other cards."""
+
+    def check(message: Mapping[str, Any]) -> None:
+        benchmarks(message).check(message["header"])
+        worker.give(None)
+
+    def weigh(message: Mapping[str, Any]) -> None:
+        table = benchmarks(message).write(pathlib.Path(message["events"]), pathlib.Path(message["output"]), executor)
+        pathlib.Path(message["table"]).write_text(table, encoding="utf-8")
+        worker.give(None)
+
+    return {"check_weights": check, "weigh": weigh}
 
 
 @contextlib.contextmanager
-def prepared(order: Order) -> Iterator[Prepared]:
-    """A run up to its survey. Its files are there as long as the context is open."""
-    events, densities = order.events, order.densities
-    asked = {
-        **order.asked,
-        "switches": switches(order.environment),
-        "events": events,
-        "seed": order.seed,
-        "precision": order.precision,
-        "overweight": order.overweight,
-        "sampler": order.sampler,
-        "threads": order.threads,
-        "device": order.devices,
-        "versions": [version()],
-    }
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(_scratch.folder())
-        tasks: Local | Spread
-        environment = {**order.environment, **order.on_devices}
-        if order.executor is None:
-            # It begins while the libraries are made.
-            tasks = Local(stack.enter_context(Worker(environment, backend=order.backend)))
-        else:
-            tasks = Spread(order.executor, {**switches(order.environment), **environment})
-        stack.callback(tasks.close)
-        networks = SAMPLERS[order.sampler] == "networks"
-        if networks and order.backend != "cpu":
-            _command.say("mebridge: GPUs have no networks: threads of the CPU weigh points\n")
-        card = None if order.card is None else os.fspath(order.card)
-        elements = _elements.write(order.sources, card, order.parameters, order.environment, folder, order.windows)
-        libraries = _elements.libraries(elements)
-        # A library is its process with its parameters, and nothing of where or when it was made.
-        asked["matrix_elements"] = [digest(library) for library in libraries]
-        place = pathlib.Path(folder) / "state" if order.state is None else pathlib.Path(order.state)
-        kept = State(place, asked, lasting=order.state is not None)
-        stack.callback(kept.close)
-        build = {
-            "libraries": libraries,
-            "devices": ["cpu"] if networks else order.devices,
-            "threads": order.threads,
-            "energy": order.energy,
-            "pdf": None if densities is None else str(densities.file),
-            "coupling": [order.coupling.scales, order.coupling.values],
-            "scale": order.scale,
-            "scale_factor": order.scale_factor,
-            "cuts": order.cuts,
-            "alpha_qed": _alpha_qed(order),
-            **order.more(elements),
-        }
-        files = [*libraries, *(f"{library[:-3]}.json" for library in libraries)]
-        files += [] if densities is None else [str(path) for path in densities.files]
-        files += [file for file in order.files if file not in files]
-        if networks and order.executor is None:
-            _networks.check()
-        tasks.build(build, files, folder)
-        rounds = Rounds(tasks, kept, events, order.seed, order.overweight, order.backend)
-        yield Prepared(asked, elements, build, files, tasks, kept, rounds, order.conditions(elements, build))
-
-
-def make(order: Order, progress: bool | Callable[[Progress], None], write: Callable[[Made], None]) -> Made:
-    """Makes the events, and writes them while they are there."""
-    begun, events = time.monotonic(), order.events
-    with prepared(order) as run:
-        kept, rounds = run.kept, run.rounds
-
-        def report(stage: str) -> None:
-            done = sum(part["events"] for part in kept.rounds.values())
-            tell(progress, Progress(stage, done, events, *rounds.cross_section(), time.monotonic() - begun))
-
-        begin(progress, run)
-        started = time.monotonic()
-        adapt(run, order, report)
-        adapted = time.monotonic()
-        rounds.run(lambda: report("events"))
-        times = {"start": started - begun, "survey": adapted - started, "events": time.monotonic() - adapted}
-        done = [kept.rounds[number] for number in sorted(kept.rounds)]
-        counts = [part.get("cut", (0, 0)) for part in done]
-        made = Made(
-            run.asked,
-            run.elements,
-            rounds.cross_section(),
-            [rounds.cross_section(number) for number in range(len(run.elements))],
-            [(kept.folder / part["file"], part["events"], _lhe.Weights(*part["weights"])) for part in done],
-            sum(part["events"] for part in done),
-            [part["channels"] for part in done],
-            run.tasks.again,
-            times,
-            (sum(asked for asked, _ in counts), sum(kept for _, kept in counts)),
-        )
-        # A GPU is given back while the events are written.
-        run.tasks.close()
-        write(made)
-    return made
-
-
-def begin(progress: bool | Callable[[Progress], None], run: Prepared) -> None:
-    """Says what holds, where lines about progress are wanted."""
-    if progress and not callable(progress):
-        _command.say(f"mebridge: {run.conditions}\n")
-
-
-def adapt(run: Prepared, order: Order, report: Callable[[str], None]) -> None:
-    """The survey, and the training of networks."""
-    run.rounds.survey(order.precision)
-    report("survey")
-    if SAMPLERS[order.sampler] == "networks":
-        run.rounds.train()
-        report("training")
-
-
-def tell(progress: bool | Callable[[Progress], None], found: Progress) -> None:
-    """How far a run is."""
-    if progress:
-        progress(found) if callable(progress) else _show(found)
-
-
-def _card_alpha_s(source: str, card: Path | None, model: str | None, process: Process | None) -> float:
-    """alpha_s of a process, of its card, or the one that the model begins with."""
-    path, mark, _ = source.rpartition("#")
-    if card is not None:
-        # A pipe would be waited for.
-        _text.read(card, "the parameter card")
-    if process is None:
-        there = os.path.exists(path if mark else source)
-        try:
-            # A process that depends on it knows it. Not all models have gluons.
-            process = Process((source if mark else f"{source}#1") if there else "g g > g g", card=card, model=model)
-        except Error:
-            return _pdfdata.at_z(Card.read(card) if card is not None else Card({}))
-    return process.parameters.alpha_s
-
-
-def _alpha_qed(order: Order) -> float:
-    """alpha of events whose matrix elements do not depend on it: the card's, or the one that the model begins with; 0
-    where neither is known."""
-    model = order.environment.get("CUDACPP_RUNTIME_MODEL")
-    if order.card is not None:
-        return alpha_qed(order.card, model)
-    # Files and directories have models of their own, which are not told here.
-    if any(os.path.exists(source.rpartition("#")[0] or source) for source in order.sources):
-        return 0.0
+def _begun(worker: Worker) -> Iterator[None]:
+    """While a run by cards goes on: of one that ends early, its folder goes where nothing was begun in it, and an interruption
+    says where something was."""
+    begun: list[pathlib.Path] = []
+    worker.on(begins=lambda of: begun.append(pathlib.Path(of["folder"])))
     try:
-        # A process that depends on it knows it. Not all models have these leptons.
-        parameters = Process("e+ e- > mu+ mu-", model=model or None).parameters
-    except Error:
-        return 0.0
-    inverse = next((value for name, value in parameters.items() if name.lower().removeprefix("mdl_") == "aewm1"), 0.0)
-    return 1.0 / abs(inverse) if inverse else 0.0
+        yield
+    except BaseException as error:
+        # It cleans up no more.
+        worker.end()
+        for folder in begun:
+            with contextlib.suppress(OSError):
+                state = folder / _STATE
+                if state.is_dir() and {path.name for path in state.iterdir()} <= _UNWRITTEN:
+                    for path in state.iterdir():
+                        path.unlink()
+                    state.rmdir()
+                folder.rmdir()
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(f"run {folder.name} goes on with this name" if folder.exists() else "") from None
+        raise
 
 
-def alpha_qed(card: Path, model: str | None) -> float:
-    """alpha of a card; by the model's own aEWM1, as MG5aMC takes it, where that is a formula of others."""
-    numbers = Card.read(card)
-    if model and not numbers.value("sminputs", 1, 0.0):
-        try:
-            arguments = "--parameter=aEWM1", f"--card={os.fspath(card)}", "--", model
-            inverse = float(_command.run("model", *arguments, warns=False).split()[0])
-        except Error:
-            inverse = 0.0
-        if inverse:
-            return 1.0 / abs(inverse)
-    return numbers.alpha_qed
-
-
-def switches(environment: Mapping[str, str]) -> dict[str, str]:
-    """What matrix elements are evaluated with."""
+def _switches(environment: Mapping[str, str]) -> dict[str, str]:
+    """What matrix elements are evaluated with, which workers cannot know."""
     variables = {**os.environ, **environment}
     defaults = {"CUDACPP_RUNTIME_FPTYPE": "d", "CUDACPP_RUNTIME_SIMD": "auto"}
     return {name: variables.get(name) or default for name, default in defaults.items()}
@@ -715,22 +526,11 @@ def _backend(devices: list[str]) -> str:
     return kinds.pop()
 
 
-def model_digest(model: str) -> list[str]:
-    """What a model is: the content of its file, or of the files of its folder."""
-    given = model
-    model, _ = _scheme.apart(model)
-    folder = model if os.path.isdir(model) else model.rpartition("-")[0]
-    if not os.path.isdir(folder):
-        return [digest(model)] if os.path.exists(model) else [given]
-    files = sorted(name for name in os.listdir(folder) if name.endswith((".py", ".dat")))
-    return [os.path.basename(given), *(f"{name} {digest(os.path.join(folder, name))}" for name in files)]
-
-
-def file_digest(path: Path) -> str:
-    try:
-        return digest(path)
-    except OSError as error:
-        raise Error(f"{os.fspath(path)} cannot be read: {error.strerror}") from None
+def _tell(progress: bool | Callable[[Progress], None], told: Mapping[str, Any]) -> None:
+    """How far a run is."""
+    unknown = {name: math.nan for name in ("cross_section", "error") if told[name] is None}
+    found = Progress(**{**told, **unknown})
+    progress(found) if callable(progress) else _show(found)
 
 
 def _show(progress: Progress) -> None:

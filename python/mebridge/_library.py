@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 
@@ -101,6 +101,20 @@ class Sample(Sized):
         )
 
 
+# Functions of the caller: which take an answer, cut, hear of a run, are told that a part is done, and perform parts.
+TAKE = CFUNCTYPE(None, c_void_p, c_char_p)
+CUT = CFUNCTYPE(c_int32, c_void_p, c_uint32, c_size_t, c_size_t, POINTER(c_double), POINTER(c_bool))
+TELL = CFUNCTYPE(c_int32, c_void_p, c_char_p)
+DONE = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_char_p)
+PERFORM = CFUNCTYPE(c_int32, c_void_p, c_char_p, DONE, c_void_p)
+
+
+class Hooks(Sized):
+    """``struct MebridgeRunHooks``."""
+
+    _fields_ = [("size", c_size_t), ("context", c_void_p), ("tell", TELL), ("cut", CUT), ("perform", PERFORM)]
+
+
 def library_path() -> pathlib.Path:
     """The shared library of this package; ``MEBRIDGE_LIBRARY`` names another one."""
     given = os.environ.get("MEBRIDGE_LIBRARY")
@@ -148,21 +162,12 @@ def _load() -> ctypes.CDLL:
         "mebridge_wait_for_device": (c_int32, [c_void_p]),
         "mebridge_xla": (c_void_p, [c_void_p]),
         "mebridge_xla_cuda": (c_void_p, [c_void_p]),
-        "mebridge_lhe_events": (
-            c_int32,
-            [c_void_p, c_size_t, c_size_t, c_double, c_void_p, c_size_t, POINTER(c_size_t)],
-        ),
         "mebridge_read_lhe": (c_int32, [c_char_p, c_void_p, c_void_p, c_bool]),
-        "mebridge_events_open": (c_int32, [c_char_p, c_void_p, c_void_p, POINTER(c_void_p)]),
-        "mebridge_events_call": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_p]),
+        "mebridge_make_events": (c_int32, [c_char_p, POINTER(Hooks), TAKE, c_void_p]),
+        "mebridge_check_events": (c_int32, [c_char_p, TAKE, c_void_p]),
+        "mebridge_events_open": (c_int32, [c_char_p, CUT, c_void_p, POINTER(c_void_p)]),
+        "mebridge_events_call": (c_int32, [c_void_p, c_char_p, TAKE, c_void_p]),
         "mebridge_events_weigh": (c_int32, [c_void_p, c_uint32, c_uint64, c_size_t, c_size_t, c_void_p, c_void_p]),
-        "mebridge_events_close": (None, [c_void_p]),
-        "mebridge_densities_open": (c_int32, [c_char_p, POINTER(c_void_p)]),
-        "mebridge_densities_close": (None, [c_void_p]),
-        "mebridge_densities_codes": (c_int64, [c_void_p, c_void_p]),
-        "mebridge_densities_range": (c_int32, [c_void_p, c_void_p]),
-        "mebridge_densities_evaluate": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p]),
-        "mebridge_alpha_s": (c_int32, [c_size_t, c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
         "mebridge_description": (c_char_p, [c_void_p]),
         "mebridge_channel_weights": (c_int32, [c_void_p, c_char_p, c_double, c_size_t, c_void_p, c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),

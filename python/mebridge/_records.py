@@ -33,18 +33,6 @@ def ratios(path: pathlib.Path) -> pathlib.Path:
     return path.with_suffix(".weights.npy")
 
 
-def scales(path: pathlib.Path) -> pathlib.Path:
-    """The file with the scales of the records in a file, (events, 3): of renormalisation, and of factorisation for both
-    beams, GeV; where they are kept for the file of events, with a column more, the product of both densities f(x)."""
-    return path.with_suffix(".scales.npy")
-
-
-def matched(path: pathlib.Path) -> pathlib.Path:
-    """The file with what matching found of the records in a file, where there is some: :func:`mebridge._matching.layout`,
-    legs in the order of the process, beams as they are in the records."""
-    return path.with_suffix(".matched.npy")
-
-
 def nested(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory, with an array of particles in each record."""
     return records.view([*HEAD, ("particles", PARTICLE, (particles(records),))])

@@ -1,6 +1,6 @@
 """What a worker of an executor does: a part of a run, in a process that stays for the next one.
 
-A worker gets bytes and gives bytes. What all parts of a run need (libraries, densities, mappings) is sent once: a task
+A worker gets bytes and gives bytes. What all parts of a run need (its plan, densities, mappings) is sent once: a task
 names it by its digest, and a worker that does not have it says so and gets the task again with it.
 """
 
@@ -20,20 +20,14 @@ from typing import Any
 
 from . import _bundle, _command, _scratch
 from ._library import Error, version
-from ._worker import KINDS, Ended, Worker
+from ._worker import Ended, Refused, Worker, kind_of
 
-# Of the bundle of libraries and densities: the name of what they are for.
+# In the bundle of a run, or of calls of the command: what its files are for.
 RECIPE = "recipe.json"
 # Of the command: the file that it takes, and the one that it gives.
 EVENTS, REWEIGHTED, VALUES = "events.lhe.gz", "reweighted.lhe.gz", "values.npy"
 # Seconds for which that process waits for another part.
 _IDLE = 300.0
-# Mappings that are kept at a time.
-_SURVEYS = 4
-
-
-class _Refused(Error):
-    """What every worker would say."""
 
 
 class _Engine:
@@ -41,24 +35,22 @@ class _Engine:
 
     def __init__(self, digest: str, packed: bytes) -> None:
         self.digest = digest
-        self.said: list[str] = []
-        self._surveys: dict[str, pathlib.Path] = {}
+        self.notices: list[str] = []
+        self._survey = ""
         self._stack = contextlib.ExitStack()
         try:
-            folder = pathlib.Path(self._stack.enter_context(_scratch.folder()))
-            self._folder = folder
-            _bundle.unpack(packed, folder / "recipe")
-            recipe = json.loads((folder / "recipe" / RECIPE).read_text())
-            worker = Worker(recipe["environment"], self.said.append)
+            self._folder = pathlib.Path(self._stack.enter_context(_scratch.folder()))
+            place = self._folder / "recipe"
+            _bundle.unpack(packed, place)
+            recipe = json.loads((place / RECIPE).read_text())
+            worker = Worker(recipe["environment"], self.notices.append)
             self._worker = self._stack.enter_context(worker)
-            there = {path: str(folder / "recipe" / name) for path, name in recipe["files"].items()}
-            arguments = put(recipe["arguments"], there)
             try:
-                worker.call("build", **arguments)
+                worker.call("open", **{**recipe["run"], "plan": str(place / recipe["run"]["plan"])})
             except Ended:
                 raise
             except Error as error:
-                raise _Refused(str(error)) from None
+                raise Refused(str(error)) from None
             # Where this process ends, also as a child of multiprocessing.
             self._end = util.Finalize(self, self._stack.close, exitpriority=10)
         except BaseException:
@@ -66,22 +58,19 @@ class _Engine:
             raise
 
     def has(self, survey: str) -> bool:
-        return survey in self._surveys
+        return survey == self._survey
 
     def keep(self, survey: str, packed: bytes) -> None:
-        folder = self._folder / survey
-        shutil.rmtree(folder, ignore_errors=True)
-        _bundle.unpack(packed, folder)
-        self._surveys[survey] = folder
-        while len(self._surveys) > _SURVEYS:
-            used = folder, self._worker.loaded
-            oldest = next(name for name, place in self._surveys.items() if place not in used)
-            shutil.rmtree(self._surveys.pop(oldest), ignore_errors=True)
+        """Takes the mappings of a run, which has one survey."""
+        shutil.rmtree(self._folder / survey, ignore_errors=True)
+        _bundle.unpack(packed, self._folder / survey)
+        self._survey = survey
 
-    def perform(self, name: str, arguments: dict[str, Any], survey: str | None) -> tuple[Any, bytes]:
+    def perform(self, settings: dict[str, Any], survey: str | None) -> tuple[Any, bytes]:
         part = pathlib.Path(tempfile.mkdtemp(prefix="part", dir=self._folder))
         try:
-            done = self._worker.perform(name, part, None if survey is None else self._surveys[survey], arguments)
+            before = None if survey is None else str(self._folder / survey)
+            done = self._worker.call("perform", settings=settings, folder=str(part), survey=before)
             return done, _bundle.pack_folder(part)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -117,7 +106,7 @@ class _Files:
                 arguments = (argument.format(*self._files, **names) for argument in self._arguments)
                 _command.run(*arguments, environment=self._environment)
             except Error as error:
-                raise _Refused(str(error)) from None
+                raise Refused(str(error)) from None
             return _bundle.pack({self._made: made})
 
     def close(self) -> None:
@@ -140,8 +129,8 @@ def perform(message: dict[str, Any]) -> dict[str, Any]:
     """A part of a run.
 
     Returns:
-        `done` with `files`, their `digest`, `said` and `seconds`; or `missing`, digests of what has to be sent; or `error`, with
-        `message`, `where`, and whether it is `final`.
+        `done` with `files`, their `digest`, `notices` and `seconds`; or `missing`, digests of what has to be sent; or `error`, its
+        kind, with `message` and `where`.
     """
     mine = _mine
     with mine.lock:
@@ -153,10 +142,8 @@ def perform(message: dict[str, Any]) -> dict[str, Any]:
             _close(mine)
             if not isinstance(error, Exception):
                 raise
-            kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
-            text = str(error) or type(error).__name__
             where = f"process {os.getpid()} of {socket.gethostname()}"
-            return {"error": kind, "message": text, "where": where, "final": isinstance(error, _Refused)}
+            return {"error": kind_of(error), "message": str(error) or type(error).__name__, "where": where}
         finally:
             if mine.engine is not None:
                 mine.timer = threading.Timer(_IDLE, _idle, (mine, mine.lock, mine.engine))
@@ -187,18 +174,18 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
         return _done(None, files, [], begun)
     if survey is not None and not engine.has(survey):
         engine.keep(survey, bundles[survey])
-    if message["name"] == "build":
+    if message["name"] == "open":
         done, files = None, _bundle.pack({})
     else:
-        # What building says is said once.
-        engine.said.clear()
-        done, files = engine.perform(message["name"], message["arguments"], survey)
-    return _done(done, files, list(engine.said), begun)
+        # What opening it says is said once.
+        engine.notices.clear()
+        done, files = engine.perform(message["settings"], survey)
+    return _done(done, files, list(engine.notices), begun)
 
 
-def _done(done: Any, files: bytes, said: list[str], begun: float) -> dict[str, Any]:
+def _done(done: Any, files: bytes, notices: list[str], begun: float) -> dict[str, Any]:
     seconds = time.monotonic() - begun
-    return {"done": done, "files": files, "digest": _bundle.digest(files), "said": said, "seconds": seconds}
+    return {"done": done, "files": files, "digest": _bundle.digest(files), "notices": notices, "seconds": seconds}
 
 
 def _close(mine: _Mine) -> None:
@@ -213,15 +200,3 @@ def _idle(mine: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
     with lock:
         engine.close()
         engine.digest = ""
-
-
-def put(arguments: Any, there: dict[str, str]) -> Any:
-    """The arguments with the names of files as they are here."""
-    if isinstance(arguments, str):
-        return there.get(arguments, arguments)
-    if isinstance(arguments, list):
-        return [put(one, there) for one in arguments]
-    if isinstance(arguments, dict):
-        return {name: put(one, there) for name, one in arguments.items()}
-    return arguments
-

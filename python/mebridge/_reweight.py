@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
-from . import _arguments, _command, _lhe, _output, _scratch
+from . import _arguments, _command, _scratch, _target
 from ._library import Error
 from ._process import Path, absolute
 from ._read import Opened, ends
@@ -61,7 +61,7 @@ def reweight_events(
     file = pathlib.Path(_arguments.text("events", events))
     texts = [_arguments.text("card", card) for card in cards]
     card = None if original is None else _arguments.text("original", original)
-    target = _lhe.target(_arguments.text("output", output), [file, *texts, card, *sources])
+    target = _target.target(_arguments.text("output", output), [file, *texts, card, *sources])
     options = [f"--helicity={helicity}", *(["--off-shell"] if off_shell else [])]
     reweight(file, sources, target, texts, names, card, options, executor, {})
     return target
@@ -121,10 +121,9 @@ def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[st
             _command.run("generate", made, "--", source, environment=environment)
             found += sorted(map(str, place.iterdir()))
             continue
-        if (pathlib.Path(source) / "SubProcesses").is_dir():
-            directories = [str(path) for path in _output.Output(pathlib.Path(source)).directories]
-        else:
-            directories = [source]
+        directories = [source]
+        if (listed := pathlib.Path(source) / "SubProcesses" / "subproc.mg").is_file():
+            directories = [str(listed.with_name(name)) for name in listed.read_text().split()]
         for directory in directories:
             place = folder / f"process{number}" / str(len(found))
             place.mkdir(parents=True)
@@ -140,7 +139,7 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
     parts, wanted = list(counts), list(counts.values())
     with contextlib.closing(tasks.of_file(file, parts, folder)) as done:
         made = {number: place / REWEIGHTED for number, place in done}
-    with _lhe.replaced(target) as part, open(part, "xb") as raw:
+    with _target.replaced(target) as part, open(part, "xb") as raw:
         with gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else contextlib.nullcontext(raw) as into:
             for number in range(len(parts)):
                 head, events, count = _parts(made[number])

@@ -1,50 +1,19 @@
-"""Runs of a directory that MG5aMC wrote, by its own cards."""
+"""Runs by cards: of a directory that MG5aMC wrote, or of a process by its name."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import pathlib
-import secrets
-import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from . import (
-    _arguments,
-    _benchmarks,
-    _command,
-    _cut_function,
-    _cuts,
-    _decays,
-    _elements,
-    _events,
-    _lhe,
-    _orders,
-    _output,
-    _pack,
-    _scheme,
-    _scratch,
-    _spectra,
-    _state,
-)
-from ._banner import Head
-from ._events import Events, Made, Progress
-from ._heads import Heads
-from ._inputs import Inputs
+from . import _arguments, _benchmarks, _cut_function, _events, _pack, _scheme
+from ._events import Events, Progress
 from ._library import Error
-from ._output import Directory, Output
-from ._process import Path, Process
-from ._slha import Card
-
-_EVENTS, _SUMMARY = "unweighted_events.lhe.gz", "summary.txt"
-_STATE = "state"
-# Bytes of the name of a file, and what of such a name messages have.
-_LONGEST, _SHOWN = 255, 40
+from ._process import Path, model_environment, model_path
+from ._worker import Worker, show_message
 
 
 @dataclass(frozen=True)
@@ -94,11 +63,38 @@ class Run:
         folder: Path | None = None,
         pdf_data: Path | None = None,
     ) -> None:
+        given = _arguments.text("output", output)
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
-        named = _scheme.named(model or None, complex_masses, gauge, default=default)
-        self._inputs = Inputs(output, run_card, param_card, changed_files, named, folder, pdf_data)
-        self.output, self.run_card = self._inputs.output, self._inputs.run_card
-        self.param_card, self.directories = self._inputs.param_card, self._inputs.directories
+        named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default))
+        conditions = {
+            "file": None if run_card is None or isinstance(run_card, Mapping) else _arguments.text("run_card", run_card),
+            "changed": _entries(run_card) if isinstance(run_card, Mapping) else [],
+            "changed_files": bool(changed_files),
+            "pdf_data": None if pdf_data is None else _arguments.text("pdf_data", pdf_data),
+            "folder": None if folder is None else _arguments.text("folder", folder),
+        }
+        by_name = ">" in given and not os.path.isdir(given)
+        for name, value in (("model", named), ("folder", folder), ("pdf_data", pdf_data)):
+            if value is not None and not by_name:
+                raise ValueError(f"{name} is for a process by its name, and {given} is taken for an output of MG5aMC")
+        self._environment = model_environment(named or default) if by_name else {}
+        self._spec = {
+            "process": given if by_name else os.path.abspath(given),
+            "conditions": {"run_card": conditions},
+            "model": named or default if by_name else None,
+            "param_card": None if param_card is None else _arguments.text("param_card", param_card),
+        }
+        with Worker(self._environment) as worker:
+            found = worker.call("check", spec=self._spec)
+        for notice in found["notices"]:
+            show_message(notice)
+        self.folder = pathlib.Path(found["path"])
+        """The output, or the folder where ``Events`` is."""
+        self.param_card: str = found["param_card"]
+        """The text of the parameter card."""
+        self.run_card: dict[str, Any] = {name: _value(value) for name, value in found["run_card"].items()}
+        """All entries of the run card, also those that it leaves out."""
+        self._decays = found["decays"]
 
     def generate(
         self,
@@ -113,7 +109,7 @@ class Run:
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
         systematics: Sequence[Path] | bool | None = None,
-        reweight: _benchmarks.Asked = None,
+        reweight: _benchmarks.Cards = None,
         cut: _cut_function.Function | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
@@ -136,147 +132,32 @@ class Run:
             cut: as of :func:`mebridge.generate_events`, besides the run card's.
             progress: as there.
         """
+        _events.check_progress(progress)
         cards, names = _benchmarks.chosen(reweight)
-        _cut_function.check(cut)
-        card, events_folder = self.run_card, self.output.path / "Events"
-        if card["gridpack"]:
-            raise Error(
-                f"{card.source}: gridpack = True asks for a pack, which `mebridge pack` (Run.pack) makes; set it to False for events"
-            )
-        events = _arguments.whole("nevents", card["nevents"] if nevents is None else nevents, 1, _arguments.MOST_EVENTS)
-        number = _arguments.whole("iseed" if seed is None else "seed", card["iseed"] if seed is None else seed, 0, _events.LARGEST_SEED)
-        threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
         _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
-        _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
-        if precision is not None:
-            precision = _arguments.between("precision", precision, _events.FINEST, 1.0)
-        overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
         if name is not None and (pathlib.Path(name).name != name or name == os.pardir):
-            raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {events_folder}")
-        with _claimed(events_folder, name) as folder:
-            if len(os.fsencode(self._banner_name(folder.name))) > _LONGEST:
-                tag = f"{card['run_tag'][:_SHOWN]}..."
-                raise Error(f"{card.source}: run_tag = {tag} is part of a file's name, which has at most {_LONGEST} bytes; shorten it")
-            if os.path.lexists(folder / _EVENTS):
-                raise Error(f"{folder} holds the events of a run; take another name, or none")
-            number = number or _drawn(folder)
-            if self.output.decays:
-                asked = {"backend": backend, "sampler": sampler, "executor": executor, "systematics": systematics or None}
-                asked |= {"reweight": cards or None, "cut": cut}
-                _of_decays(asked)
-                return self._decay(folder, events, number, threads, precision, overweight, progress)
-            with _scratch.folder() as scratch:
-                order, heads = _orders.order(
-                    self._inputs,
-                    scratch,
-                    systematics,
-                    backend,
-                    events=events,
-                    seed=number,
-                    threads=threads,
-                    precision=precision,
-                    overweight=overweight,
-                    sampler=sampler,
-                    state=str(folder / _STATE),
-                    executor=executor,
-                )
-                if cut is not None:
-                    order = _events.with_cut(order, cut)
-                benchmarks = _benchmarks.Benchmarks(cards, names, self.output.sources, self.output.environment, threads)
-                if benchmarks and self._inputs.runs_along:
-                    raise Error(
-                        "reweight: parameters of the model run, and weights of other cards would not have theirs; leave it out, or fix "
-                        "their scale (fixed_extra_scale of the run card)"
-                    )
-                if benchmarks:
-                    benchmarks.check(f"<slha>\n{heads.parameters()}\n</slha>\n")
+            raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {self.folder / 'Events'}")
+        spec = {
+            **self._spec,
+            "events": None if nevents is None else _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
+            "seed": None if seed is None else _arguments.whole("seed", seed, 0, _events.LARGEST_SEED),
+            **_events.judged(threads, precision, overweight, systematics),
+        }
+        order = _events.ordered(spec, self._environment, backend, cut, sampler, executor)
+        if self._decays:
+            for what, is_given, cure in (
+                ("sampler", sampler not in ("auto", "vegas"), 'set it to "auto"'),
+                ("executor", executor is not None, "leave it out"),
+            ):
+                if is_given:
+                    raise Error(f"{what} is not for decays, whose events are made at once; {cure}")
 
-                def write(made: Made) -> None:
-                    head = order.head(made.elements)
-                    summed = self._describe(folder, made, head, number)
-                    of = made.cross_section[0], number, made.asked, threads
-                    told = benchmarks.write(
-                        folder / _EVENTS, executor, lambda file: head.write(file, made.rounds, made.listed, *of)
-                    )
-                    if told:
-                        _lhe.write_text(folder / _SUMMARY, f"{summed}\n{told}")
+        def benchmarks(message: Mapping[str, Any]) -> _benchmarks.Benchmarks:
+            return _benchmarks.Benchmarks(cards, names, message["processes"], self._environment, spec["threads"])
 
-                made = _events.make(order, progress, write)
-            # What was surveyed stays, for a pack.
-            try:
-                _state.forget_rounds(folder / _STATE)
-            except Error:
-                shutil.rmtree(folder / _STATE, ignore_errors=True)
-            return RunEvents(
-                *made.cross_section,
-                made.events,
-                folder / _EVENTS,
-                made.processes,
-                made.again,
-                made.efficiency,
-                made.seconds,
-                None,
-                folder,
-            )
-
-    def _decay(
-        self,
-        folder: pathlib.Path,
-        events: int,
-        seed: int,
-        threads: int,
-        precision: float | None,
-        overweight: float,
-        progress: bool | Callable[[Progress], None],
-    ) -> RunEvents:
-        """Events of a decay: they are made so soon that nothing of them is kept for a run that goes on."""
-        begun = time.monotonic()
-        parameters = Card.read(self.param_card)
-        seconds: dict[str, float] = {}
-
-        def report(stage: str, done: int, width: tuple[float, float]) -> None:
-            seconds.setdefault(stage, time.monotonic() - begun)
-            _events.tell(progress, Progress(stage, done, events, *width, time.monotonic() - begun, "GeV"))
-
-        with _scratch.folder() as scratch:
-            card, environment = str(self.param_card), self.output.environment
-            elements = _elements.write(self.output.sources, card, {}, environment, scratch, windows=True)
-            places = self.output.places([element.entry["path"] for element in elements])
-            decays, heads = [], Heads(self._inputs, self.param_card)
-            for element, place in zip(elements, places):
-                listed = None
-                if isinstance(self.output, Output):
-                    process = Process(place.source, card=self.param_card)
-                    listed = Directory.read(self.output.directories[place.directory]), place.number, process
-                decays.append(_decays.Decay(element, self.run_card, parameters, listed))
-            unused = _cuts.unused(self.run_card, {abs(code) for of in decays for pdg in of.options for code in pdg[1:]})
-            if unused is not None:
-                _command.say(unused)
-            if progress and not callable(progress):
-                for line in dict.fromkeys(decay.conditions for decay in decays):
-                    _command.say(f"mebridge: {line}\n")
-            of = decays, self.run_card, self._inputs.alpha_qed()
-            try:
-                with _decays.make(*of, events, seed, threads, precision, overweight, scratch, report) as made:
-                    ready = time.monotonic() - begun
-                    beams = _lhe.Beams((decays[0].pdg[0], 0), (decays[0].masses[0], 0.0), (0, 0))
-                    head = Head(beams, self.run_card["event_norm"].lower(), heads.generator, "", heads.cards({"use_syst": False}))
-                    named = dict(zip(_events.names(elements), made.by_element))
-                    said = {"output": str(self.output.path), **self.output.asked, "seed": seed, "events": events}
-                    self._banner(folder, head, events, seed, made.width[0])
-                    rows = [(name, *width) for name, width in named.items()]
-                    efficiency = made.events / made.points
-                    text = _decays.summary(folder.name, made, named)
-                    _lhe.write_text(folder / _SUMMARY, text + _spectra.text(made.rounds))
-                    head.write(folder / _EVENTS, made.rounds, rows, made.width[0], seed, said, threads)
-            except BaseException:
-                for left in (folder / self._banner_name(folder.name), folder / _SUMMARY):
-                    left.unlink(missing_ok=True)
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
-                raise
-        times = {"start": 0.0, "survey": seconds["survey"], "events": ready - seconds["survey"]}
-        return RunEvents(*made.width, events, folder / _EVENTS, named, 0, efficiency, times, None, folder)
+        made = _events.make(order, {"cards": {"name": name}}, progress, benchmarks if cards else None)
+        output, place = (pathlib.Path(made.found[name]) for name in ("output", "folder"))
+        return RunEvents(**made.fields(), output=output, _arrays=None, folder=place)
 
     def pack(
         self,
@@ -310,38 +191,17 @@ class Run:
             systematics: as of :meth:`generate`.
             progress: as of :func:`mebridge.generate_events`.
         """
-        if self.output.decays:
-            raise Error(f"{self.output.sources[0]} is a decay, of which there are no packs; make its events by `mebridge events`")
-        seed = self.run_card["iseed"] or 1 if seed is None else seed
-        asked = {
+        spec = {
+            **self._spec,
             "events": _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
-            "seed": _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
-            "threads": _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS),
-            "precision": None if precision is None else _arguments.between("precision", precision, _events.FINEST, 1.0),
-            "overweight": _arguments.between("overweight", overweight, 0.0, 1.0),
-            "sampler": sampler,
-            "executor": executor,
+            "seed": None if seed is None else _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
+            **_events.judged(threads, precision, overweight, systematics),
         }
-        _arguments.one_of("sampler", sampler, dict.fromkeys(_events.SAMPLERS, ""))
-        return self._packed(output, simd, measured, progress, None, systematics, asked)
+        order = _events.ordered(spec, self._environment, "cpu", None, sampler, executor)
+        return _pack.write(order, output, simd, measured, progress)
 
-    def _packed(
-        self,
-        output: Path,
-        simd: str,
-        measured: SupportsIndex | float,
-        progress: bool | Callable[[Progress], None],
-        state: pathlib.Path | None,
-        systematics: Sequence[Path] | bool | None,
-        asked: Mapping[str, Any],
-    ) -> pathlib.Path:
-        with _scratch.folder() as scratch:
-            order, _ = _orders.order(self._inputs, scratch, systematics, "cpu", state=None, **asked)
-            return _pack.write(order, output, simd, measured, progress, state)
-
-    @classmethod
+    @staticmethod
     def pack_run(
-        cls,
         folder: Path,
         output: Path,
         *,
@@ -352,113 +212,31 @@ class Run:
     ) -> pathlib.Path:
         """Packs what a run has surveyed, ``Events/run_NN`` of an output or of a process by its name, with the run card that
         it had."""
-        place = pathlib.Path(os.path.abspath(_arguments.text("folder", folder)))
-        if not (place / _STATE).is_dir():
-            raise Error(f"{place} is neither an output of MG5aMC (SubProcesses) nor a run of `mebridge events`")
-        before = _state.surveyed(place / _STATE).asked
-        if "run_card" not in before:
-            raise Error(f"{place} is no run of an output; mebridge.pack_events(state=) takes those of generate_events")
-        cards = {"run_card": before["run_card"], "changed_files": changed_files}
-        if "process" in before:
-            source = {"model": before["model"], "folder": place.parent.parent, "pdf_data": pdf_data}
-            made = cls(before["process"], **cards, **source)
-        else:
-            made = cls(place.parent.parent, **cards)
-        names = ("events", "seed", "precision", "overweight", "sampler", "threads")
-        asked = {**{name: before[name] for name in names}, "executor": None}
-        return made._packed(output, simd, 0, progress, place / _STATE, None, asked)
-
-    def _describe(self, folder: pathlib.Path, made: Made, head: Head, seed: int) -> str:
-        """Writes the banner and the summary, which is given."""
-        self._banner(folder, head, made.events, seed, made.cross_section[0])
-        text = summary(folder.name, made) + _spectra.text(made.rounds)
-        _lhe.write_text(folder / _SUMMARY, text)
-        return text
-
-    def _banner(self, folder: pathlib.Path, head: Head, events: int, seed: int, cross_section: float) -> None:
-        """Writes the banner alone."""
-        banner = head.banner(events, seed, cross_section)
-        text = f'<LesHouchesEvents version="3.0">\n<header>\n{banner}</header>\n</LesHouchesEvents>\n'
-        _lhe.write_text(folder / self._banner_name(folder.name), text)
-
-    def _banner_name(self, run: str) -> str:
-        return f"{run}_{self.run_card['run_tag']}_banner.txt"
+        return _pack.of_run(folder, output, changed_files, pdf_data, simd, progress)
 
 
-def _of_decays(asked: Mapping[str, Any]) -> None:
-    """That nothing is asked for which events of a decay do not have."""
-    for name, (known, cure) in {
-        "backend": (("cpu",), 'set it to "cpu"'),
-        "sampler": (("auto", "vegas"), 'set it to "auto"'),
-        "executor": ((None,), "leave it out (--workers 1)"),
-        "systematics": ((None,), "leave it out"),
-        "reweight": ((None,), "leave it out"),
-        "cut": ((None,), "leave it out"),
-    }.items():
-        if asked[name] not in known:
-            raise Error(f"{name} = {asked[name]!r} is not for decays, whose events are made at once; {cure}")
+def _entries(changed: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Entries of a run card with their values as cards have them."""
+    found: dict[str, str] = {}
+    for name, value in changed.items():
+        if not isinstance(name, str):
+            raise TypeError(f"an entry of a run card is {name!r}; its name must be a str")
+        text = _as_card(value)
+        if found.setdefault(name.lower(), text) != text:
+            raise ValueError(f"{name.lower()} of the run card is to be {found[name.lower()]} and {text}; give one of them")
+    return list(found.items())
 
 
-def _drawn(folder: pathlib.Path) -> int:
-    """A seed: that of the run that goes on, or a new one."""
-    with contextlib.suppress(OSError, ValueError, LookupError):
-        return int(json.loads((folder / _STATE / "run.json").read_text())["asked"]["seed"])
-    return secrets.randbelow(2**31 - 1) + 1
+def _as_card(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {one}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(repr(one) if isinstance(one, str) else str(one) for one in value) + "]"
+    return str(value)
 
 
-@contextlib.contextmanager
-def _claimed(events: pathlib.Path, name: str | None) -> Iterator[pathlib.Path]:
-    """The folder of a run: of a new one, without a name, with the next number that no other run has taken. It goes where
-    nothing was begun in it that could go on, and an interruption says where something was."""
-    new = not events.exists()
-    while True:
-        folder = events / (name or _output.next_run(events))
-        try:
-            folder.mkdir(parents=True, exist_ok=name is not None)
-            break
-        except FileExistsError:
-            # One of the same number has come meanwhile, or else there is something in the way.
-            place = folder if events.is_dir() else events
-            if name is not None or place is events:
-                what = "a file" if place.exists() else "a link that leads nowhere"
-                raise Error(f"{place} is {what}, where a folder is needed; take it away, or name another") from None
-        except OSError as error:
-            raise Error(f"{folder} cannot be made: {error.strerror}") from None
-    try:
-        yield folder
-    except BaseException as error:
-        _forget(folder)
-        if new:
-            with contextlib.suppress(OSError):
-                events.rmdir()
-        if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt(f"run {folder.name} goes on with this name" if folder.exists() else "") from None
-        raise
-
-
-def _forget(folder: pathlib.Path) -> None:
-    """Removes the folder of a run where nothing was begun that could go on."""
-    with contextlib.suppress(OSError):
-        _state.forget_empty(folder / _STATE)
-        folder.rmdir()
-
-
-def summary(name: str, made: Made) -> str:
-    """Cross sections by subprocess, and how the events were made."""
-    total, error = made.cross_section
-    width = max([len("all"), *(len(process) for process in made.processes)])
-    lines = [f"{name}: {made.events} events", "", f"{'subprocess (PDG codes)':{width}}  cross section, pb", ""]
-    for process, (value, deviation) in made.processes.items():
-        lines.append(f"{process:{width}}  {value:.6g} +- {deviation:.2g}")
-    lines += [f"{'all':{width}}  {total:.6g} +- {error:.2g}", ""]
-    points = sum(row[0] for channels in made.rows for row in channels)
-    passed = sum(row[3] for channels in made.rows for row in channels)
-    chosen = sum(row[4] for channels in made.rows for row in channels)
-    if points and passed:
-        lines.append(
-            f"{points:.0f} points, {passed / points:.1%} of them in all cuts, {chosen / points:.2%} became events"
-        )
-    asked, kept = made.cut
-    if asked:
-        lines.append(f"the cut {made.asked['cut']['name']} kept {kept / asked:.1%} of {asked} events")
-    return "\n".join(lines) + "\n"
+def _value(value: Any) -> Any:
+    """Of an entry; what is by PDG codes has these as numbers."""
+    if isinstance(value, Mapping):
+        return {int(key) if key.isdecimal() else key: one for key, one in value.items()}
+    return value

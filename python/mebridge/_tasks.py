@@ -1,4 +1,4 @@
-"""Parts of a run that do not depend on each other: in a process of this machine, or spread over the workers of an executor.
+"""Parts of a run, or of a file, that do not depend on each other, spread over the workers of an executor.
 
 What a part gives depends on what it is asked alone, with its own random numbers, so that neither the number of workers
 nor the order in which they end can be seen in it.
@@ -7,6 +7,7 @@ nor the order in which they end can be seen in it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -18,9 +19,9 @@ from concurrent import futures
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _bundle, _command, _remote
+from . import _bundle, _command, _engine, _remote, _scratch
 from ._library import Error, version
-from ._worker import KINDS, SWITCH, Worker, patience, show_message
+from ._worker import KINDS, SWITCH, patience, show_message
 
 # How often a part is begun, where workers fail or executors break, before the run ends.
 TRIES = 4
@@ -39,72 +40,20 @@ _WIDTH, _FEW = 1024, 64
 
 @dataclass(frozen=True)
 class Task:
-    """A call of a function of :class:`mebridge._engine.Generator` that writes files."""
+    """A part of a run, or of a file."""
 
     name: str
-    arguments: dict[str, Any]
-    """As JSON."""
-    folder: Callable[[], pathlib.Path]
-    """Makes the folder for its files."""
-    said: str
+    """``"open"`` a run, ``"survey"`` it, a ``"round"`` of it, or ``"command"``."""
+    what: str
     """What it is, for messages."""
+    folder: Callable[[], pathlib.Path]
+    """Gives the folder for its files."""
+    settings: Mapping[str, Any] | None = None
+    """Of a part of a run."""
     survey: pathlib.Path | None = None
-    """Of which survey's mappings it takes."""
+    """Which survey's mappings it takes."""
     sent: pathlib.Path | None = None
     """A file that it takes."""
-
-
-class Here:
-    """All parts in this process.
-
-    Args:
-        generator: has the functions.
-    """
-
-    def __init__(self, generator: Any) -> None:
-        self._generator, self._loaded = generator, pathlib.Path()
-
-    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
-        """As :meth:`Local.run`."""
-        for number, task in enumerate(tasks):
-            folder = task.folder()
-            if task.survey is not None and task.survey != self._loaded:
-                self._generator.load(str(task.survey))
-                self._loaded = task.survey
-            yield number, getattr(self._generator, task.name)(str(folder), **task.arguments), folder
-
-
-class Local:
-    """All parts on this machine, in one process.
-
-    Args:
-        worker: the process.
-    """
-
-    again = 0
-    """How often a part was begun again."""
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-
-    def build(self, arguments: Mapping[str, Any], files: Sequence[str], folder: str) -> None:
-        """Opens the run.
-
-        Args:
-            files: those that the arguments name.
-            folder: for files that are not kept.
-        """
-        self._worker.call("build", **arguments)
-
-    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
-        """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
-        for number, task in enumerate(tasks):
-            folder = task.folder()
-            yield number, self._worker.perform(task.name, folder, task.survey, task.arguments), folder
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._worker.end()
 
 
 @dataclass
@@ -154,13 +103,36 @@ class Spread:
         self.again = 0
         """How often a part was begun again, because a worker failed or was late."""
 
-    def build(self, arguments: Mapping[str, Any], files: Sequence[str], folder: str) -> None:
-        """As :meth:`Local.build`, on a worker; others do it when they get their first part."""
-        names = _bundle.beside(files)
-        asked = {"environment": self._environment, "arguments": dict(arguments), "files": names}
-        self._prepare(asked, {name: path for path, name in names.items()})
-        task = Task("build", {}, lambda: pathlib.Path(folder), "the setup of the run")
-        ((_, _, _),) = self.run([task])
+    @property
+    def opened(self) -> bool:
+        """Whether workers know what their tasks are of."""
+        return bool(self._recipe)
+
+    def open(self, plan: str, **run: Any) -> None:
+        """Opens a run on a worker; others do it when they get their first part.
+
+        Args:
+            plan: its file, in a folder of what it reads.
+            run: further arguments of :meth:`mebridge._engine.Engine.open`.
+        """
+        place = pathlib.Path(plan).parent
+        files = {str(path.relative_to(place)): path for path in place.rglob("*") if path.is_file()}
+        run["plan"] = pathlib.Path(plan).name
+        self._prepare({"environment": self._environment, "run": run}, files)
+        with _scratch.folder() as folder:
+            ((_, _, _),) = self.run([Task("open", "the setup of the run", lambda: pathlib.Path(folder))])
+
+    def perform(self, wanted: Mapping[str, Any]) -> Generator[tuple[int, Any], None, None]:
+        """The number of each part that is wanted, and what it gives, in the order in which they end."""
+        every = _engine.parts(wanted)
+        tasks = []
+        for part in every:
+            survey = None if part.survey is None else pathlib.Path(part.survey)
+            name, what = ("survey", "the survey") if survey is None else ("round", f"round {part.number}")
+            tasks.append(Task(name, what, functools.partial(pathlib.Path, part.folder), part.settings, survey))
+        with contextlib.closing(self.run(tasks)) as done:
+            for number, answer, _ in done:
+                yield every[number].number, answer
 
     def commands(
         self,
@@ -170,9 +142,9 @@ class Spread:
     ) -> None:
         """Tasks are calls of the command with these arguments, in which ``{number}`` is a file, ``{in}`` what a task
         takes and ``{out}`` what it gives, under this name."""
-        names = [f"{number}/{os.path.basename(path)}" for number, path in enumerate(files)]
-        asked = {"command": list(arguments), "files": names, "made": made, "environment": self._environment}
-        self._prepare(asked, dict(zip(names, files)))
+        named = {f"{number}/{os.path.basename(path)}": pathlib.Path(path) for number, path in enumerate(files)}
+        recipe = {"command": list(arguments), "files": list(named), "made": made, "environment": self._environment}
+        self._prepare(recipe, named)
 
     def of_file(
         self, file: pathlib.Path, parts: Sequence[pathlib.Path], folder: pathlib.Path
@@ -181,7 +153,7 @@ class Spread:
         if not parts:
             raise Error(f"{file} holds no events")
         asked = [
-            Task("command", {}, lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), f"part {i} of the file", sent=part)
+            Task("command", f"part {i} of the file", lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), sent=part)
             for i, part in enumerate(parts)
         ]
         with contextlib.closing(self.run(asked)) as done:
@@ -189,10 +161,9 @@ class Spread:
                 yield number, place
                 parts[number].unlink()
 
-    def _prepare(self, asked: Mapping[str, Any], files: Mapping[str, str]) -> None:
-        """What workers need for all tasks: what is asked, and files by their names in the bundle."""
-        packed: dict[str, pathlib.Path | bytes] = {name: pathlib.Path(path) for name, path in files.items()}
-        packed[_remote.RECIPE] = json.dumps(asked, sort_keys=True).encode()
+    def _prepare(self, recipe: Mapping[str, Any], files: Mapping[str, pathlib.Path]) -> None:
+        """What workers need for all tasks: what they do, and files by their names in the bundle."""
+        packed: dict[str, pathlib.Path | bytes] = {**files, _remote.RECIPE: json.dumps(recipe, sort_keys=True).encode()}
         self._recipe = self._hold(_bundle.pack(packed))
 
     def _hold(self, packed: bytes) -> str:
@@ -208,7 +179,7 @@ class Spread:
         return self._surveys[folder]
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
-        """As :meth:`Local.run`."""
+        """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
         waiting = list(range(len(tasks)))[::-1]
         opened: dict[int, _Open] = {}
         sents: dict[futures.Future[dict[str, Any]], _Sent] = {}
@@ -265,7 +236,7 @@ class Spread:
                         self._leave(one.running)
                         del opened[one.number]
                         seconds.append(found["seconds"])
-                        for text in found["said"]:
+                        for text in found["notices"]:
                             show_message(text)
                         folder = one.task.folder()
                         _bundle.unpack(found["files"], folder)
@@ -277,14 +248,14 @@ class Spread:
                 if opened and time.monotonic() - last > self._patience:
                     one = next(iter(opened.values()))
                     raise Error(
-                        f"{one.task.said}: no worker has answered for {self._patience:g} s, for which {SWITCH} names another "
+                        f"{one.task.what}: no worker has answered for {self._patience:g} s, for which {SWITCH} names another "
                         "limit; what is done is kept where the run has a folder"
                     )
                 for one in opened.values():
                     if one.twins < TWINS and time.monotonic() - max(one.began, last) > limit:
                         one.twins += 1
                         self.again += 1
-                        _command.say(f"mebridge: {one.task.said} is late; it is begun again on another worker\n")
+                        _command.say(f"mebridge: {one.task.what} is late; it is begun again on another worker\n")
                         submit(one)
         finally:
             self._leave(sents)
@@ -294,7 +265,7 @@ class Spread:
             "version": version(),
             "recipe": self._recipe,
             "name": task.name,
-            "arguments": task.arguments,
+            "settings": task.settings,
             "survey": self._survey(task.survey),
         }
 
@@ -322,11 +293,11 @@ class Spread:
                 if not set(found["missing"]) <= set(self._bundles):
                     raise _Damaged("it says that it lacks what there is not")
             elif "error" in found:
-                return {name: str(found[name]) for name in ("error", "message", "where")} | {"final": found.get("final")}
+                return {name: str(found[name]) for name in ("error", "message", "where")}
             elif _bundle.digest(found["files"]) != found["digest"]:
                 raise _Damaged("its files are not what it sent")
             else:
-                float(found["seconds"]), found["done"], [str(text) for text in found["said"]]
+                float(found["seconds"]), found["done"], [str(text) for text in found["notices"]]
             return found
         except futures.CancelledError:
             said = "the executor has cancelled it"
@@ -367,17 +338,15 @@ class Spread:
     def _failed(self, one: _Open, found: Mapping[str, Any]) -> None:
         kind = found["error"]
         if kind in KINDS:
-            # The caller's, wherever it is asked.
-            raise KINDS[kind](found["message"])
+            # Every worker would say it; of a part of a file its name is said.
+            part = f"{one.task.what}: " if one.task.sent is not None else ""
+            raise KINDS[kind](f"{part}{found['message']}")
         one.failures += 1
-        said = f"{one.task.said} failed on {found['where']}: {found['message'] or kind}"
-        if found.get("final"):
-            # What one part of a file has wrong is said of it.
-            raise Error(f"{one.task.said}: {found['message']}" if one.task.sent is not None else found["message"])
+        failed = f"{one.task.what} failed on {found['where']}: {found['message'] or kind}"
         if one.failures >= TRIES:
-            raise Error(f"{said} (the last of {one.failures} tries)")
+            raise Error(f"{failed} (the last of {one.failures} tries)")
         self.again += 1
-        _command.say(f"mebridge: {said}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
+        _command.say(f"mebridge: {failed}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
 
     def _width(self) -> int:
         """How many workers there are, as far as the executor says."""

@@ -45,8 +45,6 @@ _DRIVERS = {"cuda": ("libcuda.so.1", "cuInit"), "hip": ("libamdhip64.so.6", "hip
 _THREADS = {} if "OMP_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "1"}
 # Of prctl.
 _PR_SET_PDEATHSIG = 1
-# Errors that are the caller's, by the names under which they are sent.
-KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
 # Seconds for which a run waits for an answer of any worker of an executor, or for a process of its own that takes no time of a
 # CPU, unless the variable says otherwise; and how often it looks in that time. Where all processes are stopped for a while, as
 # batch systems do, that is one look.
@@ -58,6 +56,19 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 class Ended(Error):
     """The process has ended."""
+
+
+class Refused(Error):
+    """What every process would say."""
+
+
+# Errors that are the caller's, by the names under which they are sent.
+KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError, "Refused": Refused}
+
+
+def kind_of(error: Exception) -> str:
+    """The name under which an error is sent."""
+    return next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
 
 
 def patience() -> float:
@@ -81,7 +92,7 @@ def show_message(text: str) -> None:
 
 
 class Worker:
-    """A process that integrates and makes events, for as long as the context is open.
+    """A process that makes events, or parts of a run, for as long as the context is open.
 
     Args:
         environment: variables that it has besides those of its parent.
@@ -89,16 +100,14 @@ class Worker:
         backend: whose driver it begins with.
     """
 
-    loaded: pathlib.Path | None = None
-    """The survey whose mappings it has."""
-
     def __init__(
         self,
         environment: Mapping[str, str],
         on_message: Callable[[str], None] = show_message,
         backend: str = "cpu",
     ) -> None:
-        self._on_message, self._patience = on_message, patience()
+        self._patience = patience()
+        self._handlers: dict[str, Callable[[Any], None]] = {"warning": on_message, "notice": on_message}
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
         arguments = [sys.executable, "-c", _PROGRAM, str(os.getpid()), _PACKAGE, *_DRIVERS.get(backend, ("", ""))]
@@ -125,37 +134,33 @@ class Worker:
                 assert pipe is not None
                 pipe.close()
 
+    def on(self, **handlers: Callable[[Any], None]) -> None:
+        """What is called with messages of these kinds while a call is under way."""
+        self._handlers |= handlers
+
     def call(self, name: str, **arguments: Any) -> Any:
-        """What a function of :class:`mebridge._engine.Generator` gives."""
-        assert self._child.stdin is not None
+        """What a function of :class:`mebridge._engine.Engine` gives."""
         check_names(arguments)
+        self.give([name, arguments])
+        return self.heard("done")
+
+    def give(self, given: Any) -> None:
+        """Sends a call, or an answer to a message."""
+        assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            self._child.stdin.write(json.dumps([name, arguments]).encode() + b"\n")
+            self._child.stdin.write(json.dumps(given).encode() + b"\n")
             self._child.stdin.flush()
-        return self._answer()
 
-    def perform(
-        self, name: str, part: pathlib.Path, survey: pathlib.Path | None, arguments: Mapping[str, Any]
-    ) -> Any:
-        """What a function gives that writes its files into a folder, with the mappings of a survey."""
-        if survey is not None and survey != self.loaded:
-            self.call("load", survey=str(survey))
-            self.loaded = survey
-        return self.call(name, part=str(part), **arguments)
-
-    def end(self) -> None:
-        """Ends the process, and does not wait until it has given back what it holds of a GPU."""
-        self._child.kill()
-
-    def _answer(self) -> Any:
+    def heard(self, wanted: str) -> Any:
+        """What the next message of this kind says; those before it are handled."""
         while line := self._line():
-            kind, said = json.loads(line)
-            if kind == "warning":
-                self._on_message(said)
-            elif kind == "done":
-                return said
-            else:
-                raise KINDS.get(kind, Error)(said)
+            kind, told = json.loads(line)
+            if kind == wanted:
+                return told
+            if kind == "error":
+                raise KINDS.get(told[0], Error)(told[1])
+            if kind in self._handlers:
+                self._handlers[kind](told)
         status = self._child.wait()
         how = f"status {status}"
         if status < 0:
@@ -163,6 +168,10 @@ class Worker:
             if -status == signal.SIGKILL:
                 how += ", perhaps for want of memory"
         raise Ended(f"the process that makes events ended with {how}; what it said is on stderr")
+
+    def end(self) -> None:
+        """Ends the process, and does not wait until it has given back what it holds of a GPU."""
+        self._child.kill()
 
     def _line(self) -> bytes:
         """What it says next; nothing where it has ended, be it within its words."""
@@ -251,21 +260,20 @@ def serve(parent: int) -> None:
     os._exit(0)
 
 
-def _serve(calls: IO[str], answer: Any) -> None:
-    generator = None
+def _serve(calls: IO[str], answer: Callable[[str, Any], None]) -> None:
+    engine = None
     for line in calls:
         name, arguments = json.loads(line)
         try:
-            if generator is None:
+            if engine is None:
                 from . import _engine
 
-                generator = _engine.Generator()
-            answer("done", getattr(generator, name)(**arguments))
+                engine = _engine.Engine(answer, calls)
+            answer("done", getattr(engine, name)(**arguments))
         except Exception as error:
-            kind = next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
             if not isinstance(error, (Error, *KINDS.values(), RuntimeError, OSError)):
                 # A defect, of which everything matters.
                 import traceback
 
                 traceback.print_exc()
-            answer(kind, str(error) or type(error).__name__)
+            answer("error", [kind_of(error), str(error) or type(error).__name__])

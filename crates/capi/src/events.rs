@@ -111,7 +111,8 @@ enum Call {
     Survey { settings: Settings, file: PathBuf },
     /// Takes a survey from its file.
     Load { file: PathBuf },
-    /// Takes those networks that are better than grids alone, and writes what is found into a file.
+    /// Takes those networks that are better than grids alone, and writes what is found into a file, or in the place of a survey
+    /// into the folder of that part.
     Networks {
         settings: Settings,
         /// Of each channel the place of its network among the shapes, or none.
@@ -119,7 +120,10 @@ enum Call {
         shapes: Vec<Shape>,
         /// A file of the parameters of all networks, one after the other: floats, little endian.
         parameters: PathBuf,
-        file: PathBuf,
+        #[serde(default)]
+        file: Option<PathBuf>,
+        #[serde(default)]
+        folder: Option<PathBuf>,
     },
     /// Performs a part of a run, whose files go into a folder.
     Part(Part),
@@ -362,10 +366,14 @@ fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             shapes,
             parameters,
             file,
+            folder,
         } => {
             let flows = flows(&networks, &shapes, &parameters)?;
             open.maker.generator().try_flows(&settings, flows)?;
-            surveyed(open, Some(&file))
+            if let Some(folder) = folder {
+                open.maker.keep(&folder)?;
+            }
+            surveyed(open, file.as_deref())
         }
         Call::Round {
             settings,

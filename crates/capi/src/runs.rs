@@ -9,16 +9,20 @@ use super::pointers::wrong;
 use super::sized::{self, Grows};
 use mebridge::error::{Error, Result};
 use mebridge_run::RunSpec;
+use mebridge_run::cards::Cards;
+use mebridge_run::pack::{MEASURED, Packing, pack, pack_run, pack_stated};
 use mebridge_run::plan::Plan;
 use mebridge_run::progress::Progress;
 use mebridge_run::rounds::{Perform, RoundFound, Rounds};
 use mebridge_run::run::{Destination, Observer, by_cards, stated};
 use mebridge_run::run_folder::RunFolder;
 use mebridge_run::scratch::Scratch;
+use mebridge_run::spec::Conditions;
+use mebridge_run::state::Arguments;
 use mebridge_sampler::integrand::Selection;
 use mebridge_sampler::survey::Settings;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::ffi::{CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +41,9 @@ pub struct MebridgeRunHooks {
     /// Passed to all of them.
     pub context: *mut c_void,
     /// NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
-    /// "events", "target", "cross_section", "error", "seconds", "unit"}}`. Not 0 ends the run; what is done is kept.
+    /// "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
+    /// `{"check_weights": {"header", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
+    /// it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
     pub tell: Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char) -> i32>,
     /// NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
     pub cut: Cut,
@@ -70,9 +76,18 @@ struct RunRequest {
     /// Under conditions that are stated.
     #[serde(default)]
     stated: Option<Stated>,
+    /// A survey, as one file with all that makes events of it.
+    #[serde(default)]
+    pack: Option<PackRequest>,
     /// The further cut.
     #[serde(default)]
     cut: Option<NamedCut>,
+    /// What else makes the run another one.
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    /// Whether the caller gives events of a run by cards further weights.
+    #[serde(default)]
+    reweights: bool,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +105,54 @@ struct Stated {
     lasting: bool,
     #[serde(default)]
     output: Option<PathBuf>,
+}
+
+/// A pack (docs/pack.md).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PackRequest {
+    output: PathBuf,
+    /// The command `mebridge`.
+    program: PathBuf,
+    simd: String,
+    #[serde(default)]
+    measured: Option<u64>,
+    /// The folder of a run under the same stated conditions, whose survey is taken.
+    #[serde(default)]
+    state: Option<PathBuf>,
+    /// `Events/run_NN` of a run by cards, whose survey is taken.
+    #[serde(default)]
+    run: Option<PackedRun>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PackedRun {
+    folder: PathBuf,
+    #[serde(default)]
+    changed_files: bool,
+    #[serde(default)]
+    pdf_data: Option<PathBuf>,
+}
+
+impl PackRequest {
+    fn write(&self, spec: &RunSpec, caller: &mut Caller) -> Result<Value> {
+        let how = Packing {
+            output: &self.output,
+            program: &self.program,
+            measured: self.measured.unwrap_or(MEASURED),
+            simd: &self.simd,
+        };
+        let output = match (&self.run, &self.state) {
+            (Some(run), _) => {
+                let data = run.pdf_data.as_deref();
+                pack_run(&run.folder, run.changed_files, data, &how, caller)?
+            }
+            (None, Some(state)) => pack_stated(spec, state, &how, caller)?,
+            (None, None) => pack(spec, &how, caller)?,
+        };
+        Ok(json!({ "output": output }))
+    }
 }
 
 /// A further cut: what messages call it, and what makes it another one.
@@ -124,23 +187,65 @@ pub unsafe extern "C" fn mebridge_make_events(
         let mut caller = Caller {
             hooks,
             cut: request.cut,
+            arguments: request.arguments,
+            reweights: request.reweights,
         };
-        let made = match (request.cards, request.stated) {
-            (Some(of), None) => by_cards(&request.spec, of.name.as_deref(), &mut caller)?,
-            (None, Some(of)) => {
+        let made = match (request.cards, request.stated, request.pack) {
+            (Some(of), None, None) => {
+                json!(by_cards(&request.spec, of.name.as_deref(), &mut caller)?)
+            }
+            (None, None, Some(of)) => of.write(&request.spec, &mut caller)?,
+            (None, Some(of), None) => {
                 let to = Destination {
                     state: &of.state,
                     lasting: of.lasting,
                     output: of.output.as_deref(),
                 };
-                stated(&request.spec, to, &mut caller)?
+                json!(stated(&request.spec, to, &mut caller)?)
             }
-            _ => return Err(wrong(NAME, "it is by cards or stated, one of them").into()),
+            _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
         };
-        let made = CString::new(serde_json::to_string(&made)?).expect("JSON has no NUL");
+        let made = CString::new(made.to_string()).expect("JSON has no NUL");
         if let Some(take) = take {
             // SAFETY: the caller's promise.
             unsafe { take(context, made.as_ptr()) };
+        }
+        Ok(())
+    })
+}
+
+/// Reads the cards of a run, and gives `take` JSON of what they say: `path`, its folder; whether it `decays`; `param_card`, its text;
+/// `run_card`, all values; `notices`. `spec` is that of the request of `mebridge_make_events`.
+///
+/// # Safety
+/// `spec` ends in NUL; `take` is NULL or may be called with `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_check_events(
+    spec: *const c_char,
+    take: Take,
+    context: *mut c_void,
+) -> i32 {
+    const NAME: &str = "mebridge_check_events";
+    done(|| {
+        // SAFETY: the caller's promise.
+        let spec: RunSpec = parsed(NAME, unsafe { text(NAME, "spec", spec) }?)?;
+        if !matches!(spec.conditions, Conditions::RunCard { .. }) {
+            return Err(wrong(NAME, "the run is none by cards").into());
+        }
+        let cards = Cards::read(&spec)?;
+        let card = &cards.param_card;
+        let card = std::fs::read(card).map_err(Error::io(card))?;
+        let found = json!({
+            "path": cards.source.path(),
+            "decays": cards.source.decays(),
+            "param_card": String::from_utf8_lossy(&card),
+            "run_card": cards.run_card.to_json(),
+            "notices": cards.notices,
+        });
+        let found = CString::new(found.to_string()).expect("JSON has no NUL");
+        if let Some(take) = take {
+            // SAFETY: the caller's promise.
+            unsafe { take(context, found.as_ptr()) };
         }
         Ok(())
     })
@@ -150,6 +255,8 @@ pub unsafe extern "C" fn mebridge_make_events(
 struct Caller {
     hooks: Option<MebridgeRunHooks>,
     cut: Option<NamedCut>,
+    arguments: Map<String, Value>,
+    reweights: bool,
 }
 
 impl Caller {
@@ -207,6 +314,33 @@ impl Observer for Caller {
             context: Context(hooks.context),
         });
         Some((selection, named.name.clone(), named.identity.clone()))
+    }
+
+    fn arguments(&self) -> Arguments {
+        self.arguments.clone().into_iter().collect()
+    }
+
+    fn reweights(&self) -> bool {
+        self.reweights
+    }
+
+    fn check_weights(&mut self, header: &str, processes: &[String]) -> Result<()> {
+        self.tell(&json!({ "check_weights": { "header": header, "processes": processes } }))
+    }
+
+    fn weigh(
+        &mut self,
+        events: &Path,
+        into: &Path,
+        processes: &[String],
+        threads: usize,
+    ) -> Result<String> {
+        let scratch = Scratch::new()?;
+        let table = scratch.path().join("table");
+        self.tell(&json!({ "weigh": {
+            "events": events, "output": into, "table": table, "processes": processes, "threads": threads,
+        }}))?;
+        std::fs::read_to_string(&table).map_err(Error::io(&table))
     }
 
     fn performer(&mut self, plan: &Plan) -> Result<Option<Box<dyn Perform>>> {

@@ -179,6 +179,16 @@ impl<'a> Maker<'a> {
         });
         notices.extend(by_threads);
         found.map_err(|failure| self.without_events(failure))?;
+        let points = self.keep(folder)?;
+        notices.extend(self.empty_elements(&points));
+        Ok(())
+    }
+
+    /// Writes what is surveyed into a folder.
+    ///
+    /// # Errors
+    /// Nothing is, or a file cannot be written.
+    pub fn keep(&self, folder: &Path) -> Result<Points> {
         let survey = self.generator.surveyed()?;
         let write = |name: &str, bytes: &[u8]| {
             let file = folder.join(name);
@@ -196,8 +206,7 @@ impl<'a> Maker<'a> {
                 .collect(),
         };
         write(POINTS, &postcard::to_stdvec(&points).expect("numbers"))?;
-        notices.extend(self.empty_elements(&points));
-        Ok(())
+        Ok(points)
     }
 
     /// Why there are no events.

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::replaced;
 use crate::rounds::{Counted, Rounds};
-use crate::run::{Observer, arguments, hex, open};
+use crate::run::{Observer, arguments, hex, performer};
 use crate::run_card::{RunCard, value};
 use crate::scratch::Scratch;
 use crate::source::Source;
@@ -120,6 +120,42 @@ pub fn pack_run(
     how.write(&spec, Some((&state, known)), observer)
 }
 
+/// Packs what a run under stated conditions has surveyed, whose state lies in this folder; events and seed are those of the
+/// run where they are left out.
+///
+/// # Errors
+/// As of [`pack`]; or it is another run.
+pub fn pack_stated(
+    spec: &RunSpec,
+    state: &Path,
+    how: &Packing,
+    observer: &mut dyn Observer,
+) -> Result<PathBuf> {
+    let known = surveyed(state)?;
+    let number = |name: &str| known.arguments.get(name).and_then(Value::as_u64);
+    let spec = RunSpec {
+        events: spec.events.or_else(|| number("events")),
+        seed: spec.seed.or_else(|| number("seed")),
+        ..spec.clone()
+    };
+    how.write(&spec, Some((state, known)), observer)
+}
+
+/// A run by cards, and its seed.
+fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
+    let cards = Cards::read(spec)?;
+    if cards.source.decays() {
+        let sources = cards.source.sources();
+        let what = format!("{} is a decay, of which there are no packs", sources[0]);
+        return Err(refused(what, "make its events by `mebridge events`"));
+    }
+    let seed = match spec.seed {
+        Some(seed) => seed,
+        None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
+    };
+    Ok((Plan::of_cards(&cards, spec, spec.threads)?, seed))
+}
+
 /// The run that lies in a folder.
 fn spec_of_run(
     place: &Path,
@@ -205,18 +241,12 @@ impl Packing<'_> {
             return Err(refused(what, "pack with the backend cpu"));
         }
         let begun = Instant::now();
-        let cards = Cards::read(spec)?;
-        if cards.source.decays() {
-            let sources = cards.source.sources();
-            let what = format!("{} is a decay, of which there are no packs", sources[0]);
-            return Err(refused(what, "make its events by `mebridge events`"));
-        }
-        let card = &cards.run_card;
-        let seed = match spec.seed {
-            Some(seed) => seed,
-            None => card.whole_within("iseed", 0, u64::MAX)?.max(1),
+        let (plan, seed) = match &spec.conditions {
+            Conditions::RunCard { .. } => of_cards(spec)?,
+            Conditions::Stated { .. } => {
+                (Plan::stated(spec, spec.threads)?, spec.seed.unwrap_or(1))
+            }
         };
-        let plan = Plan::of_cards(&cards, spec, spec.threads)?;
         for notice in &plan.notices {
             observer.notice(notice);
         }
@@ -298,17 +328,14 @@ impl Run<'_> {
         observer: &mut dyn Observer,
     ) -> Result<(PathBuf, Vec<Counted>)> {
         let (plan, spec) = (&self.plan, self.spec);
-        let mut notices = Vec::new();
-        let mut maker = open(plan.clone(), None, Switches::from_env()?, &mut notices)?;
-        for notice in notices.drain(..) {
-            observer.notice(&notice);
-        }
+        let mut performer = performer(plan.clone(), Switches::from_env()?, observer)?;
         for line in &plan.conditions {
             observer.conditions(line);
         }
         let state = State::open(&scratch.join("survey"), &[], false)?;
         let mut rounds = Rounds::new(state, self.events, self.seed, spec.overweight, false)?;
-        rounds.survey(&mut maker, spec.precision, &mut notices)?;
+        let mut notices = Vec::new();
+        rounds.survey(&mut *performer, spec.precision, &mut notices)?;
         for notice in &notices {
             observer.notice(notice);
         }
@@ -321,7 +348,7 @@ impl Run<'_> {
         let key = format!("{} before jobs", self.seed);
         let mut rounds = Rounds::new(state, measured, key, spec.overweight, false)?;
         rounds.take(&folder)?;
-        rounds.run(&mut maker, |_| Ok(()))?;
+        rounds.run(&mut *performer, |_| Ok(()))?;
         Ok((folder, rounds.counted()))
     }
 }

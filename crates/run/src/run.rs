@@ -55,6 +55,10 @@ pub trait Observer {
     fn cut(&self) -> Option<(Arc<dyn Selection>, String, Value)> {
         None
     }
+    /// What else makes the run another one.
+    fn arguments(&self) -> Arguments {
+        Vec::new()
+    }
     /// What performs the parts of the run in the place of this program.
     fn performer(&mut self, _plan: &Plan) -> Result<Option<Box<dyn Perform>>> {
         Ok(None)
@@ -138,16 +142,7 @@ struct Found {
 impl Session<'_> {
     /// What performs the parts of a planned run.
     fn performer(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Box<dyn Perform>> {
-        if let Some(performer) = observer.performer(&plan)? {
-            return Ok(performer);
-        }
-        let cut = observer.cut().map(|(selection, name, _)| (selection, name));
-        let mut notices = Vec::new();
-        let maker = open(plan, cut, self.switches()?, &mut notices)?;
-        for notice in &notices {
-            observer.notice(notice);
-        }
-        Ok(Box::new(maker))
+        performer(plan, self.switches()?, observer)
     }
 
     /// Those of the environment, with the GPUs that are named.
@@ -230,6 +225,7 @@ impl Session<'_> {
         if let Some((_, _, identity)) = observer.cut() {
             found.push(("cut".to_owned(), identity));
         }
+        found.extend(observer.arguments());
         Ok(found)
     }
 }
@@ -287,6 +283,24 @@ pub(crate) fn made(state: &State) -> Vec<Round> {
         weights: round.weights,
     });
     rounds.collect()
+}
+
+/// What performs the parts of a planned run: the observer, or the event generator.
+pub(crate) fn performer(
+    plan: Plan,
+    switches: Switches,
+    observer: &mut dyn Observer,
+) -> Result<Box<dyn Perform>> {
+    if let Some(performer) = observer.performer(&plan)? {
+        return Ok(performer);
+    }
+    let cut = observer.cut().map(|(selection, name, _)| (selection, name));
+    let mut notices = Vec::new();
+    let maker = open(plan, cut, switches, &mut notices)?;
+    for notice in &notices {
+        observer.notice(notice);
+    }
+    Ok(Box::new(maker))
 }
 
 /// A further cut, and its name.
