@@ -3,7 +3,7 @@
 use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
 use mebridge::event_generator::{BeamRequest, ElementRequest, EventGenerator, Records, Request};
 use mebridge::generate::generate_with;
-use mebridge::sampling::{ClusteredLines, Common, MatrixElement, Elements, integrand};
+use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_phasespace::Rows;

@@ -2,7 +2,9 @@
 //! are clustered to.
 
 use mebridge::generate::generate_with;
-use mebridge::sampling::{Clustered, ClusteredLines, Common, MatrixElement, Elements, Shares, integrand};
+use mebridge::sampling::{
+    Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, integrand,
+};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::Coupling;
 use mebridge_phasespace::clustering::{Given, Matching, Memory, Settings as Clustering, Weighing};
