@@ -21,8 +21,9 @@ _SURVEY, _PARAMETERS = "survey", "parameters"
 # The sampler that has networks.
 NETWORKS = "madnis"
 
-# What the library says of arguments that do not fit a process.
+# What the library says of GPUs that are not there, and of arguments that do not fit a process.
 _WRONG = re.compile("there is no cut |the cuts leave nothing |.* GeV are less than the masses of the process")
+_NO_GPU = "GPU can be used"
 
 # A cut as it is sent: what makes it, and its name.
 PackedCut = Sequence[str]
@@ -137,7 +138,13 @@ class Engine:
         hooks = Hooks(tell=TELL(calls.guarded(tell)), cut=calls.cut)
         if elsewhere or sampler == NETWORKS:
             hooks.perform = PERFORM(calls.guarded(perform))
-        return json.loads(calls.answer(lib.mebridge_make_events, _json(request), ctypes.byref(hooks)))
+        try:
+            return json.loads(calls.answer(lib.mebridge_make_events, _json(request), ctypes.byref(hooks)))
+        except Error as error:
+            if _NO_GPU not in str(error):
+                raise
+            devices = ", ".join(request["spec"]["devices"])
+            raise Error(f'{devices} cannot be used (device="cpu" needs no GPU): {error}') from None
 
     def _elsewhere(self, wanted: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         self._say("perform", wanted)

@@ -22,15 +22,6 @@ PROCESS = "e+ e- > mu+ mu- QED=2"
 
 
 class Options(Folder):
-    def test_names(self):
-        card = self.folder / "a=b.dat"
-        card.touch()
-        self.assertEqual(_benchmarks.of_options([]), [])
-        self.assertEqual(_benchmarks.of_options([str(card), "x.dat"]), [str(card), "x.dat"])
-        self.assertEqual(_benchmarks.of_options([f"{card}=one", "x.dat=two"]), {"one": str(card), "two": "x.dat"})
-        for wrong in (["x.dat=one", "y.dat"], ["x.dat=one", "y.dat=one"]):
-            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "names of their own"):
-                _benchmarks.of_options(wrong)
 
     def test_cards_that_are_none(self):
         with self.assertRaisesRegex(TypeError, "a list of parameter cards"):

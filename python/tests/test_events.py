@@ -334,7 +334,7 @@ class Parameters(FolderHere):
             generate("e+ e- > u u~ g", energy=500, events=10, cuts={"pt": 20, "dr": 0.4, "pta": 10}, progress=True)
         self.assertIn("the process has no particles that the cuts pta are about", said.getvalue())
         self.assertIn(
-            "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: pt = 20, dr = 0.4\n",
+            "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: dr = 0.4, pt = 20\n",
             said.getvalue(),
         )
 
@@ -526,7 +526,7 @@ class WrongInput(FolderHere):
         with self.assertRaisesRegex(ValueError, "the cuts leave nothing below 1246 GeV"):
             generate("g g > t t~ g", energy=1000, cuts={"pt": 900, "eta": 3}, events=100)
         # The gluon has less than this: (s - 4 m^2) / 2 sqrt(s).
-        with self.assertRaisesRegex(mebridge.Error, r"passes the cuts \(pt = 441, eta = 3\); do they leave anything"):
+        with self.assertRaisesRegex(mebridge.Error, r"passes the cuts \(.*pt of 21 from 441\); do they leave anything"):
             generate("g g > t t~ g", energy=1000, cuts={"pt": 441, "eta": 3}, events=100)
 
     def test_an_output_that_cannot_be_written(self):
@@ -571,8 +571,7 @@ class Networks(Folder):
         run = generate(
             "g g > t t~ g", energy=1000, cuts={"pt": 20, "eta": 5}, events=9000, sampler=sampler, state=state, **more
         )
-        rounds = [json.loads(path.read_text()) for path in state.glob("round*.json")]
-        return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
+        return run, run.efficiency
 
     @unittest.skipUnless(torch, "torch is not installed: networks are not trained")
     def test_fewer_points_are_needed(self):
@@ -585,7 +584,7 @@ class Networks(Folder):
                     "madnis", output=outputs[0], progress=lambda found: stages.append(found.stage)
                 )
                 again, _ = self.generate("madnis", output=outputs[1])
-        self.assertEqual(stages, ["survey", "training", "events"])
+        self.assertEqual(stages, ["survey", "events"])
         self.assertGreater(trained, 1.1 * efficiency)
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
         self.assertEqual(again.cross_section, run.cross_section)

@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import hashlib
 import io
-import json
 import multiprocessing
 import os
 import pathlib
@@ -204,7 +203,7 @@ class Executors(Folder):
         executor = self.threads()
         with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
             mebridge.generate_events("g g > t t~ g", energy=1000, events=10, executor=executor)
-        self.assertEqual(len([m for m in executor.messages if m["bundles"]]), 1)
+        self.assertEqual(executor.messages, [])
         with self.assertRaisesRegex(ValueError, "the cuts leave nothing"):
             mebridge.generate_events("g g > t t~ g", energy=1000, cuts={"pt": 900}, events=10, executor=executor)
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
@@ -395,7 +394,7 @@ class Executors(Folder):
         executor, state = self.threads(), self.folder / "state"
         with self.assertRaises(KeyboardInterrupt):
             self.generate(self.folder / "x.lhe", executor=executor, progress=interrupt, state=state)
-        self.assertEqual(len(json.loads((state / "run.json").read_text())["rounds"]), 1)
+        self.assertEqual(len(list(state.glob("round????.npy"))), 1)
         self.same(executor, state=state)
 
     def test_dask(self):

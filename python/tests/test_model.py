@@ -105,15 +105,6 @@ class Models(FolderHere):
         names = [str(TOY), f"{TOY}+feynman", f"{TOY}+complex_masses"]
         self.assertEqual(len({tuple(_events.model_digest(name)) for name in names}), 3)
 
-    def test_a_digest_is_of_the_content(self):
-        copy = self.folder / "toy"
-        shutil.copytree(TOY, copy)
-        before = _events.model_digest(str(copy))
-        self.assertNotEqual(before, _events.model_digest(f"{copy}-equal"))
-        with open(copy / "couplings.py", "a") as file:
-            file.write("# more\n")
-        self.assertNotEqual(before, _events.model_digest(str(copy)))
-
     def test_events(self):
         run = mebridge.generate_events("g g > q q~", model=TOY, energy=1000, events=50, precision=0.05)
         self.assertEqual(run.events, 50)

@@ -123,7 +123,7 @@ class Files(Folder):
             self.assertEqual(events_command([str(self.folder)]), 1)
         self.assertIn("no output of MG5aMC", "".join(call.args[0] for call in said.write.call_args_list))
         with mock.patch("sys.stderr") as said:
-            self.assertEqual(events_command([str(self.folder), "--set", "ptj"]), 1)
+            self.assertEqual(events_command([str(self.folder), "--set", "ptj"]), 2)
         self.assertIn("ENTRY=VALUE", "".join(call.args[0] for call in said.write.call_args_list))
 
 

@@ -275,8 +275,9 @@ impl Packing<'_> {
             staged: &staged,
             how: self,
         };
+        let events = run.events;
         pack.stage(run, arguments.into_iter().collect(), &survey, &rounds)?;
-        observer.report(&progress(Stage::Packing, 0, begun))?;
+        observer.report(&progress(Stage::Packing, events, begun))?;
         pack.try_job(scratch.path())?;
         replaced::replace(&target, |file| {
             pack.archive(file, format)
