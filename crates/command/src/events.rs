@@ -124,8 +124,8 @@ impl Options {
             devices: vec![self.backend],
             ..self.cards.spec(self.process)
         };
-        let mut told = Told::new(self.cards.quiet, benchmarks(&self.reweight)?);
-        let made = by_cards(&spec, self.name.as_deref(), &mut told)?;
+        let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);
+        let made = by_cards(&spec, self.name.as_deref(), &mut observer)?;
         let output = made.output.unwrap_or_default();
         output::print(&format!("{}\n{}\n", made.summary, output.display()))
     }
@@ -167,16 +167,16 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
 }
 
 /// Lines on stderr, and weights of other cards.
-pub struct Told {
+pub struct EventsObserver {
     quiet: bool,
     lines: Lines,
     benchmarks: Vec<(PathBuf, Option<String>)>,
 }
 
-impl Told {
+impl EventsObserver {
     /// No lines about progress where `quiet`.
     pub fn new(quiet: bool, benchmarks: Vec<(PathBuf, Option<String>)>) -> Self {
-        Told {
+        EventsObserver {
             quiet,
             lines: Lines::new(std::io::stderr().is_terminal()),
             benchmarks,
@@ -187,7 +187,7 @@ impl Told {
 /// What the reweighting of a file says in which all is right but that it has no events.
 const NO_EVENTS: &str = "there are no events in it";
 
-impl Observer for Told {
+impl Observer for EventsObserver {
     fn begins(&mut self, folder: &RunFolder) {
         interrupt::before_the_end(folder.interrupted());
     }
