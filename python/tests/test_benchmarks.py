@@ -10,9 +10,9 @@ import unittest
 
 import numpy as np
 
-from common import Folder
+from common import Folder, events_command
 import mebridge
-from mebridge import _benchmarks, _events_command, _named
+from mebridge import _benchmarks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -53,8 +53,8 @@ class Benchmarks(Folder):
             self.cards[name].write_text(found)
 
     def card(self, process):
-        named = _named.Named(process, None, self.folder, None)
-        return named.card("param_card.dat").read_text()
+        run_ = mebridge.Run(process, folder=self.folder)
+        return run_.param_card
 
     def run_(self, name, **options):
         run = mebridge.Run(PROCESS, run_card=PARTONS, folder=self.folder)
@@ -129,7 +129,7 @@ class Benchmarks(Folder):
             mebridge.generate_events(of, energy=500, output=self.folder / "x.lhe", reweight=[heavy])
         with contextlib.redirect_stderr(io.StringIO()) as said:
             given = [PROCESS, "--folder", str(self.folder), "--reweight", "nowhere.dat=one", "--set", "lpp1=0", "--set", "lpp2=0"]
-            self.assertEqual(_events_command.main(given), 1)
+            self.assertEqual(events_command(given), 1)
         self.assertRegex(said.getvalue(), "no parameter card .*nowhere.dat")
 
 

@@ -1,8 +1,6 @@
 """The command on machines and in folders as they are: links, names, streams, interruptions, several runs at once."""
 
-import contextlib
 import importlib.util
-import io
 import os
 import pathlib
 import platform
@@ -17,7 +15,7 @@ import unittest
 from concurrent import futures
 from unittest import mock
 
-from common import Folder, FolderHere
+from common import Folder, FolderHere, command
 import mebridge
 from mebridge import _command, _library, _runs
 
@@ -117,16 +115,6 @@ class Libraries(Folder):
             with self.assertRaisesRegex(mebridge.Error, "libmebridge.so is missing; install the package again"):
                 _library._load()
 
-    def test_lines_that_a_run_card_cuts(self):
-        """A library for MadSpace says that it knows no decay chains; what cuts these does not."""
-        directory = ROOT / "fortran/outputs/old/SubProcesses/P1_qq_wh_w_lv"
-        for windows, lines in ((False, 1), (True, 0)):
-            told = io.StringIO()
-            with self.subTest(windows), contextlib.redirect_stderr(told):
-                _command.umami([str(directory)], self.folder / "a.so", None, {}, "cpu", {}, windows)
-                self.assertEqual(told.getvalue().count("decayBW.inc of this directory asks"), lines)
-                self.assertEqual(len(told.getvalue().splitlines()), lines)
-
     def test_the_command_says_it_in_a_line(self):
         (self.folder / "x").touch()
         for arguments in (["events", "--help"], ["pack", "--help"], ["link", str(self.folder)]):
@@ -185,49 +173,6 @@ class Installed(Folder):
     def umami(self, command):
         call = [str(command), "umami", "g g > t t~", "-o", str(self.folder / "x.so")]
         return subprocess.run(call, env=PLAIN, capture_output=True, text=True)
-
-    def test_the_package_of_a_checkout(self):
-        for place in ("target/release/mebridge", "target/x86_64-unknown-linux-gnu/release/mebridge"):
-            command = self.copied(place)
-            for file, text in (
-                ("crates/command/Cargo.toml", ""),
-                ("python/mebridge/__init__.py", ""),
-                ("python/mebridge/__main__.py", "import os\ndef main(given): print(given, os.environ['MEBRIDGE_LIBRARY'], os.environ['MEBRIDGE_COMMAND'])\n"),
-            ):
-                (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
-                (self.folder / file).write_text(text)
-            done = self.events(command, sys.executable)
-            self.assertEqual(done.stdout, f"['events', 'x'] {command.with_name('libmebridge.so')} {command}\n", done.stderr)
-            # No other environment is asked for where `make python` has made one.
-            made = self.folder / "build" / "venv" / "bin" / "python3"
-            made.parent.mkdir(parents=True)
-            made.write_text("#!/bin/sh\necho made\n")
-            made.chmod(0o755)
-            self.assertEqual(self.events(command, "").stdout, "made\n")
-            shutil.rmtree(self.folder / "build")
-            done = self.events(command, self.python("-S"))
-            self.assertRegex(done.stderr, f"cannot import numpy .*; type `make -C {self.folder} python`, or name")
-
-    def test_what_python_lacks(self):
-        old = 'import sys; sys.version_info = (3, 9, 2); exec(sys.argv.pop(1))'
-        path = "import sys; sys.modules['mebridge'] = None; exec(sys.argv.pop(1))"
-        for python, said in (
-            (self.python("-S"), r"\(Python 3.\d+\) cannot import numpy \(No module named 'numpy'\); type `.* -m pip install"),
-            (self.python("-c", old), r"\(Python 3.9\) is too old, this needs 3.10 or later; name another interpreter in MEB"),
-            (self.python("-c", path), r"\(Python 3.\d+\) has no package mebridge; type `.* -m pip install .\./python\[events\].` in a checkout"),
-        ):
-            done = self.events(mebridge.command(), python)
-            self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertRegex(done.stderr, f"^mebridge: .*{said}.*\n$")
-
-    def python(self, *options):
-        """An interpreter with these options before what it is given: in the place of -c, where they have it."""
-        path = self.folder / f"python{len(list(self.folder.iterdir()))}"
-        given = " ".join(map(shlex.quote, options))
-        drop = "shift; " if "-c" in options else ""
-        path.write_text(f'#!/bin/sh\n[ "$1" = --version ] || {{ {drop}set -- {given} "$@"; }}\nexec {sys.executable} "$@"\n')
-        path.chmod(0o755)
-        return str(path)
 
     def events(self, command, python):
         call = [str(command), "events", "x"]
@@ -327,18 +272,6 @@ def hears():
 
 
 class Names(Folder):
-    def test_runs_at_once_have_their_own_numbers(self):
-        events = self.folder / "Events"
-
-        def claim(_):
-            with _runs._claimed(events, None) as folder:
-                (folder / "x").touch(exist_ok=False)
-            return folder.name
-
-        # All see the same runs before any has begun.
-        with futures.ThreadPoolExecutor(8) as pool, mock.patch.object(_runs._output, "_entries", slow(_runs._output._entries)):
-            names = sorted(pool.map(claim, range(8)))
-        self.assertEqual(names, [f"run_{number:02}" for number in range(1, 9)])
 
     def test_a_run_that_cannot_begin_leaves_nothing(self):
         with self.assertRaises(ZeroDivisionError), _runs._claimed(self.folder / "Events", None):

@@ -10,7 +10,7 @@ import numpy as np
 
 from common import FolderHere
 import mebridge
-from mebridge import _events, _runs
+from mebridge import _events
 from test_runs import CARD, output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -71,19 +71,6 @@ class PartonBeam(FolderHere):
         shares, _ = np.histogram(np.log(-events["part2_pz"] / ENERGIES[1]), edges)
         expected = len(events) * wanted / wanted.sum()
         self.assertLess(((shares - expected) ** 2 / expected).sum(), 40)
-
-    def test_run_cards(self):
-        place = output(self.folder / "output", CARD)
-        for lpp, beams, other in (((0, 1), (0, 2212), 0), ((-1, 0), (-2212, 0), 1), ((0, 0), (0, 0), None)):
-            run = _runs.Run(place, run_card={"lpp1": lpp[0], "lpp2": lpp[1]}, changed_files=True)
-            self.assertEqual((run._inputs.beams, run._inputs.other_beam), (beams, other))
-        photons = {"lpp1": 1, "lpp2": -3, "pdlabel1": "nn23lo1", "pdlabel2": "iww"}
-        given = _runs.Run(place, run_card=photons, changed_files=True)._inputs
-        self.assertEqual((given.beams, given.other_beam, given.radiated, given.resting), ((2212, -11), 1, False, False))
-        with self.assertRaisesRegex(mebridge.Error, "pdlabel = nn23lo1 cannot be honoured for lpp2"):
-            _runs.Run(place, run_card={"lpp2": 3}, changed_files=True)
-        with self.assertRaisesRegex(mebridge.Error, "ickkw"):
-            _runs.Run(place, run_card={"lpp1": 0, "ickkw": 1}, changed_files=True)
 
     def test_a_beam_is_one_particle(self):
         pdf = densities.write(self.folder)

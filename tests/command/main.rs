@@ -8,6 +8,8 @@ mod check;
 mod compare;
 mod eval;
 #[cfg(unix)]
+mod events;
+#[cfg(unix)]
 mod files;
 mod generate;
 mod import;

@@ -2,7 +2,9 @@
 //! are clustered to.
 
 use mebridge::generate::generate_with;
-use mebridge::sampling::{Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand};
+use mebridge::sampling::{
+    Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, integrand,
+};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::Coupling;
 use mebridge_phasespace::clustering::{Given, Matching, Memory, Settings as Clustering, Weighing};
@@ -77,7 +79,7 @@ impl Run {
         let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
         let mut bridges = vec![bridge.expect("a bridge")];
         let pt = Window::new(Observable::Pt, vec![vec![4]], 20.0, f64::INFINITY);
-        let elements = [Element {
+        let elements = [MatrixElement {
             process,
             masses: bridges[0].masses(),
             mirrored: false,

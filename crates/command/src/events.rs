@@ -14,6 +14,9 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+/// Threads of a run, at most.
+const MOST_THREADS: u32 = 1024;
+
 /// Make events of a directory that MG5aMC wrote, or of a process by a run card, without MadEvent
 ///
 /// By its own cards, into Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a run
@@ -120,7 +123,7 @@ impl Options {
         let spec = RunSpec {
             events: self.nevents,
             seed: self.seed,
-            threads: (self.threads * self.workers) as usize,
+            threads: (self.threads * self.workers).min(MOST_THREADS) as usize,
             devices: vec![self.backend],
             ..self.cards.spec(self.process)
         };
@@ -170,6 +173,8 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
 pub struct EventsObserver {
     quiet: bool,
     lines: Lines,
+    /// While the folder of the run is made.
+    held: Option<interrupt::Held>,
     benchmarks: Vec<(PathBuf, Option<String>)>,
 }
 
@@ -179,6 +184,7 @@ impl EventsObserver {
         EventsObserver {
             quiet,
             lines: Lines::new(std::io::stderr().is_terminal()),
+            held: None,
             benchmarks,
         }
     }
@@ -188,8 +194,13 @@ impl EventsObserver {
 const NO_EVENTS: &str = "there are no events in it";
 
 impl Observer for EventsObserver {
+    fn claims(&mut self) {
+        self.held = Some(interrupt::hold());
+    }
+
     fn begins(&mut self, folder: &RunFolder) {
-        interrupt::before_the_end(folder.interrupted());
+        let held = self.held.take().unwrap_or_else(interrupt::hold);
+        held.before_the_end(folder.interrupted());
     }
 
     fn notice(&mut self, line: &str) {

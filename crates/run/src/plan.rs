@@ -502,11 +502,7 @@ fn arguments(
     densities: Option<&BeamDensities>,
     systematics: &Systematics,
 ) -> Result<Arguments> {
-    let mut found: Arguments = vec![("output".to_owned(), json!(cards.source.path()))];
-    if let Some((process, model)) = cards.source.name() {
-        found.push(("process".to_owned(), json!(process)));
-        found.push(("model".to_owned(), json!(model)));
-    }
+    let mut found = cards.source.arguments();
     let digest = |file: &Path| {
         crate::state::hash(file)
             .map(Value::from)
