@@ -34,7 +34,11 @@ fn lines() -> ClusteredLines {
     let cases: Vec<Value> = serde_json::from_str(text).expect("cases");
     let case = cases.iter().find(|case| case["process"] == PROCESS);
     let case = case.expect("the process");
-    let lines = json!({"diagrams": case["diagrams"], "colors": case["colors"]});
+    let diagrams = case["diagrams"].as_array().expect("diagrams").iter();
+    let diagrams: Vec<Value> = diagrams
+        .map(|one| json!({"diagram": one["diagram"], "lines": one}))
+        .collect();
+    let lines = json!({"diagrams": diagrams, "colors": case["colors"]});
     serde_json::from_value(lines).expect("lines")
 }
 
